@@ -1,0 +1,102 @@
+"""`ingest_text`, `ingest_summary`, `ingest_messages`: store what was said and written."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from ..kernel import SDKMemoryKernel
+from ..ops import Operations, Response
+from ..retrieval.hits import paragraph_key
+from ..services.ingest import Outcome
+from ..services.ingest_requests import IngestMessages, IngestSummary, IngestText
+from ..storage.records import Stored
+
+__all__ = ["IngestResult", "MessagesResult", "ops"]
+
+ops: Operations[SDKMemoryKernel] = Operations()
+DISABLED = "disabled"
+
+
+class IngestResult(Response):
+    """What became of the text."""
+
+    stored_ids: list[str] = Field(default_factory=list, description="Paragraphs written by this call.")
+    relation_ids: list[str] = Field(default_factory=list, description="Relations written or confirmed by this call.")
+    superseded_ids: list[str] = Field(default_factory=list, description="Paragraphs of the revision it replaces.")
+    skipped_ids: list[str] = Field(default_factory=list, description="External ids that were not written.")
+    reason: str = Field("", description="Why nothing was written: `exists`, `chat_filtered`, `disabled`.")
+    external_id: str = ""
+
+
+class MessageResult(BaseModel):
+    """What became of one turn."""
+
+    external_id: str
+    status: str = Field(description="`stored`, `revised`, `existing` or `empty_text`.")
+    ids: list[str] = Field(default_factory=list)
+
+
+class MessagesResult(Response):
+    """What became of the turns, in their order."""
+
+    stored_ids: list[str] = Field(default_factory=list, description="Paragraphs written by this call.")
+    superseded_ids: list[str] = Field(default_factory=list)
+    skipped_ids: list[str] = Field(default_factory=list, description="External ids that were not written.")
+    reason: str = ""
+    results: list[MessageResult] = Field(default_factory=list)
+
+
+@ops.operation("ingest_text", effect="write")
+async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestResult:
+    """Store a text with its persons, entities and relations; durable when it returns."""
+    if not kernel.config.plugin.enabled:
+        return IngestResult(external_id=request.external_id, skipped_ids=[request.external_id], reason=DISABLED)
+    return _one(await kernel.ingest.text(request))
+
+
+@ops.operation("ingest_summary", effect="write")
+async def ingest_summary(kernel: SDKMemoryKernel, request: IngestSummary) -> IngestResult:
+    """Store the summary of a stretch of chat; durable when it returns."""
+    if not kernel.config.plugin.enabled:
+        return IngestResult(external_id=request.external_id, skipped_ids=[request.external_id], reason=DISABLED)
+    return _one(await kernel.ingest.summary(request))
+
+
+@ops.operation("ingest_messages", effect="write")
+async def ingest_messages(kernel: SDKMemoryKernel, request: IngestMessages) -> MessagesResult:
+    """Store chat turns in one transaction; durable when it returns."""
+    if not kernel.config.plugin.enabled:
+        return MessagesResult(reason=DISABLED)
+    outcome = await kernel.ingest.messages(request)
+    if outcome.filtered:
+        return MessagesResult(skipped_ids=list(outcome.external_ids), reason="chat_filtered")
+    results = [_turn(key, stored) for key, stored in zip(outcome.external_ids, outcome.stored, strict=True)]
+    return MessagesResult(
+        stored_ids=[id_ for result in results if result.status in ("stored", "revised") for id_ in result.ids],
+        superseded_ids=[paragraph_key(p) for stored in outcome.stored if stored for p in stored.superseded],
+        skipped_ids=[result.external_id for result in results if result.status in ("existing", "empty_text")],
+        results=results,
+    )
+
+
+def _turn(external_id: str, stored: Stored | None) -> MessageResult:
+    if stored is None:
+        return MessageResult(external_id=external_id, status="empty_text")
+    return MessageResult(
+        external_id=external_id, status=stored.status, ids=[paragraph_key(p) for p in stored.paragraphs]
+    )
+
+
+def _one(outcome: Outcome) -> IngestResult:
+    external_id = outcome.external_ids[0]
+    if outcome.filtered:
+        return IngestResult(external_id=external_id, skipped_ids=[external_id], reason="chat_filtered")
+    stored = outcome.stored[0]
+    if stored is None or stored.status == "existing":
+        return IngestResult(external_id=external_id, skipped_ids=[external_id], reason="exists")
+    return IngestResult(
+        external_id=external_id,
+        stored_ids=[paragraph_key(p) for p in stored.paragraphs],
+        relation_ids=[f"r{r}" for r in stored.relations],
+        superseded_ids=[paragraph_key(p) for p in stored.superseded],
+    )

@@ -1,0 +1,139 @@
+"""`memory_source_admin`: list sources, delete them."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, Field, field_validator
+
+from ..kernel import SDKMemoryKernel
+from ..ops import Operations, Request, Response
+from ..retrieval.request import Count, Name
+
+__all__ = ["ops"]
+
+ops: Operations[SDKMemoryKernel] = Operations()
+
+
+class ListSources(Request):
+    """Which sources to list."""
+
+    chat_id: Name = Field("", description="Only those of this chat.")
+    limit: Count = Field(100, ge=1, le=10_000)
+    offset: Count = Field(0, ge=0)
+
+
+class SourceItem(BaseModel):
+    """A source; times in epoch seconds."""
+
+    source: str
+    source_type: str
+    chat_id: str
+    count: int = Field(description="Live paragraphs.")
+    last_updated: float
+    event_start: float | None
+    event_end: float | None
+
+
+class Sources(Response):
+    """Sources, the last written first."""
+
+    items: list[SourceItem] = Field(default_factory=list)
+    count: int = 0
+    total: int = 0
+
+
+class DeleteSource(Request):
+    """The source to delete."""
+
+    source: str = Field(min_length=1, max_length=512)
+    chat_id: Name = Field("", description="Only the source of that name in this chat.")
+
+
+class DeleteSources(Request):
+    """The sources to delete."""
+
+    sources: list[str] = Field(
+        min_length=1, max_length=10_000, validation_alias=AliasChoices("sources", "source"), description="Their names."
+    )
+    chat_id: Name = Field("", description="Only sources of those names in this chat.")
+
+    @field_validator("sources")
+    @classmethod
+    def _no_blank(cls, value: list[str]) -> list[str]:
+        if any(not name.strip() for name in value):
+            raise ValueError("a source name is empty")
+        return list(dict.fromkeys(name.strip() for name in value))
+
+
+class Deletion(Response):
+    """What was asked, what matched, what is gone."""
+
+    success: bool = False
+    requested_source_count: int = 0
+    matched_source_count: int = 0
+    deleted_paragraph_count: int = 0
+    deleted_count: int = 0
+    sources: list[str] = Field(default_factory=list, description="Names that matched something alive.")
+    error: str = ""
+
+
+@ops.operation("memory_source_admin", "list")
+async def list_sources(kernel: SDKMemoryKernel, request: ListSources) -> Sources:
+    """List the sources that hold live paragraphs."""
+    sources = kernel.store.sources
+    chat = request.chat_id or None
+
+    def read(db: sqlite3.Connection) -> Sources:
+        rows = sources.list(db, name=None, chat_id=chat, limit=request.limit, offset=request.offset)
+        items = [
+            SourceItem(
+                source=row.source,
+                source_type=row.source_type,
+                chat_id=row.chat_id,
+                count=row.count,
+                last_updated=row.last_updated,
+                event_start=row.event_start,
+                event_end=row.event_end,
+            )
+            for row in rows
+        ]
+        return Sources(items=items, count=len(items), total=sources.count(db, chat))
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_source_admin", "delete", effect="destructive")
+async def delete_source(kernel: SDKMemoryKernel, request: DeleteSource) -> Deletion:
+    """Delete every paragraph of a source."""
+    return await _delete(kernel, [request.source], request.chat_id or None)
+
+
+@ops.operation("memory_source_admin", "batch_delete", effect="destructive")
+async def delete_sources(kernel: SDKMemoryKernel, request: DeleteSources) -> Deletion:
+    """Delete every paragraph of several sources, in one transaction."""
+    return await _delete(kernel, request.sources, request.chat_id or None)
+
+
+async def _delete(kernel: SDKMemoryKernel, names: list[str], chat_id: str | None) -> Deletion:
+    now = kernel.surroundings.clock.now()
+
+    def unit(db: sqlite3.Connection) -> dict[str, int]:
+        deleted: dict[str, int] = {}
+        for name in names:
+            rows = kernel.store.sources.named(db, name, chat_id)
+            deleted[name] = sum(kernel.store.texts.delete_source(db, row, now) for row in rows)
+        return {name: count for name, count in deleted.items() if count}
+
+    deleted = await kernel.store.write(unit)
+    result: dict[str, Any] = {} if deleted else {"error": "No source of that name holds anything."}
+    return Deletion(
+        success=bool(deleted),
+        requested_source_count=len(names),
+        matched_source_count=len(deleted),
+        deleted_paragraph_count=sum(deleted.values()),
+        deleted_count=sum(deleted.values()),
+        sources=list(deleted),
+        **result,
+    )

@@ -1,0 +1,64 @@
+"""`memory_stats`: what is stored, and how current the indexes are."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from ..kernel import SDKMemoryKernel
+from ..ops import Operations, Request, Response
+
+__all__ = ["ops"]
+
+ops: Operations[SDKMemoryKernel] = Operations()
+
+
+class StatsRequest(Request):
+    """No arguments."""
+
+
+class EmbeddingState(BaseModel):
+    """How far the vectors are."""
+
+    state: str = "off"
+    provider: str = ""
+    model: str = ""
+    dimension: int = 0
+    generation: int = 0
+    serving_generation: int = 0
+    done: int = 0
+    pending: int = 0
+    failed: int = 0
+    rate: float = 0.0
+    error: str = ""
+
+
+class Statistics(Response):
+    """Counts of live rows, unless their name says otherwise."""
+
+    paragraphs: int = 0
+    superseded: int = Field(0, description="Paragraphs replaced by a newer revision.")
+    deleted: int = Field(0, description="Paragraphs deleted and not yet purged.")
+    relations: int = 0
+    entities: int = 0
+    persons: int = 0
+    chats: int = 0
+    episodes: int = 0
+    sources: int = 0
+    external_refs: int = 0
+    lag: dict[str, int] = Field(default_factory=dict, description="Changes each projection has not taken up yet.")
+    embedding: EmbeddingState = Field(default_factory=EmbeddingState)
+    notice: str = Field("", description="What a person should know, such as a model that is missing.")
+    data_dir: str = ""
+    disabled: bool = False
+
+
+@ops.operation("memory_stats")
+async def memory_stats(kernel: SDKMemoryKernel, request: StatsRequest) -> Statistics:  # noqa: ARG001
+    """Count what is stored and tell how current the indexes are."""
+    found = await kernel.statistics()
+    return Statistics(
+        **found,
+        notice=kernel.notice,
+        data_dir=str(kernel.store.folder),
+        disabled=not kernel.config.plugin.enabled,
+    )

@@ -1,0 +1,20 @@
+"""`search_memory`: find what the memory knows."""
+
+from __future__ import annotations
+
+from ..kernel import SDKMemoryKernel
+from ..ops import Operations
+from ..retrieval.request import KernelSearchRequest
+from ..retrieval.result import RetrievalResult
+
+__all__ = ["ops"]
+
+ops: Operations[SDKMemoryKernel] = Operations()
+
+
+@ops.operation("search_memory")
+async def search_memory(kernel: SDKMemoryKernel, request: KernelSearchRequest) -> RetrievalResult:
+    """Search long-term memory by words, meaning, time and person; every hit says why it was found."""
+    if not kernel.config.plugin.enabled:
+        return RetrievalResult(mode=request.mode, disabled=True)
+    return await kernel.searches.search(request)

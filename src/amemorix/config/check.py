@@ -1,0 +1,149 @@
+"""What is wrong with the tables of a configuration, in words."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from functools import cache
+from typing import Any, cast
+
+from jsonschema import Draft202012Validator, TypeChecker
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+
+from .schema import allowed, config_schema, sections, settings
+from .statements import KeyPath
+
+__all__ = ["Problem", "dotted", "find_problems"]
+
+_NEAR = 0.75
+"""Least likeness of a known name that is worth suggesting."""
+_SAME_TABLE = 0.2
+"""How much a name of the same table is preferred to one of another table."""
+_LONGEST_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One value that the schema refuses, or one key that it does not know."""
+
+    path: KeyPath
+    text: str
+    """A sentence that names the setting, what it holds and what is allowed."""
+    value: str | int | float | bool | None = None
+    """The refused value, if it is short and plain."""
+
+
+def find_problems(tables: dict[str, Any]) -> list[Problem]:
+    """Every problem, one for each setting; an empty list if the tables fit the schema."""
+    found: dict[KeyPath, Problem] = {}
+    for error in _validator().iter_errors(tables):
+        for problem in _problems(error):
+            found.setdefault(problem.path, problem)
+    return list(found.values())
+
+
+def dotted(path: KeyPath) -> str:
+    """`("groups", 0, "name")` as `groups[0].name`."""
+    words = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(words).removeprefix(".")
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    types = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite_number)
+    return extend(Draft202012Validator, type_checker=types)(config_schema())
+
+
+def _is_finite_number(_: TypeChecker, value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _problems(error: ValidationError) -> Iterator[Problem]:
+    path = tuple(error.absolute_path)
+    schema = cast("dict[str, Any]", error.schema)
+    if error.validator != "additionalProperties":
+        yield Problem(path, _refusal(path, error.instance, schema), _plain(error.instance))
+        return
+    for key in cast("dict[str, Any]", error.instance):
+        if key not in schema["properties"]:
+            yield Problem((*path, key), _unknown(path, key))
+
+
+def _refusal(path: KeyPath, value: Any, schema: dict[str, Any]) -> str:
+    return f"{dotted(path)} is {_shown(value)}; allowed: {allowed(schema)}{_hint(value, schema)}"
+
+
+def _hint(value: Any, schema: dict[str, Any]) -> str:
+    if isinstance(value, date | time) and "string" in (schema.get("type"), schema.get("items", {}).get("type")):
+        return " (put it in quotes)"
+    if isinstance(value, str) and schema.get("type") in {"boolean", "integer", "number"}:
+        return " (write it without quotes)"
+    return ""
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return f'the string "{_cut(value)}"'
+        case datetime() | date() | time():
+            return f"the date {value.isoformat()}"
+        case dict():
+            return "a table"
+        case list():
+            return "an array"
+        case _:
+            return repr(value)
+
+
+def _plain(value: Any) -> str | int | float | bool | None:
+    match value:
+        case str():
+            return _cut(value)
+        case bool():
+            return value
+        case int() | float():
+            return value if math.isfinite(value) else repr(value)
+        case datetime() | date() | time():
+            return value.isoformat()
+        case _:
+            return None
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def _unknown(table: KeyPath, key: str) -> str:
+    """The value is not repeated: it may be a secret that was put in the wrong place."""
+    here = ".".join(str(part) for part in table if isinstance(part, str))
+    inside = f"{here}[]" if table and isinstance(table[-1], int) else here
+    near = _nearest(inside, key)
+    hint = f"did you mean {near}?" if near else f"known here: {', '.join(_known_in(inside))}"
+    return f"{dotted((*table, _cut(key)))} is not a setting; {hint}"
+
+
+def _nearest(table: str, key: str) -> str | None:
+    """The known path whose last part is most like `key`, preferably in the same table."""
+    word = _cut(key).lower().replace("-", "_")
+
+    def likeness(path: str) -> float:
+        parent, _, name = path.rpartition(".")
+        return difflib.SequenceMatcher(None, word, name).ratio() + _SAME_TABLE * (parent == table)
+
+    best = max(_known(), key=likeness)
+    return best if likeness(best) >= _NEAR else None
+
+
+def _known_in(table: str) -> list[str]:
+    return [path.rpartition(".")[2] for path in _known() if path.rpartition(".")[0] == table]
+
+
+@cache
+def _known() -> tuple[str, ...]:
+    return (*(setting.path for setting in settings()), *sections())

@@ -1,0 +1,76 @@
+"""TOML text read into plain tables, with errors that name the line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import InvalidConfig
+
+__all__ = ["BOM", "read_text", "read_tables"]
+
+BOM = "\ufeff"
+_PLACE = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
+
+
+def read_text(path: Path) -> str:
+    """The file's text, its line ends as they are, a byte order mark taken off.
+
+    Raises InvalidConfig if the file cannot be read or is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8").removeprefix(BOM)
+    except UnicodeDecodeError as exc:
+        line = exc.object.count(b"\n", 0, exc.start) + 1
+        raise _broken(str(path), "the text is not UTF-8; save the file as UTF-8", line) from exc
+    except OSError as exc:
+        raise _broken(str(path), f"the file cannot be read: {exc.strerror or exc}") from exc
+
+
+def read_tables(text: str, where: str) -> dict[str, Any]:
+    """The tables of a TOML text; InvalidConfig with line and column if it is not TOML."""
+    try:
+        text.encode("utf-8")
+        tables = tomllib.loads(text.removeprefix(BOM))
+        if not all(map(_fits, _integers(tables))):
+            raise _broken(where, "an integer is too large: TOML's have 64 bits")
+        return tables
+    except UnicodeEncodeError as exc:
+        line = text.count("\n", 0, exc.start) + 1
+        raise _broken(where, "the text holds half of a surrogate pair, which UTF-8 cannot store", line) from exc
+    except RecursionError as exc:
+        raise _broken(where, "the values are nested too deep") from exc
+    except ValueError as exc:
+        raise _misspelt(where, text, str(exc)) from exc
+
+
+def _integers(value: Any) -> Iterator[int]:
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _integers(item)
+    elif isinstance(value, int):
+        yield value
+
+
+def _fits(number: int) -> bool:
+    return -(2**63) <= number < 2**63
+
+
+def _misspelt(where: str, text: str, message: str) -> InvalidConfig:
+    place = _PLACE.search(message)
+    if place is None:
+        return _broken(where, message)
+    problem = message[: place.start()]
+    if place["line"]:
+        return _broken(where, problem, int(place["line"]), int(place["column"]))
+    return _broken(where, f"{problem} at the end of the text", text.count("\n") + 1)
+
+
+def _broken(where: str, problem: str, line: int | None = None, column: int | None = None) -> InvalidConfig:
+    place = "".join([f", line {line}" if line else "", f", column {column}" if column else ""])
+    known = {"line": line, "column": column}
+    report = {"path": "", "problem": problem, **{name: number for name, number in known.items() if number}}
+    return InvalidConfig(f"{where}{place}: {problem}.", problems=[report], file=where)

@@ -1,0 +1,206 @@
+"""The settings: every one with its meaning, its bounds, its default and what changing it costs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["Config", "ReloadLevel", "Section", "SharedGroup"]
+
+ReloadLevel = Literal["live", "rebuild", "restart"]
+
+
+class Section(BaseModel):
+    """A table of settings: frozen, with unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def live(default: Any, meaning: str, **bounds: Any) -> Any:
+    """A setting that applies to the next call."""
+    return Field(default, description=meaning, json_schema_extra={"x-reload": "live"}, **bounds)
+
+
+def rebuild(default: Any, meaning: str, **bounds: Any) -> Any:
+    """A setting whose change builds a new model or index beside the old one, and then switches."""
+    return Field(default, description=meaning, json_schema_extra={"x-reload": "rebuild"}, **bounds)
+
+
+def restart(default: Any, meaning: str, **bounds: Any) -> Any:
+    """A setting whose change opens a new store, or wants the process started again."""
+    return Field(default, description=meaning, json_schema_extra={"x-reload": "restart"}, **bounds)
+
+
+class Plugin(Section):
+    """The master switch."""
+
+    enabled: bool = live(True, "Off: every call answers `disabled`, nothing is stored or searched.")
+
+
+class Storage(Section):
+    """Where the rows are, and how they are kept."""
+
+    data_dir: str = restart(
+        "data/a-memorix", "Folder of the database and the indexes; relative to the project (the parent of config/).",
+        min_length=1,
+    )  # fmt: skip
+    synchronous: Literal["full", "normal"] = restart(
+        "full", "`full`: an acknowledged write survives a power cut. `normal`: it survives a crash of the process."
+    )
+    readers: int = restart(2, "Reader threads; as many as cores, not as callers.", ge=1, le=32)
+    group_commit_max: int = restart(256, "Most writes that share one commit.", ge=1, le=10_000)
+
+
+class Embedding(Section):
+    """The model that turns texts into vectors."""
+
+    provider: Literal["auto", "local", "openai", "host", "none"] = rebuild(
+        "auto", "`auto`: the local model if it is installed, else none. `openai`: an OpenAI-compatible endpoint. "
+        "`host`: the callable given to the host service. `none`: lexical and structure only.",
+    )  # fmt: skip
+    model_name: str = rebuild("", "Model to ask the endpoint for; with `local`, the name of an installed model.")
+    base_url: str = rebuild("", "Endpoint, for example https://api.example.com/v1 (`/embeddings` is appended).")
+    api_key_env: str = rebuild(
+        "", "Name of the environment variable that holds the key; the key itself never goes here."
+    )
+    dimension: int = rebuild(0, "Expected dimension; 0 takes it from the model's answer.", ge=0, le=16_384)
+    request_dimension: bool = rebuild(False, "Send `dimensions` with each request (models that can shorten vectors).")
+    batch_size: int = live(32, "Texts per request or forward pass.", ge=1, le=2048)
+    max_concurrent: int = rebuild(2, "Embedding threads, or requests in flight.", ge=1, le=32)
+    timeout_seconds: float = rebuild(30.0, "Time given to one request.", gt=0, le=600)
+    max_attempts: int = rebuild(3, "Tries of one request before its texts are put back.", ge=1, le=10)
+    retry_seconds: float = live(
+        5.0, "First pause after a failed batch; it doubles up to `retry_max_seconds`.", gt=0, le=3600
+    )
+    retry_max_seconds: float = live(
+        300.0, "Longest pause between tries of a failing text or endpoint.", gt=0, le=86_400
+    )
+    query_timeout_seconds: float = live(
+        5.0, "After this long without the query's vector, the other lanes answer.", gt=0, le=120
+    )
+    keep_generations: int = live(
+        1, "Retired sets of vectors to keep, so that changing the model back costs nothing.", ge=0, le=10
+    )
+    quantization_type: Literal["int8", "float16", "float32"] = rebuild(
+        "int8", "Precision of the vectors held in memory; the rows keep float16."
+    )
+
+
+class Weights(Section):
+    """Weights of the fused signals, each scaled to 0..1 before."""
+
+    person: float = live(0.4, "The one person named in the query said it.", ge=0, le=10)
+    paragraph: float = live(0.2, "BM25 of the paragraph.", ge=0, le=10)
+    window: float = live(0.5, "BM25 of the paragraph with two neighbours on each side.", ge=0, le=10)
+    session: float = live(0.2, "BM25 of the whole session.", ge=0, le=10)
+    dense: float = live(0.8, "Cosine of the vectors.", ge=0, le=10)
+    previous: float = live(0.2, "Cosine of the paragraph before.", ge=0, le=10)
+    graph: float = live(0.2, "Personalised PageRank from the query's entities.", ge=0, le=10)
+    when: float = live(0.3, "A question about time meets a paragraph that speaks of time.", ge=0, le=10)
+    question: float = live(0.2, "Taken off when the paragraph is itself a question.", ge=0, le=10)
+
+
+class Sparse(Section):
+    """The lexical index."""
+
+    enabled: bool = live(True, "Search by words at all.")
+    backend: Literal["native", "fts5"] = rebuild("native", "`native`: in memory. `fts5`: a SQLite file, no memory.")
+
+
+class Noise(Section):
+    """When nothing relevant is stored, nothing is returned."""
+
+    enabled: bool = live(True, "Return nothing rather than the least bad.")
+    min_cosine: float = live(0.32, "A paragraph this near in meaning counts as relevant.", ge=-1, le=1)
+    min_coverage: float = live(
+        0.34, "A paragraph (with neighbours) that holds this share of the query's weighted words counts.", ge=0, le=1
+    )
+
+
+class Retrieval(Section):
+    """How search finds and ranks."""
+
+    candidates: int = live(100, "Candidates each lane may put forward.", ge=10, le=2000)
+    session_gap_minutes: float = live(360.0, "A pause this long begins a new session.", gt=0, le=100_000)
+    session_max_paragraphs: int = live(200, "A session is closed at this length.", ge=10, le=2000)
+    weights: Weights = Weights()
+    sparse: Sparse = Sparse()
+    noise: Noise = Noise()
+
+
+Target = Annotated[str, Field(min_length=1, max_length=512)]
+
+
+class Filter(Section):
+    """Which chats the memory serves."""
+
+    enabled: bool = live(True, "Apply the list below.")
+    mode: Literal["blacklist", "whitelist"] = live("blacklist", "`whitelist`: only the chats listed are served.")
+    chats: tuple[Target, ...] = live(
+        (), "Entries `group:ID`, `user:ID`, `private:ID`, `stream:ID`, or an id alone that matches any."
+    )
+
+
+class SharedGroup(Section):
+    """Chats that see each other's memories."""
+
+    targets: tuple[Target, ...] = live((), "Chat ids, or entries `group:ID`, `private:ID`, `stream:ID`.")
+
+
+class Episode(Section):
+    """How paragraphs are grouped into episodes."""
+
+    enabled: bool = live(True, "Keep episodes up to date.")
+    gap_hours: float = live(24.0, "A pause this long ends an episode.", gt=0, le=10_000)
+    topic_shift: float = live(
+        0.05, "Lexical similarity below which the talk has moved on; 0 never splits by topic.", ge=0, le=1
+    )
+    max_paragraphs: int = live(60, "Longest episode.", ge=2, le=500)
+    poll_interval_seconds: float = live(1.0, "Pause between looks for sources with news.", gt=0, le=3600)
+    disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that get no episodes.")
+
+
+class Ingest(Section):
+    """What may be stored."""
+
+    max_text_chars: int = live(1_000_000, "Longest text of one call.", ge=100, le=50_000_000)
+    max_messages: int = live(5_000, "Most messages of one call.", ge=1, le=100_000)
+    chunk_chars: int = live(1_200, "A longer text is cut into paragraphs of about this size.", ge=100, le=20_000)
+    max_metadata_bytes: int = live(65_536, "Most bytes of metadata (as JSON) of one text.", ge=256, le=10_000_000)
+
+
+class Http(Section):
+    """The HTTP front door of the daemon."""
+
+    host: str = restart("127.0.0.1", "Address to listen on; beyond loopback a token is required.", min_length=1)
+    port: int = restart(7400, "Port to listen on.", ge=0, le=65_535)
+    token_env: str = restart("AMEMORIX_TOKEN", "Name of the environment variable that holds the bearer token.")
+    max_body_bytes: int = live(16_000_000, "Largest request body.", ge=1024, le=1_000_000_000)
+
+
+class Advanced(Section):
+    """Housekeeping."""
+
+    enable_auto_save: bool = live(True, "Write snapshots of the indexes in the background.")
+    auto_save_interval_minutes: float = live(5.0, "Pause between snapshots.", gt=0, le=1440)
+    config_backups: int = live(10, "Copies of the config file kept when it is written.", ge=0, le=1000)
+    debug: bool = live(False, "Log what happens inside.")
+
+
+class Config(Section):
+    """The whole of `config/a_memorix.toml`."""
+
+    plugin: Plugin = Plugin()
+    storage: Storage = Storage()
+    embedding: Embedding = Embedding()
+    retrieval: Retrieval = Retrieval()
+    filter: Filter = Filter()
+    global_memory_sharing_enabled: bool = live(False, "Every chat sees every memory.")
+    shared_memory_groups: tuple[SharedGroup, ...] = live(
+        (), 'Groups of chats that share memories, such as [{ targets = ["group:1", "private:2"] }].'
+    )  # fmt: skip
+    episode: Episode = Episode()
+    ingest: Ingest = Ingest()
+    http: Http = Http()
+    advanced: Advanced = Advanced()

@@ -1,0 +1,135 @@
+"""The settings as data: their JSON Schema, and one record for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from .model import Config, ReloadLevel
+
+__all__ = ["Setting", "allowed", "config_schema", "sections", "settings"]
+
+_KINDS = {
+    "array": "an array",
+    "boolean": "a boolean",
+    "integer": "an integer",
+    "number": "a number",
+    "object": "a table",
+    "string": "a string",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting, as a reference page or a settings form shows it."""
+
+    path: str
+    """Dotted name; `groups[].targets` is a setting of each table in the array `groups`."""
+    type: str
+    """JSON type: `boolean`, `integer`, `number`, `string`, `array of string`, `array of object`."""
+    default: Any
+    """JSON value that holds while the file does not name the setting."""
+    bounds: str
+    """What values are allowed, in words: `an integer from 10 to 2000`."""
+    reload: ReloadLevel
+    """What a change costs."""
+    description: str
+
+
+def config_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of the configuration file; `x-reload` tells what changing a setting costs."""
+    schema = Config.model_json_schema()
+    for node in schema["properties"].values(), *(table["properties"].values() for table in schema["$defs"].values()):
+        for value in node:
+            if "$ref" in value:
+                value.pop("default", None)
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:amemorix:config",
+        "title": "A-Memorix configuration",
+    }
+    return {**head, **{name: part for name, part in schema.items() if name != "title"}}
+
+
+def settings() -> list[Setting]:
+    """Every setting, in the order of the configuration file: those outside tables first."""
+    schema = config_schema()
+    return [_setting(path, node) for path, node in _walk(schema, schema, "") if "x-reload" in node]
+
+
+def sections() -> dict[str, str]:
+    """Dotted name of each table, with what it is about, in the order of the configuration file."""
+    schema = config_schema()
+    return {path: node["description"] for path, node in _walk(schema, schema, "") if "properties" in node}
+
+
+def allowed(node: dict[str, Any]) -> str:
+    """What values a schema node admits, in words."""
+    if "enum" in node or "const" in node:
+        return _either(node["enum"] if "enum" in node else [node["const"]])
+    kind = node.get("type", "")
+    if kind == "boolean":
+        return "true or false"
+    words = [_KINDS.get(kind, "a value"), _range(node), _length(node), _items(node)]
+    return " ".join(filter(None, words))
+
+
+def _walk(root: dict[str, Any], table: dict[str, Any], prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Dotted path and schema node of all below a table; plain settings come before nested tables, as TOML wants."""
+    nodes = {name: _resolved(root, node) for name, node in table["properties"].items()}
+    for name, node in sorted(nodes.items(), key=lambda item: "properties" in item[1]):
+        path = f"{prefix}{name}"
+        yield path, node
+        if "properties" in node:
+            yield from _walk(root, node, f"{path}.")
+        elif "properties" in (items := _resolved(root, node.get("items", {}))):
+            yield from _walk(root, items, f"{path}[].")
+
+
+def _resolved(root: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in node:
+        return node
+    return cast("dict[str, Any]", root["$defs"][node["$ref"].rpartition("/")[2]])
+
+
+def _setting(path: str, node: dict[str, Any]) -> Setting:
+    kind = node["type"]
+    if kind == "array":
+        kind = f"array of {node['items'].get('type', 'object')}"
+    return Setting(path, kind, node["default"], allowed(node), node["x-reload"], node["description"])
+
+
+def _either(values: list[Any]) -> str:
+    words = [f'"{value}"' for value in values]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _range(node: dict[str, Any]) -> str:
+    if "minimum" in node and "maximum" in node:
+        return f"from {node['minimum']} to {node['maximum']}"
+    words = {
+        "minimum": "at least",
+        "exclusiveMinimum": "above",
+        "exclusiveMaximum": "below",
+        "maximum": "at most",
+    }
+    return " and ".join(f"{phrase} {node[bound]}" for bound, phrase in words.items() if bound in node)
+
+
+def _length(node: dict[str, Any]) -> str:
+    least, most = node.get("minLength"), node.get("maxLength")
+    if least is not None and most is not None:
+        return f"of {least} to {most} characters"
+    if least is not None:
+        return f"of at least {least} character{'s' if least != 1 else ''}"
+    return "" if most is None else f"of at most {most} characters"
+
+
+def _items(node: dict[str, Any]) -> str:
+    items = node.get("items", {})
+    if "$ref" in items:
+        return "of tables"
+    if items.get("type") == "string":
+        return " ".join(filter(None, ["of strings", _length(items) and f"({_length(items).removeprefix('of ')} each)"]))
+    return ""

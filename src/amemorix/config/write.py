@@ -1,0 +1,112 @@
+"""Replacing the configuration file so that a crash leaves the old text or the new one, whole."""
+
+from __future__ import annotations
+
+import glob
+import os
+import secrets
+import stat
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..clock import Clock, SystemClock
+from ..errors import StorageFailure
+
+__all__ = ["backups_of", "write_text"]
+
+_STALE_SECONDS = 3600.0
+"""A temporary file this much older than ours was left behind by a process that died."""
+
+
+def write_text(path: Path, text: str, *, backups: int, clock: Clock | None = None) -> Path | None:
+    """Replace the file's text in one step, and keep its mode, owner and, if it is a symbolic link, the link.
+
+    The old text is first copied to `NAME.backup.TIMESTAMP` beside the file, of which the newest `backups` are kept
+    (0: none is made, older ones stay). Returns the copy's path; None if none was made, or if the file already holds this text and was left alone.
+    Raises StorageFailure if the folder or the disk refuses.
+    """
+    data = text.encode("utf-8")
+    target = path.resolve()
+    try:
+        old = target.read_bytes() if target.exists() else None
+        if old == data:
+            return None
+        copy = None if old is None or backups < 1 else _back_up(target, old, clock or SystemClock())
+        _replace(target, data)
+        _prune(target, backups)
+    except OSError as exc:
+        raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=str(path)) from exc
+    return copy
+
+
+def backups_of(path: Path) -> list[Path]:
+    """The copies kept of a configuration file, oldest first."""
+    target = path.resolve()
+    return sorted(target.parent.glob(f"{glob.escape(target.name)}.backup.*"))
+
+
+def _back_up(target: Path, data: bytes, clock: Clock) -> Path:
+    moment = datetime.fromtimestamp(clock.now(), UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    for number in range(1000):
+        copy = target.with_name(f"{target.name}.backup.{moment}.{number:03}")
+        with suppress(FileExistsError):
+            _create(copy, data, like=target)
+            return copy
+    raise FileExistsError(f"{target.name}.backup.{moment} exists a thousand times")
+
+
+def _prune(target: Path, keep: int) -> None:
+    copies = backups_of(target)
+    for copy in copies[: max(0, len(copies) - keep)] if keep else []:
+        copy.unlink(missing_ok=True)
+
+
+def _replace(target: Path, data: bytes) -> None:
+    fresh = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        _create(fresh, data, like=target)
+        _sweep(target, fresh)
+        os.replace(fresh, target)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _create(path: Path, data: bytes, *, like: Path) -> None:
+    """Write a new file through to the disk, with the mode and owner of another one if that exists."""
+    mode = 0o600 if like.exists() else 0o666
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        file.write(data)
+        file.flush()
+        if like.exists():
+            _imitate(path, like.stat())
+        os.fsync(file.fileno())
+
+
+def _imitate(path: Path, model: os.stat_result) -> None:
+    if sys.platform != "win32":
+        with suppress(PermissionError):
+            os.chown(path, model.st_uid, model.st_gid)
+    path.chmod(stat.S_IMODE(model.st_mode))
+
+
+def _sweep(target: Path, fresh: Path) -> None:
+    """Delete temporary files that killed processes left behind."""
+    limit = fresh.stat().st_mtime - _STALE_SECONDS
+    for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
+        with suppress(FileNotFoundError):
+            if leftover.stat().st_mtime < limit:
+                leftover.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the renaming itself durable; Windows has no such call and does without."""
+    if sys.platform != "win32":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

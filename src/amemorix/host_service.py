@@ -1,0 +1,335 @@
+"""The host service: life cycle, configuration, hot reload, and the one entrance."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from . import config as configuration
+from .components import OPERATIONS
+from .config import Config
+from .errors import InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
+from .kernel import SDKMemoryKernel, Surroundings
+from .models.host_callable import EmbedFunction
+from .ops import Response
+from .services.runtime import ReloadReport, RuntimeStatus
+from .storage.lock import DirectoryLock
+
+__all__ = ["AMemorixHostService"]
+
+log = logging.getLogger(__name__)
+NEEDS_PROCESS = ("http.host", "http.port", "http.token_env")
+"""Settings that belong to the daemon's listening socket: they take effect when the process starts again."""
+DRAIN_SECONDS = 30.0
+
+
+class AMemorixHostService:
+    """A memory inside a chatbot's process.
+
+    `start` opens it, `invoke` answers every component, `stop` closes it. Saving the configuration file, `update_config`
+    and `reload` build the next kernel beside the running one and switch: a call finishes on the kernel it began with.
+    """
+
+    def __init__(
+        self,
+        config_path: str | Path = "config/a_memorix.toml",
+        *,
+        embed: EmbedFunction | None = None,
+        surroundings: Surroundings | None = None,
+        watch: bool = True,
+    ) -> None:
+        self.config_path = Path(config_path).absolute()
+        self._surroundings = surroundings or Surroundings.default(embed)
+        self._watch = watch
+        self._status = RuntimeStatus(config_file=str(self.config_path))
+        self._kernel: SDKMemoryKernel | None = None
+        self._leases: Counter[SDKMemoryKernel] = Counter()
+        self._locks: dict[Path, DirectoryLock] = {}
+        self._retiring: set[asyncio.Task[None]] = set()
+        self._changing = asyncio.Lock()
+        self._stop_watching = asyncio.Event()
+        self._watcher: asyncio.Task[None] | None = None
+        self._state = "stopped"
+
+    # life cycle
+
+    @property
+    def state(self) -> str:
+        """`stopped`, `starting`, `ready` or `stopping`."""
+        return self._state
+
+    @property
+    def kernel(self) -> SDKMemoryKernel:
+        """The kernel that answers now. Raises NotReady."""
+        if self._kernel is None:
+            raise NotReady(f"The memory is {self._state}: call start() first.", state=self._state)
+        return self._kernel
+
+    async def start(self) -> None:
+        """Open the memory; it answers when this returns. A missing configuration file is written with the defaults.
+
+        Raises InvalidConfig, DirectoryInUse, StorageFailure, ModelUnavailable.
+        """
+        async with self._changing:
+            if self._kernel is not None:
+                return
+            self._state = "starting"
+            try:
+                config = await asyncio.to_thread(configuration.load, self.config_path, create=True)
+                self._kernel = await self._open(config, None)
+            except BaseException:
+                self._state = "stopped"
+                self._release_locks(set())
+                raise
+            self._kernel.start()
+            self._state = "ready"
+        if self._watch:
+            self._stop_watching.clear()
+            self._watcher = asyncio.create_task(
+                configuration.watch(self.config_path, self._file_changed, stop=self._stop_watching)
+            )
+
+    async def stop(self) -> None:
+        """Finish the calls in flight, write snapshots, close. Calls after this are refused."""
+        await self._end_watch()
+        async with self._changing:
+            kernel, self._kernel = self._kernel, None
+            if kernel is None:
+                return
+            self._state = "stopping"
+            await kernel.pause()
+            await self._drained(kernel)
+            with contextlib.suppress(MemoryFault, OSError):
+                await kernel.upkeep.save()
+            await kernel.close()
+            await asyncio.gather(*self._retiring, return_exceptions=True)
+            self._release_locks(set())
+            self._state = "stopped"
+
+    async def __aenter__(self) -> AMemorixHostService:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.stop()
+
+    async def settle(self, timeout: float | None = None) -> None:
+        """Wait until every projection and pending embedding has caught up. Raises TimedOut after `timeout` seconds."""
+        try:
+            async with asyncio.timeout(timeout), self._lease() as kernel:
+                await kernel.settle()
+        except TimeoutError as exc:
+            raise TimedOut(f"Not everything had caught up after {timeout:g} s.", seconds=timeout) from exc
+
+    # calls
+
+    async def call(self, component_name: str, args: dict[str, Any] | None = None, timeout_ms: int | None = None) -> Response:
+        """Like `invoke`, but gives the typed response and raises the typed error."""
+        seconds = _seconds(timeout_ms)
+        op, request, warnings = OPERATIONS.resolve(component_name, args)
+        try:
+            async with asyncio.timeout(seconds), self._lease() as kernel:
+                response: Response = await op.handler(kernel, request)
+        except TimeoutError as exc:
+            raise TimedOut(f"{op.name} took longer than {timeout_ms} ms.", component=op.name) from exc
+        if warnings:
+            response.warnings.extend(warnings)
+        return response
+
+    async def invoke(
+        self, component_name: str, args: dict[str, Any] | None = None, timeout_ms: int | None = None
+    ) -> dict[str, Any]:
+        """Answer a component with a JSON-ready dict that always has `success`.
+
+        On failure: `success` false, `error` (a sentence), `error_code` and `details`. `timeout_ms` gives up waiting; a
+        write that was already on its way may still be stored.
+        """
+        try:
+            return (await self.call(component_name, args, timeout_ms)).model_dump(mode="json")
+        except MemoryFault as exc:
+            return exc.to_dict()
+        except Exception:
+            log.exception("%s failed", component_name)
+            return MemoryFault(f"{component_name} failed inside; the log has the details.").to_dict()
+
+    @contextlib.asynccontextmanager
+    async def _lease(self) -> AsyncIterator[SDKMemoryKernel]:
+        """The kernel that answers now, kept open until the block ends."""
+        if self._state == "starting":
+            async with self._changing:
+                pass
+        kernel = self.kernel
+        self._leases[kernel] += 1
+        try:
+            yield kernel
+        finally:
+            self._leases[kernel] -= 1
+            if not self._leases[kernel]:
+                del self._leases[kernel]
+
+    # configuration
+
+    async def reload(self) -> ReloadReport:
+        """Read the file again and apply what changed. Raises InvalidConfig and whatever opening raises; nothing changes then."""
+        async with self._changing:
+            return await self._reported(self._from_file())
+
+    async def get_config(self) -> dict[str, Any]:
+        """Every setting at work."""
+        return self.kernel.config.model_dump(mode="json")
+
+    async def get_raw_config(self) -> str:
+        """The text of the configuration file."""
+        return await asyncio.to_thread(configuration.read_text, self.config_path)
+
+    async def get_config_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the configuration."""
+        return configuration.config_schema()
+
+    async def update_config(self, patch: dict[str, Any]) -> dict[str, Any]:
+        """Merge nested or dotted settings into the file, keeping comments and order, and apply them.
+
+        None as a value removes a setting. Raises InvalidConfig; the file and the running memory are unchanged then.
+        """
+        if not isinstance(patch, dict):
+            raise InvalidRequest("patch must be an object.", field="patch")
+        async with self._changing:
+            text = await asyncio.to_thread(configuration.read_text, self.config_path)
+            return await self._written(configuration.patched(text, patch))
+
+    async def update_raw_config(self, toml: str) -> dict[str, Any]:
+        """Replace the file's text and apply it. Raises InvalidConfig; nothing changes then."""
+        if not isinstance(toml, str):
+            raise InvalidRequest("toml must be a text.", field="toml")
+        async with self._changing:
+            return await self._written(toml)
+
+    async def _written(self, text: str) -> dict[str, Any]:
+        backups: list[Path | None] = []
+
+        async def write(config: Config) -> None:
+            keep = config.advanced.config_backups
+            backups.append(await asyncio.to_thread(configuration.write_text, self.config_path, text, backups=keep))
+
+        async def apply() -> ReloadReport:
+            return await self._apply(configuration.parse(text, str(self.config_path)), before_switch=write)
+
+        report = await self._reported(apply())
+        return {
+            "success": True,
+            "level": report.level,
+            "changed": list(report.changed),
+            "config_path": str(self.config_path),
+            "backup_path": str(backups[0]) if backups and backups[0] else "",
+            "needs_restart": list(self._status.needs_restart),
+        }
+
+    async def _file_changed(self) -> None:
+        async with self._changing:
+            with contextlib.suppress(MemoryFault):
+                await self._reported(self._from_file())
+
+    async def _from_file(self) -> ReloadReport:
+        return await self._apply(await asyncio.to_thread(configuration.load, self.config_path))
+
+    async def _reported(self, attempt: Any) -> ReloadReport:
+        """Remember how the attempt went; a refusal is logged with the file and the place."""
+        try:
+            report: ReloadReport = await attempt
+        except MemoryFault as exc:
+            problems = tuple(exc.details.get("problems", ())) if isinstance(exc, InvalidConfig) else ()
+            self._status.record(ReloadReport(time.time(), ok=False, error=str(exc), problems=problems))
+            log.error("the configuration was not applied: %s", exc)
+            raise
+        self._status.record(report)
+        return report
+
+    async def _apply(self, config: Config, before_switch: Any = None) -> ReloadReport:
+        """Build the next kernel, then switch; on any failure the running one goes on."""
+        old, started = self.kernel, time.monotonic()
+        changed = configuration.changes(old.config, config)
+        if not changed:
+            if before_switch:
+                await before_switch(config)
+            return ReloadReport(time.time(), ok=True)
+        new = await self._open(config, old)
+        try:
+            if before_switch:
+                await before_switch(config)
+        except BaseException:
+            await new.close()
+            raise
+        await old.pause()
+        self._kernel = new
+        new.start()
+        self._retire(old)
+        waiting = {*self._status.needs_restart, *(name for name in changed if name in NEEDS_PROCESS)}
+        self._status.needs_restart = tuple(sorted(waiting))
+        level = configuration.strongest(changed) or "none"
+        log.info("configuration applied (%s): %s", level, ", ".join(changed))
+        return ReloadReport(
+            time.time(), ok=True, level=level, changed=tuple(changed), seconds=round(time.monotonic() - started, 4)
+        )
+
+    async def _open(self, config: Config, old: SDKMemoryKernel | None) -> SDKMemoryKernel:
+        folder = self._data_dir(config)
+        if folder not in self._locks:
+            self._locks[folder] = await asyncio.to_thread(DirectoryLock, folder)
+        try:
+            return await SDKMemoryKernel.open(
+                config, folder, surroundings=self._surroundings, status=self._status, replaces=old
+            )
+        except BaseException:
+            self._release_locks({old.store.folder} if old else set())
+            raise
+
+    def _data_dir(self, config: Config) -> Path:
+        """The data directory; a relative one is below the folder that holds `config/`."""
+        home = self.config_path.parent
+        root = home.parent if home.name == "config" else home
+        return (root / Path(config.storage.data_dir).expanduser()).resolve()
+
+    # letting go
+
+    def _retire(self, kernel: SDKMemoryKernel) -> None:
+        """Close a kernel when its last call has ended."""
+
+        async def later() -> None:
+            await self._drained(kernel)
+            await kernel.close()
+            if self._kernel is not None:
+                self._release_locks({self._kernel.store.folder})
+
+        task = asyncio.create_task(later())
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+
+    async def _drained(self, kernel: SDKMemoryKernel) -> None:
+        deadline = time.monotonic() + DRAIN_SECONDS
+        while self._leases[kernel] and time.monotonic() < deadline:
+            await asyncio.sleep(0.005)
+
+    def _release_locks(self, keep: set[Path]) -> None:
+        for folder in [folder for folder in self._locks if folder not in keep]:
+            self._locks.pop(folder).release()
+
+    async def _end_watch(self) -> None:
+        self._stop_watching.set()
+        if self._watcher is not None:
+            self._watcher.cancel()
+            await asyncio.gather(self._watcher, return_exceptions=True)
+            self._watcher = None
+
+
+def _seconds(timeout_ms: Any) -> float | None:
+    if timeout_ms is None:
+        return None
+    if isinstance(timeout_ms, bool) or not isinstance(timeout_ms, int) or timeout_ms <= 0:
+        raise InvalidRequest("timeout_ms must be a whole number of milliseconds above 0.", field="timeout_ms")
+    return timeout_ms / 1000

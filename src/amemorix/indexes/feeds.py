@@ -1,0 +1,59 @@
+"""Which rows each index is made of."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..storage.changes import ChangeRepository
+from .graph_store import EdgeRow
+from .name_directory import PersonRow
+from .sparse_bm25 import TermRow
+from .vector_store import VectorRow
+
+__all__ = ["Feed", "edges", "persons", "terms", "vectors"]
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """The rows of one index: their kinds in the change log, and how to read all of them or some."""
+
+    kinds: tuple[str, ...]
+    query: str
+    make: Callable[..., Any]
+    values: tuple[tuple[str, Any], ...] = ()
+
+    def rows(self, changes: ChangeRepository, db: sqlite3.Connection) -> Iterator[Any]:
+        """Every row that the index should hold."""
+        return (self.make(*row) for row in changes.rows(db, self.query, **dict(self.values)))
+
+    def rows_of(self, changes: ChangeRepository, db: sqlite3.Connection, ids: Iterable[int]) -> Sequence[Any]:
+        """Those of the ids that the index should hold."""
+        return [self.make(*row) for row in changes.rows_of(db, f"{self.query}_of", ids, **dict(self.values))]
+
+
+def terms() -> Feed:
+    """Term blobs of live paragraphs."""
+    return Feed(("paragraph",), "term_rows", TermRow)
+
+
+def vectors(generation: int) -> Feed:
+    """Vectors of live paragraphs, of one generation."""
+    return Feed(("paragraph", "embedding"), "vector_rows", VectorRow, (("generation", generation),))
+
+
+def edges() -> Feed:
+    """Relations that a live paragraph supports."""
+    return Feed(("relation",), "edge_rows", EdgeRow)
+
+
+def persons() -> Feed:
+    """Persons with their names and the chats they were met in."""
+    return Feed(("person",), "person_rows", _person)
+
+
+def _person(row: int, person_id: str, name: str, aliases: str, chats: str) -> PersonRow:
+    return PersonRow(row, person_id, name, tuple(json.loads(aliases)), frozenset(json.loads(chats)))

@@ -1,0 +1,177 @@
+"""The names of the persons the memory knows, found in texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..text import STOP_WORDS, fold, normalise_name
+
+__all__ = ["NameDirectory", "Named", "PersonRow"]
+
+GLOBAL_CHAT = 0
+LONGEST_LATIN, LONGEST_CJK = 4, 6
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_COMMON = STOP_WORDS | {
+    "april", "art", "august", "bill", "dawn", "faith", "grace", "guy", "hope", "joy", "june", "mark", "may",
+    "pat", "rich", "rose", "will", "summer", "winter", "user", "assistant", "bot", "me",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRow:
+    """A person with every name, and the chats they were met in."""
+
+    id: int
+    person_id: str
+    name: str
+    aliases: tuple[str, ...]
+    chats: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Persons named in a text: one set of possible rows per name, and the text without the names."""
+
+    persons: tuple[frozenset[int], ...]
+    names: tuple[str, ...]
+    bare: str
+
+
+class NameDirectory:
+    """Looks up names; an `Index` over person rows that is small enough to need no snapshot."""
+
+    name = "names"
+    fingerprint = "names-1"
+
+    def __init__(self) -> None:
+        self._rows: dict[int, PersonRow] = {}
+        self._by_name: dict[str, frozenset[int]] = {}
+        self._short: dict[str, frozenset[int]] = {}
+        self._in_chat: dict[int, frozenset[int]] = {}
+
+    # Index
+
+    def build(self, rows: Iterable[PersonRow]) -> None:
+        """Replace the whole content."""
+        fresh = NameDirectory()
+        fresh.apply(list(rows), [])
+        self._rows, self._by_name, self._short, self._in_chat = fresh._rows, fresh._by_name, fresh._short, fresh._in_chat
+
+    def apply(self, rows: Sequence[PersonRow], removed: Sequence[int]) -> None:  # noqa: ARG002 - persons only grow
+        """Insert or replace persons."""
+        for row in rows:
+            self._rows[row.id] = row
+            for name in _names(row):
+                self._by_name[name] = self._by_name.get(name, frozenset()) | {row.id}
+                if len(name) > 5 and name.isascii() and " " not in name:
+                    self._short[name[:3]] = self._short.get(name[:3], frozenset()) | {row.id}
+            for chat in row.chats:
+                self._in_chat[chat] = self._in_chat.get(chat, frozenset()) | {row.id}
+
+    def compact(self) -> bool:
+        """Nothing accumulates here."""
+        return False
+
+    def save(self, folder: Path) -> None:
+        """No snapshot is kept; the projection never asks for one."""
+        raise ValueError(f"{self.name} keeps no snapshot in {folder}")
+
+    def load(self, folder: Path) -> None:
+        """No snapshot is kept."""
+        raise ValueError(f"{self.name} keeps no snapshot in {folder}")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    # looking up
+
+    def row(self, id_: int) -> PersonRow | None:
+        """The person of this row."""
+        return self._rows.get(id_)
+
+    def matching(self, key: str) -> frozenset[int]:
+        """Persons with this id or, failing that, this name or alias."""
+        exact = frozenset(id_ for id_ in self._by_name.get(normalise_name(key), ()) if self._rows[id_].person_id == key)
+        return exact or self._by_name.get(normalise_name(key), frozenset())
+
+    def find(self, text: str, chats: Collection[int] | None = None) -> Named:
+        """Persons that the text names, among those met in these chats (None: among all)."""
+        spans: list[tuple[int, int, frozenset[int]]] = []
+        end = 0
+        for start, stop, persons in self._matches(text):
+            found = self._met_in(persons, chats)
+            if found and start >= end:
+                spans.append((start, stop, found))
+                end = stop
+        return Named(
+            tuple(dict.fromkeys(found for *_, found in spans)),
+            tuple(dict.fromkeys(text[a:b] for a, b, _ in spans)),
+            _without(text, [(a, b) for a, b, _ in spans]),
+        )
+
+    def _met_in(self, persons: frozenset[int], chats: Collection[int] | None) -> frozenset[int]:
+        if chats is None:
+            return persons
+        return frozenset(id_ for id_ in persons if any(chat in chats for chat in self._rows[id_].chats))
+
+    def _matches(self, text: str) -> Iterator[tuple[int, int, frozenset[int]]]:
+        """(start, end, persons) of every name in reading order, the longest first at each place."""
+        words = list(_WORD.finditer(text))
+        found = [*self._latin(text, words), *self._cjk(text)]
+        return iter(sorted(found, key=lambda m: (m[0], -m[1])))
+
+    def _latin(self, text: str, words: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, frozenset[int]]]:
+        for i, first in enumerate(words):
+            for last in words[i : i + LONGEST_LATIN]:
+                raw = text[first.start() : last.end()]
+                stop = last.end()
+                if raw[-2:].lower() in ("'s", "’s"):
+                    raw, stop = raw[:-2], stop
+                persons = self._named(raw, single=last is first)
+                if persons:
+                    yield first.start(), stop, persons
+
+    def _named(self, raw: str, *, single: bool) -> frozenset[int]:
+        name = normalise_name(raw)
+        capital = raw[:1] != raw[:1].lower()
+        if single and not capital and (name in _COMMON or len(name) < 2):
+            return frozenset()
+        exact = self._by_name.get(name)
+        if exact:
+            return exact
+        return self._nickname(name) if single and capital else frozenset()
+
+    def _nickname(self, name: str) -> frozenset[int]:
+        """The one person whose longer name begins like this: Mel for Melanie."""
+        if not 3 <= len(name) <= 5 or name in _COMMON:
+            return frozenset()
+        long = {id_ for id_ in self._short.get(name[:3], ()) if normalise_name(self._rows[id_].name).startswith(name)}
+        return frozenset(long) if len(long) == 1 else frozenset()
+
+    def _cjk(self, text: str) -> Iterator[tuple[int, int, frozenset[int]]]:
+        if text.isascii():
+            return
+        for run in _CJK.finditer(text):
+            for start in range(run.start(), run.end() - 1):
+                for stop in range(min(run.end(), start + LONGEST_CJK), start + 1, -1):
+                    persons = self._by_name.get(fold(text[start:stop]))
+                    if persons:
+                        yield start, stop, persons
+                        break
+
+
+def _names(row: PersonRow) -> set[str]:
+    return {name for raw in (row.person_id, row.name, *row.aliases) if (name := normalise_name(raw))}
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    kept: list[str] = []
+    at = 0
+    for start, stop in spans:
+        kept.append(text[at:start])
+        at = stop
+    return " ".join(" ".join([*kept, text[at:]]).split())

@@ -1,0 +1,136 @@
+"""An index that follows the change log."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Generic, Literal, TypeVar
+
+from ..ports import Index
+from ..storage.changes import ChangeRepository
+from . import snapshot
+from .feeds import Feed
+
+__all__ = ["Projection"]
+
+I = TypeVar("I", bound=Index)  # noqa: E741
+log = logging.getLogger(__name__)
+
+STEP = 4_000
+"""Changes taken up at a time, so that a search never waits long behind the background."""
+
+
+class Projection(Generic[I]):
+    """Keeps an index equal to its rows.
+
+    The index is a pure function of the rows up to `cursor`. It is caught up only while
+    `floor <= cursor <= last` holds in the change log and the snapshot's fingerprint fits; otherwise it is made anew.
+    """
+
+    def __init__(
+        self, index: I, feed: Feed, *, database_id: str, home: Path | None, changes: ChangeRepository | None = None
+    ) -> None:
+        self.index = index
+        self._feed = feed
+        self._database_id = database_id
+        self._home = home
+        self._changes = changes or ChangeRepository()
+        self._lock = threading.Lock()
+        self._upkeep = threading.Lock()
+        self._saved: int | None = None
+        self.cursor: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The index's name."""
+        return self.index.name
+
+    @property
+    def saved_cursor(self) -> int | None:
+        """How far the snapshot on disk reads; None if there is none, or none is kept."""
+        return self._saved
+
+    @property
+    def keeps_snapshot(self) -> bool:
+        """False for an index that is always made anew when the store opens."""
+        return self._home is not None
+
+    def open(self, db: sqlite3.Connection) -> Literal["loaded", "rebuilt"]:
+        """Load the snapshot and catch up; if it is missing, damaged or of other rows, build from the rows."""
+        with self._lock:
+            how: Literal["loaded", "rebuilt"] = "loaded" if self._load() else "rebuilt"
+        return "rebuilt" if self.catch_up(db) else how
+
+    def catch_up(self, db: sqlite3.Connection) -> bool:
+        """Take up every change that the connection sees; True if the index had to be built from the rows."""
+        rebuilt = False
+        floor, last = self._changes.bounds(db)
+        while self.cursor != last:
+            with self._lock:
+                if self.cursor is None or not floor <= self.cursor <= last:
+                    self._rebuild(db, last)
+                    rebuilt = True
+                else:
+                    self._step(db, last)
+        return rebuilt
+
+    def lag(self, db: sqlite3.Connection) -> int:
+        """Changes not taken up yet."""
+        return self._changes.bounds(db)[1] - (self.cursor or 0)
+
+    def tidy(self) -> bool:
+        """Let the index merge what has accumulated."""
+        with self._upkeep:
+            return self.index.compact()
+
+    def save(self) -> bool:
+        """Write a snapshot if anything changed since the last one."""
+        cursor = self.cursor
+        if self._home is None or cursor is None or cursor == self._saved:
+            return False
+        with self._upkeep:
+            folder = snapshot.begin(self._home)
+            try:
+                self.index.save(folder)
+                snapshot.publish(
+                    self._home, folder, cursor=cursor, fingerprint=self.index.fingerprint, database_id=self._database_id
+                )
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            self._saved = cursor
+        return True
+
+    def _load(self) -> bool:
+        pointer = snapshot.read_pointer(self._home) if self._home else None
+        if self._home is None or pointer is None:
+            return False
+        if (pointer.fingerprint, pointer.database_id) != (self.index.fingerprint, self._database_id):
+            log.warning("%s: the snapshot is of another database or format; building from the rows", self.name)
+            return False
+        try:
+            self.index.load(snapshot.verified_folder(self._home, pointer))
+        except (OSError, ValueError) as exc:
+            log.warning("%s: the snapshot cannot be used (%s); building from the rows", self.name, exc)
+            return False
+        self.cursor = self._saved = pointer.cursor
+        return True
+
+    def _rebuild(self, db: sqlite3.Connection, last: int) -> None:
+        self.index.build(self._feed.rows(self._changes, db))
+        self.cursor = last
+
+    def _step(self, db: sqlite3.Connection, last: int) -> None:
+        cursor = self.cursor or 0
+        upto = min(last, cursor + STEP)
+        if upto <= cursor:
+            return
+        ids = self._changes.between(db, cursor, upto, self._feed.kinds)
+        if ids:
+            rows = self._feed.rows_of(self._changes, db, ids)
+            held = {row.id for row in rows}
+            self.index.apply(rows, [id_ for id_ in ids if id_ not in held])
+        self.cursor = upto

@@ -1,0 +1,264 @@
+"""The composition root: the only chooser of backends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import sqlite3
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any
+
+from .clock import Clock, SystemClock
+from .config.model import Config
+from .errors import ModelUnavailable
+from .models.host_callable import EmbedFunction
+from .models.registry import make_embedder
+from .ports import Embedder
+from .services.checks import Finding
+from .services.dense import DenseLane, Serving
+from .services.embedding import EmbeddingService
+from .services.episodes import EpisodeService
+from .services.indexes import Indexes
+from .services.ingest import IngestService
+from .services.parts import Shared, reused
+from .services.runtime import RuntimeStatus
+from .services.search import SearchService
+from .services.upkeep import UpkeepService
+from .storage.metadata_store import MetadataStore
+from .times import local_zone
+
+__all__ = ["Parts", "SDKMemoryKernel", "Surroundings"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a kernel is given by whoever hosts it."""
+
+    environ: Mapping[str, str]
+    clock: Clock
+    zone: tzinfo
+    embed: EmbedFunction | None = None
+
+    @classmethod
+    def default(cls, embed: EmbedFunction | None = None) -> Surroundings:
+        """The process's own environment, clock and time zone."""
+        return cls(os.environ, SystemClock(), local_zone(), embed)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The heavy parts of a kernel."""
+
+    store: Shared[MetadataStore]
+    indexes: Shared[Indexes]
+    embedder: Shared[Embedder | None]
+    notice: str
+
+    def release(self) -> None:
+        """Let go of all of them; blocking."""
+        for part in (self.embedder, self.indexes, self.store):
+            part.release()
+
+
+class SDKMemoryKernel:
+    """One configuration at work: a store, its indexes, a model, and the services over them.
+
+    Built by `open`. A kernel never changes its configuration; a reload opens the next one, which takes over the parts
+    whose settings are the same, and closes this one when its last call has ended.
+    """
+
+    def __init__(self, config: Config, parts: Parts, surroundings: Surroundings, status: RuntimeStatus) -> None:
+        self.config = config
+        self.status = status
+        self.surroundings = surroundings
+        self._parts = parts
+        self.store = parts.store.part
+        self.indexes = parts.indexes.part
+        self.notice = parts.notice
+        clock = surroundings.clock
+        self._background = ThreadPoolExecutor(1, "amemorix-upkeep")
+        self.dense = DenseLane()
+        self.embedding = EmbeddingService(
+            self.store, settings=config.embedding, indexes=self.indexes, dense=self.dense, clock=clock,
+            threads=config.embedding.max_concurrent,
+        )  # fmt: skip
+        self.episodes = EpisodeService(self.store, settings=config.episode, clock=clock, background=self._background)
+        self.upkeep = UpkeepService(
+            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes,
+            background=self._background,
+        )  # fmt: skip
+        self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
+        self.searches = SearchService(
+            self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone
+        )
+        self._loops: list[asyncio.Task[None]] = []
+        self.last_check: tuple[float, list[Finding]] | None = None
+
+    @classmethod
+    async def open(
+        cls,
+        config: Config,
+        folder: Path,
+        *,
+        surroundings: Surroundings | None = None,
+        status: RuntimeStatus | None = None,
+        replaces: SDKMemoryKernel | None = None,
+    ) -> SDKMemoryKernel:
+        """Build a kernel over the data in `folder`, which the caller has locked.
+
+        With `replaces`, parts whose settings are the same are shared with that kernel. Raises StorageFailure,
+        ModelUnavailable (a local model asked for by name that is not installed).
+        """
+        around = surroundings or Surroundings.default()
+        loop = asyncio.get_running_loop()
+        parts = await asyncio.to_thread(_build_parts, config, folder, around, loop, replaces)
+        kernel = cls(config, parts, around, status or RuntimeStatus())
+        try:
+            previous = replaces.dense.serving if replaces and replaces.store is kernel.store else None
+            await asyncio.to_thread(kernel._adopt, previous)
+        except BaseException:
+            await kernel.close()
+            raise
+        return kernel
+
+    def _adopt(self, previous: Serving | None) -> None:
+        try:
+            self.embedding.adopt(self._parts.embedder.part, previous)
+        except ModelUnavailable as exc:
+            log.warning("%s Searching by words and structure until it answers.", exc)
+            self.notice = f"{exc} Searching by words and structure until it answers."
+
+    def start(self) -> None:
+        """Begin the background work."""
+        if not self._loops:
+            work = (self.upkeep.run(), self.embedding.run(), self.episodes.run(), self._retry_model())
+            self._loops = [asyncio.create_task(loop) for loop in work]
+
+    async def pause(self) -> None:
+        """End the background work; calls are still answered."""
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        self._loops = []
+
+    async def close(self) -> None:
+        """End everything and let go of the parts."""
+        await self.pause()
+        self.dense.close()
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self.embedding.close()
+        self._background.shutdown(wait=True)
+        self._parts.release()
+
+    async def _retry_model(self) -> None:
+        """A model that did not answer when the kernel was opened is asked again."""
+        while self._parts.embedder.part is not None and not self.embedding.adopted:
+            await asyncio.sleep(self.config.embedding.retry_seconds)
+            await self.recover_embedding()
+
+    async def recover_embedding(self) -> int:
+        """Ask the model again, and try again what failed; returns how many paragraphs had."""
+        if self._parts.embedder.part is not None and not self.embedding.adopted:
+            self.notice = self._parts.notice
+            await asyncio.to_thread(self._adopt, None)
+        return await self.embedding.recover()
+
+    async def settle(self) -> None:
+        """Wait until every projection, embedding and derived row has caught up."""
+        await self.upkeep.follow()
+        await self.embedding.settled()
+        await self.episodes.drain()
+        await self.upkeep.follow()
+
+    async def statistics(self) -> dict[str, Any]:
+        """Counts, lag of every projection, and the state of the model."""
+
+        def read(db: sqlite3.Connection) -> dict[str, Any]:
+            return {
+                **asdict(self.store.sources.counts(db)),
+                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db)},
+                "embedding": asdict(self.embedding.progress(db)),
+            }
+
+        return await self.store.read(read)
+
+
+def _build_parts(
+    config: Config,
+    folder: Path,
+    around: Surroundings,
+    loop: asyncio.AbstractEventLoop,
+    replaces: SDKMemoryKernel | None,
+) -> Parts:
+    """Build or take over each part; on failure nothing is left open."""
+    old = replaces._parts if replaces else None  # noqa: SLF001
+    with contextlib.ExitStack() as undo:
+        store = reused(
+            old and old.store,
+            (folder, config.storage.synchronous, config.storage.readers, config.storage.group_commit_max),
+            lambda: _open_store(config, folder),
+            MetadataStore.close,
+        )
+        undo.callback(store.release)
+        indexes = reused(
+            old and old.indexes,
+            (store.key, config.retrieval.sparse.backend, config.embedding.quantization_type),
+            lambda: _open_indexes(config, store.part),
+            lambda indexes: indexes.close(),
+        )
+        undo.callback(indexes.release)
+        embedder, notice = _embedder(config, around, loop, old)
+        undo.pop_all()
+    return Parts(store, indexes, embedder, notice)
+
+
+def _open_store(config: Config, folder: Path) -> MetadataStore:
+    return MetadataStore(
+        folder,
+        synchronous=config.storage.synchronous,
+        readers=config.storage.readers,
+        group_commit_max=config.storage.group_commit_max,
+    )
+
+
+def _open_indexes(config: Config, store: MetadataStore) -> Indexes:
+    indexes = Indexes(store, config.retrieval.sparse.backend)
+    for index, how in indexes.open().items():
+        if how == "rebuilt":
+            log.info("the %s index was built from the rows", index)
+    return indexes
+
+
+def _embedder(
+    config: Config, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None
+) -> tuple[Shared[Embedder | None], str]:
+    """The model and its notice; the old one if nothing that it is made from changed."""
+    key = config.embedding.model_copy(update={name: None for name in _LIVE_EMBEDDING}).model_dump_json()
+    if old is not None and old.embedder.key == key and old.embedder.part is not None:
+        return old.embedder.taken(), old.notice
+    embedder, notice = make_embedder(config.embedding, environ=around.environ, host_callable=around.embed, loop=loop)
+    if notice:
+        log.warning("%s", notice)
+    return Shared(key, embedder, _close_embedder), notice
+
+
+def _close_embedder(embedder: Embedder | None) -> None:
+    if embedder is not None:
+        embedder.close()
+
+
+_LIVE_EMBEDDING = tuple(
+    name
+    for name, field in type(Config().embedding).model_fields.items()
+    if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("x-reload") == "live"
+)

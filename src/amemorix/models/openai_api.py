@@ -1,0 +1,273 @@
+"""The client of an OpenAI-compatible embedding endpoint."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
+
+from ..clock import Clock, SystemClock
+from ..config.model import Embedding
+from ..errors import ModelUnavailable
+from ..ports import Embedder, EmbedderInfo
+from .inputs import encodable
+from .surroundings import Surroundings
+from .vectors import unit_vectors
+
+__all__ = ["OpenAIEmbedder", "create"]
+
+_REFUSED = frozenset({400, 413, 422})
+"""Answers that may be the fault of one text, or of the batch's size."""
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+"""Answers that another try may change."""
+_LONGEST_PAUSE = 30.0
+"""Seconds: an endpoint that asks for a longer pause is down for this call."""
+
+
+class _Row(BaseModel):
+    index: int
+    embedding: list[float] | str
+
+
+class _Answer(BaseModel):
+    data: list[_Row]
+
+
+class _Refused(Exception):
+    """The endpoint will not take this input."""
+
+
+class OpenAIEmbedder:
+    """Embeds with `POST {base_url}/embeddings`, many texts a request; any number of threads may call it at once.
+
+    A request that meets a passing fault is tried up to `max_attempts` times. A batch that is refused is halved, so
+    that a bad text fails alone: `embed` then raises ModelUnavailable with the positions in `details["failed"]`.
+    `details["endpoint_down"]` is true when no text is to blame. No message holds the key.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        api_key: str | None = None,
+        dimension: int = 0,
+        request_dimension: bool = False,
+        timeout: float = 30.0,
+        max_attempts: int = 3,
+        max_concurrent: int = 2,
+        transport: httpx.BaseTransport | None = None,
+        clock: Clock | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._url = _endpoint(base_url)
+        self._model = model
+        self._key = (api_key or "").strip()
+        self._dimension = dimension
+        self._extra = {"dimensions": dimension} if request_dimension and dimension else {}
+        self._attempts = max_attempts
+        self._clock = clock or SystemClock()
+        self._sleep = sleep
+        self._slots = threading.BoundedSemaphore(max_concurrent)
+        self._lock = threading.Lock()
+        self._client = httpx.Client(headers=_headers(self._key), timeout=timeout, transport=transport)
+
+    @property
+    def info(self) -> EmbedderInfo:
+        """The model's identity; embeds one word if the dimension is not known yet."""
+        if not self._dimension:
+            self.embed(["dimension"])
+        place = f"{self._url.netloc.decode()}{self._url.path.removesuffix('/embeddings')}"
+        fingerprint = f"openai:{place}:{self._model}:{self._dimension}"
+        return EmbedderInfo("openai", self._model, fingerprint, self._dimension)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors, shape (len(texts), dimension). Raises ModelUnavailable."""
+        if not texts:
+            return np.zeros((0, self._dimension), np.float32)
+        try:
+            return self._request(texts)
+        except _Refused as exc:
+            return self._narrow(texts, exc)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _narrow(self, texts: Sequence[str], refusal: _Refused) -> NDArray[np.float32]:
+        """Embed a refused batch in parts, and say which texts are refused by themselves."""
+        self._check_accepts_any(refusal)
+        vectors: dict[int, NDArray[np.float32]] = {}
+        self._embed_halves(texts, range(len(texts)), vectors)
+        failed = [row for row in range(len(texts)) if row not in vectors]
+        if failed:
+            raise ModelUnavailable(f"{self._who} refused {len(failed)} of {len(texts)} texts: {refusal}", failed=failed)
+        return np.stack([vectors[row] for row in range(len(texts))])
+
+    def _check_accepts_any(self, refusal: _Refused) -> None:
+        """One plain word tells a bad text from a wrong model name, which would be refused once for every text."""
+        try:
+            self._request(["word"])
+        except _Refused as exc:
+            raise ModelUnavailable(f"{self._who} refuses every text: {refusal}", endpoint_down=True) from exc
+
+    def _embed_halves(self, texts: Sequence[str], rows: range, vectors: dict[int, NDArray[np.float32]]) -> None:
+        """Embed each half of the rows that were refused together; a row refused alone gets no vector."""
+        if len(rows) == 1:
+            return
+        half = len(rows) // 2
+        for part in (rows[:half], rows[half:]):
+            try:
+                vectors.update(zip(part, self._request([texts[row] for row in part]), strict=True))
+            except _Refused:
+                self._embed_halves(texts, part, vectors)
+            except ModelUnavailable as exc:
+                exc.details["failed"] = [part[row] for row in exc.details.get("failed", [])]
+                raise
+
+    def _request(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = self._read(
+            self._post({"model": self._model, "input": [encodable(text) for text in texts], **self._extra})
+        )
+        with self._lock:
+            vectors = unit_vectors(rows, count=len(texts), dimension=self._dimension, who=self._who)
+            self._dimension = vectors.shape[1]
+        return vectors
+
+    def _read(self, answer: httpx.Response) -> list[NDArray[np.float32]]:
+        """The answer's vectors in the order of the texts."""
+        try:
+            rows = sorted(_Answer.model_validate_json(answer.content).data, key=lambda row: row.index)
+            vectors = [_numbers(row.embedding) for row in rows]
+        except (ValidationError, binascii.Error, ValueError) as exc:
+            raise ModelUnavailable(f"{self._who} answered something else than embeddings.", endpoint_down=True) from exc
+        if [row.index for row in rows] != list(range(len(rows))):
+            raise ModelUnavailable(f"{self._who} numbered its vectors wrongly.")
+        return vectors
+
+    def _post(self, body: dict[str, Any]) -> httpx.Response:
+        """The first good answer; _Refused, or ModelUnavailable after the last try."""
+        attempt = 1
+        while True:
+            problem, pause = self._try(body)
+            if isinstance(problem, httpx.Response):
+                return problem
+            if attempt >= self._attempts or (pause or 0) > _LONGEST_PAUSE:
+                raise ModelUnavailable(f"{self._who} {problem}.", endpoint_down=True, retry_after=pause)
+            self._sleep(_backoff(attempt) if pause is None else pause)
+            attempt += 1
+
+    def _try(self, body: dict[str, Any]) -> tuple[httpx.Response | str, float | None]:
+        """A good answer, or what went wrong with the pause that the endpoint asks for."""
+        try:
+            with self._slots:
+                answer = self._client.post(self._url, json=body)
+        except httpx.TimeoutException:
+            return "did not answer in time", None
+        except (httpx.NetworkError, httpx.RemoteProtocolError) as exc:
+            return f"cannot be reached ({self._clean(str(exc))})", None
+        except (httpx.HTTPError, RuntimeError) as exc:
+            # RuntimeError: the client was closed.
+            raise ModelUnavailable(f"{self._who} cannot be asked: {self._clean(str(exc))}", endpoint_down=True) from exc
+        if answer.is_success:
+            return answer, None
+        return self._problem(answer), self._retry_after(answer)
+
+    def _problem(self, answer: httpx.Response) -> str:
+        """What a passing fault is called; raises for any other."""
+        said = f"answered HTTP {answer.status_code}: {self._clean(answer.text)[:200]}"
+        if answer.status_code in _REFUSED:
+            raise _Refused(said)
+        if answer.status_code not in _PASSING:
+            raise ModelUnavailable(f"{self._who} {said}", endpoint_down=True, status=answer.status_code)
+        return said
+
+    def _retry_after(self, answer: httpx.Response) -> float | None:
+        """Seconds to wait as the endpoint says (RFC 9110, section 10.2.3), or None."""
+        value = answer.headers.get("retry-after", "").strip()
+        if value.isdigit():
+            return float(value)
+        try:
+            return max(0.0, parsedate_to_datetime(value).timestamp() - self._clock.now()) if value else None
+        except ValueError:
+            return None
+
+    @property
+    def _who(self) -> str:
+        return f"The embedding endpoint {self._url.host}"
+
+    def _clean(self, text: str) -> str:
+        """`text` on one line, without the key."""
+        hidden = text.replace(self._key, "***") if self._key else text
+        return " ".join(hidden.split())
+
+
+def create(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:
+    """The client of the configured endpoint; ModelUnavailable names the setting or the variable that is missing."""
+    for name in ("base_url", "model_name"):
+        if not getattr(settings, name):
+            raise ModelUnavailable(f"embedding.{name} is empty; provider `openai` needs it.", field=f"embedding.{name}")
+    embedder = OpenAIEmbedder(
+        settings.base_url,
+        settings.model_name,
+        api_key=_key(settings.api_key_env, surroundings),
+        dimension=settings.dimension,
+        request_dimension=settings.request_dimension,
+        timeout=settings.timeout_seconds,
+        max_attempts=settings.max_attempts,
+        max_concurrent=settings.max_concurrent,
+    )
+    return embedder, ""
+
+
+def _key(variable: str, surroundings: Surroundings) -> str | None:
+    if not variable:
+        return None
+    key = surroundings.environ.get(variable, "").strip()
+    if not key:
+        raise ModelUnavailable(
+            f"The environment variable {variable}, which embedding.api_key_env names, is not set.", variable=variable
+        )
+    return key
+
+
+def _endpoint(base_url: str) -> httpx.URL:
+    try:
+        url = httpx.URL(base_url.strip().rstrip("/") + "/embeddings")
+    except httpx.InvalidURL as exc:
+        raise ModelUnavailable("embedding.base_url is not an address.", field="embedding.base_url") from exc
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise ModelUnavailable(
+            "embedding.base_url must be like https://api.example.com/v1.", field="embedding.base_url"
+        )
+    return url
+
+
+def _headers(key: str) -> dict[str, str]:
+    if not key:
+        return {}
+    if not (key.isascii() and key.isprintable()):
+        raise ModelUnavailable("The embedding endpoint's key holds characters that no header can carry.")
+    return {"Authorization": f"Bearer {key}"}
+
+
+def _numbers(embedding: list[float] | str) -> NDArray[np.float32]:
+    """A vector as a list, or as base64 of little-endian float32."""
+    if isinstance(embedding, str):
+        return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
+    return np.asarray(embedding, np.float32)
+
+
+def _backoff(attempt: int) -> float:
+    """Seconds before the next try: doubling from half a second, with as much again of chance."""
+    return min(0.5 * 2 ** (attempt - 1), _LONGEST_PAUSE / 2) * (1 + random.random())

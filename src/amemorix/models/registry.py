@@ -1,0 +1,44 @@
+"""The choice of the embedder that the settings ask for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from importlib import import_module
+
+from ..config.model import Embedding
+from ..ports import Embedder
+from .host_callable import EmbedFunction
+from .surroundings import Surroundings
+
+__all__ = ["PROVIDERS", "create_none", "make_embedder"]
+
+PROVIDERS: dict[str, str] = {
+    "auto": "amemorix.models.local:create_if_installed",
+    "local": "amemorix.models.local:create",
+    "openai": "amemorix.models.openai_api:create",
+    "host": "amemorix.models.host_callable:create",
+    "none": "amemorix.models.registry:create_none",
+}
+
+
+def make_embedder(
+    settings: Embedding,
+    *,
+    environ: Mapping[str, str],
+    host_callable: EmbedFunction | None = None,
+    loop: asyncio.AbstractEventLoop | None = None,
+) -> tuple[Embedder | None, str]:
+    """The embedder and a notice for people: one sentence or two, empty if all is as asked.
+
+    The embedder is None for the provider `none`, and for `auto` when no local model can be used.
+    Raises ModelUnavailable, which says what to do.
+    """
+    module, _, factory = PROVIDERS[settings.provider].partition(":")
+    create = getattr(import_module(module), factory)
+    return create(settings, Surroundings(environ, host_callable, loop))
+
+
+def create_none(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:  # noqa: ARG001
+    """No embedder, on purpose."""
+    return None, ""

@@ -1,0 +1,188 @@
+"""The one table of operations: request model, handler, response model; every front door is a loop over it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from inspect import getdoc
+from typing import Any, Generic, Literal, TypeVar, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from .errors import InvalidRequest, UnknownComponent
+
+__all__ = ["Effect", "Operation", "Operations", "Request", "Response"]
+
+Effect = Literal["read", "write", "destructive"]
+Kernel = TypeVar("Kernel")
+
+
+class Request(BaseModel):
+    """Base of every request: null means default, strings are stripped, unknown keys are reported, types are checked."""
+
+    model_config = ConfigDict(
+        frozen=True, str_strip_whitespace=True, populate_by_name=True, allow_inf_nan=False, extra="ignore"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_means_default(cls, data: Any) -> Any:
+        return {k: v for k, v in data.items() if v is not None} if isinstance(data, dict) else data
+
+    @classmethod
+    def known_keys(cls) -> set[str]:
+        """Every argument name the request understands, older names included."""
+        names: set[str] = set()
+        for name, field in cls.model_fields.items():
+            names.add(name)
+            alias = field.validation_alias
+            choices = getattr(alias, "choices", [alias] if alias else [])
+            names.update(choice for choice in choices if isinstance(choice, str))
+        return names
+
+
+class Response(BaseModel):
+    """Base of every response: constructible with no arguments."""
+
+    success: bool = True
+    warnings: list[str] = Field(default_factory=list, description="What was understood differently than it was said.")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One (component, action) with its request, response and handler."""
+
+    component: str
+    action: str | None
+    aliases: tuple[str, ...]
+    effect: Effect
+    request: type[Request]
+    response: type[Response]
+    handler: Callable[[Any, Any], Awaitable[Response]]
+    summary: str
+
+    @property
+    def name(self) -> str:
+        """`component` or `component_action`, unique in the table."""
+        return self.component if self.action is None else f"{self.component}_{self.action}"
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The action and its older names; empty for a component without actions."""
+        return () if self.action is None else (self.action, *self.aliases)
+
+
+class Operations(Generic[Kernel]):
+    """Operations by component and action."""
+
+    def __init__(self) -> None:
+        self._table: dict[tuple[str, str | None], Operation] = {}
+
+    @classmethod
+    def merge(cls, *tables: Operations[Kernel]) -> Operations[Kernel]:
+        """One table out of several; a name registered twice is a ValueError."""
+        whole: Operations[Kernel] = cls()
+        for table in tables:
+            if clash := whole._table.keys() & table._table.keys():
+                raise ValueError(f"registered twice: {sorted(map(str, clash))}")
+            whole._table |= table._table
+        return whole
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter({id(op): op for op in self._table.values()}.values())
+
+    def operation(
+        self, component: str, action: str | None = None, *aliases: str, effect: Effect = "read"
+    ) -> Callable[[Callable[[Kernel, Any], Awaitable[Any]]], Callable[[Kernel, Any], Awaitable[Any]]]:
+        """Register the decorated `async def handler(kernel, request: R) -> S`."""
+
+        def register(fn: Callable[[Kernel, Any], Awaitable[Any]]) -> Callable[[Kernel, Any], Awaitable[Any]]:
+            hints = get_type_hints(fn)
+            summary = (getdoc(fn) or "").split("\n")[0]
+            op = Operation(component, action, aliases, effect, hints["request"], hints["return"], fn, summary)
+            for key in (action, *aliases):
+                if (component, key) in self._table:
+                    raise ValueError(f"{component}.{key} is already registered")
+                self._table[component, key] = op
+            return fn
+
+        return register
+
+    def components(self) -> list[str]:
+        """The names `invoke` knows."""
+        return sorted({component for component, _ in self._table})
+
+    def actions(self, component: str) -> list[str]:
+        """The actions of a component, older names included."""
+        return sorted(action for name, action in self._table if name == component and action)
+
+    def resolve(self, component: str, args: Any) -> tuple[Operation, Request, list[str]]:
+        """Find the operation and validate its arguments.
+
+        Returns the operation, the request and a warning for each unknown argument.
+        Raises UnknownComponent or InvalidRequest.
+        """
+        if component not in (known := self.components()):
+            raise UnknownComponent(
+                f"There is no component {component!r}.{_did_you_mean(component, known)}", component=component, known=known
+            )
+        args = {} if args is None else args
+        if not isinstance(args, dict):
+            raise InvalidRequest(f"args must be an object, not {type(args).__name__}.", field="args")
+        op, args = self._choose(component, dict(args))
+        try:
+            request = op.request.model_validate(args)
+        except ValidationError as exc:
+            raise _invalid(op, exc) from exc
+        known = sorted(op.request.known_keys())
+        warnings = [f"unknown argument {key!r} was ignored.{_did_you_mean(key, known)}" for key in args if key not in known]
+        return op, request, warnings
+
+    def _choose(self, component: str, args: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
+        plain = self._table.get((component, None))
+        if plain is not None:
+            return plain, args
+        action = args.pop("action", None)
+        known = self.actions(component)
+        if not isinstance(action, str) or not action.strip():
+            raise InvalidRequest(f"{component} needs an action: one of {', '.join(known)}.", field="action", allowed=known)
+        op = self._table.get((component, action.strip().lower()))
+        if op is None:
+            raise UnknownComponent(
+                f"{component} has no action {action!r}.{_did_you_mean(action, known)}",
+                component=component, field="action", allowed=known,
+            )  # fmt: skip
+        return op, args
+
+    def json_schema(self, component: str) -> dict[str, Any]:
+        """What `invoke(component, args)` takes: one object, or one of several told apart by `action`."""
+        variants: list[dict[str, Any]] = []
+        for op in self:
+            if op.component != component:
+                continue
+            schema = op.request.model_json_schema()
+            schema["description"] = op.summary
+            if op.action:
+                schema.setdefault("properties", {})["action"] = {"enum": list(op.actions)}
+                schema["required"] = ["action", *schema.get("required", [])]
+            variants.append(schema)
+        body = variants[0] if len(variants) == 1 else {"type": "object", "oneOf": variants}
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": component, **body}
+
+
+def _did_you_mean(word: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(str(word), known, n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}?" if near else f" Known: {', '.join(known)}."
+
+
+def _invalid(op: Operation, exc: ValidationError) -> InvalidRequest:
+    problems = [
+        {"field": ".".join(map(str, error["loc"])) or "args", "problem": error["msg"].removeprefix("Value error, ")}
+        for error in exc.errors(include_url=False, include_context=False, include_input=False)
+    ]
+    first = problems[0]
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return InvalidRequest(
+        f"{op.name}: {first['field']}: {first['problem']}{more}", field=first["field"], problems=problems
+    )

@@ -1,0 +1,121 @@
+"""What the memory calls but does not own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Embedder", "EmbedderInfo", "Index", "SparseIndex", "SparseScores"]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderInfo:
+    """What identifies an embedding model: two vectors compare only if their `fingerprint` is the same."""
+
+    provider: str
+    model: str
+    fingerprint: str
+    dimension: int
+    languages: tuple[str, ...] = ("*",)
+    """`("en",)` means: texts in other scripts are left to the other lanes; `("*",)` means any text."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors; blocking, thread-safe, called from worker threads only."""
+
+    @property
+    def info(self) -> EmbedderInfo:
+        """The model's identity. A remote model may have to be asked once for its dimension: raises ModelUnavailable."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors, shape (len(texts), dimension), row i for text i. Raises ModelUnavailable."""
+        ...
+
+    def close(self) -> None:
+        """Give back memory and connections."""
+        ...
+
+
+class Index(Protocol):
+    """An in-memory index derived from rows, driven by a projection. Row is whatever that index eats.
+
+    One thread at a time calls build, apply, compact, load or save; any number of threads search meanwhile and
+    must always see a consistent state (publish a new immutable state object; never half-update one in place).
+    No single numpy call may hold the interpreter lock for more than about 20 ms: work in chunks.
+    """
+
+    name: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything besides the rows that the content depends on: analyser version, format, dimension, generation."""
+        ...
+
+    def build(self, rows: Iterator[Any]) -> None:
+        """Replace the whole content."""
+        ...
+
+    def apply(self, rows: Sequence[Any], removed: Sequence[int]) -> None:
+        """Insert or replace rows by their id, and remove ids (an id that is not there is ignored)."""
+        ...
+
+    def compact(self) -> bool:
+        """Merge what has accumulated, if it is worth it; True if something changed."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write the content as files into an existing empty folder."""
+        ...
+
+    def load(self, folder: Path) -> None:
+        """Read what `save` wrote; ValueError or OSError if it cannot be used."""
+        ...
+
+    def __len__(self) -> int:
+        """Live rows held."""
+        ...
+
+
+@dataclass(slots=True)
+class SparseScores:
+    """BM25 of three levels for every scored document, in reading order (scope, session, position, id)."""
+
+    ids: NDArray[np.int64]
+    paragraph: NDArray[np.float32]
+    window: NDArray[np.float32]
+    session: NDArray[np.float32]
+    coverage: NDArray[np.float32]
+    """Share (0..1) of the query's idf mass that the paragraph itself contains."""
+    window_coverage: NDArray[np.float32]
+    """The same for the paragraph with its neighbours."""
+    previous: NDArray[np.int64]
+    """Index into `ids` of the paragraph before it in its session, or -1."""
+    complete: bool = False
+    """True if `ids` are all the documents of the scopes (those allowed), whether they match or not."""
+
+
+class SparseIndex(Index, Protocol):
+    """A lexical index over term blobs."""
+
+    def search(
+        self,
+        terms: NDArray[np.uint32],
+        *,
+        scopes: Sequence[int] | None = None,
+        allow: NDArray[np.int64] | None = None,
+        limit: int = 100,
+    ) -> SparseScores:
+        """Score documents for the query's distinct term hashes.
+
+        `scopes` restricts to those scope ids (an empty sequence allows nothing), `allow` to sorted paragraph ids (an
+        empty array allows nothing). A set of scopes that is small enough is scanned whole with its own document
+        frequencies, so that nothing outside it can influence a score; otherwise the whole sessions of the `limit` best
+        paragraphs are scored.
+        """
+        ...

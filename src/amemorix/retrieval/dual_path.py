@@ -1,0 +1,98 @@
+"""The search for paragraphs: lanes, gate, fusion, cut."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ports import SparseScores
+from ..storage.names import NameRepository
+from ..storage.paragraphs import Candidate, ParagraphRepository
+from ..text import fold
+from .fusion import Fused, candidates, fuse
+from .lanes import DenseScores, Lanes, dense_lane, empty_scores, graph_lane, person_lane, sparse_lane
+from .plan import SearchPlan
+from .threshold import cut
+
+__all__ = ["DualPathRetriever", "Ranking"]
+
+Ids = NDArray[np.int64]
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates in order, and the lanes that did not answer."""
+
+    fused: Fused
+    degraded: tuple[str, ...]
+
+
+class DualPathRetriever:
+    """Finds by words, by meaning and over the graph at once; the row decides what may be seen."""
+
+    def __init__(self, names: NameRepository, paragraphs: ParagraphRepository) -> None:
+        self._names = names
+        self._paragraphs = paragraphs
+
+    def rank(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan) -> Ranking:
+        """Rank what may be seen; at most a few hundred candidates."""
+        failed: list[str] = list(plan.degraded)
+        allow = self._allowed(db, plan)
+
+        def run(name: str, lane: Callable[[], T], otherwise: T) -> T:
+            try:
+                return lane()
+            except Exception:
+                log.exception("the %s lane failed", name)
+                failed.append(name)
+                return otherwise
+
+        nothing = DenseScores(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0)
+        sparse = empty_scores()
+        if plan.settings.sparse.enabled:
+            sparse = run("sparse", lambda: sparse_lane(lanes, plan, allow), sparse)
+        dense = run("dense", lambda: dense_lane(db, lanes, self._paragraphs, plan, sparse, allow), nothing)
+        graph = run("graph", lambda: graph_lane(db, lanes, self._names, self._paragraphs, plan), {})
+        others = run("person", lambda: person_lane(db, self._paragraphs, plan), np.zeros(0, np.int64))
+        found = candidates(sparse, dense, graph, others, plan.settings.candidates)
+        if allow is not None:
+            found = np.intersect1d(found, allow, assume_unique=True)
+        fused = self._fused(db, plan, found, sparse, dense, graph)
+        return Ranking(cut(fused, plan), tuple(dict.fromkeys(failed)))
+
+    def _allowed(self, db: sqlite3.Connection, plan: SearchPlan) -> Ids | None:
+        """Sorted ids that meet the time window and the person asked for; None if neither restricts."""
+        sets: list[Ids] = []
+        if plan.window is not None:
+            sets.append(self._paragraphs.in_window(db, plan.window.start, plan.window.end, plan.scopes))
+        if plan.persons is not None:
+            sets.append(self._paragraphs.of_persons(db, plan.persons))
+        if not sets:
+            return None
+        return sets[0] if len(sets) == 1 else np.intersect1d(*sets, assume_unique=True)
+
+    def _fused(
+        self,
+        db: sqlite3.Connection,
+        plan: SearchPlan,
+        found: Ids,
+        sparse: SparseScores,
+        dense: DenseScores,
+        graph: dict[int, float],
+    ) -> Fused:
+        visible = list(self._paragraphs.gate(db, found, plan.scopes, plan.now).values())
+        return fuse(plan, visible, sparse, dense, graph, lambda unsaid: self._mentions(db, plan, unsaid))
+
+    def _mentions(self, db: sqlite3.Connection, plan: SearchPlan, unsaid: Sequence[Candidate]) -> NDArray[np.float32]:
+        """1 for each candidate whose text holds the name that the query holds."""
+        names = [fold(name) for name in plan.query.names] if plan.query else []
+        texts = self._paragraphs.contents(db, [c.id for c in unsaid])
+        return np.array([any(name in fold(texts.get(c.id, "")) for name in names) for c in unsaid], np.float32)

@@ -1,0 +1,152 @@
+"""From ranked rows to hits that say why."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+from typing import Any
+
+import numpy as np
+
+from ..storage.episodes import EpisodeRepository, EpisodeRow
+from ..storage.paragraphs import ParagraphRepository, ParagraphRow, PersonOf
+from ..text import content_hash, tokens
+from ..times import format_time
+from .dual_path import Ranking
+from .fusion import Fused
+from .plan import SearchPlan
+from .result import Hit, HitTime
+
+__all__ = ["HitWriter", "episode_key", "paragraph_key", "summary"]
+
+SUMMARY_HITS, SUMMARY_CHARS = 5, 120
+SPEAKER = 1
+
+
+def paragraph_key(row: int) -> str:
+    """The public id of a paragraph."""
+    return f"p{row}"
+
+
+def episode_key(row: int) -> str:
+    """The public id of an episode."""
+    return f"e{row}"
+
+
+def summary(hits: Sequence[Hit]) -> str:
+    """The first hits as numbered lines."""
+    lines = [f"{i}. {_line(hit)}" for i, hit in enumerate(hits[:SUMMARY_HITS], 1)]
+    return "\n".join(lines)
+
+
+def _line(hit: Hit) -> str:
+    text = " ".join(hit.content.split())
+    short = text if len(text) <= SUMMARY_CHARS else text[: SUMMARY_CHARS - 1] + "…"
+    return f"{hit.speaker}: {short}" if hit.speaker else short
+
+
+class HitWriter:
+    """Reads the rows of the winners and explains them."""
+
+    def __init__(self, paragraphs: ParagraphRepository, episodes: EpisodeRepository, zone: tzinfo) -> None:
+        self._paragraphs = paragraphs
+        self._episodes = episodes
+        self._zone = zone
+
+    def paragraphs(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
+        """The first `limit` paragraphs of a ranking."""
+        fused = ranking.fused
+        explained = {
+            int(id_): (float(fused.score[i]), _explain(fused, i, plan)) for i, id_ in enumerate(fused.ids[: plan.limit])
+        }
+        return self._hits(db, list(explained), explained, plan)
+
+    def by_time(self, db: sqlite3.Connection, ids: Sequence[int], plan: SearchPlan) -> list[Hit]:
+        """Paragraphs in the order given, each with the score 1."""
+        reason = {"order": "newest first", "lanes": {"time": {}}}
+        return self._hits(db, ids, {id_: (1.0, {**reason}) for id_ in ids}, plan)
+
+    def episodes(
+        self, db: sqlite3.Connection, scores: Mapping[int, tuple[float, dict[str, Any]]], plan: SearchPlan
+    ) -> list[Hit]:
+        """Episodes in the order given."""
+        rows = self._episodes.full(db, scores)
+        return [self._episode(rows[id_], *scores[id_]) for id_ in list(scores)[: plan.limit] if id_ in rows]
+
+    def _hits(
+        self,
+        db: sqlite3.Connection,
+        ids: Sequence[int],
+        why: Mapping[int, tuple[float, dict[str, Any]]],
+        plan: SearchPlan,
+    ) -> list[Hit]:
+        rows = self._paragraphs.full(db, ids)
+        persons = self._paragraphs.persons(db, ids)
+        hits: list[Hit] = []
+        for id_ in ids:
+            if id_ in rows:
+                score, explain = why[id_]
+                hits.append(self._paragraph(rows[id_], persons.get(id_, []), score, explain, plan))
+        return hits
+
+    def _paragraph(
+        self, row: ParagraphRow, persons: Sequence[PersonOf], score: float, explain: dict[str, Any], plan: SearchPlan
+    ) -> Hit:
+        if plan.query and plan.query.terms:
+            held = set(tokens(row.content))
+            explain["matched_terms"] = [term for term in plan.query.terms if term in held]
+        explain["time_basis"] = "event" if row.event_start is not None else "undated"
+        return Hit(
+            id=paragraph_key(row.id),
+            hash=row.content_hash.hex(),
+            type="paragraph",
+            content=row.content,
+            score=round(score, 6),
+            external_id=row.external_id,
+            chat_id=row.chat_id,
+            source=row.source,
+            speaker=next((p.name for p in persons if p.role == SPEAKER), ""),
+            person_ids=[p.person_id for p in persons],
+            tags=json.loads(row.tags),
+            time=self._time(row.event_start, row.event_end, row.recorded_at),
+            metadata=json.loads(row.metadata),
+            explain=explain,
+        )
+
+    def _episode(self, row: EpisodeRow, score: float, explain: dict[str, Any]) -> Hit:
+        return Hit(
+            id=episode_key(row.id),
+            hash=content_hash(f"{row.source}\n{row.title}\n{row.summary}"),
+            type="episode",
+            content=row.summary,
+            title=row.title,
+            score=round(score, 6),
+            chat_id=row.chat_id,
+            source=row.source,
+            person_ids=json.loads(row.participants),
+            time=self._time(row.event_start, row.event_end, row.derived_at),
+            metadata={"keywords": json.loads(row.keywords), "paragraph_count": row.paragraph_count},
+            explain=explain,
+        )
+
+    def _time(self, start: float | None, end: float | None, recorded_at: float) -> HitTime:
+        text = "" if start is None else format_time(start, self._zone)
+        return HitTime(start=start, end=end, recorded_at=recorded_at, text=text)
+
+
+def _explain(fused: Fused, place: int, plan: SearchPlan) -> dict[str, Any]:
+    """Each lane's rank and score, and what each signal added."""
+    lanes: dict[str, dict[str, float]] = {}
+    for name, score in (("sparse", fused.bm25), ("dense", fused.cosine), ("graph", fused.signals["graph"])):
+        value = float(score[place])
+        if not np.isnan(value) and value > 0:
+            lanes[name] = {"rank": 1 + int(np.sum(np.nan_to_num(score, nan=-2.0) > value)), "score": round(value, 4)}
+    counted = {
+        name: round(float(fused.weights[name] * values[place]), 4)
+        for name, values in fused.signals.items()
+        if fused.weights[name] * values[place]
+    }
+    persons = list(plan.query.names) if plan.query else []
+    return {"lanes": lanes, "signals": counted, "coverage": round(float(fused.coverage[place]), 3), "persons": persons}

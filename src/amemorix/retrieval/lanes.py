@@ -1,0 +1,107 @@
+"""The ways of finding candidates; each can put one forward alone."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..indexes.graph_store import GraphStore
+from ..indexes.vector_store import VectorStore
+from ..ports import SparseIndex, SparseScores
+from ..storage.names import NameRepository
+from ..storage.paragraphs import ParagraphRepository
+from .graph_relation_recall import recall
+from .plan import SearchPlan
+
+__all__ = ["DenseScores", "Lanes", "dense_lane", "empty_scores", "graph_lane", "person_lane", "sparse_lane"]
+
+Ids = NDArray[np.int64]
+NOISE_FLOOR_PERCENTILE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The indexes that lanes read; `vectors` is None while no embedding model answers."""
+
+    sparse: SparseIndex
+    graph: GraphStore
+    vectors: VectorStore | None
+
+
+@dataclass(frozen=True, slots=True)
+class DenseScores:
+    """Cosines by ascending id, and what counts as no likeness at all."""
+
+    ids: Ids
+    cosine: NDArray[np.float32]
+    floor: float
+
+    def of(self, ids: Ids) -> NDArray[np.float32]:
+        """Cosines of these ids, NaN where there is none."""
+        if not len(self.ids):
+            return np.full(len(ids), np.nan, np.float32)
+        at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        return np.where(self.ids[at] == ids, self.cosine[at], np.float32(np.nan))
+
+
+def empty_scores() -> SparseScores:
+    """No document at all."""
+    nothing = np.zeros(0, np.float32)
+    ids = np.zeros(0, np.int64)
+    return SparseScores(ids, nothing, nothing, nothing, nothing, nothing, ids)
+
+
+def sparse_lane(lanes: Lanes, plan: SearchPlan, allow: Ids | None) -> SparseScores:
+    """BM25 of paragraph, window and session."""
+    hashes = plan.query.hashes if plan.query else np.zeros(0, np.uint32)
+    return lanes.sparse.search(hashes, scopes=plan.scopes, allow=allow, limit=plan.settings.candidates)
+
+
+def dense_lane(
+    db: sqlite3.Connection,
+    lanes: Lanes,
+    paragraphs: ParagraphRepository,
+    plan: SearchPlan,
+    scored: SparseScores,
+    allow: Ids | None,
+) -> DenseScores:
+    """Cosines of what the sparse lane scored, and of the nearest of all that may be seen."""
+    vectors, query = lanes.vectors, plan.vector
+    if vectors is None or query is None:
+        return DenseScores(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0)
+    ids = np.sort(scored.ids)
+    cosine = vectors.scores(query, ids)
+    if scored.complete:
+        known = cosine[~np.isnan(cosine)]
+        floor = float(np.percentile(known, NOISE_FLOOR_PERCENTILE)) if len(known) else 0.0
+        return DenseScores(ids, cosine, floor)
+    if allow is None and plan.scopes is not None:
+        allow = paragraphs.in_scopes(db, plan.scopes)
+    near, near_cosine = vectors.search(query, plan.settings.candidates, allow)
+    every, first = np.unique(np.concatenate([ids, near]), return_index=True)
+    sample = vectors.background(query)
+    floor = float(np.percentile(sample, NOISE_FLOOR_PERCENTILE)) if len(sample) else 0.0
+    return DenseScores(every, np.concatenate([cosine, near_cosine])[first], floor)
+
+
+def graph_lane(
+    db: sqlite3.Connection, lanes: Lanes, names: NameRepository, paragraphs: ParagraphRepository, plan: SearchPlan
+) -> dict[int, float]:
+    """Paragraphs that support what the query's entities are related to, scored 0..1."""
+    if plan.query is None or not len(lanes.graph):
+        return {}
+    return recall(db, lanes.graph, names, paragraphs, plan)
+
+
+def person_lane(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> Ids:
+    """The newest paragraphs of the person named, when the query says nothing else."""
+    if plan.query is None or plan.query.terms or not plan.query.persons:
+        return np.zeros(0, np.int64)
+    found = [
+        paragraphs.recent_of(db, person, plan.scopes, plan.settings.candidates)
+        for person in set().union(*plan.query.persons)
+    ]
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)

@@ -1,0 +1,40 @@
+"""One search, resolved: nothing in it has to be looked up or checked again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..config.model import Retrieval
+from .query import Query
+
+__all__ = ["SearchPlan", "Window"]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of time, both ends included, in epoch seconds."""
+
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """What to look for, and where."""
+
+    query: Query | None
+    limit: int
+    settings: Retrieval
+    now: float
+    scopes: tuple[int, ...] | None = None
+    """Scope rows that may be seen; None means all of them, empty means none."""
+    window: Window | None = None
+    persons: tuple[int, ...] | None = None
+    """Only what is bound to one of these persons; empty means nobody matched."""
+    vector: NDArray[np.float32] | None = None
+    """The query's unit vector, None if there is no model or it did not answer in time."""
+    min_score: float = 0.0
+    degraded: tuple[str, ...] = ()

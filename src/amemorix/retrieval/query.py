@@ -1,0 +1,53 @@
+"""What a query says, read without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..indexes.name_directory import NameDirectory
+from ..text import is_mostly_cjk, query_terms, term_hashes
+from ..times import asks_when
+
+__all__ = ["Query", "read_query"]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The query as the lanes use it."""
+
+    text: str
+    bare: str
+    """The text without the names of known persons: what is embedded."""
+    terms: tuple[str, ...]
+    hashes: NDArray[np.uint32]
+    """Ascending distinct term hashes."""
+    persons: tuple[frozenset[int], ...]
+    """For each person named, the rows that may be meant."""
+    names: tuple[str, ...]
+    asks_when: bool
+    cjk: bool
+
+    @property
+    def one_person(self) -> frozenset[int] | None:
+        """The rows of the person named, if exactly one is."""
+        return self.persons[0] if len(self.persons) == 1 else None
+
+
+def read_query(text: str, directory: NameDirectory, chats: Collection[int] | None) -> Query:
+    """Split a query into the persons it names and what it asks about them."""
+    named = directory.find(text, chats)
+    terms = query_terms(named.bare)
+    return Query(
+        text=text,
+        bare=named.bare,
+        terms=tuple(terms),
+        hashes=np.unique(term_hashes(terms)),
+        persons=named.persons,
+        names=named.names,
+        asks_when=asks_when(text),
+        cjk=is_mostly_cjk(text),
+    )

@@ -1,0 +1,57 @@
+"""What a caller may ask of search."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BeforeValidator, Field, field_validator
+
+from ..ops import Request
+
+__all__ = ["MODES", "Count", "KernelSearchRequest", "Name", "TimeInput"]
+
+MODES = ("search", "time", "hybrid", "episode", "aggregate")
+MAX_QUERY_CHARS = 10_000
+
+
+def _not_a_truth_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not true or false")
+    return value
+
+
+Count = Annotated[int, BeforeValidator(_not_a_truth_value)]
+TimeInput = Annotated[float | str | None, BeforeValidator(_not_a_truth_value)]
+Name = Annotated[str, Field(max_length=512)]
+
+
+class KernelSearchRequest(Request):
+    """Arguments of `search_memory`."""
+
+    query: str = Field("", max_length=MAX_QUERY_CHARS, description="What to look for; optional in mode `time`.")
+    limit: Count = Field(5, ge=1, le=200, description="Most hits to return.")
+    mode: Literal["search", "time", "hybrid", "episode", "aggregate"] = Field(
+        "search",
+        description="`search` by words and meaning; `time` within a window; `hybrid` both; `episode` whole stretches of "
+        "talk; `aggregate` all of them merged.",
+    )
+    chat_id: Name = Field("", description="The chat that asks: it sees itself, chats shared with it, and global memories.")
+    person_id: Name = Field("", description="Only what is bound to this person (id, name or alias).")
+    time_start: TimeInput = Field(
+        None, validation_alias=AliasChoices("time_start", "time_from"),
+        description="Epoch seconds, ISO 8601, YYYY/MM/DD[ HH:mm[:ss]], or words such as `yesterday`, `上周三`.",
+    )  # fmt: skip
+    time_end: TimeInput = Field(
+        None, validation_alias=AliasChoices("time_end", "time_to"), description="Like `time_start`; included."
+    )
+    respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
+    user_id: Name = Field("", description="The user who asks; names a private chat when `chat_id` is not given.")
+    group_id: Name = Field("", description="The group that asks; stands for its chats when `chat_id` is not given.")
+    min_score: float = Field(0.0, ge=0, le=1, description="Leave out hits below this score.")
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _known_mode(cls, value: Any) -> Any:
+        if isinstance(value, str) and value.strip().lower() == "semantic":
+            raise ValueError(f"mode `semantic` was removed; use `search`. Allowed: {', '.join(MODES)}")
+        return value.strip().lower() if isinstance(value, str) else value

@@ -1,0 +1,34 @@
+"""From raw text to paragraphs with their terms and flags."""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+
+from ..models.chunker import split
+from ..storage.records import NewParagraph
+from ..text import content_hash, is_mostly_cjk, pack_terms, tokens
+from ..times import date_words, has_time_words, is_question
+
+__all__ = ["QUESTION", "SPEAKS_OF_TIME", "Analyser"]
+
+QUESTION, SPEAKS_OF_TIME = 1, 2
+
+
+class Analyser:
+    """Cuts a text and prepares each part for the lexical index."""
+
+    def __init__(self, chunk_chars: int, zone: tzinfo) -> None:
+        self._chunk = chunk_chars
+        self._zone = zone
+
+    def paragraphs(self, text: str, at: float | None) -> tuple[NewParagraph, ...]:
+        """The paragraphs of a cleaned text; `at` (epoch seconds) adds the date to the words that find it."""
+        parts = split(text, target=self._chunk) if len(text) > self._chunk else [text]
+        return tuple(self._paragraph(part, at) for part in parts)
+
+    def _paragraph(self, part: str, at: float | None) -> NewParagraph:
+        words = tokens(part)
+        if at is not None:
+            words += tokens(date_words(at, self._zone, is_mostly_cjk(part)))
+        flags = QUESTION * is_question(part) | SPEAKS_OF_TIME * has_time_words(part)
+        return NewParagraph(part, bytes.fromhex(content_hash(part)), pack_terms(words), flags)

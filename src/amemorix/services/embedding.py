@@ -1,0 +1,399 @@
+"""The filling of vectors in the background, generation by generation."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from ..clock import Clock
+from ..config.model import Embedding
+from ..errors import Conflict, ModelUnavailable
+from ..indexes.name_directory import NameDirectory
+from ..indexes.projection import Projection
+from ..models.embedding_batches import Outcome, embed_each
+from ..ports import Embedder, EmbedderInfo
+from ..storage.database import Unit
+from ..storage.embeddings import Generation, Pending, Waiting
+from ..storage.metadata_store import MetadataStore
+from ..text import is_mostly_cjk
+from .dense import DenseLane, Serving
+from .indexes import Indexes
+
+__all__ = ["EmbeddingProgress", "EmbeddingService"]
+
+log = logging.getLogger(__name__)
+NICENESS = 10
+GIVE_UP_AFTER = 5
+"""Tries after which a paragraph no longer holds up the switch to its generation."""
+BATCHES_AHEAD = 4
+DROP_STEP = 2_000
+NOTE_EVERY = 2_000
+WATERMARK = "embedded_upto:{}"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingProgress:
+    """How far the vectors are."""
+
+    state: str = "off"
+    """`off`, `idle`, `embedding` or `rebuilding`."""
+    provider: str = ""
+    model: str = ""
+    dimension: int = 0
+    generation: int = 0
+    serving_generation: int = 0
+    done: int = 0
+    pending: int = 0
+    failed: int = 0
+    rate: float = 0.0
+    """Texts per second over the last batches."""
+    error: str = ""
+
+
+@dataclass(slots=True)
+class _Target:
+    """The generation being filled, and below which id nothing is missing."""
+
+    embedder: Embedder
+    generation: Generation
+    watermark: int = 0
+    noted: int = 0
+    retry_from: float = 0.0
+    pause: float = 0.0
+    done: int = 0
+    rate: float = 0.0
+    error: str = ""
+
+
+class EmbeddingService:
+    """Gives every live paragraph a vector of the configured model, and switches models without a gap."""
+
+    def __init__(
+        self,
+        store: MetadataStore,
+        *,
+        settings: Embedding,
+        indexes: Indexes,
+        dense: DenseLane,
+        clock: Clock,
+        threads: int = 2,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._indexes = indexes
+        self._dense = dense
+        self._clock = clock
+        self._target: _Target | None = None
+        self._pool = ThreadPoolExecutor(threads, "amemorix-embed", initializer=_be_nice)
+        self._threads = threads
+        self._wake = asyncio.Event()
+        self._moved = asyncio.Condition()
+
+    @property
+    def adopted(self) -> bool:
+        """Whether a model is at work."""
+        return self._target is not None
+
+    # choosing generations
+
+    def adopt(self, embedder: Embedder | None, previous: Serving | None) -> None:
+        """Decide what answers and what is filled; on a worker thread.
+
+        Vectors of the configured model answer at once. Those of another model go on answering if the model that made
+        them is still at hand (`previous`), until the new ones are complete.
+        """
+        if embedder is None:
+            self._target = None
+            self._dense.serve(None)
+            return
+        info = embedder.info
+        serving, filling = self._store.read_here(lambda db: self._find(db, info))
+        if serving is None or serving.fingerprint != info.fingerprint:
+            filling = filling or self._create(info)
+        elif filling is None:
+            filling = serving
+        upto = self._store.read_here(lambda db: self._store.changes.get(db, WATERMARK.format(filling.id))) or "0"
+        self._target = _Target(embedder, filling, int(upto), int(upto))
+        self._serve_best(embedder, filling, serving, previous)
+
+    def _find(self, db: sqlite3.Connection, info: EmbedderInfo) -> tuple[Generation | None, Generation | None]:
+        """(serving generation, generation of this model to go on filling)."""
+        serving = self._store.embeddings.serving(db)
+        building = self._store.embeddings.building(db)
+        if building and building.fingerprint == info.fingerprint:
+            return serving, building
+        if serving and serving.fingerprint == info.fingerprint:
+            return serving, None
+        return serving, self._store.embeddings.of_model(db, info.fingerprint)
+
+    def _create(self, info: EmbedderInfo) -> Generation:
+        """A generation that has no row yet: the first batch makes it."""
+        return Generation(0, info.fingerprint, info.provider, info.model, info.dimension, "new")
+
+    def _serve_best(
+        self, embedder: Embedder, filling: Generation, serving: Generation | None, previous: Serving | None
+    ) -> None:
+        if serving and serving.fingerprint == embedder.info.fingerprint:
+            self._dense.serve(self._serving(embedder, serving))
+        elif previous and serving and previous.generation.id == serving.id:
+            self._dense.serve(previous)
+        elif filling.id:
+            self._dense.serve(self._serving(embedder, filling))
+        else:
+            self._dense.serve(None)
+
+    def _serving(self, embedder: Embedder, generation: Generation) -> Serving:
+        return Serving(embedder, generation, self._vectors(generation))
+
+    def _vectors(self, generation: Generation) -> Projection:
+        return self._indexes.vectors(generation.id, generation.dimension, self._settings.quantization_type)
+
+    async def rebuild(self) -> Generation:
+        """Begin a new generation with the same model; the old one answers until it is complete.
+
+        Raises Conflict if there is no model, or a rebuild is already running.
+        """
+        target = self._target
+        if target is None:
+            raise Conflict("There is no embedding model, so there are no vectors to rebuild.")
+        serving = self._dense.serving
+        if serving is not None and target.generation.id != serving.generation.id:
+            raise Conflict("Vectors are already being rebuilt.", generation=target.generation.id)
+        info, now = target.embedder.info, self._clock.now()
+        made = await self._store.write(lambda db: self._store.embeddings.create(db, info, "building", now))
+        self._target = _Target(target.embedder, made)
+        self._wake.set()
+        return made
+
+    # the background loop
+
+    async def run(self) -> None:
+        """Fill vectors for ever; ends when cancelled."""
+        while True:
+            try:
+                busy = await self.step()
+            except asyncio.CancelledError:
+                raise
+            except Exception:
+                log.exception("embedding stumbled; it goes on in a while")
+                busy = False
+            if not busy:
+                self._wake.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), 0.2)
+
+    async def step(self) -> bool:
+        """Embed the next batches; False if nothing is due."""
+        target = self._target
+        if target is None:
+            return False
+        await self._ensure_row(target)
+        now = self._clock.now()
+        if now < target.retry_from:
+            return False
+        limit = self._settings.batch_size * self._threads * BATCHES_AHEAD
+        batch = await self._read(
+            lambda db: self._store.embeddings.pending(db, target.generation.id, target.watermark, now, limit)
+        )
+        if batch:
+            await self._embed(target, batch)
+        else:
+            await self._finished(target)
+        async with self._moved:
+            self._moved.notify_all()
+        return bool(batch)
+
+    async def _ensure_row(self, target: _Target) -> None:
+        if target.generation.id:
+            return
+        now = self._clock.now()
+
+        def create(db: sqlite3.Connection) -> Generation:
+            first = self._store.embeddings.serving(db) is None
+            return self._store.embeddings.create(db, target.embedder.info, "serving" if first else "building", now)
+
+        target.generation = await self._store.write(create)
+        if self._dense.serving is None:
+            self._dense.serve(await asyncio.to_thread(self._serving, target.embedder, target.generation))
+
+    async def _embed(self, target: _Target, batch: Sequence[Pending]) -> None:
+        started = time.perf_counter()
+        parts = [batch[i : i + self._settings.batch_size] for i in range(0, len(batch), self._settings.batch_size)]
+        loop = asyncio.get_running_loop()
+        names = self._indexes.names.index
+        work = [loop.run_in_executor(self._pool, _vectors_of, target.embedder, names, part) for part in parts]
+        outcomes = [outcome for part in await asyncio.gather(*work) for outcome in part]
+        await self._keep(target, outcomes)
+        target.done += len(batch)
+        target.rate = len(batch) / max(time.perf_counter() - started, 1e-9)
+
+    async def _keep(self, target: _Target, outcomes: Sequence[tuple[int, bytes | ModelUnavailable]]) -> None:
+        vectors = [(id_, made) for id_, made in outcomes if isinstance(made, bytes)]
+        failures = [(id_, made) for id_, made in outcomes if isinstance(made, ModelUnavailable)]
+        now = self._clock.now()
+        repository, generation = self._store.embeddings, target.generation.id
+
+        def unit(db: sqlite3.Connection) -> None:
+            repository.put(db, generation, vectors)
+            tries = repository.attempts(db, generation, [id_ for id_, _ in failures])
+            pauses = [(id_, now + self._pause(tries.get(id_, 0)), str(error)) for id_, error in failures]
+            repository.fail(db, generation, pauses)
+
+        down = next((error for _, error in failures if error.details.get("endpoint_down")), None)
+        if down is None:
+            await self._store.write(unit)
+            target.pause, target.error = 0.0, str(failures[0][1]) if failures else ""
+        else:
+            if vectors:
+                await self._store.write(lambda db: repository.put(db, generation, vectors))
+            target.pause = min(max(target.pause * 2, self._settings.retry_seconds), self._settings.retry_max_seconds)
+            target.retry_from, target.error = now + target.pause, str(down)
+            log.warning("the embedding model does not answer (%s); next try in %.0f s", down, target.pause)
+
+    def _pause(self, tries: int) -> float:
+        return min(self._settings.retry_seconds * 2 ** min(tries, 20), self._settings.retry_max_seconds)
+
+    async def _finished(self, target: _Target) -> None:
+        """Nothing is due: move the watermark, and switch if this generation was being built."""
+        waiting, highest = await self._read(lambda db: self._due_later(db, target))
+        if waiting.count == 0 and highest > target.watermark:
+            await self._advance(target, highest)
+        serving = self._dense.serving
+        if serving is not None and serving.generation.id == target.generation.id and target.generation.status == "serving":
+            return
+        if await self._store.read(lambda db: self._holds_up(db, target)):
+            return
+        await self._switch(target)
+
+    async def _advance(self, target: _Target, highest: int) -> None:
+        """Nothing is missing up to `highest`; now and then this is written down, so that opening need not look again."""
+        target.watermark = highest
+        if highest - target.noted >= NOTE_EVERY:
+            target.noted = highest
+            key = WATERMARK.format(target.generation.id)
+            await self._store.write(lambda db: self._store.changes.put(db, key, str(highest)))
+
+    async def _read(self, unit: Unit[T]) -> T:
+        """Read on an embedding thread: these looks can be long, and searches need theirs."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._store.read_here, unit)
+
+    def _due_later(self, db: sqlite3.Connection, target: _Target) -> tuple[Waiting, int]:
+        highest = self._store.paragraphs.highest(db)
+        pending = self._store.embeddings.pending_count(db, target.generation.id, target.watermark)
+        waiting = self._store.embeddings.waiting(db, target.generation.id)
+        return replace(waiting, count=max(waiting.count, pending)), highest
+
+    def _holds_up(self, db: sqlite3.Connection, target: _Target) -> bool:
+        pending = self._store.embeddings.pending_count(db, target.generation.id, target.watermark)
+        failures = self._store.embeddings.failures(db, target.generation.id, pending + 1)
+        hopeless = sum(1 for _, tries, _, _ in failures if tries >= GIVE_UP_AFTER)
+        return pending > hopeless
+
+    async def _switch(self, target: _Target) -> None:
+        """Let the completed generation answer; older ones are kept as far as configured."""
+        serving = await asyncio.to_thread(self._serving, target.embedder, target.generation)
+        now = self._clock.now()
+        await self._store.write(lambda db: self._store.embeddings.serve(db, target.generation.id, now))
+        target.generation = replace(target.generation, status="serving")
+        self._dense.serve(replace(serving, generation=target.generation))
+        log.info("vectors of %s (generation %d) answer now", target.generation.model, target.generation.id)
+        await self._drop_old()
+
+    async def _drop_old(self) -> None:
+        retired = await self._store.read(self._store.embeddings.retired)
+        for generation in retired[self._settings.keep_generations :]:
+            gone = False
+            while not gone:
+                gone = await self._store.write(lambda db, g=generation: self._store.embeddings.drop_some(db, g, DROP_STEP))
+        keep = {self._target.generation.id} if self._target else set()
+        self._indexes.forget_vectors(keep)
+
+    # asking and waiting
+
+    def wake(self) -> None:
+        """Look for new paragraphs at once."""
+        self._wake.set()
+
+    async def recover(self) -> int:
+        """Try again now whatever failed; returns how many paragraphs had."""
+        if self._target is not None:
+            self._target.retry_from = self._target.pause = 0.0
+        count = await self._store.write(self._store.embeddings.retry_now)
+        self._wake.set()
+        return count
+
+    def progress(self, db: sqlite3.Connection) -> EmbeddingProgress:
+        """Where things stand."""
+        target, serving = self._target, self._dense.serving
+        if target is None:
+            return EmbeddingProgress()
+        generation = target.generation
+        pending = self._store.embeddings.pending_count(db, generation.id, target.watermark)
+        waiting = self._store.embeddings.waiting(db, generation.id)
+        served = serving.generation.id if serving else 0
+        rebuilding = bool(served) and served != generation.id
+        return EmbeddingProgress(
+            state="rebuilding" if rebuilding else "embedding" if pending else "idle",
+            provider=generation.provider,
+            model=generation.model,
+            dimension=generation.dimension,
+            generation=generation.id,
+            serving_generation=served,
+            done=target.done,
+            pending=pending,
+            failed=waiting.count,
+            rate=round(target.rate, 1),
+            error=target.error,
+        )
+
+    async def settled(self, done: Callable[[EmbeddingProgress], bool] | None = None) -> None:
+        """Wait until nothing is pending and no generation is being built."""
+        finished = done or (lambda p: p.state in ("off", "idle"))
+        while not finished(await self._store.read(self.progress)):
+            self._wake.set()
+            async with self._moved:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._moved.wait(), 0.1)
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _vectors_of(
+    embedder: Embedder, names: NameDirectory, batch: Sequence[Pending]
+) -> list[tuple[int, bytes | ModelUnavailable]]:
+    """(paragraph, float16 vector) each; an empty vector for a text that this model does not read."""
+    everything = "*" in embedder.info.languages
+    read = [p for p in batch if everything or not is_mostly_cjk(p.content)]
+    unread: list[tuple[int, bytes | ModelUnavailable]] = [(p.id, b"") for p in batch if p not in read]
+    texts = [names.find(p.content, (p.chat,)).bare or p.content for p in read]
+    made = _embedded(embedder, texts)
+    vectors = [m if isinstance(m, ModelUnavailable) else np.asarray(m, "<f2").tobytes() for m in made]
+    return [*unread, *((p.id, vector) for p, vector in zip(read, vectors, strict=True))]
+
+
+def _embedded(embedder: Embedder, texts: Sequence[str]) -> Sequence[Outcome]:
+    try:
+        return embed_each(embedder, texts)
+    except ModelUnavailable as exc:
+        return [exc] * len(texts)
+
+
+def _be_nice() -> None:
+    """Let searches and writes go first: background embedding runs at a lower priority."""
+    if hasattr(os, "setpriority"):
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

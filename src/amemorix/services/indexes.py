@@ -1,0 +1,102 @@
+"""The projections of one store, opened, followed and saved together."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+from ..indexes import feeds
+from ..indexes.graph_store import GraphStore
+from ..indexes.name_directory import NameDirectory
+from ..indexes.projection import Projection
+from ..indexes.vector_store import QuantizationType, VectorStore
+from ..ports import SparseIndex
+from ..retrieval.lanes import Lanes
+from ..storage.metadata_store import MetadataStore
+
+__all__ = ["SPARSE_BACKENDS", "Indexes"]
+
+log = logging.getLogger(__name__)
+SPARSE_BACKENDS = {
+    "native": "amemorix.indexes.sparse_bm25:create",
+    "fts5": "amemorix.indexes.sparse_fts5:create",
+}
+
+
+class Indexes:
+    """Sparse, graph and name projections, and one vector projection for each generation in use."""
+
+    def __init__(self, store: MetadataStore, backend: str) -> None:
+        self._store = store
+        self._home = store.folder / "indexes"
+        module, _, factory = SPARSE_BACKENDS[backend].partition(":")
+        sparse: SparseIndex = getattr(import_module(module), factory)(self._home)
+        self._vectors: dict[int, Projection[VectorStore]] = {}
+        self._lock = threading.Lock()
+        self.sparse = self._projection(sparse, feeds.terms(), self._home / sparse.name)
+        self.graph = self._projection(GraphStore(), feeds.edges(), self._home / "graph")
+        self.names = self._projection(NameDirectory(), feeds.persons(), None)
+
+    def open(self) -> dict[str, str]:
+        """Load or rebuild everything but vectors; says how each was had."""
+        return self._store.read_here(lambda db: {p.name: p.open(db) for p in (self.names, self.graph, self.sparse)})
+
+    def vectors(self, generation: int, dimension: int, quantization: str) -> Projection[VectorStore]:
+        """The projection of a generation, opened when it is first asked for."""
+        with self._lock:
+            known = self._vectors.get(generation)
+            if known is None:
+                store = VectorStore(dimension, QuantizationType(quantization), f"generation-{generation}")
+                home = self._home / f"vectors-{generation}"
+                known = self._projection(store, feeds.vectors(generation), home)
+                self._store.read_here(known.open)
+                self._vectors[generation] = known
+            return known
+
+    def forget_vectors(self, keep: set[int]) -> None:
+        """Let go of the projections of generations that are no longer used."""
+        with self._lock:
+            self._vectors = {id_: projection for id_, projection in self._vectors.items() if id_ in keep}
+
+    def lanes(self, db: sqlite3.Connection, vectors: Projection[VectorStore] | None) -> Lanes:
+        """The indexes, caught up with what the connection sees."""
+        for projection in (self.sparse, self.graph, vectors):
+            if projection is not None:
+                projection.catch_up(db)
+        return Lanes(self.sparse.index, self.graph.index, vectors.index if vectors else None)
+
+    def __iter__(self) -> Iterator[Projection]:
+        with self._lock:
+            return iter([self.sparse, self.graph, self.names, *self._vectors.values()])
+
+    def follow(self) -> None:
+        """Catch up with the change log and merge what has accumulated; on a background thread."""
+        for projection in self:
+            self._store.read_here(projection.catch_up)
+            projection.tidy()
+
+    def save(self) -> list[str]:
+        """Write the snapshots that are out of date; names them."""
+        return [projection.name for projection in self if projection.save()]
+
+    def lag(self, db: sqlite3.Connection) -> dict[str, int]:
+        """Changes that each projection has not taken up yet."""
+        return {projection.name: projection.lag(db) for projection in self}
+
+    def close(self) -> None:
+        """Let go of files that an index keeps open."""
+        for projection in self:
+            closer = getattr(projection.index, "close", None)
+            if closer is not None:
+                closer()
+
+    def safe_to_prune(self) -> int:
+        """The change up to which every snapshot on disk reads."""
+        return min((p.saved_cursor or 0 for p in self if p.keeps_snapshot), default=0)
+
+    def _projection(self, index, feed: feeds.Feed, home: Path | None) -> Projection:  # noqa: ANN001
+        return Projection(index, feed, database_id=self._store.database_id, home=home)

@@ -1,0 +1,238 @@
+"""The storing of texts, summaries and chat turns: one call, one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any, TypeVar
+
+from ..clock import Clock
+from ..config.model import Config
+from ..errors import InvalidRequest
+from ..storage.metadata_store import MetadataStore
+from ..storage.records import ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
+from ..text import clean_text, content_hash, normalise_name
+from .analysis import Analyser
+from .filters import allows
+from .ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
+from .moments import read_event
+from .scope import chat_key
+
+__all__ = ["IngestService", "Outcome"]
+
+T = TypeVar("T")
+INLINE_CHARS = 8_000
+"""Less text than this is analysed where the call runs; more goes to a thread, so that the event loop never waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a call: one `Stored` per text, in order; None for a text that was empty."""
+
+    filtered: bool
+    stored: tuple[Stored | None, ...]
+    external_ids: tuple[str, ...]
+
+
+class IngestService:
+    """Checks, analyses and writes; returns when the transaction is durable."""
+
+    def __init__(self, store: MetadataStore, *, config: Config, clock: Clock, zone: tzinfo) -> None:
+        self._store = store
+        self._config = config
+        self._clock = clock
+        self._zone = zone
+        self._analyser = Analyser(config.ingest.chunk_chars, zone)
+
+    async def text(self, request: IngestText) -> Outcome:
+        """Store a text under its external id. Raises InvalidRequest naming the field."""
+        chat = chat_key(request.chat_id, request.group_id, request.user_id)
+        if self._refused(chat, request.respect_filter):
+            return Outcome(True, (), (request.external_id,))
+        now = self._clock.now()
+        start, end = read_event(
+            ("timestamp" if request.time_start is None else "time_start", "time_end"),
+            (request.timestamp if request.time_start is None else request.time_start, request.time_end),
+            now, self._zone,
+        )  # fmt: skip
+        source = request.source or (f"{request.source_type}:{chat.chat_id}" if chat else request.source_type)
+        new = await self._analysed(
+            len(request.text),
+            lambda: self._new_text(request, "text", source, request.source_type, chat, start, end),
+        )
+        return await self._write([new], now)
+
+    async def summary(self, request: IngestSummary) -> Outcome:
+        """Store a chat's summary under its external id. Raises InvalidRequest naming the field."""
+        chat = chat_key(request.chat_id, request.group_id, request.user_id)
+        if self._refused(chat, request.respect_filter):
+            return Outcome(True, (), (request.external_id,))
+        now = self._clock.now()
+        start, end = read_event(("time_start", "time_end"), (request.time_start, request.time_end), now, self._zone)
+        source = f"chat_summary:{request.chat_id}"
+        new = await self._analysed(
+            len(request.text), lambda: self._new_text(request, "summary", source, "chat_summary", chat, start, end)
+        )
+        return await self._write([new], now)
+
+    async def messages(self, request: IngestMessages) -> Outcome:
+        """Store chat turns in one transaction; a turn without text is passed over."""
+        chat = chat_key(request.chat_id, request.group_id, request.user_id)
+        ids = tuple(m.external_id or f"turn:{uuid.uuid4().hex}" for m in request.messages)
+        if self._refused(chat, request.respect_filter):
+            return Outcome(True, (), ids)
+        if len(request.messages) > self._config.ingest.max_messages:
+            raise InvalidRequest(
+                f"messages: {len(request.messages)} in one call, at most {self._config.ingest.max_messages}.",
+                field="messages", limit=self._config.ingest.max_messages,
+            )  # fmt: skip
+        now = self._clock.now()
+        size = sum(len(message.text) for message in request.messages)
+        new = await self._analysed(size, lambda: self._turns(request, chat, ids, now))
+        return await self._write(new, now, ids)
+
+    # preparing
+
+    async def _analysed(self, chars: int, prepare: Callable[[], T]) -> T:
+        return prepare() if chars <= INLINE_CHARS else await asyncio.to_thread(prepare)
+
+    def _refused(self, chat: ChatKey | None, respect_filter: bool) -> bool:
+        return respect_filter and chat is not None and not allows(self._config.filter, chat)
+
+    def _new_text(
+        self,
+        request: IngestText | IngestSummary,
+        kind: Any,
+        source: str,
+        source_type: str,
+        chat: ChatKey | None,
+        start: float | None,
+        end: float | None,
+    ) -> NewText:
+        text = self._text("text", request.text)
+        knowing = request if isinstance(request, IngestText) else None
+        return NewText(
+            source=source,
+            source_type=source_type,
+            kind=kind,
+            external_id=request.external_id,
+            content_hash=bytes.fromhex(content_hash(text)),
+            paragraphs=self._analyser.paragraphs(text, start),
+            chat=chat,
+            shared=chat is None or bool(knowing and knowing.scope == "global"),
+            event_start=start,
+            event_end=end,
+            persons=_persons(request.person_ids, request.participants),
+            tags=json.dumps(request.tags, ensure_ascii=False),
+            metadata=self._metadata("metadata", request.metadata),
+            entities=_entities(knowing.entities) if knowing else (),
+            relations=_relations(knowing.relations) if knowing else (),
+        )
+
+    def _turns(
+        self, request: IngestMessages, chat: ChatKey | None, ids: Sequence[str], now: float
+    ) -> list[NewText | None]:
+        rule = SessionRule(
+            self._config.retrieval.session_gap_minutes * 60, self._config.retrieval.session_max_paragraphs
+        )
+        source = request.source or f"chat:{chat.chat_id if chat else ''}"
+        self._metadata("metadata", request.metadata)
+        return [
+            self._turn(request, message, i, chat, source, external_id, rule, now)
+            for i, (message, external_id) in enumerate(zip(request.messages, ids, strict=True))
+        ]
+
+    def _turn(
+        self,
+        request: IngestMessages,
+        message: Message,
+        place: int,
+        chat: ChatKey | None,
+        source: str,
+        external_id: str,
+        rule: SessionRule,
+        now: float,
+    ) -> NewText | None:
+        field = f"messages.{place}"
+        if not clean_text(message.text):
+            return None
+        text = self._text(f"{field}.text", message.text)
+        at, _ = read_event((f"{field}.time", f"{field}.time"), (message.time, None), now, self._zone)
+        at = now if at is None else at
+        return NewText(
+            source=source,
+            source_type="chat",
+            kind="message",
+            external_id=external_id,
+            content_hash=bytes.fromhex(content_hash(f"{message.speaker}\n{text}")),
+            paragraphs=self._analyser.paragraphs(text, at),
+            chat=chat,
+            event_start=at,
+            event_end=at,
+            speaker=_speaker(message),
+            tags=json.dumps(message.tags, ensure_ascii=False),
+            metadata=self._metadata(f"{field}.metadata", {**request.metadata, **message.metadata}),
+            session=rule,
+        )
+
+    def _text(self, field: str, raw: str) -> str:
+        text = clean_text(raw)
+        if not text:
+            raise InvalidRequest(f"{field}: there is no text to store.", field=field)
+        limit = self._config.ingest.max_text_chars
+        if len(text) > limit:
+            raise InvalidRequest(
+                f"{field}: {len(text)} characters, at most {limit} (`ingest.max_text_chars`).", field=field, limit=limit
+            )
+        return text
+
+    def _metadata(self, field: str, value: dict[str, Any]) -> str:
+        try:
+            encoded = clean_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        except (TypeError, ValueError, RecursionError) as exc:
+            raise InvalidRequest(f"{field}: cannot be written as JSON ({exc}).", field=field) from exc
+        limit = self._config.ingest.max_metadata_bytes
+        if len(encoded.encode()) > limit:
+            raise InvalidRequest(f"{field}: more than {limit} bytes (`ingest.max_metadata_bytes`).", field=field)
+        return encoded
+
+    # writing
+
+    async def _write(self, texts: Sequence[NewText | None], now: float, ids: tuple[str, ...] = ()) -> Outcome:
+        def unit(db: sqlite3.Connection) -> tuple[Stored | None, ...]:
+            return tuple(None if text is None else self._store.texts.store(db, text, now) for text in texts)
+
+        stored = await self._store.write(unit)
+        return Outcome(False, stored, ids or tuple(text.external_id for text in texts if text))
+
+
+def _speaker(message: Message) -> Person | None:
+    key = message.person_id or message.speaker
+    return Person(key, message.speaker or key) if key else None
+
+
+def _persons(person_ids: Iterable[str], participants: Iterable[str]) -> tuple[Person, ...]:
+    """Persons by id and by name; a name that is also an id is one person."""
+    found = {key: Person(key, key) for key in (*person_ids, *participants) if key}
+    return tuple(found.values())
+
+
+def _entities(inputs: Iterable[EntityInput]) -> tuple[Entity, ...]:
+    return tuple(Entity(e.name, normalise_name(e.name), e.type) for e in inputs)
+
+
+def _relations(inputs: Iterable[RelationInput]) -> tuple[Relation, ...]:
+    return tuple(
+        Relation(
+            Entity(r.subject, normalise_name(r.subject)),
+            r.predicate,
+            Entity(r.object, normalise_name(r.object)),
+            r.confidence,
+        )
+        for r in inputs
+    )

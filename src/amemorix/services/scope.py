@@ -1,0 +1,83 @@
+"""Who may see what: from the ids of a call to the scopes it may read."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from ..config.model import Config
+from ..storage.names import NameRepository
+from ..storage.records import ChatKey
+from .filters import allows, matches, split_entry
+
+__all__ = ["EVERYONE", "chat_key", "visible_scopes"]
+
+EVERYONE = 0
+"""The scope of global memories."""
+
+
+def chat_key(chat_id: str, group_id: str, user_id: str) -> ChatKey | None:
+    """The chat a call speaks for; without a chat id it is the group's, or the user's private chat. None: nobody's."""
+    if not (chat_id or group_id or user_id):
+        return None
+    derived = f"group:{group_id}" if group_id else f"private:{user_id}"
+    return ChatKey(chat_id or derived, group_id, user_id)
+
+
+def visible_scopes(
+    db: sqlite3.Connection,
+    names: NameRepository,
+    config: Config,
+    chat_id: str,
+    group_id: str,
+    user_id: str,
+    *,
+    respect_filter: bool,
+) -> tuple[int, ...] | None:
+    """Scope rows that the call may read; None means every one.
+
+    A call that names a chat sees that chat, chats that share a group with it, and global memories. One that names
+    nobody sees everything, less what the chat filter hides.
+    """
+    named = bool(chat_id or group_id or user_id)
+    scopes = None
+    if named and not config.global_memory_sharing_enabled:
+        scopes = {EVERYONE, *_own(db, names, chat_id, group_id, user_id)}
+        scopes |= _shared(db, names, config, scopes, ChatKey(chat_id, group_id, user_id))
+    if respect_filter and config.filter.enabled and (config.filter.chats or config.filter.mode == "whitelist"):
+        served = {row for row, key in names.chats(db) if allows(config.filter, key)} | {EVERYONE}
+        scopes = served if scopes is None else scopes & served
+    return None if scopes is None else tuple(sorted(scopes))
+
+
+def _own(db: sqlite3.Connection, names: NameRepository, chat_id: str, group_id: str, user_id: str) -> Iterable[int]:
+    if not chat_id:
+        return names.chats_of(db, group_id, user_id)
+    row = names.chat_row(db, chat_id)
+    return () if row is None else (row,)
+
+
+def _shared(
+    db: sqlite3.Connection, names: NameRepository, config: Config, own: set[int], asking: ChatKey
+) -> set[int]:
+    """Chats of every shared group that the asking chat belongs to."""
+    found: set[int] = set()
+    for group in config.shared_memory_groups:
+        members = {row for target in group.targets for row in _rows(db, names, target)}
+        if members & own or any(matches(target, asking) for target in group.targets):
+            found |= members
+    return found
+
+
+def _rows(db: sqlite3.Connection, names: NameRepository, target: str) -> set[int]:
+    """Rows of the chats that an entry means."""
+    kind, value = split_entry(target)
+    found: set[int] = set()
+    if kind in ("", "stream"):
+        row = names.chat_row(db, value)
+        found |= set() if row is None else {row}
+    if kind in ("", "group"):
+        found |= set(names.chats_of(db, value, ""))
+    if kind in ("", "user", "private"):
+        found |= set(names.chats_of(db, "", value))
+    return found

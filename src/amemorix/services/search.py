@@ -1,0 +1,165 @@
+"""The answering of searches, in every mode."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+
+import numpy as np
+
+from ..clock import Clock
+from ..config.model import Config
+from ..errors import InvalidRequest
+from ..indexes.name_directory import NameDirectory
+from ..indexes.projection import Projection
+from ..retrieval.aggregate import AggregateQueryService
+from ..retrieval.dual_path import DualPathRetriever, Ranking
+from ..retrieval.episode_recall import rank_episodes
+from ..retrieval.hits import HitWriter, summary
+from ..retrieval.plan import SearchPlan, Window
+from ..retrieval.query import read_query
+from ..retrieval.request import KernelSearchRequest
+from ..retrieval.result import Hit, RetrievalResult
+from ..storage.metadata_store import MetadataStore
+from .dense import DenseLane
+from .filters import allows
+from .indexes import Indexes
+from .moments import read_bound
+from .scope import ChatKey, visible_scopes
+
+__all__ = ["SearchService"]
+
+EPISODE_BREADTH = 10
+"""Paragraph candidates looked at for each episode wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """A request after everything that can be refused has been checked."""
+
+    request: KernelSearchRequest
+    window: Window | None
+
+
+class SearchService:
+    """Plans a search, asks the lanes, and writes the answer."""
+
+    def __init__(
+        self, store: MetadataStore, *, config: Config, indexes: Indexes, dense: DenseLane, clock: Clock, zone: tzinfo
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._indexes = indexes
+        self._dense = dense
+        self._clock = clock
+        self._zone = zone
+        self._retriever = DualPathRetriever(store.names, store.paragraphs)
+        self._writer = HitWriter(store.paragraphs, store.episodes, zone)
+        self._aggregate = AggregateQueryService()
+
+    async def search(self, request: KernelSearchRequest) -> RetrievalResult:
+        """Answer one search. Raises InvalidRequest for times that cannot be read and for what a mode needs and lacks."""
+        ask = self._checked(request)
+        asking = ChatKey(request.chat_id, request.group_id, request.user_id)
+        if request.respect_filter and any((asking.chat_id, asking.group_id, asking.user_id)):
+            if not allows(self._config.filter, asking):
+                return RetrievalResult(mode=request.mode, filtered=True)
+        plan = await self._store.read(lambda db: self._planned(db, ask))
+        plan = await self._with_vector(plan)
+        return await self._store.read(lambda db: self._answer(db, request.mode, plan))
+
+    def _checked(self, request: KernelSearchRequest) -> _Ask:
+        now = self._clock.now()
+        start = read_bound("time_start", request.time_start, now, self._zone)
+        end = read_bound("time_end", request.time_end, now, self._zone)
+        bounded = start is not None or end is not None
+        if request.mode in ("time", "hybrid") and not bounded:
+            raise InvalidRequest(f"mode `{request.mode}` needs time_start or time_end.", field="time_start")
+        if not request.query and request.mode != "time":
+            raise InvalidRequest(f"mode `{request.mode}` needs a query.", field="query")
+        if start is not None and end is not None and start > end:
+            raise InvalidRequest("time_start is after time_end.", field="time_start")
+        window = Window(0.0 if start is None else start, 4e11 if end is None else end) if bounded else None
+        return _Ask(request, window)
+
+    def _planned(self, db: sqlite3.Connection, ask: _Ask) -> SearchPlan:
+        request = ask.request
+        directory = self._caught_up(db, self._indexes.names)
+        scopes = visible_scopes(
+            db, self._store.names, self._config, request.chat_id, request.group_id, request.user_id,
+            respect_filter=request.respect_filter,
+        )  # fmt: skip
+        return SearchPlan(
+            query=read_query(request.query, directory, scopes) if request.query else None,
+            limit=request.limit,
+            settings=self._config.retrieval,
+            now=self._clock.now(),
+            scopes=scopes,
+            window=ask.window,
+            persons=tuple(directory.matching(request.person_id)) if request.person_id else None,
+            min_score=request.min_score,
+        )
+
+    async def _with_vector(self, plan: SearchPlan) -> SearchPlan:
+        if plan.query is None:
+            return plan
+        vector, degraded = await self._dense.query_vector(
+            plan.query, self._config.embedding.query_timeout_seconds
+        )
+        return replace(plan, vector=vector, degraded=("dense",) if degraded else ())
+
+    def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan) -> RetrievalResult:
+        self._caught_up(db, self._indexes.sparse)
+        if mode == "episode":
+            ranking = self._retriever.rank(db, self._lanes(db), self._broad(plan))
+            hits = self._episodes(db, ranking, plan)
+        elif mode == "aggregate":
+            ranking = self._retriever.rank(db, self._lanes(db), self._broad(plan))
+            hits = self._aggregated(db, ranking, plan)
+        elif plan.query is None:
+            ranking, hits = None, self._by_time(db, plan)
+        else:
+            ranking = self._retriever.rank(db, self._lanes(db), plan)
+            hits = self._writer.paragraphs(db, ranking, plan)
+        degraded = list(ranking.degraded) if ranking else []
+        return RetrievalResult(mode=mode, hits=hits, summary=summary(hits), degraded=degraded)
+
+    def _lanes(self, db: sqlite3.Connection):  # noqa: ANN202 - Lanes
+        return self._indexes.lanes(db, self._dense.vectors)
+
+    def _broad(self, plan: SearchPlan) -> SearchPlan:
+        """The same search, for enough paragraphs that their episodes can be told apart."""
+        wide = max(plan.settings.candidates, plan.limit * EPISODE_BREADTH)
+        return replace(plan, settings=plan.settings.model_copy(update={"candidates": wide}))
+
+    def _episodes(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
+        found = rank_episodes(db, self._store.episodes, ranking.fused, plan.limit)
+        return self._writer.episodes(db, found, plan)
+
+    def _aggregated(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
+        branches = {
+            "search": self._writer.paragraphs(db, ranking, plan),
+            "episode": self._episodes(db, ranking, plan),
+        }
+        if plan.window is not None and branches["search"]:
+            branches["time"] = sorted(branches["search"], key=lambda hit: -(hit.time.start or 0.0))
+        return self._aggregate.merge(branches, plan.limit)
+
+    def _by_time(self, db: sqlite3.Connection, plan: SearchPlan) -> list[Hit]:
+        """What happened in the window, the newest first."""
+        window = plan.window or Window(0.0, plan.now)
+        paragraphs = self._store.paragraphs
+        if plan.persons is None:
+            ids = paragraphs.newest_in_window(db, window.start, window.end, plan.scopes, plan.now, plan.limit)
+        else:
+            mine = paragraphs.of_persons(db, plan.persons)
+            held = np.intersect1d(mine, paragraphs.in_window(db, window.start, window.end, plan.scopes))
+            seen = paragraphs.gate(db, held, plan.scopes, plan.now).values()
+            newest = sorted(seen, key=lambda c: (c.event_start or 0.0, c.id), reverse=True)
+            ids = [c.id for c in newest[: plan.limit]]
+        return self._writer.by_time(db, ids, plan)
+
+    def _caught_up(self, db: sqlite3.Connection, projection: Projection[NameDirectory]):  # noqa: ANN202
+        projection.catch_up(db)
+        return projection.index

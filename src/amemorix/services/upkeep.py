@@ -1,0 +1,93 @@
+"""The background care of the indexes: follow, merge, save, prune."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from ..config.model import Advanced
+from ..storage.metadata_store import MetadataStore
+from .episodes import EpisodeService
+from .indexes import Indexes
+
+__all__ = ["AUTO_SAVE", "UpkeepService"]
+
+log = logging.getLogger(__name__)
+FOLLOW_SECONDS = 0.25
+AUTO_SAVE = "auto_save"
+PRUNE_AT = 50_000
+"""Changes that may pile up before those that every snapshot holds are forgotten."""
+
+
+class UpkeepService:
+    """Keeps projections close to the rows, and their snapshots close to them."""
+
+    def __init__(
+        self,
+        store: MetadataStore,
+        *,
+        settings: Advanced,
+        indexes: Indexes,
+        episodes: EpisodeService,
+        background: Executor,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._indexes = indexes
+        self._episodes = episodes
+        self._background = background
+        self._saved_at = time.monotonic()
+        self._saving = asyncio.Lock()
+
+    async def run(self) -> None:
+        """Follow and save for ever; ends when cancelled."""
+        while True:
+            await asyncio.sleep(FOLLOW_SECONDS)
+            try:
+                await self.follow()
+                if await self._save_is_due():
+                    await self.save()
+            except asyncio.CancelledError:
+                raise
+            except Exception:
+                log.exception("the care of the indexes stumbled; it goes on in a while")
+
+    async def follow(self) -> None:
+        """Take up what has changed."""
+        await self._do(self._indexes.follow)
+
+    async def save(self) -> list[str]:
+        """Write the snapshots that are out of date, then forget the changes that all of them hold."""
+        async with self._saving:
+            await self.follow()
+            saved = await self._do(self._indexes.save)
+            self._saved_at = time.monotonic()
+            await self._prune()
+            return saved
+
+    async def auto_save(self) -> bool:
+        """Whether snapshots are written by themselves."""
+        kept = await self._store.read(lambda db: self._store.changes.get(db, AUTO_SAVE))
+        return self._settings.enable_auto_save if kept is None else kept == "on"
+
+    async def set_auto_save(self, enabled: bool) -> None:
+        """Switch it on or off; kept in the store, so that it outlives a restart."""
+        await self._store.write(lambda db: self._store.changes.put(db, AUTO_SAVE, "on" if enabled else "off"))
+
+    async def _save_is_due(self) -> bool:
+        waited = time.monotonic() - self._saved_at >= self._settings.auto_save_interval_minutes * 60
+        return waited and await self.auto_save()
+
+    async def _prune(self) -> None:
+        def safe(db) -> tuple[int, int]:  # noqa: ANN001
+            return min(self._indexes.safe_to_prune(), self._episodes.cursor(db)), self._store.changes.bounds(db)[0]
+
+        upto, floor = await self._store.read(safe)
+        if upto - floor >= PRUNE_AT:
+            await self._store.write(lambda db: self._store.changes.prune(db, upto))
+
+    async def _do(self, work: Callable[[], object]):  # noqa: ANN202
+        return await asyncio.get_running_loop().run_in_executor(self._background, work)

@@ -1,0 +1,152 @@
+"""Vectors as rows, in generations: one for each embedding model, or each rebuild."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..ports import EmbedderInfo
+from .queries import queries
+
+__all__ = ["EmbeddingRepository", "Generation", "Pending", "Waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One complete or growing set of vectors."""
+
+    id: int
+    fingerprint: str
+    provider: str
+    model: str
+    dimension: int
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A paragraph that has no vector yet."""
+
+    id: int
+    chat: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Paragraphs whose last try failed: how many, when the next one is due, the highest id."""
+
+    count: int
+    next_at: float | None
+    highest: int
+
+
+class EmbeddingRepository:
+    """Reads and writes vectors and their generations; the caller owns the transaction."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    # generations
+
+    def serving(self, db: sqlite3.Connection) -> Generation | None:
+        """The generation that answers searches."""
+        return self._one(db, "generation_serving")
+
+    def building(self, db: sqlite3.Connection) -> Generation | None:
+        """The generation that is being filled to take over."""
+        return self._one(db, "generation_building")
+
+    def of_model(self, db: sqlite3.Connection, fingerprint: str) -> Generation | None:
+        """The newest generation of a model."""
+        return self._one(db, "generation_by_fingerprint", fingerprint=fingerprint)
+
+    def all(self, db: sqlite3.Connection) -> list[tuple[Generation, int]]:
+        """Every generation with its number of vectors."""
+        return [(Generation(*row[:6]), row[6]) for row in db.execute(self._q["generations_all"])]
+
+    def create(self, db: sqlite3.Connection, info: EmbedderInfo, status: str, now: float) -> Generation:
+        """A new, empty generation; an older one that was building is given up."""
+        values = {
+            "fingerprint": info.fingerprint,
+            "provider": info.provider,
+            "model": info.model,
+            "dimension": info.dimension,
+            "status": status,
+            "now": now,
+        }
+        id_ = db.execute(self._q["generation_insert"], values).fetchone()[0]
+        if status == "building":
+            db.execute(self._q["generation_retire_building"], {"id": id_})
+        return Generation(id_, info.fingerprint, info.provider, info.model, info.dimension, status)
+
+    def build(self, db: sqlite3.Connection, id_: int) -> None:
+        """Take up a retired generation again."""
+        db.execute(self._q["generation_build"], {"id": id_})
+        db.execute(self._q["generation_retire_building"], {"id": id_})
+
+    def serve(self, db: sqlite3.Connection, id_: int, now: float) -> None:
+        """Let this generation answer searches from now on."""
+        db.execute(self._q["generation_retire_serving"], {"id": id_})
+        db.execute(self._q["generation_retire_building"], {"id": id_})
+        db.execute(self._q["generation_serve"], {"id": id_, "now": now})
+
+    def retired(self, db: sqlite3.Connection) -> list[int]:
+        """Retired generations, the latest in service first."""
+        return [row[0] for row in db.execute(self._q["generations_retired"])]
+
+    def drop_some(self, db: sqlite3.Connection, id_: int, limit: int) -> bool:
+        """Delete some vectors of a generation; True when none is left and it is gone."""
+        removed = db.execute(self._q["generation_vectors_drop"], {"id": id_, "limit": limit}).rowcount
+        if removed < limit:
+            db.execute(self._q["generation_delete"], {"id": id_})
+        return removed < limit
+
+    # vectors
+
+    def put(self, db: sqlite3.Connection, generation: int, vectors: Iterable[tuple[int, bytes]]) -> None:
+        """Store vectors of paragraphs (float16, little-endian); paragraphs that are gone are passed over."""
+        for paragraph, vector in vectors:
+            key = {"paragraph": paragraph, "generation": generation}
+            db.execute(self._q["embedding_put"], {**key, "vector": vector})
+            db.execute(self._q["embedding_failure_clear"], key)
+
+    def fail(self, db: sqlite3.Connection, generation: int, failures: Iterable[tuple[int, float, str]]) -> None:
+        """Remember (paragraph, time of the next try, reason)."""
+        for paragraph, next_at, error in failures:
+            values = {"paragraph": paragraph, "generation": generation, "next_at": next_at, "error": error[:500]}
+            db.execute(self._q["embedding_failure_put"], values)
+
+    def attempts(self, db: sqlite3.Connection, generation: int, ids: Sequence[int]) -> dict[int, int]:
+        """Failed tries so far, of the paragraphs that had any."""
+        return dict(db.execute(self._q["embedding_attempts"], {"generation": generation, "ids": json.dumps(ids)}).fetchall())
+
+    def retry_now(self, db: sqlite3.Connection) -> int:
+        """Make every failed paragraph due; returns how many there are."""
+        return db.execute(self._q["embedding_failures_retry_now"]).rowcount
+
+    def pending(self, db: sqlite3.Connection, generation: int, after: int, now: float, limit: int) -> list[Pending]:
+        """Paragraphs past `after` that are due for a vector."""
+        values = {"generation": generation, "after": after, "now": now, "limit": limit}
+        return [Pending(*row) for row in db.execute(self._q["embeddings_pending"], values)]
+
+    def pending_count(self, db: sqlite3.Connection, generation: int, after: int) -> int:
+        """Paragraphs past `after` without a vector, waiting ones included."""
+        return db.execute(self._q["embeddings_pending_count"], {"generation": generation, "after": after}).fetchone()[0]
+
+    def waiting(self, db: sqlite3.Connection, generation: int) -> Waiting:
+        """What has failed and waits for another try."""
+        count, next_at, highest = db.execute(
+            self._q["embedding_failures_waiting"], {"generation": generation}
+        ).fetchone()
+        return Waiting(count, next_at, highest or 0)
+
+    def failures(self, db: sqlite3.Connection, generation: int, limit: int) -> list[tuple[int, int, float, str]]:
+        """(paragraph, tries, next try, reason) of recent failures."""
+        return db.execute(self._q["embedding_failures_recent"], {"generation": generation, "limit": limit}).fetchall()
+
+    def _one(self, db: sqlite3.Connection, query: str, **values: str) -> Generation | None:
+        row = db.execute(self._q[query], values).fetchone()
+        return None if row is None else Generation(*row)

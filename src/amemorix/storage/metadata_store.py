@@ -1,0 +1,75 @@
+"""The truth: one database with its repositories, owned by one process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from .changes import ChangeRepository
+from .database import Database, Unit
+from .embeddings import EmbeddingRepository
+from .episodes import EpisodeRepository
+from .health import HealthRepository
+from .names import NameRepository
+from .paragraphs import ParagraphRepository
+from .sources import SourceRepository
+from .texts import TextRepository
+
+__all__ = ["DATABASE_FILE", "MetadataStore"]
+
+T = TypeVar("T")
+DATABASE_FILE = "memory.db"
+
+
+class MetadataStore:
+    """Repositories over one database."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        synchronous: Literal["full", "normal"] = "full",
+        readers: int = 2,
+        group_commit_max: int = 256,
+    ) -> None:
+        self.folder = folder
+        self.names = NameRepository()
+        self.texts = TextRepository(self.names)
+        self.paragraphs = ParagraphRepository()
+        self.embeddings = EmbeddingRepository()
+        self.episodes = EpisodeRepository()
+        self.sources = SourceRepository()
+        self.changes = ChangeRepository()
+        self.health = HealthRepository()
+        self._database = Database(
+            folder / DATABASE_FILE,
+            synchronous=synchronous,
+            readers=readers,
+            group_commit_max=group_commit_max,
+            on_rollback=self._forget,
+        )
+
+    @property
+    def database_id(self) -> str:
+        """A random name given to the database when it was made."""
+        return self._database.database_id
+
+    async def write(self, unit: Unit[T]) -> T:
+        """Run a unit of work in a transaction; returns after the commit is durable."""
+        return await self._database.write(unit)
+
+    async def read(self, unit: Unit[T]) -> T:
+        """Run a unit of work on a reader thread, within one snapshot."""
+        return await self._database.read(unit)
+
+    def read_here(self, unit: Unit[T]) -> T:
+        """Run a unit of work on the calling thread, within one snapshot."""
+        return self._database.read_here(unit)
+
+    def close(self) -> None:
+        """Finish pending writes and let go of the files."""
+        self._database.close()
+
+    def _forget(self) -> None:
+        self.names.forget()
+        self.texts.forget()

@@ -1,0 +1,57 @@
+"""Numbered schema changes, each applied once and in its own transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from importlib.resources import files
+from pathlib import Path
+
+from ..errors import StorageFailure
+
+__all__ = ["migrate", "migrations"]
+
+
+def migrations(dialect: str = "sqlite") -> list[tuple[int, str, str]]:
+    """(number, file name, SQL) in ascending order."""
+    folder = files("amemorix.storage") / dialect / "migrations"
+    entries = sorted((e for e in folder.iterdir() if e.name.endswith(".sql")), key=lambda e: e.name)
+    return [(int(entry.name.split("_")[0]), entry.name, entry.read_text("utf-8")) for entry in entries]
+
+
+def migrate(db: sqlite3.Connection, backup: Path) -> list[str]:
+    """Bring the database up to the program's schema; returns the files applied.
+
+    A database that already holds data is copied to `backup` (SQLite backup API) before the first change.
+    A database newer than the program raises StorageFailure.
+    """
+    version = db.execute("pragma user_version").fetchone()[0]
+    steps = migrations()
+    newest = steps[-1][0]
+    if version > newest:
+        raise StorageFailure(
+            f"The database has schema {version}, this program knows {newest}: a newer version wrote it. Upgrade the program.",
+            found=version, known=newest,
+        )  # fmt: skip
+    pending = [step for step in steps if step[0] > version]
+    if pending and version:
+        _copy(db, backup)
+    for number, name, sql in pending:
+        _apply(db, number, name, sql)
+    return [name for _, name, _ in pending]
+
+
+def _copy(db: sqlite3.Connection, to: Path) -> None:
+    target = sqlite3.connect(to)
+    try:
+        db.backup(target)
+    finally:
+        target.close()
+
+
+def _apply(db: sqlite3.Connection, number: int, name: str, sql: str) -> None:
+    try:
+        db.executescript(f"begin immediate;\n{sql}\npragma user_version={number};\ncommit;")
+    except sqlite3.Error as exc:
+        if db.in_transaction:
+            db.rollback()
+        raise StorageFailure(f"Schema change {name} failed: {exc}", migration=name) from exc

@@ -1,0 +1,125 @@
+"""Rows that are found by a name: chats, sources, persons and entities."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+
+from .queries import queries
+from .records import ChatKey, Entity, Person
+
+__all__ = ["NameRepository"]
+
+CACHE = 50_000
+
+
+class NameRepository:
+    """Finds or creates named rows; remembers what the writer thread has seen, until `forget`."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+        self._chats: dict[ChatKey, int] = {}
+        self._sources: dict[tuple[str, int], int] = {}
+        self._persons: dict[Person, int] = {}
+        self._met: set[tuple[int, int]] = set()
+
+    def forget(self) -> None:
+        """Drop what was remembered: a transaction that created rows has been undone."""
+        for memory in (self._chats, self._sources, self._persons, self._met):
+            memory.clear()
+
+    # written on the writer thread
+
+    def chat(self, db: sqlite3.Connection, key: ChatKey, now: float) -> int:
+        """The chat's row, created or given its group and user if they were not known."""
+        known = self._chats.get(key)
+        if known is None:
+            known = self._find_chat(db, key, now)
+            _bounded(self._chats)[key] = known
+        return known
+
+    def _find_chat(self, db: sqlite3.Connection, key: ChatKey, now: float) -> int:
+        row = db.execute(self._q["chat_by_id"], {"chat_id": key.chat_id}).fetchone()
+        if row is None:
+            return db.execute(
+                self._q["chat_insert"],
+                {"chat_id": key.chat_id, "group_id": key.group_id, "user_id": key.user_id, "now": now},
+            ).fetchone()[0]
+        id_, group, user = row
+        if (key.group_id and key.group_id != group) or (key.user_id and key.user_id != user):
+            owner = {"group_id": key.group_id or group, "user_id": key.user_id or user}
+            db.execute(self._q["chat_set_owner"], {"id": id_, **owner})
+        return id_
+
+    def source(self, db: sqlite3.Connection, name: str, chat: int, source_type: str, now: float) -> int:
+        """The source's row, created if it is new; a name in another chat is another source."""
+        known = self._sources.get((name, chat))
+        if known is None:
+            row = db.execute(self._q["source_by_name"], {"name": name, "chat": chat}).fetchone()
+            row = row or db.execute(
+                self._q["source_insert"], {"name": name, "chat": chat, "source_type": source_type, "now": now}
+            ).fetchone()
+            known = _bounded(self._sources)[name, chat] = row[0]
+        return known
+
+    def person(self, db: sqlite3.Connection, person: Person, chat: int, now: float) -> int:
+        """The person's row, created if new; a new display name is kept as an alias."""
+        known = self._persons.get(person)
+        if known is None:
+            known = self._find_person(db, person, now)
+            _bounded(self._persons)[person] = known
+        if (chat, known) not in self._met:
+            db.execute(self._q["chat_person_insert"], {"chat": chat, "person": known})
+            if len(self._met) >= CACHE:
+                self._met.clear()
+            self._met.add((chat, known))
+        return known
+
+    def _find_person(self, db: sqlite3.Connection, person: Person, now: float) -> int:
+        row = db.execute(self._q["person_by_key"], {"person_id": person.person_id}).fetchone()
+        if row is None:
+            values = {"person_id": person.person_id, "name": person.name, "now": now}
+            return db.execute(self._q["person_insert"], values).fetchone()[0]
+        id_, name = row
+        if person.name not in (name, person.person_id):
+            db.execute(self._q["person_alias_insert"], {"person": id_, "alias": person.name})
+        return id_
+
+    def entity(self, db: sqlite3.Connection, entity: Entity, now: float) -> int:
+        """The entity's row, created if its normalised name is new."""
+        row = db.execute(self._q["entity_by_norm"], {"norm": entity.norm}).fetchone()
+        row = row or db.execute(
+            self._q["entity_insert"], {"name": entity.name, "norm": entity.norm, "kind": entity.kind, "now": now}
+        ).fetchone()
+        return row[0]
+
+    # read on any thread
+
+    def chat_row(self, db: sqlite3.Connection, chat_id: str) -> int | None:
+        """The row of a chat, None if nothing was ever stored for it."""
+        row = db.execute(self._q["chat_by_id"], {"chat_id": chat_id}).fetchone()
+        return None if row is None else row[0]
+
+    def chats_of(self, db: sqlite3.Connection, group_id: str, user_id: str) -> list[int]:
+        """Rows of the group's chats, or without a group of the user's private chats."""
+        values = {"group_id": group_id, "user_id": user_id}
+        return [row[0] for row in db.execute(self._q["chats_by_owner"], values)]
+
+    def chats(self, db: sqlite3.Connection) -> list[tuple[int, ChatKey]]:
+        """Every chat with its row."""
+        return [(id_, ChatKey(*key)) for id_, *key in db.execute(self._q["chats_all"])]
+
+    def entities(self, db: sqlite3.Connection, norms: Iterable[str]) -> list[tuple[int, str, str]]:
+        """(row, normalised name, name) of the entities with these normalised names."""
+        return db.execute(self._q["entities_by_norms"], {"norms": json.dumps(list(norms))}).fetchall()
+
+    def entity_names(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+        """Entity row -> name."""
+        return dict(db.execute(self._q["entity_names"], {"ids": json.dumps(list(ids))}).fetchall())
+
+
+def _bounded(memory: dict) -> dict:
+    if len(memory) >= CACHE:
+        memory.clear()
+    return memory

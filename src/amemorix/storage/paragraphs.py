@@ -1,0 +1,145 @@
+"""The reading of paragraphs: the gate, windows of time, and whole rows."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .queries import queries
+
+__all__ = ["Candidate", "ParagraphRepository", "ParagraphRow", "PersonOf"]
+
+Scopes = Sequence[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What ranking needs of a row that may be seen."""
+
+    id: int
+    speaker: int
+    flags: int
+    kind: str
+    event_start: float | None
+    recorded_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphRow:
+    """A whole paragraph; times in epoch seconds."""
+
+    id: int
+    external_id: str
+    revision: int
+    position: int
+    chat_id: str
+    source: str
+    source_type: str
+    kind: str
+    speaker: int
+    event_start: float | None
+    event_end: float | None
+    recorded_at: float
+    content_hash: bytes
+    content: str
+    tags: str
+    metadata: str
+    scope: int
+
+
+@dataclass(frozen=True, slots=True)
+class PersonOf:
+    """A person a paragraph is bound to; role 1 said it, 2 took part."""
+
+    person_id: str
+    name: str
+    role: int
+
+
+class ParagraphRepository:
+    """Reads paragraphs; everything it returns may be seen in the scopes given."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def gate(self, db: sqlite3.Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> dict[int, Candidate]:
+        """Those of the ids that are alive, current, unexpired and in scope."""
+        values = {"ids": _array(ids.tolist()), "scopes": _optional(scopes), "now": now}
+        return {row[0]: Candidate(*row) for row in db.execute(self._q["gate"], values)}
+
+    def contents(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+        """Paragraph -> text."""
+        return dict(db.execute(self._q["paragraph_contents"], {"ids": _array(ids)}).fetchall())
+
+    def full(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
+        """Paragraph -> row."""
+        rows = db.execute(self._q["paragraphs_full"], {"ids": _array(ids)})
+        return {row[0]: ParagraphRow(*row) for row in rows}
+
+    def persons(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[PersonOf]]:
+        """Paragraph -> persons, who said it first."""
+        found: dict[int, list[PersonOf]] = {}
+        for paragraph, *person in db.execute(self._q["paragraph_persons_of"], {"ids": _array(ids)}):
+            found.setdefault(paragraph, []).append(PersonOf(*person))
+        return found
+
+    def of_persons(self, db: sqlite3.Connection, persons: Iterable[int]) -> NDArray[np.int64]:
+        """Sorted ids of the paragraphs bound to any of these persons."""
+        return _ids(db.execute(self._q["paragraphs_by_person"], {"persons": _array(persons)}))
+
+    def recent_of(self, db: sqlite3.Connection, person: int, scopes: Scopes, limit: int) -> NDArray[np.int64]:
+        """Sorted ids of the newest paragraphs bound to a person."""
+        values = {"person": person, "scopes": _optional(scopes), "limit": limit}
+        return _ids(db.execute(self._q["recent_by_person"], values))
+
+    def in_window(self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes) -> NDArray[np.int64]:
+        """Sorted ids of the dated paragraphs whose time meets [start, end]."""
+        values: dict[str, Any] = {"start": start, "end": end, "scopes": _optional(scopes)}
+        name = "paragraphs_in_window" if scopes is None else "paragraphs_in_window_scoped"
+        points = _ids(db.execute(self._q[name], values))
+        return np.union1d(points, _ids(db.execute(self._q["intervals_over_start"], values)))
+
+    def in_scopes(self, db: sqlite3.Connection, scopes: Sequence[int]) -> NDArray[np.int64]:
+        """Sorted ids of every paragraph of these scopes, dead ones included."""
+        return _ids(db.execute(self._q["paragraphs_in_scopes"], {"scopes": _array(scopes)}))
+
+    def newest_in_window(
+        self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes, now: float, limit: int
+    ) -> list[int]:
+        """Ids of the dated paragraphs whose time meets [start, end], the newest first."""
+        name = "newest_in_window_everywhere" if scopes is None else "newest_in_window"
+        values = {"start": start, "end": end, "scopes": _optional(scopes), "now": now, "limit": limit}
+        return [row[0] for row in db.execute(self._q[name], values)]
+
+    def evidence(
+        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, limit: int
+    ) -> list[tuple[int, int]]:
+        """(entity, paragraph) pairs that may be seen."""
+        values = {"entities": _array(entities), "scopes": _optional(scopes), "limit": limit}
+        return db.execute(self._q["evidence_of_entities"], values).fetchall()
+
+    def highest(self, db: sqlite3.Connection) -> int:
+        """The last row given out."""
+        return db.execute(self._q["highest_paragraph"]).fetchone()[0]
+
+    def live_count(self, db: sqlite3.Connection) -> int:
+        """Paragraphs that are alive and current."""
+        return db.execute(self._q["live_paragraph_count"]).fetchone()[0]
+
+
+def _array(values: Iterable[int]) -> str:
+    return json.dumps(list(values))
+
+
+def _optional(scopes: Scopes) -> str | None:
+    return None if scopes is None else _array(scopes)
+
+
+def _ids(cursor: sqlite3.Cursor) -> NDArray[np.int64]:
+    return np.unique(np.array([row[0] for row in cursor.fetchall()], np.int64))

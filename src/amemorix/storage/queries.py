@@ -1,0 +1,27 @@
+"""Named SQL statements, read from the package's `.sql` files."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+__all__ = ["queries"]
+
+_HEAD = re.compile(r"^-- name: (\w+)\n((?:--.*\n)*)", re.M)
+
+
+@cache
+def queries(dialect: str = "sqlite") -> dict[str, str]:
+    """Every statement of the dialect by its name; a name defined twice is a ValueError."""
+    found: dict[str, str] = {}
+    folder = files("amemorix.storage") / dialect / "queries"
+    for entry in sorted(folder.iterdir(), key=lambda e: e.name):
+        if not entry.name.endswith(".sql"):
+            continue
+        parts = _HEAD.split(entry.read_text("utf-8"))[1:]
+        for name, sql in zip(parts[::3], parts[2::3], strict=True):
+            if name in found:
+                raise ValueError(f"query {name} is defined twice")
+            found[name] = sql.strip().removesuffix(";")
+    return found

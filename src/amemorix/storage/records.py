@@ -1,0 +1,110 @@
+"""What is handed to the store, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = [
+    "ChatKey",
+    "Entity",
+    "NewParagraph",
+    "NewText",
+    "Person",
+    "Relation",
+    "SessionRule",
+    "Stored",
+]
+
+Kind = Literal["message", "text", "summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatKey:
+    """A chat by its id, with the group or user it belongs to (empty when not said)."""
+
+    chat_id: str
+    group_id: str = ""
+    user_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person by id and display name."""
+
+    person_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A named thing."""
+
+    name: str
+    norm: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Subject, predicate, object; `confidence` in 0..1."""
+
+    subject: Entity
+    predicate: str
+    object: Entity
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class NewParagraph:
+    """One paragraph of a text, analysed."""
+
+    content: str
+    content_hash: bytes
+    terms: bytes
+    flags: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRule:
+    """When a message opens a new session."""
+
+    gap_seconds: float
+    max_paragraphs: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewText:
+    """One text under one external id, ready to be written."""
+
+    source: str
+    source_type: str
+    kind: Kind
+    external_id: str
+    content_hash: bytes
+    paragraphs: tuple[NewParagraph, ...]
+    chat: ChatKey | None = None
+    shared: bool = False
+    """True: everyone may see it, whatever chat it came from."""
+    event_start: float | None = None
+    event_end: float | None = None
+    expires_at: float | None = None
+    speaker: Person | None = None
+    persons: tuple[Person, ...] = ()
+    tags: str = "[]"
+    metadata: str = "{}"
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    session: SessionRule | None = None
+    """None: the text is a session of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of one text."""
+
+    status: Literal["stored", "existing", "revised"]
+    external_id: str
+    paragraphs: tuple[int, ...]
+    relations: tuple[int, ...] = ()
+    superseded: tuple[int, ...] = field(default=())

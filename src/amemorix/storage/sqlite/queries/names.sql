@@ -1,0 +1,53 @@
+-- name: meta_get
+select value from meta where key = :key;
+
+-- name: meta_put
+insert into meta (key, value) values (:key, :value) on conflict (key) do update set value = excluded.value;
+
+-- name: chat_by_id
+select id, group_id, user_id from chats where chat_id = :chat_id;
+
+-- name: chat_insert
+insert into chats (chat_id, group_id, user_id, created_at) values (:chat_id, :group_id, :user_id, :now) returning id;
+
+-- name: chat_set_owner
+update chats set group_id = :group_id, user_id = :user_id where id = :id;
+
+-- name: chats_by_owner
+-- group_id, or else the user's chats that belong to no group
+select id from chats
+where (:group_id <> '' and group_id = :group_id)
+   or (:group_id = '' and :user_id <> '' and user_id = :user_id and group_id = '');
+
+-- name: chats_all
+select id, chat_id, group_id, user_id from chats;
+
+-- name: source_by_name
+select id from sources where name = :name and chat = :chat;
+
+-- name: source_insert
+insert into sources (name, chat, source_type, created_at) values (:name, :chat, :source_type, :now) returning id;
+
+-- name: person_by_key
+select id, name from persons where person_id = :person_id;
+
+-- name: person_insert
+insert into persons (person_id, name, created_at) values (:person_id, :name, :now) returning id;
+
+-- name: person_alias_insert
+insert into person_aliases (person, alias) values (:person, :alias) on conflict do nothing;
+
+-- name: chat_person_insert
+insert into chat_persons (chat, person) values (:chat, :person) on conflict do nothing;
+
+-- name: entity_by_norm
+select id from entities where norm = :norm;
+
+-- name: entity_insert
+insert into entities (name, norm, kind, created_at) values (:name, :norm, :kind, :now) returning id;
+
+-- name: entities_by_norms
+select id, norm, name from entities where norm in (select value from json_each(:norms));
+
+-- name: entity_names
+select id, name from entities where id in (select value from json_each(:ids));

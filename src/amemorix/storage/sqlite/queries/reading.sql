@@ -1,0 +1,78 @@
+-- name: gate
+-- what fusion needs of the candidates that may be seen
+select p.id, p.speaker, p.flags, p.kind, p.event_start, p.recorded_at
+from paragraphs p
+where p.id in (select value from json_each(:ids))
+  and p.deleted_at is null and p.superseded_at is null
+  and (p.expires_at is null or p.expires_at > :now)
+  and (:scopes is null or p.scope in (select value from json_each(:scopes)));
+
+-- name: paragraph_contents
+select id, content from paragraphs where id in (select value from json_each(:ids));
+
+-- name: paragraphs_full
+select p.id, r.external_id, p.revision, p.position, coalesce(c.chat_id, ''), s.name, s.source_type, p.kind, p.speaker,
+       p.event_start, p.event_end, p.recorded_at, p.content_hash, p.content, p.tags, p.metadata, p.scope
+from paragraphs p
+join external_memory_refs r on r.id = p.ref
+join sources s on s.id = p.source
+left join chats c on c.id = p.chat
+where p.id in (select value from json_each(:ids));
+
+-- name: paragraph_persons_of
+select pp.paragraph, p.person_id, p.name, pp.role
+from paragraph_persons pp join persons p on p.id = pp.person
+where pp.paragraph in (select value from json_each(:ids))
+order by pp.role, pp.person;
+
+-- name: paragraphs_by_person
+select paragraph from paragraph_persons where person in (select value from json_each(:persons));
+
+-- name: recent_by_person
+select pp.paragraph from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
+where pp.person = :person and p.deleted_at is null and p.superseded_at is null
+  and (:scopes is null or p.scope in (select value from json_each(:scopes)))
+order by pp.paragraph desc limit :limit;
+
+-- name: paragraphs_in_window_scoped
+select id from paragraphs indexed by paragraphs_by_time
+where scope in (select value from json_each(:scopes)) and event_start between :start and :end and event_start is not null;
+
+-- name: paragraphs_in_window
+select id from paragraphs where event_start between :start and :end and event_start is not null;
+
+-- name: intervals_over_start
+select id from paragraphs indexed by paragraphs_by_interval
+where event_end > event_start and event_end >= :start and event_start < :start
+  and (:scopes is null or scope in (select value from json_each(:scopes)));
+
+-- name: newest_in_window
+-- newest first, what may be seen
+select p.id from paragraphs p
+where p.event_start is not null and p.event_start <= :end and p.event_end >= :start
+  and p.scope in (select value from json_each(:scopes))
+  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
+order by p.event_end desc, p.id desc limit :limit;
+
+-- name: newest_in_window_everywhere
+select p.id from paragraphs p
+where p.event_start is not null and p.event_start <= :end and p.event_end >= :start
+  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
+order by p.event_start desc, p.id desc limit :limit;
+
+-- name: evidence_of_entities
+select pe.entity, pe.paragraph from paragraph_entities pe join paragraphs p on p.id = pe.paragraph
+where pe.entity in (select value from json_each(:entities))
+  and p.deleted_at is null and p.superseded_at is null
+  and (:scopes is null or p.scope in (select value from json_each(:scopes)))
+limit :limit;
+
+-- name: live_paragraph_count
+select count(*) from paragraphs where deleted_at is null and superseded_at is null;
+
+-- name: paragraphs_in_scopes
+select id from paragraphs indexed by paragraphs_by_scope
+where scope in (select value from json_each(:scopes));
+
+-- name: highest_paragraph
+select coalesce(max(id), 0) from paragraphs;

@@ -1,0 +1,39 @@
+-- name: sources_list
+select s.id, s.name, s.source_type, coalesce(c.chat_id, ''), count(p.id), max(p.recorded_at),
+       min(p.event_start), max(p.event_end)
+from sources s
+left join chats c on c.id = s.chat
+join paragraphs p on p.source = s.id and p.deleted_at is null and p.superseded_at is null
+where (:name is null or s.name = :name) and (:chat_id is null or c.chat_id = :chat_id)
+group by s.id order by max(p.recorded_at) desc, s.id desc limit :limit offset :offset;
+
+-- name: sources_count
+select count(*) from sources s
+where exists (select 1 from paragraphs p where p.source = s.id and p.deleted_at is null and p.superseded_at is null)
+  and (:chat_id is null or s.chat in (select id from chats where chat_id = :chat_id));
+
+-- name: sources_named
+select s.id from sources s
+where s.name = :name and (:chat_id is null or s.chat in (select id from chats where chat_id = :chat_id));
+
+-- name: source_paragraphs
+select id from paragraphs where source = :source and deleted_at is null and superseded_at is null;
+
+-- name: source_delete_paragraphs
+update paragraphs set deleted_at = :now where source = :source and deleted_at is null;
+
+-- name: source_delete_refs
+update external_memory_refs set deleted_at = :now where source = :source and deleted_at is null;
+
+-- name: stats_counts
+select (select count(*) from paragraphs where deleted_at is null and superseded_at is null),
+       (select count(*) from paragraphs where superseded_at is not null),
+       (select count(*) from paragraphs where deleted_at is not null),
+       (select count(*) from relations where deleted_at is null),
+       (select count(*) from entities),
+       (select count(*) from persons),
+       (select count(*) from chats),
+       (select count(*) from episodes),
+       (select count(*) from sources s where exists (
+            select 1 from paragraphs p where p.source = s.id and p.deleted_at is null and p.superseded_at is null)),
+       (select count(*) from external_memory_refs where deleted_at is null);

@@ -1,0 +1,59 @@
+-- name: ref_find
+select id, content_hash, revision, deleted_at from external_memory_refs
+where source = :source and external_id = :external_id;
+
+-- name: ref_insert
+insert into external_memory_refs (source, external_id, content_hash, recorded_at)
+values (:source, :external_id, :content_hash, :now) returning id;
+
+-- name: ref_revise
+update external_memory_refs
+set content_hash = :content_hash, revision = :revision, recorded_at = :now, deleted_at = null where id = :id;
+
+-- name: ref_paragraphs
+select id from paragraphs where ref = :ref and revision = :revision order by position;
+
+-- name: paragraphs_supersede
+update paragraphs set superseded_at = :now where ref = :ref and superseded_at is null and deleted_at is null;
+
+-- name: session_last
+select s.id, max(coalesce(p.event_start, p.recorded_at)), count(p.id)
+from sessions s join paragraphs p on p.session = s.id
+where s.id = (select max(id) from sessions where source = :source and scope = :scope);
+
+-- name: session_insert
+insert into sessions (source, scope) values (:source, :scope) returning id;
+
+-- name: paragraph_insert
+insert into paragraphs (source, ref, revision, position, chat, scope, session, kind, speaker, flags, event_start,
+                        event_end, recorded_at, expires_at, content_hash, content, tags, metadata)
+values (:source, :ref, :revision, :position, :chat, :scope, :session, :kind, :speaker, :flags, :event_start,
+        :event_end, :now, :expires_at, :content_hash, :content, :tags, :metadata) returning id;
+
+-- name: terms_insert
+insert into terms (id, v) values (:id, :v);
+
+-- name: paragraph_person_insert
+insert into paragraph_persons (paragraph, person, role) values (:paragraph, :person, :role) on conflict do nothing;
+
+-- name: paragraph_entity_insert
+insert into paragraph_entities (paragraph, entity) values (:paragraph, :entity) on conflict do nothing;
+
+-- name: relation_upsert
+insert into relations (subject, predicate, object, confidence, created_at)
+values (:subject, :predicate, :object, :confidence, :now)
+on conflict (subject, predicate, object) do update
+set confidence = max(relations.confidence, excluded.confidence), deleted_at = null
+returning id;
+
+-- name: relation_evidence_insert
+insert into relation_evidence (relation, paragraph) values (:relation, :paragraph) on conflict do nothing;
+
+-- name: relations_unsupported
+-- relations of these paragraphs that no live paragraph supports
+update relations set deleted_at = :now
+where deleted_at is null
+  and id in (select e.relation from relation_evidence e where e.paragraph in (select value from json_each(:paragraphs)))
+  and not exists (
+      select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
+      where e.relation = relations.id and p.deleted_at is null and p.superseded_at is null);

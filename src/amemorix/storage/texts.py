@@ -1,0 +1,159 @@
+"""The writing of texts: one external reference with its paragraphs, persons, entities and relations."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+from .names import NameRepository
+from .queries import queries
+from .records import NewText, Relation, SessionRule, Stored
+
+__all__ = ["TextRepository"]
+
+SPEAKER, PARTICIPANT = 1, 2
+
+
+class TextRepository:
+    """Stores a text once per (source, external id); the caller owns the transaction."""
+
+    def __init__(self, names: NameRepository) -> None:
+        self._q = queries()
+        self._names = names
+        self._sessions: dict[tuple[int, int], tuple[int, float, int]] = {}
+
+    def forget(self) -> None:
+        """Drop what was remembered: a transaction has been undone."""
+        self._sessions.clear()
+
+    def store(self, db: sqlite3.Connection, text: NewText, now: float) -> Stored:
+        """Write the text, or leave it if its reference already holds the same content.
+
+        New content under a known reference becomes a new revision and supersedes the old paragraphs.
+        """
+        chat = self._names.chat(db, text.chat, now) if text.chat else 0
+        source = self._names.source(db, text.source, chat, text.source_type, now)
+        key = {"source": source, "external_id": text.external_id, "content_hash": text.content_hash, "now": now}
+        known = db.execute(self._q["ref_find"], key).fetchone()
+        if known and bytes(known[1]) == text.content_hash and known[3] is None:
+            return Stored("existing", text.external_id, self._paragraphs(db, known[0], known[2]))
+        ref, revision, superseded = self._reference(db, known, key, now)
+        scope = 0 if text.shared else chat
+        shared = self._shared_values(db, text, source, chat, scope, now) | {"ref": ref, "revision": revision}
+        ids = tuple(self._paragraph(db, text, i, shared) for i in range(len(text.paragraphs)))
+        relations = self._knowledge(db, text, chat, ids, now)
+        status = "revised" if superseded else "stored"
+        return Stored(status, text.external_id, ids, relations, superseded)
+
+    def delete_source(self, db: sqlite3.Connection, source: int, now: float) -> int:
+        """Take a source's live paragraphs away; returns how many there were."""
+        ids = [row[0] for row in db.execute(self._q["source_paragraphs"], {"source": source})]
+        if ids:
+            db.execute(self._q["source_delete_paragraphs"], {"source": source, "now": now})
+            db.execute(self._q["source_delete_refs"], {"source": source, "now": now})
+            db.execute(self._q["relations_unsupported"], {"paragraphs": json.dumps(ids), "now": now})
+        return len(ids)
+
+    def _paragraphs(self, db: sqlite3.Connection, ref: int, revision: int) -> tuple[int, ...]:
+        values = {"ref": ref, "revision": revision}
+        return tuple(row[0] for row in db.execute(self._q["ref_paragraphs"], values))
+
+    def _reference(
+        self, db: sqlite3.Connection, known: tuple[Any, ...] | None, key: dict[str, Any], now: float
+    ) -> tuple[int, int, tuple[int, ...]]:
+        """(reference, revision, paragraphs superseded)."""
+        if known is None:
+            return db.execute(self._q["ref_insert"], key).fetchone()[0], 1, ()
+        ref, _, revision, deleted_at = known
+        old = () if deleted_at is not None else self._paragraphs(db, ref, revision)
+        if old:
+            db.execute(self._q["paragraphs_supersede"], {"ref": ref, "now": now})
+            db.execute(self._q["relations_unsupported"], {"paragraphs": json.dumps(old), "now": now})
+        db.execute(self._q["ref_revise"], key | {"id": ref, "revision": revision + 1})
+        return ref, revision + 1, old
+
+    def _shared_values(
+        self, db: sqlite3.Connection, text: NewText, source: int, chat: int, scope: int, now: float
+    ) -> dict[str, Any]:
+        """The column values that all paragraphs of a text have in common."""
+        at = now if text.event_start is None else text.event_start
+        return {
+            "source": source,
+            "chat": chat,
+            "scope": scope,
+            "session": self._session(db, source, scope, at, text.session),
+            "kind": text.kind,
+            "speaker": self._names.person(db, text.speaker, chat, now) if text.speaker else 0,
+            "event_start": text.event_start,
+            "event_end": text.event_end,
+            "now": now,
+            "expires_at": text.expires_at,
+            "tags": text.tags,
+            "metadata": text.metadata,
+        }
+
+    def _session(self, db: sqlite3.Connection, source: int, scope: int, at: float, rule: SessionRule | None) -> int:
+        key = (source, scope)
+        if rule is None:
+            return self._new_session(db, source, scope)
+        session, last, count = self._sessions.get(key) or self._last_session(db, source, scope)
+        if not session or count >= rule.max_paragraphs or abs(at - last) > rule.gap_seconds:
+            session, count = self._new_session(db, source, scope), 0
+        if len(self._sessions) > 50_000:
+            self._sessions.clear()
+        self._sessions[key] = (session, max(at, last) if count else at, count + 1)
+        return session
+
+    def _last_session(self, db: sqlite3.Connection, source: int, scope: int) -> tuple[int, float, int]:
+        row = db.execute(self._q["session_last"], {"source": source, "scope": scope}).fetchone()
+        return row if row and row[0] is not None else (0, 0.0, 0)
+
+    def _new_session(self, db: sqlite3.Connection, source: int, scope: int) -> int:
+        return db.execute(self._q["session_insert"], {"source": source, "scope": scope}).fetchone()[0]
+
+    def _paragraph(self, db: sqlite3.Connection, text: NewText, position: int, shared: dict[str, Any]) -> int:
+        part = text.paragraphs[position]
+        values = shared | {
+            "position": position,
+            "flags": part.flags,
+            "content_hash": part.content_hash,
+            "content": part.content,
+        }
+        id_ = db.execute(self._q["paragraph_insert"], values).fetchone()[0]
+        db.execute(self._q["terms_insert"], {"id": id_, "v": part.terms})
+        if shared["speaker"]:
+            self._person_of(db, id_, shared["speaker"], SPEAKER)
+        return id_
+
+    def _person_of(self, db: sqlite3.Connection, paragraph: int, person: int, role: int) -> None:
+        values = {"paragraph": paragraph, "person": person, "role": role}
+        db.execute(self._q["paragraph_person_insert"], values)
+
+    def _knowledge(
+        self, db: sqlite3.Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float
+    ) -> tuple[int, ...]:
+        """Persons, entities and relations of the text, each with its paragraphs as evidence."""
+        persons = [self._names.person(db, person, chat, now) for person in text.persons]
+        named = [*text.entities, *(end for r in text.relations for end in (r.subject, r.object))]
+        entities = {entity.norm: self._names.entity(db, entity, now) for entity in named}
+        relations = tuple(dict.fromkeys(self._relation(db, r, entities, now) for r in text.relations))
+        for paragraph in paragraphs:
+            for person in persons:
+                self._person_of(db, paragraph, person, PARTICIPANT)
+            for entity in entities.values():
+                db.execute(self._q["paragraph_entity_insert"], {"paragraph": paragraph, "entity": entity})
+            for relation in relations:
+                db.execute(self._q["relation_evidence_insert"], {"relation": relation, "paragraph": paragraph})
+        return relations
+
+    def _relation(self, db: sqlite3.Connection, relation: Relation, entities: dict[str, int], now: float) -> int:
+        values = {
+            "subject": entities[relation.subject.norm],
+            "predicate": relation.predicate,
+            "object": entities[relation.object.norm],
+            "confidence": relation.confidence,
+            "now": now,
+        }
+        return db.execute(self._q["relation_upsert"], values).fetchone()[0]

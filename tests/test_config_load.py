@@ -1,0 +1,229 @@
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amemorix.config import Config, default_toml, load, parse, read_text
+from amemorix.errors import InvalidConfig
+
+
+def refused(text, where="a.toml"):
+    with pytest.raises(InvalidConfig) as caught:
+        parse(text, where)
+    return caught.value
+
+
+def only_problem(text):
+    problems = refused(text).details["problems"]
+    assert len(problems) == 1, problems
+    return problems[0]
+
+
+def test_an_empty_text_is_all_defaults():
+    assert parse("") == Config()
+
+
+def test_values_reach_the_model():
+    config = parse('shared_memory_groups = [{ targets = ["group:1"] }]\n[retrieval.weights]\ndense = 1\n')
+    assert config.retrieval.weights.dense == 1.0
+    assert config.shared_memory_groups[0].targets == ("group:1",)
+
+
+def test_byte_order_mark_and_windows_line_ends_are_fine():
+    assert parse("\ufeff[retrieval]\r\ncandidates = 50\r\n").retrieval.candidates == 50
+
+
+def test_syntax_error_names_file_line_and_column():
+    error = refused("[retrieval]\ncandidates 5\n")
+    assert str(error).startswith("a.toml, line 2, column 12: ")
+    assert error.details["file"] == "a.toml"
+    assert {k: error.details["problems"][0][k] for k in ("path", "line", "column")} == {
+        "path": "",
+        "line": 2,
+        "column": 12,
+    }
+
+
+def test_syntax_error_at_the_end_names_the_last_line():
+    assert only_problem('a = 1\nb = "x').get("line") == 2
+
+
+def test_repeated_key_is_a_syntax_error():
+    assert only_problem("[http]\nport = 1\nport = 2\n")["line"] == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("candidates = 5", "retrieval.candidates is 5; allowed: an integer from 10 to 2000"),
+        ("candidates = 50.5", "retrieval.candidates is 50.5; allowed: an integer from 10 to 2000"),
+        ("candidates = true", "retrieval.candidates is true; allowed: an integer from 10 to 2000"),
+        ("candidates = [1]", "retrieval.candidates is an array; allowed: an integer from 10 to 2000"),
+        ("candidates = {}", "retrieval.candidates is a table; allowed: an integer from 10 to 2000"),
+        (
+            'candidates = "50"',
+            'retrieval.candidates is the string "50"; allowed: an integer from 10 to 2000 (write it without quotes)',
+        ),
+        (
+            "session_gap_minutes = nan",
+            "retrieval.session_gap_minutes is nan; allowed: a number above 0 and at most 100000",
+        ),
+        (
+            "session_gap_minutes = -inf",
+            "retrieval.session_gap_minutes is -inf; allowed: a number above 0 and at most 100000",
+        ),
+        ("session_gap_minutes = 0", "retrieval.session_gap_minutes is 0; allowed: a number above 0 and at most 100000"),
+        ("sparse.backend = 'x'", 'retrieval.sparse.backend is the string "x"; allowed: "native" or "fts5"'),
+        ("sparse = 1", "retrieval.sparse is 1; allowed: a table"),
+    ],
+)
+def test_refused_value_says_what_is_allowed(line, problem):
+    report = only_problem(f"# top\n[retrieval]\n{line}\n")
+    assert (report["problem"], report["line"]) == (problem, 3)
+
+
+@pytest.mark.parametrize("value", ["2020-01-01", "2020-01-01T00:00:00Z", "2020-01-01 00:00:00", "07:30:00"])
+def test_a_date_where_text_is_wanted_asks_for_quotes(value):
+    report = only_problem(f"[http]\nhost = {value}\n")
+    assert report["path"] == "http.host"
+    assert report["problem"].endswith("allowed: a string of at least 1 character (put it in quotes)")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "near"),
+    [
+        ("[retrieval]\ncandidate = 5", "retrieval.candidate", "retrieval.candidates"),
+        ("[retrieval]\nCandidates = 5", "retrieval.Candidates", "retrieval.candidates"),
+        ("[retrieval]\nchunk_chars = 500", "retrieval.chunk_chars", "ingest.chunk_chars"),
+        ("[retreival]\ncandidates = 50", "retreival", "retrieval"),
+        ("[weights]\ndense = 1", "weights", "retrieval.weights"),
+        ("[storage]\ndata-dir = 'x'", "storage.data-dir", "storage.data_dir"),
+        ("[embedding]\nenable = true", "embedding.enable", "plugin.enabled"),
+        ("[[shared_memory_groups]]\ntarget = []", "shared_memory_groups[0].target", "shared_memory_groups[].targets"),
+    ],
+)
+def test_unknown_key_gets_the_nearest_known_one(text, path, near):
+    report = only_problem(text)
+    assert (report["path"], report["problem"]) == (path, f"{path} is not a setting; did you mean {near}?")
+
+
+def test_unknown_key_with_nothing_near_lists_the_table():
+    assert only_problem("[plugin]\nzzzz = 1")["problem"] == "plugin.zzzz is not a setting; known here: enabled"
+
+
+def test_the_value_of_an_unknown_key_is_never_repeated():
+    error = refused("[embedding]\napi_key = 'sk-secret'\n")
+    assert "sk-secret" not in str(error.to_dict())
+
+
+def test_all_problems_come_at_once_in_the_order_of_the_text():
+    error = refused("[retrieval]\ncandidates = 1\nrrfk = 2\n[http]\nport = 'x'\n[filter]\nchats = ['a', '', 3]\n")
+    found = [(p["path"], p["line"], p.get("value")) for p in error.details["problems"]]
+    assert found == [
+        ("retrieval.candidates", 2, 1),
+        ("retrieval.rrfk", 3, None),
+        ("http.port", 5, "x"),
+        ("filter.chats[1]", 7, ""),
+        ("filter.chats[2]", 7, 3),
+    ]
+    assert str(error).startswith("a.toml has 5 problems:\n  line 2: retrieval.candidates is 1;")
+
+
+def test_line_of_a_table_in_an_array():
+    text = "[[shared_memory_groups]]\ntargets = ['a']\n\n[[shared_memory_groups]]\n# which\ntargets = 5\n"
+    assert (only_problem(text)["path"], only_problem(text)["line"]) == ("shared_memory_groups[1].targets", 6)
+
+
+def test_lines_count_through_long_strings_and_arrays():
+    text = '[storage]\ndata_dir = """a\n[http]\nport = 1"""\n[filter]\nchats = [\n "a", # [x]\n]\nmode = "no"\n'
+    assert only_problem(text)["line"] == 9
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 5000, "plugin.enabled" + ".a" * 5000 + " = 1", "a" + ".a" * 5000 + " = 1"]
+)
+def test_deep_nesting_is_refused(text):
+    refused(text)
+
+
+@pytest.mark.parametrize("number", ["9" * 19, "9" * 4000, "9" * 5000, "0x" + "f" * 9000])
+def test_huge_numbers_are_refused(number):
+    assert re.search("too large|Exceeds the limit", only_problem(f"[http]\nport = {number}\n")["problem"])
+
+
+def test_half_a_surrogate_pair_is_refused():
+    assert only_problem("[http]\nhost = '\ud800'\n")["line"] == 2
+
+
+def test_load_reads_a_file(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_bytes(b"\xef\xbb\xbf[http]\r\nport = 1\r\n")
+    assert load(path).http.port == 1
+    assert read_text(path) == "[http]\r\nport = 1\r\n"
+
+
+def test_missing_file_is_an_error_and_is_not_created(tmp_path):
+    path = tmp_path / "none" / "a.toml"
+    with pytest.raises(InvalidConfig, match=re.escape(str(path))):
+        load(path)
+    assert not path.parent.exists()
+
+
+def test_missing_file_is_created_on_request(tmp_path):
+    path = tmp_path / "new" / "a.toml"
+    assert load(path, create=True) == Config()
+    assert path.read_text("utf-8") == default_toml()
+    assert [p.name for p in path.parent.iterdir()] == ["a.toml"]
+
+
+def test_create_leaves_an_existing_file_alone(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text("[http]\nport = 1\n")
+    assert load(path, create=True).http.port == 1
+
+
+def test_a_folder_in_place_of_the_file_is_an_error(tmp_path):
+    with pytest.raises(InvalidConfig, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_other_encodings_are_named(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_bytes("# 中文\n[http]\n".encode("gbk"))
+    with pytest.raises(InvalidConfig, match=r"line 1: the text is not UTF-8"):
+        load(path)
+
+
+WORDS = "nan 1 true é retrieval candidates shared_memory_groups targets filter chats 1979-05-27 a weights"
+MARKS = "[ ] { } = . , \" ' \"\"\" ''' # \\ \0"
+PIECES = st.sampled_from([*WORDS.split(" "), *MARKS.split(" "), " ", "\n", "\r\n"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join)))
+def test_any_text_gives_a_config_or_invalid_config(text):
+    try:
+        assert isinstance(parse(text), Config)
+    except InvalidConfig as error:
+        assert error.details["problems"]
+
+
+VALUES = st.sampled_from(
+    ["1", "-1.5", "nan", "inf", "true", "'x'", "[]", "['x', 1]", "{}", "{a = 1}", "1979-05-27", "99999999"]
+)
+NAMES = st.sampled_from(
+    ["plugin", "enabled", "retrieval", "weights", "dense", "filter", "chats", "shared_memory_groups", "x"]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.lists(NAMES, min_size=1, max_size=3).map(tuple), VALUES, max_size=6))
+def test_every_problem_of_a_wrong_value_has_its_line(pairs):
+    text = "".join(f"# about it\n{'.'.join(path)} = {value}\n" for path, value in pairs.items())
+    try:
+        parse(text)
+    except InvalidConfig as error:
+        for problem in error.details["problems"]:
+            line = text.splitlines()[problem["line"] - 1]
+            assert not problem["path"] or line.startswith(problem["path"].split("[")[0].split(".")[0])
