@@ -197,7 +197,8 @@ def test_hours_ago_are_elapsed_hours() -> None:
         True, None, [], {}, b"2025", math.nan, math.inf, -math.inf, -1, -0.5, 1e20, 10**400, "", "  ", "，", "soon",
         "not a time", "-5", "1e9", "1e400", "9" * 40, "9" * 5000, "10000-01-01", "0000-01-01", "2025-13-01", "2025-02-30",
         "2025-03-01 25:00", "2025-03-01 24:30", "2025-03-01 10:60", "2025-03-01T10:00+99:00", "二月三十日", "13月", "99点",
-        "9999 years ago", "十年前的", "nan", "inf", "٣ days ago", "20251399",
+        "9999 years ago", "十年前的", "nan", "inf", "٣ days ago", "20251399", "半秒前",
+        "half a weekend ago",
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused_with_advice(value: Any) -> None:
@@ -206,8 +207,8 @@ def test_what_cannot_be_read_is_refused_with_advice(value: Any) -> None:
 
 
 WORDS = """
-    last next 3 999999 two half an few days weeks ago in now today 2025 13 32 w10 may summer pm t z : - / . +08:00
-    年 月 日 上 下 周 三 十 百 个 前 后 半 昨 天 晚 点 分 ſ K １ 〇 ²
+    last next 3 999999 two half an few days weeks weekend second ago in now today 2025 13 32 w10 may summer pm t z : - / . +08:00
+    年 月 日 上 下 周 三 十 百 个 前 后 半 昨 天 晚 点 分 秒 ſ K １ 〇 ²
 """
 FRAGMENTS = st.sampled_from(WORDS.split())
 ANYTHING = st.one_of(

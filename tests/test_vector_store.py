@@ -172,6 +172,15 @@ def test_a_removed_vector_is_never_found_and_may_come_back() -> None:
     assert len(store) == 1501
 
 
+def test_an_id_removed_twice_is_counted_once() -> None:
+    store = built(rows_of(unit_vectors(5)))
+
+    store.apply([], [3, 3])
+    store.apply([], [3])
+
+    assert len(store) == 4
+
+
 def test_a_shortlist_looks_past_the_tombstones_that_are_nearest() -> None:
     query = unit_vectors(1, seed=1)[0]
     near = np.repeat(query[None], 2500, axis=0)

@@ -103,7 +103,7 @@ _DAYS = {
     "last": -1, "today": 0, "to": 0, "this": 0, "tomorrow": 1, "day after tomorrow": 2,
 }  # fmt: skip
 _YEARS = {"大前": -3, "前": -2, "去": -1, "今": 0, "本": 0, "明": 1, "后": 2}
-_STEPS = {"last": -1, "past": -1, "previous": -1, "next": 1, "coming": 1, "上": -1, "下": 1}
+_STEPS = {"last": -1, "past": -1, "previous": -1, "next": 1, "coming": 1}
 MONTHS = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",
@@ -133,6 +133,8 @@ def _amount(match: _Match) -> tuple[str, int, int]:
     words = match["n"]
     unit = _UNITS.get(match["unit"], match["unit"])
     if words.startswith(("half", "半")):
+        if unit not in _HALVES:
+            raise ValueError(f"half a {unit} is no time")
         unit, n = _HALVES[unit]
         return unit, n, n
     least, most = _VAGUE.get(words) or (_number(words),) * 2
@@ -251,7 +253,7 @@ def _this_day(_: _Match, present: datetime) -> Range:
 def _unit(match: _Match, present: datetime) -> Range:
     """What "last week", "上上个月" or "周末" names."""
     which = match["which"] or ""
-    steps = _STEPS.get(which[:1] if which[:1] in "上下" else which, 0) * max(which.count("上") + which.count("下"), 1)
+    steps = which.count("下") - which.count("上") or _STEPS.get(which, 0)
     return _shifted(_midnight(present), _UNITS.get(match["unit"], match["unit"]), steps)
 
 

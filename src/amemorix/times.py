@@ -10,6 +10,7 @@ from typing import Any, Literal
 from .time_rules import MONTHS, RULES, Range, Rule, spell
 
 __all__ = [
+    "Edge",
     "Span",
     "asks_when",
     "date_words",
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 Edge = Literal["start", "end"]
+"""Which instant of a named span is meant."""
 
 _ACCEPTED = (
     "give epoch seconds, ISO 8601 (2025-03-01T09:30:00+08:00), YYYY/MM/DD[ HH:mm[:ss]], 2025年3月1日, "

@@ -66,10 +66,11 @@ class _Query:
 class _Codec:
     """Vectors to codes and signatures, by fixed arithmetic: nothing is trained, so a code depends on its row alone.
 
-    A vector is first mixed: components permuted, some negated, and each run of 64 replaced by its Walsh–Hadamard
-    transform. That is a rotation, so cosines stay as they are, while a component that is large in every text of a model
-    is spread out instead of clipped, and each sign bit comes to carry about the same share of the vector. Sums of 64
-    float16 numbers are exact in float64; therefore a code does not depend on the batch it was computed in.
+    A vector is first mixed: components permuted, some negated, and each run of 64 (or of the largest power of two that
+    divides the dimension) replaced by its Walsh–Hadamard transform. That is a rotation, so cosines stay as they are,
+    while a component that is large in every text of a model is spread out instead of clipped, and each sign bit comes to
+    carry about the same share of the vector. Sums of 64 float16 numbers are exact in float64; therefore a code does not
+    depend on the batch it was computed in.
 
     An int8 code is `clip(rint(v * s), -127, 127)` with `s = 127 * sqrt(dimension) / 6`: six standard deviations of
     a component of a random unit vector. A signature holds one bit for each component: whether its code is positive.
@@ -117,10 +118,8 @@ class _Codec:
         return _Query(weights.astype(np.float32), np.float32(self._unit), np.packbits(mixed > 0, axis=1))
 
     def _mix(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        turned = vectors[:, self._order] * self._signs
-        return (turned.reshape(-1, len(self._hadamard)) @ self._hadamard).reshape(vectors.shape) / math.sqrt(
-            len(self._hadamard)
-        )
+        runs = (vectors[:, self._order] * self._signs).reshape(-1, len(self._hadamard))
+        return (runs @ self._hadamard).reshape(vectors.shape) / math.sqrt(len(self._hadamard))
 
 
 def _hadamard(size: int) -> NDArray[np.float64]:
@@ -214,7 +213,7 @@ class _Block:
         return grown
 
     def without(self, ids: Ids) -> _Block:
-        """The block with these ids turned into tombstones."""
+        """The block with these distinct ids turned into tombstones."""
         rows = self.find(ids)
         rows = rows[rows >= 0]
         if not len(rows):
@@ -420,7 +419,7 @@ class VectorStore:
     def apply(self, rows: Sequence[VectorRow], removed: Sequence[int]) -> None:
         """Remove ids, then insert or replace rows. ValueError (see `build`) leaves the store as it was."""
         with self._changing:
-            state = _without(self._state, np.array(removed, np.int64)) if len(removed) else self._state
+            state = _without(self._state, np.unique(np.array(removed, np.int64)))
             self._state = self._with(state, rows) if rows else state
 
     def compact(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -13,6 +14,12 @@ from ..text import is_mostly_cjk, query_terms, term_hashes
 from ..times import asks_when
 
 __all__ = ["Query", "read_query"]
+
+_ASKING = re.compile(
+    "什么时候|甚么|什么|為什麼|为什么|怎么样|怎樣|怎么|哪里|哪裡|哪儿|哪些|哪个|哪天|谁|誰|多少|多久|几个|几点|是不是|有没有|"
+    "请问|告诉我|还记得|记不记得|吗|嗎|呢|的"
+)
+"""Words that ask, and say nothing about the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,7 @@ class Query:
 def read_query(text: str, directory: NameDirectory, chats: Collection[int] | None) -> Query:
     """Split a query into the persons it names and what it asks about them."""
     named = directory.find(text, chats)
-    terms = query_terms(named.bare)
+    terms = query_terms(_ASKING.sub(" ", named.bare)) or query_terms(named.bare)
     return Query(
         text=text,
         bare=named.bare,

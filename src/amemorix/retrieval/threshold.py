@@ -10,6 +10,9 @@ from .plan import SearchPlan
 
 __all__ = ["cut"]
 
+COVERAGE_WEIGHT = 0.6
+NAMED_PERSON_EASE = 0.5
+
 
 def cut(fused: Fused, plan: SearchPlan) -> Fused:
     """The candidates that may be returned: none if no one is relevant, else those of at least `min_score`."""
@@ -22,10 +25,13 @@ def cut(fused: Fused, plan: SearchPlan) -> Fused:
 
 
 def _anything_relevant(head: Fused, plan: SearchPlan, noise: Noise) -> bool:
-    """True if a candidate is near in meaning, or holds enough of the query's words, or is what the query names."""
-    if not len(head.ids):
+    """True if a candidate is near enough in meaning and words, or is what the query names."""
+    if not len(head.ids) or plan.query is None:
         return False
-    if plan.query and not plan.query.terms and plan.query.persons:
+    if not plan.query.terms and plan.query.persons:
         return True
-    near = bool(np.any(np.nan_to_num(head.cosine, nan=-1.0) >= noise.min_cosine))
-    return near or bool(np.any(head.coverage >= noise.min_coverage)) or bool(np.any(head.signals["graph"] > 0))
+    ease = NAMED_PERSON_EASE if plan.query.persons else 1.0
+    without = np.isnan(head.cosine)
+    near = np.nan_to_num(head.cosine, nan=0.0) + COVERAGE_WEIGHT * head.coverage >= noise.min_relevance * ease
+    worded = head.coverage >= noise.min_coverage * ease
+    return bool(np.any(np.where(without, worded, near)) or np.any(head.signals["graph"] > 0))
