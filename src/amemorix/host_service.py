@@ -7,7 +7,7 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from .errors import InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedO
 from .kernel import SDKMemoryKernel, Surroundings
 from .models.host_callable import EmbedFunction
 from .ops import Response
+from .services.leases import Leases
 from .services.runtime import ReloadReport, RuntimeStatus
 from .storage.lock import DirectoryLock
 
@@ -49,8 +50,9 @@ class AMemorixHostService:
         self._watch = watch
         self._status = RuntimeStatus(config_file=str(self.config_path))
         self._kernel: SDKMemoryKernel | None = None
-        self._leases: Counter[SDKMemoryKernel] = Counter()
+        self._leases: Leases[SDKMemoryKernel] = Leases()
         self._locks: dict[Path, DirectoryLock] = {}
+        self._users: Counter[Path] = Counter()
         self._retiring: set[asyncio.Task[None]] = set()
         self._changing = asyncio.Lock()
         self._stop_watching = asyncio.Event()
@@ -85,7 +87,6 @@ class AMemorixHostService:
                 self._kernel = await self._open(config, None)
             except BaseException:
                 self._state = "stopped"
-                self._release_locks(set())
                 raise
             self._kernel.start()
             self._state = "ready"
@@ -104,12 +105,11 @@ class AMemorixHostService:
                 return
             self._state = "stopping"
             await kernel.pause()
-            await self._drained(kernel)
+            await self._leases.drained(kernel, DRAIN_SECONDS)
             with contextlib.suppress(MemoryFault, OSError):
                 await kernel.upkeep.save()
-            await kernel.close()
+            await self._close(kernel)
             await asyncio.gather(*self._retiring, return_exceptions=True)
-            self._release_locks(set())
             self._state = "stopped"
 
     async def __aenter__(self) -> AMemorixHostService:
@@ -129,7 +129,9 @@ class AMemorixHostService:
 
     # calls
 
-    async def call(self, component_name: str, args: dict[str, Any] | None = None, timeout_ms: int | None = None) -> Response:
+    async def call(
+        self, component_name: str, args: dict[str, Any] | None = None, timeout_ms: int | None = None
+    ) -> Response:
         """Like `invoke`, but gives the typed response and raises the typed error."""
         seconds = _seconds(timeout_ms)
         op, request, warnings = OPERATIONS.resolve(component_name, args)
@@ -159,19 +161,13 @@ class AMemorixHostService:
             return MemoryFault(f"{component_name} failed inside; the log has the details.").to_dict()
 
     @contextlib.asynccontextmanager
-    async def _lease(self) -> AsyncIterator[SDKMemoryKernel]:
+    async def _lease(self) -> AsyncGenerator[SDKMemoryKernel]:
         """The kernel that answers now, kept open until the block ends."""
         if self._state == "starting":
             async with self._changing:
                 pass
-        kernel = self.kernel
-        self._leases[kernel] += 1
-        try:
+        with self._leases.taken(self.kernel) as kernel:
             yield kernel
-        finally:
-            self._leases[kernel] -= 1
-            if not self._leases[kernel]:
-                del self._leases[kernel]
 
     # configuration
 
@@ -197,16 +193,14 @@ class AMemorixHostService:
 
         None as a value removes a setting. Raises InvalidConfig; the file and the running memory are unchanged then.
         """
-        if not isinstance(patch, dict):
-            raise InvalidRequest("patch must be an object.", field="patch")
+        _must_be(patch, dict, "patch", "an object")
         async with self._changing:
             text = await asyncio.to_thread(configuration.read_text, self.config_path)
             return await self._written(configuration.patched(text, patch))
 
     async def update_raw_config(self, toml: str) -> dict[str, Any]:
         """Replace the file's text and apply it. Raises InvalidConfig; nothing changes then."""
-        if not isinstance(toml, str):
-            raise InvalidRequest("toml must be a text.", field="toml")
+        _must_be(toml, str, "toml", "a text")
         async with self._changing:
             return await self._written(toml)
 
@@ -238,10 +232,10 @@ class AMemorixHostService:
     async def _from_file(self) -> ReloadReport:
         return await self._apply(await asyncio.to_thread(configuration.load, self.config_path))
 
-    async def _reported(self, attempt: Any) -> ReloadReport:
+    async def _reported(self, attempt: Awaitable[ReloadReport]) -> ReloadReport:
         """Remember how the attempt went; a refusal is logged with the file and the place."""
         try:
-            report: ReloadReport = await attempt
+            report = await attempt
         except MemoryFault as exc:
             problems = tuple(exc.details.get("problems", ())) if isinstance(exc, InvalidConfig) else ()
             self._status.record(ReloadReport(time.time(), ok=False, error=str(exc), problems=problems))
@@ -250,7 +244,9 @@ class AMemorixHostService:
         self._status.record(report)
         return report
 
-    async def _apply(self, config: Config, before_switch: Any = None) -> ReloadReport:
+    async def _apply(
+        self, config: Config, before_switch: Callable[[Config], Awaitable[None]] | None = None
+    ) -> ReloadReport:
         """Build the next kernel, then switch; on any failure the running one goes on."""
         old, started = self.kernel, time.monotonic()
         changed = configuration.changes(old.config, config)
@@ -263,7 +259,7 @@ class AMemorixHostService:
             if before_switch:
                 await before_switch(config)
         except BaseException:
-            await new.close()
+            await self._close(new)
             raise
         await old.pause()
         self._kernel = new
@@ -281,12 +277,13 @@ class AMemorixHostService:
         folder = self._data_dir(config)
         if folder not in self._locks:
             self._locks[folder] = await asyncio.to_thread(DirectoryLock, folder)
+        self._users[folder] += 1
         try:
             return await SDKMemoryKernel.open(
                 config, folder, surroundings=self._surroundings, status=self._status, replaces=old
             )
         except BaseException:
-            self._release_locks({old.store.folder} if old else set())
+            self._leave(folder)
             raise
 
     def _data_dir(self, config: Config) -> Path:
@@ -301,22 +298,24 @@ class AMemorixHostService:
         """Close a kernel when its last call has ended."""
 
         async def later() -> None:
-            await self._drained(kernel)
-            await kernel.close()
-            if self._kernel is not None:
-                self._release_locks({self._kernel.store.folder})
+            await self._leases.drained(kernel, DRAIN_SECONDS)
+            await self._close(kernel)
 
         task = asyncio.create_task(later())
         self._retiring.add(task)
         task.add_done_callback(self._retiring.discard)
 
-    async def _drained(self, kernel: SDKMemoryKernel) -> None:
-        deadline = time.monotonic() + DRAIN_SECONDS
-        while self._leases[kernel] and time.monotonic() < deadline:
-            await asyncio.sleep(0.005)
+    async def _close(self, kernel: SDKMemoryKernel) -> None:
+        try:
+            await kernel.close()
+        finally:
+            self._leave(kernel.store.folder)
 
-    def _release_locks(self, keep: set[Path]) -> None:
-        for folder in [folder for folder in self._locks if folder not in keep]:
+    def _leave(self, folder: Path) -> None:
+        """One kernel less in this folder; after the last one it is free for others."""
+        self._users[folder] -= 1
+        if not self._users[folder]:
+            del self._users[folder]
             self._locks.pop(folder).release()
 
     async def _end_watch(self) -> None:
@@ -325,6 +324,11 @@ class AMemorixHostService:
             self._watcher.cancel()
             await asyncio.gather(self._watcher, return_exceptions=True)
             self._watcher = None
+
+
+def _must_be(value: object, kind: type, field: str, what: str) -> None:
+    if not isinstance(value, kind):
+        raise InvalidRequest(f"{field} must be {what}.", field=field)
 
 
 def _seconds(timeout_ms: Any) -> float | None:

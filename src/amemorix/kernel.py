@@ -100,7 +100,20 @@ class SDKMemoryKernel:
             self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone
         )
         self._loops: list[asyncio.Task[None]] = []
+        self._borrowed: Shared[Embedder | None] | None = None
         self.last_check: tuple[float, list[Finding]] | None = None
+
+    @property
+    def parts(self) -> Parts:
+        """The parts that the next kernel may take over."""
+        return self._parts
+
+    @property
+    def serving_model(self) -> Shared[Embedder | None]:
+        """The model whose vectors answer now: this kernel's, or the one that it still borrows."""
+        serving = self.dense.serving
+        own = self._borrowed is None or serving is None or serving.embedder is self._parts.embedder.part
+        return self._parts.embedder if own or self._borrowed is None else self._borrowed
 
     @classmethod
     async def open(
@@ -122,12 +135,18 @@ class SDKMemoryKernel:
         parts = await asyncio.to_thread(_build_parts, config, folder, around, loop, replaces)
         kernel = cls(config, parts, around, status or RuntimeStatus())
         try:
-            previous = replaces.dense.serving if replaces and replaces.store is kernel.store else None
-            await asyncio.to_thread(kernel._adopt, previous)
+            await asyncio.to_thread(kernel._take_over, replaces)
         except BaseException:
             await kernel.close()
             raise
         return kernel
+
+    def _take_over(self, old: SDKMemoryKernel | None) -> None:
+        """Go on with the vectors that the old kernel answers with, and with the model that made them."""
+        previous = old.dense.serving if old and old.store is self.store else None
+        self._adopt(previous)
+        if old and previous is not None and self.dense.serving is previous:
+            self._borrowed = old.serving_model.taken()
 
     def _adopt(self, previous: Serving | None) -> None:
         try:
@@ -158,6 +177,8 @@ class SDKMemoryKernel:
     def _close(self) -> None:
         self.embedding.close()
         self._background.shutdown(wait=True)
+        if self._borrowed is not None:
+            self._borrowed.release()
         self._parts.release()
 
     async def _retry_model(self) -> None:
@@ -201,7 +222,7 @@ def _build_parts(
     replaces: SDKMemoryKernel | None,
 ) -> Parts:
     """Build or take over each part; on failure nothing is left open."""
-    old = replaces._parts if replaces else None  # noqa: SLF001
+    old = replaces.parts if replaces else None
     with contextlib.ExitStack() as undo:
         store = reused(
             old and old.store,
@@ -243,7 +264,7 @@ def _embedder(
     config: Config, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None
 ) -> tuple[Shared[Embedder | None], str]:
     """The model and its notice; the old one if nothing that it is made from changed."""
-    key = config.embedding.model_copy(update={name: None for name in _LIVE_EMBEDDING}).model_dump_json()
+    key = config.embedding.model_copy(update=dict.fromkeys(_LIVE_EMBEDDING)).model_dump_json()
     if old is not None and old.embedder.key == key and old.embedder.part is not None:
         return old.embedder.taken(), old.notice
     embedder, notice = make_embedder(config.embedding, environ=around.environ, host_callable=around.embed, loop=loop)

@@ -125,7 +125,9 @@ class Operations(Generic[Kernel]):
         """
         if component not in (known := self.components()):
             raise UnknownComponent(
-                f"There is no component {component!r}.{_did_you_mean(component, known)}", component=component, known=known
+                f"There is no component {component!r}.{_did_you_mean(component, known)}",
+                component=component,
+                known=known,
             )
         args = {} if args is None else args
         if not isinstance(args, dict):
@@ -136,7 +138,9 @@ class Operations(Generic[Kernel]):
         except ValidationError as exc:
             raise _invalid(op, exc) from exc
         known = sorted(op.request.known_keys())
-        warnings = [f"unknown argument {key!r} was ignored.{_did_you_mean(key, known)}" for key in args if key not in known]
+        warnings = [
+            f"unknown argument {key!r} was ignored.{_did_you_mean(key, known)}" for key in args if key not in known
+        ]
         return op, request, warnings
 
     def _choose(self, component: str, args: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
@@ -146,7 +150,9 @@ class Operations(Generic[Kernel]):
         action = args.pop("action", None)
         known = self.actions(component)
         if not isinstance(action, str) or not action.strip():
-            raise InvalidRequest(f"{component} needs an action: one of {', '.join(known)}.", field="action", allowed=known)
+            raise InvalidRequest(
+                f"{component} needs an action: one of {', '.join(known)}.", field="action", allowed=known
+            )
         op = self._table.get((component, action.strip().lower()))
         if op is None:
             raise UnknownComponent(

@@ -1,0 +1,1 @@
+"""Measurements that ship: how well the memory recalls, and how fast it is."""

@@ -24,7 +24,7 @@ class IngestResult(Response):
     relation_ids: list[str] = Field(default_factory=list, description="Relations written or confirmed by this call.")
     superseded_ids: list[str] = Field(default_factory=list, description="Paragraphs of the revision it replaces.")
     skipped_ids: list[str] = Field(default_factory=list, description="External ids that were not written.")
-    reason: str = Field("", description="Why nothing was written: `exists`, `chat_filtered`, `disabled`.")
+    reason: str = Field(default="", description="Why nothing was written: `exists`, `chat_filtered`, `disabled`.")
     external_id: str = ""
 
 

@@ -39,7 +39,9 @@ class RuntimeConfig(Response):
     data_dir: str = ""
     auto_save: bool = True
     embedding: EmbeddingState = Field(default_factory=EmbeddingState)
-    retrieval_mode: str = Field("", description="`hybrid`: words and meaning; `sparse_graph`: words and structure.")
+    retrieval_mode: str = Field(
+        default="", description="`hybrid`: words and meaning; `sparse_graph`: words and structure."
+    )
     notice: str = ""
 
 
@@ -73,7 +75,7 @@ class Checked(Response):
 class RebuildVectors(Request):
     """How to rebuild."""
 
-    dry_run: bool = Field(False, description="Only say what would be done.")
+    dry_run: bool = Field(default=False, description="Only say what would be done.")
 
 
 class Rebuild(Response):
@@ -81,7 +83,7 @@ class Rebuild(Response):
 
     started: bool = False
     dry_run: bool = False
-    paragraphs: int = Field(0, description="Vectors to make.")
+    paragraphs: int = Field(default=0, description="Vectors to make.")
     generation: int = 0
     embedding: EmbeddingState = Field(default_factory=EmbeddingState)
 
@@ -102,8 +104,8 @@ class RebuildStatus(Response):
 
     embedding: EmbeddingState = Field(default_factory=EmbeddingState)
     generations: list[GenerationItem] = Field(default_factory=list)
-    total: int = Field(0, description="Live paragraphs.")
-    progress: float = Field(1.0, description="Share of them that has a vector of the newest generation.")
+    total: int = Field(default=0, description="Live paragraphs.")
+    progress: float = Field(default=1.0, description="Share of them that has a vector of the newest generation.")
 
 
 class Recovered(Response):
@@ -132,7 +134,7 @@ class ReloadStatus(Response):
     reloads: int = 0
     refused: int = 0
     last: Reload | None = None
-    last_error: Reload | None = Field(None, description="A refused change that still stands in the file.")
+    last_error: Reload | None = Field(default=None, description="A refused change that still stands in the file.")
     needs_restart: list[str] = Field(default_factory=list, description="Settings that wait for the process to restart.")
 
 

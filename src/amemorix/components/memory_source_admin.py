@@ -19,7 +19,7 @@ ops: Operations[SDKMemoryKernel] = Operations()
 class ListSources(Request):
     """Which sources to list."""
 
-    chat_id: Name = Field("", description="Only those of this chat.")
+    chat_id: Name = Field(default="", description="Only those of this chat.")
     limit: Count = Field(100, ge=1, le=10_000)
     offset: Count = Field(0, ge=0)
 
@@ -48,7 +48,7 @@ class DeleteSource(Request):
     """The source to delete."""
 
     source: str = Field(min_length=1, max_length=512)
-    chat_id: Name = Field("", description="Only the source of that name in this chat.")
+    chat_id: Name = Field(default="", description="Only the source of that name in this chat.")
 
 
 class DeleteSources(Request):
@@ -57,7 +57,7 @@ class DeleteSources(Request):
     sources: list[str] = Field(
         min_length=1, max_length=10_000, validation_alias=AliasChoices("sources", "source"), description="Their names."
     )
-    chat_id: Name = Field("", description="Only sources of those names in this chat.")
+    chat_id: Name = Field(default="", description="Only sources of those names in this chat.")
 
     @field_validator("sources")
     @classmethod

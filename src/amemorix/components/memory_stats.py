@@ -36,8 +36,8 @@ class Statistics(Response):
     """Counts of live rows, unless their name says otherwise."""
 
     paragraphs: int = 0
-    superseded: int = Field(0, description="Paragraphs replaced by a newer revision.")
-    deleted: int = Field(0, description="Paragraphs deleted and not yet purged.")
+    superseded: int = Field(default=0, description="Paragraphs replaced by a newer revision.")
+    deleted: int = Field(default=0, description="Paragraphs deleted and not yet purged.")
     relations: int = 0
     entities: int = 0
     persons: int = 0
@@ -47,7 +47,7 @@ class Statistics(Response):
     external_refs: int = 0
     lag: dict[str, int] = Field(default_factory=dict, description="Changes each projection has not taken up yet.")
     embedding: EmbeddingState = Field(default_factory=EmbeddingState)
-    notice: str = Field("", description="What a person should know, such as a model that is missing.")
+    notice: str = Field(default="", description="What a person should know, such as a model that is missing.")
     data_dir: str = ""
     disabled: bool = False
 

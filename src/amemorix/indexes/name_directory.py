@@ -59,7 +59,12 @@ class NameDirectory:
         """Replace the whole content."""
         fresh = NameDirectory()
         fresh.apply(list(rows), [])
-        self._rows, self._by_name, self._short, self._in_chat = fresh._rows, fresh._by_name, fresh._short, fresh._in_chat
+        self._rows, self._by_name, self._short, self._in_chat = (
+            fresh._rows,
+            fresh._by_name,
+            fresh._short,
+            fresh._in_chat,
+        )
 
     def apply(self, rows: Sequence[PersonRow], removed: Sequence[int]) -> None:  # noqa: ARG002 - persons only grow
         """Insert or replace persons."""

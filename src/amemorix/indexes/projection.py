@@ -26,8 +26,9 @@ STEP = 4_000
 class Projection(Generic[I]):
     """Keeps an index equal to its rows.
 
-    The index is a pure function of the rows up to `cursor`. It is caught up only while
-    `floor <= cursor <= last` holds in the change log and the snapshot's fingerprint fits; otherwise it is made anew.
+    The index is a pure function of the rows up to `cursor`. A snapshot is taken up only if its fingerprint fits and
+    `floor <= cursor <= last` holds in the change log; otherwise the index is made anew. Of several threads that catch
+    up, each with its own view of the database, the one that sees most wins: the row decides what may be seen.
     """
 
     def __init__(
@@ -60,17 +61,21 @@ class Projection(Generic[I]):
 
     def open(self, db: sqlite3.Connection) -> Literal["loaded", "rebuilt"]:
         """Load the snapshot and catch up; if it is missing, damaged or of other rows, build from the rows."""
+        _, last = self._changes.bounds(db)
         with self._lock:
-            how: Literal["loaded", "rebuilt"] = "loaded" if self._load() else "rebuilt"
-        return "rebuilt" if self.catch_up(db) else how
+            loaded = self._load()
+            if self.cursor is not None and self.cursor > last:
+                log.warning("%s: the snapshot is ahead of the rows; building from the rows", self.name)
+                self.cursor = self._saved = None
+        return "rebuilt" if self.catch_up(db) or not loaded else "loaded"
 
     def catch_up(self, db: sqlite3.Connection) -> bool:
         """Take up every change that the connection sees; True if the index had to be built from the rows."""
         rebuilt = False
         floor, last = self._changes.bounds(db)
-        while self.cursor != last:
+        while self.cursor is None or self.cursor < last:
             with self._lock:
-                if self.cursor is None or not floor <= self.cursor <= last:
+                if self.cursor is None or self.cursor < floor:
                     self._rebuild(db, last)
                     rebuilt = True
                 else:

@@ -20,7 +20,8 @@ Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
 QUESTION, SPEAKS_OF_TIME = 1, 2
 RRF_K = 60
-UNKNOWN_SPEAKER = 0.5
+OCCASIONAL = frozenset({"person", "graph", "when"})
+"""Signals that many queries do not have: they count towards the reachable score only where they occur."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +53,12 @@ class Fused:
         )
 
 
-def candidates(
-    sparse: SparseScores, dense: DenseScores, graph: Mapping[int, float], others: Ids, limit: int
-) -> Ids:
+def candidates(sparse: SparseScores, dense: DenseScores, graph: Mapping[int, float], others: Ids, limit: int) -> Ids:
     """Sorted ids of what any lane puts forward: at most `limit` of each."""
-    found = [others, np.fromiter(graph, np.int64, len(graph))]
-    for score in (sparse.paragraph, sparse.window):
-        found.append(sparse.ids[_best(score, limit)])
-    found.append(dense.ids[_best(np.nan_to_num(dense.cosine, nan=-2.0) + 2.0, limit)])
-    return np.unique(np.concatenate(found))
+    near = np.nan_to_num(dense.cosine, nan=-2.0) + 2.0
+    worded = (sparse.ids[_best(score, limit)] for score in (sparse.paragraph, sparse.window))
+    meant = dense.ids[_best(near, limit)]
+    return np.unique(np.concatenate([others, np.fromiter(graph, np.int64, len(graph)), meant, *worded]))
 
 
 def _best(score: Floats, limit: int) -> NDArray[np.intp]:
@@ -114,7 +112,9 @@ def _ranked(
 ) -> Fused:
     counted = {name: -weights.question if name == "question" else float(getattr(weights, name)) for name in signals}
     total = sum((counted[name] * values for name, values in signals.items()), np.zeros(len(ids), np.float32))
-    reachable = sum(w for name, w in counted.items() if w > 0 and name != "when") or 1.0
+    reachable = (
+        sum(w for name, w in counted.items() if w > 0 and (name not in OCCASIONAL or signals[name].any())) or 1.0
+    )
     score = np.clip(total / reachable, 0.0, 1.0).astype(np.float32)
     coverage = np.maximum(_picked(sparse.coverage, at, known), _picked(sparse.window_coverage, at, known))
     order = np.lexsort((-ids, -total))
@@ -158,9 +158,7 @@ def _between(cosine: Floats, floor: float, top: float) -> Floats:
     return np.nan_to_num(np.clip((cosine - floor) / (top - floor), 0.0, 1.0), nan=0.0).astype(np.float32)
 
 
-def _previous(
-    sparse: SparseScores, dense: DenseScores, at: NDArray[np.intp], known: NDArray[np.bool_]
-) -> Floats:
+def _previous(sparse: SparseScores, dense: DenseScores, at: NDArray[np.intp], known: NDArray[np.bool_]) -> Floats:
     """Cosine of the paragraph before each candidate, NaN where there is none."""
     out = np.full(len(at), np.nan, np.float32)
     before = np.where(known, sparse.previous[at] if len(sparse.previous) else -1, -1)
@@ -169,10 +167,12 @@ def _previous(
     return out
 
 
-def _person(plan: SearchPlan, visible: Sequence[Candidate], mentions: Callable[[Sequence[Candidate]], Floats]) -> Floats:
+def _person(
+    plan: SearchPlan, visible: Sequence[Candidate], mentions: Callable[[Sequence[Candidate]], Floats]
+) -> Floats:
     one = plan.query.one_person if plan.query else None
     if one is None:
-        return np.full(len(visible), UNKNOWN_SPEAKER, np.float32)
+        return np.zeros(len(visible), np.float32)
     said = np.array([c.speaker in one for c in visible], np.float32)
     unsaid = [i for i, c in enumerate(visible) if not c.speaker]
     if unsaid:

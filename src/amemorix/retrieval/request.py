@@ -35,7 +35,9 @@ class KernelSearchRequest(Request):
         description="`search` by words and meaning; `time` within a window; `hybrid` both; `episode` whole stretches of "
         "talk; `aggregate` all of them merged.",
     )
-    chat_id: Name = Field("", description="The chat that asks: it sees itself, chats shared with it, and global memories.")
+    chat_id: Name = Field(
+        "", description="The chat that asks: it sees itself, chats shared with it, and global memories."
+    )
     person_id: Name = Field("", description="Only what is bound to this person (id, name or alias).")
     time_start: TimeInput = Field(
         None, validation_alias=AliasChoices("time_start", "time_from"),

@@ -45,7 +45,7 @@ class RetrievalResult(Response):
 
     mode: str = "search"
     hits: list[Hit] = Field(default_factory=list)
-    summary: str = Field("", description="The first hits as numbered lines, for a prompt.")
-    filtered: bool = Field(False, description="True if the chat filter refused the call.")
+    summary: str = Field(default="", description="The first hits as numbered lines, for a prompt.")
+    filtered: bool = Field(default=False, description="True if the chat filter refused the call.")
     degraded: list[str] = Field(default_factory=list, description="Lanes that did not answer.")
-    disabled: bool = Field(False, description="True if the memory is switched off.")
+    disabled: bool = Field(default=False, description="True if the memory is switched off.")

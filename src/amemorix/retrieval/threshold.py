@@ -1,4 +1,4 @@
-"""The cut: noise is dropped when nothing relevant is stored, and when the caller asks."""
+"""The cut: where nothing relevant is stored, nothing is returned."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NAMED_PERSON_EASE = 0.5
 
 
 def cut(fused: Fused, plan: SearchPlan) -> Fused:
-    """The candidates that may be returned: none if no one is relevant, else those of at least `min_score`."""
+    """The candidates, or none of them if the first `limit` hold nothing relevant."""
     if plan.query is None:
         return fused
     noise = plan.settings.noise
     if noise.enabled and not _anything_relevant(fused.top(plan.limit), plan, noise):
         return fused.top(0)
-    return fused.take(np.flatnonzero(fused.score >= plan.min_score)) if plan.min_score > 0 else fused
+    return fused
 
 
 def _anything_relevant(head: Fused, plan: SearchPlan, noise: Noise) -> bool:

@@ -45,9 +45,7 @@ def _examine(store: MetadataStore, indexes: Indexes, embedding: EmbeddingService
 
 def _database(store: MetadataStore, db: sqlite3.Connection) -> Finding:
     damage = store.health.damage(db)
-    return Finding(
-        "database", not damage, damage or "intact", "Restore the database from a backup." if damage else ""
-    )
+    return Finding("database", not damage, damage or "intact", "Restore the database from a backup." if damage else "")
 
 
 def _references(store: MetadataStore, db: sqlite3.Connection) -> Finding:

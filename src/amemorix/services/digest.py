@@ -14,8 +14,46 @@ _LATIN = re.compile(r"[A-Za-z][A-Za-z'-]{2,}")
 _HAN = re.compile(r"[\u3400-\u9fff]{2,}")
 _FILLER = frozenset("的了是我你他她它们这那有在就都也还不吗呢吧啊呀哦嗯和与很要会能可以没说个么什怎为到去来上下一")
 COMMON_TALK = frozenset(
-    "yeah okay really great thanks thank good nice know like think going got get one time well also see lot sure wow "
-    "hey let want make much that's it's i'm don't can't i've you're way back right haha".split()
+    [
+        "yeah",
+        "okay",
+        "really",
+        "great",
+        "thanks",
+        "thank",
+        "good",
+        "nice",
+        "know",
+        "like",
+        "think",
+        "going",
+        "got",
+        "get",
+        "one",
+        "time",
+        "well",
+        "also",
+        "see",
+        "lot",
+        "sure",
+        "wow",
+        "hey",
+        "let",
+        "want",
+        "make",
+        "much",
+        "that's",
+        "it's",
+        "i'm",
+        "don't",
+        "can't",
+        "i've",
+        "you're",
+        "way",
+        "back",
+        "right",
+        "haha",
+    ]
 )
 LONGEST_GRAM = 4
 SENTENCES, SENTENCE_CHARS = 4, 160

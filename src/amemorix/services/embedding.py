@@ -271,7 +271,11 @@ class EmbeddingService:
         if waiting.count == 0 and highest > target.watermark:
             await self._advance(target, highest)
         serving = self._dense.serving
-        if serving is not None and serving.generation.id == target.generation.id and target.generation.status == "serving":
+        if (
+            serving is not None
+            and serving.generation.id == target.generation.id
+            and target.generation.status == "serving"
+        ):
             return
         if await self._store.read(lambda db: self._holds_up(db, target)):
             return
@@ -316,7 +320,9 @@ class EmbeddingService:
         for generation in retired[self._settings.keep_generations :]:
             gone = False
             while not gone:
-                gone = await self._store.write(lambda db, g=generation: self._store.embeddings.drop_some(db, g, DROP_STEP))
+                gone = await self._store.write(
+                    lambda db, g=generation: self._store.embeddings.drop_some(db, g, DROP_STEP)
+                )
         keep = {self._target.generation.id} if self._target else set()
         self._indexes.forget_vectors(keep)
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 import threading
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import TypeVar
 
 from ..indexes import feeds
 from ..indexes.graph_store import GraphStore
 from ..indexes.name_directory import NameDirectory
 from ..indexes.projection import Projection
 from ..indexes.vector_store import QuantizationType, VectorStore
-from ..ports import SparseIndex
+from ..ports import Index, SparseIndex
 from ..retrieval.lanes import Lanes
 from ..storage.metadata_store import MetadataStore
 
 __all__ = ["SPARSE_BACKENDS", "Indexes"]
 
-log = logging.getLogger(__name__)
+I = TypeVar("I", bound=Index)  # noqa: E741
 SPARSE_BACKENDS = {
     "native": "amemorix.indexes.sparse_bm25:create",
     "fts5": "amemorix.indexes.sparse_fts5:create",
@@ -98,5 +98,5 @@ class Indexes:
         """The change up to which every snapshot on disk reads."""
         return min((p.saved_cursor or 0 for p in self if p.keeps_snapshot), default=0)
 
-    def _projection(self, index, feed: feeds.Feed, home: Path | None) -> Projection:  # noqa: ANN001
+    def _projection(self, index: I, feed: feeds.Feed, home: Path | None) -> Projection[I]:
         return Projection(index, feed, database_id=self._store.database_id, home=home)

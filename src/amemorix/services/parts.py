@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
+import threading
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 __all__ = ["Shared", "reused"]
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
 
 
 class Shared(Generic[T]):
@@ -17,19 +16,23 @@ class Shared(Generic[T]):
 
     def __init__(self, key: Hashable, part: T, close: Callable[[T], None]) -> None:
         self.key = key
+        self._lock = threading.Lock()
         self.part = part
         self._close = close
         self._users = 1
 
     def taken(self) -> Shared[T]:
         """The same part for one more user."""
-        self._users += 1
+        with self._lock:
+            self._users += 1
         return self
 
     def release(self) -> None:
         """One user less; blocking if it was the last."""
-        self._users -= 1
-        if self._users == 0:
+        with self._lock:
+            self._users -= 1
+            last = self._users == 0
+        if last:
             self._close(self.part)
 
 

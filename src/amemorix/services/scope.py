@@ -57,9 +57,7 @@ def _own(db: sqlite3.Connection, names: NameRepository, chat_id: str, group_id: 
     return () if row is None else (row,)
 
 
-def _shared(
-    db: sqlite3.Connection, names: NameRepository, config: Config, own: set[int], asking: ChatKey
-) -> set[int]:
+def _shared(db: sqlite3.Connection, names: NameRepository, config: Config, own: set[int], asking: ChatKey) -> set[int]:
     """Chats of every shared group that the asking chat belongs to."""
     found: set[int] = set()
     for group in config.shared_memory_groups:

@@ -11,12 +11,11 @@ import numpy as np
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
-from ..indexes.name_directory import NameDirectory
-from ..indexes.projection import Projection
 from ..retrieval.aggregate import AggregateQueryService
 from ..retrieval.dual_path import DualPathRetriever, Ranking
 from ..retrieval.episode_recall import rank_episodes
 from ..retrieval.hits import HitWriter, summary
+from ..retrieval.lanes import Lanes
 from ..retrieval.plan import SearchPlan, Window
 from ..retrieval.query import read_query
 from ..retrieval.request import KernelSearchRequest
@@ -30,6 +29,8 @@ from .scope import ChatKey, visible_scopes
 
 __all__ = ["SearchService"]
 
+LONG_AGO, FAR_OFF = -1e12, 4e11
+"""Bounds of a window that is open at one end, in epoch seconds: beyond any date that can be written."""
 EPISODE_BREADTH = 10
 """Paragraph candidates looked at for each episode wanted."""
 
@@ -62,9 +63,9 @@ class SearchService:
         """Answer one search. Raises InvalidRequest for times that cannot be read and for what a mode needs and lacks."""
         ask = self._checked(request)
         asking = ChatKey(request.chat_id, request.group_id, request.user_id)
-        if request.respect_filter and any((asking.chat_id, asking.group_id, asking.user_id)):
-            if not allows(self._config.filter, asking):
-                return RetrievalResult(mode=request.mode, filtered=True)
+        named = any((asking.chat_id, asking.group_id, asking.user_id))
+        if request.respect_filter and named and not allows(self._config.filter, asking):
+            return RetrievalResult(mode=request.mode, filtered=True)
         plan = await self._store.read(lambda db: self._planned(db, ask))
         plan = await self._with_vector(plan)
         return await self._store.read(lambda db: self._answer(db, request.mode, plan))
@@ -80,12 +81,13 @@ class SearchService:
             raise InvalidRequest(f"mode `{request.mode}` needs a query.", field="query")
         if start is not None and end is not None and start > end:
             raise InvalidRequest("time_start is after time_end.", field="time_start")
-        window = Window(0.0 if start is None else start, 4e11 if end is None else end) if bounded else None
+        window = Window(LONG_AGO if start is None else start, FAR_OFF if end is None else end) if bounded else None
         return _Ask(request, window)
 
     def _planned(self, db: sqlite3.Connection, ask: _Ask) -> SearchPlan:
         request = ask.request
-        directory = self._caught_up(db, self._indexes.names)
+        self._indexes.names.catch_up(db)
+        directory = self._indexes.names.index
         scopes = visible_scopes(
             db, self._store.names, self._config, request.chat_id, request.group_id, request.user_id,
             respect_filter=request.respect_filter,
@@ -104,13 +106,10 @@ class SearchService:
     async def _with_vector(self, plan: SearchPlan) -> SearchPlan:
         if plan.query is None:
             return plan
-        vector, degraded = await self._dense.query_vector(
-            plan.query, self._config.embedding.query_timeout_seconds
-        )
+        vector, degraded = await self._dense.query_vector(plan.query, self._config.embedding.query_timeout_seconds)
         return replace(plan, vector=vector, degraded=("dense",) if degraded else ())
 
     def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan) -> RetrievalResult:
-        self._caught_up(db, self._indexes.sparse)
         if mode == "episode":
             ranking = self._retriever.rank(db, self._lanes(db), self._broad(plan))
             hits = self._episodes(db, ranking, plan)
@@ -122,10 +121,11 @@ class SearchService:
         else:
             ranking = self._retriever.rank(db, self._lanes(db), plan)
             hits = self._writer.paragraphs(db, ranking, plan)
+        hits = [hit for hit in hits if hit.score >= plan.min_score]
         degraded = list(ranking.degraded) if ranking else []
         return RetrievalResult(mode=mode, hits=hits, summary=summary(hits), degraded=degraded)
 
-    def _lanes(self, db: sqlite3.Connection):  # noqa: ANN202 - Lanes
+    def _lanes(self, db: sqlite3.Connection) -> Lanes:
         return self._indexes.lanes(db, self._dense.vectors)
 
     def _broad(self, plan: SearchPlan) -> SearchPlan:
@@ -148,7 +148,7 @@ class SearchService:
 
     def _by_time(self, db: sqlite3.Connection, plan: SearchPlan) -> list[Hit]:
         """What happened in the window, the newest first."""
-        window = plan.window or Window(0.0, plan.now)
+        window = plan.window or Window(LONG_AGO, plan.now)
         paragraphs = self._store.paragraphs
         if plan.persons is None:
             ids = paragraphs.newest_in_window(db, window.start, window.end, plan.scopes, plan.now, plan.limit)
@@ -159,7 +159,3 @@ class SearchService:
             newest = sorted(seen, key=lambda c: (c.event_start or 0.0, c.id), reverse=True)
             ids = [c.id for c in newest[: plan.limit]]
         return self._writer.by_time(db, ids, plan)
-
-    def _caught_up(self, db: sqlite3.Connection, projection: Projection[NameDirectory]):  # noqa: ANN202
-        projection.catch_up(db)
-        return projection.index

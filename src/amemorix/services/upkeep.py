@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
+from typing import TypeVar
 
 from ..config.model import Advanced
 from ..storage.metadata_store import MetadataStore
@@ -15,6 +17,7 @@ from .indexes import Indexes
 
 __all__ = ["AUTO_SAVE", "UpkeepService"]
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 FOLLOW_SECONDS = 0.25
 AUTO_SAVE = "auto_save"
@@ -82,12 +85,12 @@ class UpkeepService:
         return waited and await self.auto_save()
 
     async def _prune(self) -> None:
-        def safe(db) -> tuple[int, int]:  # noqa: ANN001
+        def safe(db: sqlite3.Connection) -> tuple[int, int]:
             return min(self._indexes.safe_to_prune(), self._episodes.cursor(db)), self._store.changes.bounds(db)[0]
 
         upto, floor = await self._store.read(safe)
         if upto - floor >= PRUNE_AT:
             await self._store.write(lambda db: self._store.changes.prune(db, upto))
 
-    async def _do(self, work: Callable[[], object]):  # noqa: ANN202
+    async def _do(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._background, work)

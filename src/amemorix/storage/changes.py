@@ -39,7 +39,9 @@ class ChangeRepository:
         while rows := cursor.fetchmany():
             yield from rows
 
-    def rows_of(self, db: sqlite3.Connection, query: str, ids: Iterable[int], **values: Any) -> Sequence[tuple[Any, ...]]:
+    def rows_of(
+        self, db: sqlite3.Connection, query: str, ids: Iterable[int], **values: Any
+    ) -> Sequence[tuple[Any, ...]]:
         """The rows of a projection with these ids (`term_rows_of`, `vector_rows_of`, `edge_rows_of`)."""
         return db.execute(self._q[query], {"ids": json.dumps(list(ids)), **values}).fetchall()
 

@@ -121,7 +121,9 @@ class EmbeddingRepository:
 
     def attempts(self, db: sqlite3.Connection, generation: int, ids: Sequence[int]) -> dict[int, int]:
         """Failed tries so far, of the paragraphs that had any."""
-        return dict(db.execute(self._q["embedding_attempts"], {"generation": generation, "ids": json.dumps(ids)}).fetchall())
+        return dict(
+            db.execute(self._q["embedding_attempts"], {"generation": generation, "ids": json.dumps(ids)}).fetchall()
+        )
 
     def retry_now(self, db: sqlite3.Connection) -> int:
         """Make every failed paragraph due; returns how many there are."""

@@ -97,13 +97,11 @@ class EpisodeRepository:
 
     def replace(
         self, db: sqlite3.Connection, source: int, since: float, drafts: Iterable[EpisodeDraft], now: float
-    ) -> int:
-        """Put these episodes in the place of the source's episodes from `since` on; returns how many."""
+    ) -> None:
+        """Put these episodes in the place of the source's episodes from `since` on."""
         db.execute(self._q["episodes_drop"], {"source": source, "since": since})
-        count = 0
-        for count, draft in enumerate(drafts, 1):
+        for draft in drafts:
             self._insert(db, source, draft, now)
-        return count
 
     def _insert(self, db: sqlite3.Connection, source: int, draft: EpisodeDraft, now: float) -> None:
         values = {

@@ -35,7 +35,9 @@ class DirectoryLock:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = open(folder / ".lock", "a+", encoding="utf-8")  # noqa: SIM115 - held for the life of the lock
         except OSError as exc:
-            raise StorageFailure(f"storage.data_dir {folder} cannot be used: {exc.strerror}.", field="storage.data_dir") from exc
+            raise StorageFailure(
+                f"storage.data_dir {folder} cannot be used: {exc.strerror}.", field="storage.data_dir"
+            ) from exc
         try:
             _lock(self._file)
         except OSError as exc:

@@ -57,9 +57,12 @@ class NameRepository:
         known = self._sources.get((name, chat))
         if known is None:
             row = db.execute(self._q["source_by_name"], {"name": name, "chat": chat}).fetchone()
-            row = row or db.execute(
-                self._q["source_insert"], {"name": name, "chat": chat, "source_type": source_type, "now": now}
-            ).fetchone()
+            row = (
+                row
+                or db.execute(
+                    self._q["source_insert"], {"name": name, "chat": chat, "source_type": source_type, "now": now}
+                ).fetchone()
+            )
             known = _bounded(self._sources)[name, chat] = row[0]
         return known
 
@@ -89,9 +92,12 @@ class NameRepository:
     def entity(self, db: sqlite3.Connection, entity: Entity, now: float) -> int:
         """The entity's row, created if its normalised name is new."""
         row = db.execute(self._q["entity_by_norm"], {"norm": entity.norm}).fetchone()
-        row = row or db.execute(
-            self._q["entity_insert"], {"name": entity.name, "norm": entity.norm, "kind": entity.kind, "now": now}
-        ).fetchone()
+        row = (
+            row
+            or db.execute(
+                self._q["entity_insert"], {"name": entity.name, "norm": entity.norm, "kind": entity.kind, "now": now}
+            ).fetchone()
+        )
         return row[0]
 
     # read on any thread

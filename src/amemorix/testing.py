@@ -1,0 +1,90 @@
+"""Fakes for the tests of programs that hold a memory: an embedder, a clock, a memory on a scratch folder."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .clock import Clock, FrozenClock
+from .config import patched
+from .host_service import AMemorixHostService
+from .kernel import Surroundings
+from .models.host_callable import EmbedFunction
+from .ports import EmbedderInfo
+from .text import term_hashes, tokens
+
+__all__ = ["FrozenClock", "HashEmbedder", "memory_host", "scratch_config"]
+
+
+class HashEmbedder:
+    """Vectors from the words of a text, the same on every machine: texts that share words are near each other.
+
+    Either the host's embedding function (call it) or an `Embedder` (`info`, `embed`, `close`). Feature hashing with
+    signs, after Weinberger et al. 2009.
+    """
+
+    def __init__(self, dimension: int = 64, *, model: str = "hash", languages: tuple[str, ...] = ("*",)) -> None:
+        self._info = EmbedderInfo("hash", model, f"hash:{model}:{dimension}", dimension, languages)
+
+    @property
+    def info(self) -> EmbedderInfo:
+        """The model's identity."""
+        return self._info
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The same as `embed`."""
+        return self.embed(texts)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors, shape (len(texts), dimension)."""
+        rows = [self._vector(text) for text in texts]
+        return np.stack(rows) if rows else np.zeros((0, self._info.dimension), np.float32)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        hashes = term_hashes(tokens(text) or ["", text])
+        vector = np.zeros(self._info.dimension, np.float32)
+        signs = np.where(hashes >> np.uint32(31), np.float32(1), np.float32(-1))
+        np.add.at(vector, hashes % self._info.dimension, signs)
+        if not vector.any():
+            vector[hashes[0] % self._info.dimension] = 1.0
+        return vector / np.float32(np.linalg.norm(vector))
+
+
+def scratch_config(folder: Path, settings: Mapping[str, Any]) -> Path:
+    """Write `folder/config/a_memorix.toml` with these settings (nested or dotted); returns its path."""
+    path = folder / "config" / "a_memorix.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(patched("", settings), "utf-8")
+    return path
+
+
+@contextlib.asynccontextmanager
+async def memory_host(
+    folder: Path,
+    *,
+    embed: EmbedFunction | None = None,
+    clock: Clock | None = None,
+    zone: tzinfo = UTC,
+    environ: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> AsyncGenerator[AMemorixHostService, None]:
+    """A started memory with its data below `folder`, stopped at the end; the same folder again is the same memory.
+
+    Without `embed` there are no vectors, with it the provider is `host`. `settings` are tables of the configuration:
+    `memory_host(folder, retrieval={"candidates": 50})`. The clock stands still unless another is given; the
+    configuration file is not watched.
+    """
+    provider = {"provider": "none" if embed is None else "host"}
+    path = scratch_config(folder, {**settings, "embedding": {**provider, **settings.get("embedding", {})}})
+    around = Surroundings(environ or {}, clock or FrozenClock(), zone, embed)
+    async with AMemorixHostService(path, surroundings=around, watch=False) as host:
+        yield host
