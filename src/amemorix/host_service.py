@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from . import config as configuration
 from .components import OPERATIONS
@@ -24,10 +25,26 @@ from .storage.lock import DirectoryLock
 
 __all__ = ["AMemorixHostService"]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 NEEDS_PROCESS = ("http.host", "http.port", "http.token_env")
 """Settings that belong to the daemon's listening socket: they take effect when the process starts again."""
 DRAIN_SECONDS = 30.0
+LONGEST_MS = 10**10
+"""A call that may take longer than this, about four months, may take for ever."""
+
+
+def _carried_through(
+    change: Callable[Concatenate[AMemorixHostService, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[AMemorixHostService, P], Coroutine[Any, Any, T]]:
+    """A change of state that was begun goes on to its end, also when the caller no longer waits for it."""
+
+    @functools.wraps(change)
+    async def carried(self: AMemorixHostService, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.shield(self._begin(change(self, *args, **kwargs)))  # pyright: ignore[reportPrivateUsage]
+
+    return carried
 
 
 class AMemorixHostService:
@@ -54,6 +71,7 @@ class AMemorixHostService:
         self._locks: dict[Path, DirectoryLock] = {}
         self._users: Counter[Path] = Counter()
         self._retiring: set[asyncio.Task[None]] = set()
+        self._underway: set[asyncio.Task[Any]] = set()
         self._changing = asyncio.Lock()
         self._stop_watching = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
@@ -78,28 +96,35 @@ class AMemorixHostService:
 
         Raises InvalidConfig, DirectoryInUse, StorageFailure, ModelUnavailable.
         """
+        if self._state == "stopped":
+            self._state = "starting"
+        await self._start()
+
+    @_carried_through
+    async def _start(self) -> None:
         async with self._changing:
             if self._kernel is not None:
                 return
             self._state = "starting"
             try:
-                config = await asyncio.to_thread(configuration.load, self.config_path, create=True)
+                config, seen = await asyncio.to_thread(_first_config, self.config_path)
                 self._kernel = await self._open(config, None)
             except BaseException:
                 self._state = "stopped"
                 raise
             self._kernel.start()
             self._state = "ready"
-        if self._watch:
-            self._stop_watching.clear()
-            self._watcher = asyncio.create_task(
-                configuration.watch(self.config_path, self._file_changed, stop=self._stop_watching)
-            )
+            if self._watch:
+                self._stop_watching.clear()
+                self._watcher = asyncio.create_task(
+                    configuration.watch(self.config_path, self._file_changed, stop=self._stop_watching, seen=seen)
+                )
 
+    @_carried_through
     async def stop(self) -> None:
         """Finish the calls in flight, write snapshots, close. Calls after this are refused."""
-        await self._end_watch()
         async with self._changing:
+            await self._end_watch()
             kernel, self._kernel = self._kernel, None
             if kernel is None:
                 return
@@ -122,10 +147,18 @@ class AMemorixHostService:
     async def settle(self, timeout: float | None = None) -> None:
         """Wait until every projection and pending embedding has caught up. Raises TimedOut after `timeout` seconds."""
         try:
-            async with asyncio.timeout(timeout), self._lease() as kernel:
-                await kernel.settle()
+            async with asyncio.timeout(timeout):
+                await self._settle()
         except TimeoutError as exc:
             raise TimedOut(f"Not everything had caught up after {timeout:g} s.", seconds=timeout) from exc
+
+    async def _settle(self) -> None:
+        while True:
+            async with self._lease() as kernel:
+                await kernel.settle()
+            if kernel is self._kernel and not (kernel.paused and self._changing.locked()):
+                return
+            await asyncio.sleep(0)
 
     # calls
 
@@ -163,14 +196,15 @@ class AMemorixHostService:
     @contextlib.asynccontextmanager
     async def _lease(self) -> AsyncGenerator[SDKMemoryKernel]:
         """The kernel that answers now, kept open until the block ends."""
-        if self._state == "starting":
+        while self._state == "starting":
             async with self._changing:
-                pass
+                await asyncio.sleep(0)
         with self._leases.taken(self.kernel) as kernel:
             yield kernel
 
     # configuration
 
+    @_carried_through
     async def reload(self) -> ReloadReport:
         """Read the file again and apply what changed. Raises InvalidConfig and whatever opening raises; nothing changes then."""
         async with self._changing:
@@ -188,6 +222,7 @@ class AMemorixHostService:
         """The JSON Schema of the configuration."""
         return configuration.config_schema()
 
+    @_carried_through
     async def update_config(self, patch: dict[str, Any]) -> dict[str, Any]:
         """Merge nested or dotted settings into the file, keeping comments and order, and apply them.
 
@@ -198,6 +233,7 @@ class AMemorixHostService:
             text = await asyncio.to_thread(configuration.read_text, self.config_path)
             return await self._written(configuration.patched(text, patch))
 
+    @_carried_through
     async def update_raw_config(self, toml: str) -> dict[str, Any]:
         """Replace the file's text and apply it. Raises InvalidConfig; nothing changes then."""
         _must_be(toml, str, "toml", "a text")
@@ -224,15 +260,17 @@ class AMemorixHostService:
             "needs_restart": list(self._status.needs_restart),
         }
 
+    @_carried_through
     async def _file_changed(self) -> None:
+        """The watcher also sees what `update_config` wrote: a file that says nothing new is not worth a report."""
         async with self._changing:
             with contextlib.suppress(MemoryFault):
-                await self._reported(self._from_file())
+                await self._reported(self._from_file(), news_only=True)
 
     async def _from_file(self) -> ReloadReport:
         return await self._apply(await asyncio.to_thread(configuration.load, self.config_path))
 
-    async def _reported(self, attempt: Awaitable[ReloadReport]) -> ReloadReport:
+    async def _reported(self, attempt: Awaitable[ReloadReport], news_only: bool = False) -> ReloadReport:
         """Remember how the attempt went; a refusal is logged with the file and the place."""
         try:
             report = await attempt
@@ -241,7 +279,8 @@ class AMemorixHostService:
             self._status.record(ReloadReport(time.time(), ok=False, error=str(exc), problems=problems))
             log.error("the configuration was not applied: %s", exc)
             raise
-        self._status.record(report)
+        if report.changed or self._status.last_error is not None or not news_only:
+            self._status.record(report)
         return report
 
     async def _apply(
@@ -294,6 +333,17 @@ class AMemorixHostService:
 
     # letting go
 
+    def _begin(self, change: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(change)
+        self._underway.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._underway.discard(task)
+        if not task.cancelled():
+            task.exception()  # looked at, so that one that nobody waits for any more is not reported as lost
+
     def _retire(self, kernel: SDKMemoryKernel) -> None:
         """Close a kernel when its last call has ended."""
 
@@ -326,6 +376,16 @@ class AMemorixHostService:
             self._watcher = None
 
 
+def _first_config(path: Path) -> tuple[Config, bytes | None]:
+    """The configuration, and the file as it was just before: whatever is written from then on is a change."""
+    if not path.exists():
+        configuration.load(path, create=True)
+    seen = None
+    with contextlib.suppress(OSError):
+        seen = path.read_bytes()
+    return configuration.load(path), seen
+
+
 def _must_be(value: object, kind: type, field: str, what: str) -> None:
     if not isinstance(value, kind):
         raise InvalidRequest(f"{field} must be {what}.", field=field)
@@ -336,4 +396,4 @@ def _seconds(timeout_ms: Any) -> float | None:
         return None
     if isinstance(timeout_ms, bool) or not isinstance(timeout_ms, int) or timeout_ms <= 0:
         raise InvalidRequest("timeout_ms must be a whole number of milliseconds above 0.", field="timeout_ms")
-    return timeout_ms / 1000
+    return min(timeout_ms, LONGEST_MS) / 1000

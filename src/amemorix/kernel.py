@@ -36,6 +36,11 @@ from .times import local_zone
 __all__ = ["Parts", "SDKMemoryKernel", "Surroundings"]
 
 log = logging.getLogger(__name__)
+MODEL_SETTINGS = (
+    "provider", "model_name", "base_url", "api_key_env", "dimension", "request_dimension", "max_concurrent",
+    "timeout_seconds", "max_attempts",
+)  # fmt: skip
+"""Settings that an embedder is made from: while they stay, it is handed on to the next kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ class SDKMemoryKernel:
             self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone
         )
         self._loops: list[asyncio.Task[None]] = []
+        self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None
         self.last_check: tuple[float, list[Finding]] | None = None
 
@@ -151,18 +157,24 @@ class SDKMemoryKernel:
     def _adopt(self, previous: Serving | None) -> None:
         try:
             self.embedding.adopt(self._parts.embedder.part, previous)
+            self.notice = self._parts.notice
         except ModelUnavailable as exc:
-            log.warning("%s Searching by words and structure until it answers.", exc)
-            self.notice = f"{exc} Searching by words and structure until it answers."
+            self.dense.serve(previous)
+            with_what = "with the vectors of the model before" if previous else "by words and structure"
+            self.notice = f"{exc} Searching {with_what} until it answers."
+            log.warning("%s", self.notice)
 
     def start(self) -> None:
-        """Begin the background work."""
+        """Begin the background work, or take it up again after a pause."""
+        self.paused = False
         if not self._loops:
             work = (self.upkeep.run(), self.embedding.run(), self.episodes.run(), self._retry_model())
             self._loops = [asyncio.create_task(loop) for loop in work]
 
     async def pause(self) -> None:
-        """End the background work; calls are still answered."""
+        """End the background work for good; calls are still answered."""
+        self.paused = True
+        self.embedding.give_way()
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
@@ -190,8 +202,7 @@ class SDKMemoryKernel:
     async def recover_embedding(self) -> int:
         """Ask the model again, and try again what failed; returns how many paragraphs had."""
         if self._parts.embedder.part is not None and not self.embedding.adopted:
-            self.notice = self._parts.notice
-            await asyncio.to_thread(self._adopt, None)
+            await asyncio.to_thread(self._adopt, self.dense.serving)
         return await self.embedding.recover()
 
     async def settle(self) -> None:
@@ -264,7 +275,7 @@ def _embedder(
     config: Config, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None
 ) -> tuple[Shared[Embedder | None], str]:
     """The model and its notice; the old one if nothing that it is made from changed."""
-    key = config.embedding.model_copy(update=dict.fromkeys(_LIVE_EMBEDDING)).model_dump_json()
+    key = tuple(getattr(config.embedding, name) for name in MODEL_SETTINGS)
     if old is not None and old.embedder.key == key and old.embedder.part is not None:
         return old.embedder.taken(), old.notice
     embedder, notice = make_embedder(config.embedding, environ=around.environ, host_callable=around.embed, loop=loop)
@@ -276,10 +287,3 @@ def _embedder(
 def _close_embedder(embedder: Embedder | None) -> None:
     if embedder is not None:
         embedder.close()
-
-
-_LIVE_EMBEDDING = tuple(
-    name
-    for name, field in type(Config().embedding).model_fields.items()
-    if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("x-reload") == "live"
-)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from inspect import getdoc
+from itertools import islice
 from typing import Any, Generic, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -16,6 +18,7 @@ __all__ = ["Effect", "Operation", "Operations", "Request", "Response"]
 
 Effect = Literal["read", "write", "destructive"]
 Kernel = TypeVar("Kernel")
+MOST_WARNINGS = 20
 
 
 class Request(BaseModel):
@@ -137,11 +140,7 @@ class Operations(Generic[Kernel]):
             request = op.request.model_validate(args)
         except ValidationError as exc:
             raise _invalid(op, exc) from exc
-        known = sorted(op.request.known_keys())
-        warnings = [
-            f"unknown argument {key!r} was ignored.{_did_you_mean(key, known)}" for key in args if key not in known
-        ]
-        return op, request, warnings
+        return op, request, list(islice(_unknown(request, args), MOST_WARNINGS))
 
     def _choose(self, component: str, args: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
         plain = self._table.get((component, None))
@@ -175,6 +174,24 @@ class Operations(Generic[Kernel]):
             variants.append(schema)
         body = variants[0] if len(variants) == 1 else {"type": "object", "oneOf": variants}
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": component, **body}
+
+
+def _unknown(request: Request, args: dict[str, Any], place: str = "") -> Iterator[str]:
+    """A warning for each argument that the request, or a request within one of its lists, does not know."""
+    known = _sorted_keys(type(request))
+    for key, raw in args.items():
+        if key not in known:
+            yield f"unknown argument {f'{place}{key}'!r} was ignored.{_did_you_mean(key, known)}"
+        elif isinstance(raw, list):
+            read = getattr(request, key, None)
+            for i, (inner, given) in enumerate(zip(read, raw, strict=False) if isinstance(read, list) else ()):
+                if isinstance(inner, Request) and isinstance(given, dict):
+                    yield from _unknown(inner, given, f"{place}{key}.{i}.")
+
+
+@cache
+def _sorted_keys(request: type[Request]) -> list[str]:
+    return sorted(request.known_keys())
 
 
 def _did_you_mean(word: str, known: list[str]) -> str:

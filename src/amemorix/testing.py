@@ -23,13 +23,13 @@ __all__ = ["FrozenClock", "HashEmbedder", "memory_host", "scratch_config"]
 
 
 class HashEmbedder:
-    """Vectors from the words of a text, the same on every machine: texts that share words are near each other.
+    """Vectors from the distinct words of a text, the same on every machine: texts that share words are near each other.
 
     Either the host's embedding function (call it) or an `Embedder` (`info`, `embed`, `close`). Feature hashing with
     signs, after Weinberger et al. 2009.
     """
 
-    def __init__(self, dimension: int = 64, *, model: str = "hash", languages: tuple[str, ...] = ("*",)) -> None:
+    def __init__(self, dimension: int = 256, *, model: str = "hash", languages: tuple[str, ...] = ("*",)) -> None:
         self._info = EmbedderInfo("hash", model, f"hash:{model}:{dimension}", dimension, languages)
 
     @property
@@ -50,7 +50,7 @@ class HashEmbedder:
         """Nothing is held."""
 
     def _vector(self, text: str) -> NDArray[np.float32]:
-        hashes = term_hashes(tokens(text) or ["", text])
+        hashes = np.unique(term_hashes(tokens(text) or ["", text]))
         vector = np.zeros(self._info.dimension, np.float32)
         signs = np.where(hashes >> np.uint32(31), np.float32(1), np.float32(-1))
         np.add.at(vector, hashes % self._info.dimension, signs)

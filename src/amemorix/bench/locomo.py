@@ -17,7 +17,7 @@ from ..host_service import AMemorixHostService
 from .floor import BM25Floor
 from .locomo_file import Conversation, Question, Session, read_conversations
 from .metrics import Score, distinct, score_ranking
-from .workspace import answered, open_memory, working_folder
+from .workspace import answered, open_memory, read_setting, working_folder
 
 __all__ = ["LocomoBench", "LocomoReport", "QuestionResult", "loaded", "main", "run"]
 
@@ -193,19 +193,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, its value as JSON")
     options = parser.parse_args(argv)
     names = [name for name in options.conversations.split(",") if name]
-    patch = dict(setting(entry) for entry in options.set)
+    patch = dict(map(read_setting, options.set))
     report = asyncio.run(run(options.file, conversations=names, limit=options.limit_questions, config=patch))
     if options.json:
         options.json.write_text(report.to_json(), "utf-8")
     print_report(report)
-
-
-def setting(entry: str) -> tuple[str, Any]:
-    """`retrieval.candidates=50` as a name and a value; a value that is not JSON is a text."""
-    name, _, value = entry.partition("=")
-    with contextlib.suppress(ValueError):
-        return name, json.loads(value)
-    return name, value
 
 
 if __name__ == "__main__":

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import tempfile
 from collections.abc import AsyncGenerator, Generator, Mapping
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from .. import config as configuration
 from ..host_service import AMemorixHostService
 from ..kernel import Surroundings
 from ..models.host_callable import EmbedFunction
+from ..testing import scratch_config
 
-__all__ = ["answered", "open_memory", "working_folder", "write_config"]
+__all__ = ["answered", "open_memory", "read_setting", "working_folder"]
 
 
 @contextlib.contextmanager
@@ -29,23 +30,13 @@ def working_folder(folder: Path | None = None) -> Generator[Path, None, None]:
         yield Path(made)
 
 
-def write_config(folder: Path, patch: Mapping[str, Any] | None = None) -> Path:
-    """Write the default settings with `patch` merged in; the data go below the same folder."""
-    path = folder / "config" / "a_memorix.toml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = configuration.patched(configuration.default_toml(), patch or {})
-    configuration.parse(text, str(path))
-    path.write_text(text, "utf-8")
-    return path
-
-
 @contextlib.asynccontextmanager
 async def open_memory(
     folder: Path, patch: Mapping[str, Any] | None = None, *, embed: EmbedFunction | None = None
 ) -> AsyncGenerator[AMemorixHostService, None]:
     """A started host over `folder`, whose days begin at midnight UTC wherever it runs."""
     surroundings = dataclasses.replace(Surroundings.default(embed), zone=UTC)
-    async with AMemorixHostService(write_config(folder, patch), surroundings=surroundings, watch=False) as host:
+    async with AMemorixHostService(scratch_config(folder, patch or {}), surroundings=surroundings, watch=False) as host:
         yield host
 
 
@@ -55,3 +46,11 @@ async def answered(host: AMemorixHostService, component: str, args: dict[str, An
     if not answer["success"]:
         raise RuntimeError(f"{component}: {answer['error']}")
     return answer
+
+
+def read_setting(entry: str) -> tuple[str, Any]:
+    """`retrieval.candidates=50` as a name and a value; a value that is not JSON is a text."""
+    name, _, value = entry.partition("=")
+    with contextlib.suppress(ValueError):
+        return name, json.loads(value)
+    return name, value

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Any
 
 from pydantic import AliasChoices, BaseModel, Field, field_validator
 
+from ..errors import NotFound
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
-from ..retrieval.request import Count, Name
+from ..retrieval.request import Count, Name, RequiredName
 
 __all__ = ["ops"]
 
@@ -47,24 +47,22 @@ class Sources(Response):
 class DeleteSource(Request):
     """The source to delete."""
 
-    source: str = Field(min_length=1, max_length=512)
+    source: RequiredName
     chat_id: Name = Field(default="", description="Only the source of that name in this chat.")
 
 
 class DeleteSources(Request):
     """The sources to delete."""
 
-    sources: list[str] = Field(
+    sources: list[RequiredName] = Field(
         min_length=1, max_length=10_000, validation_alias=AliasChoices("sources", "source"), description="Their names."
     )
     chat_id: Name = Field(default="", description="Only sources of those names in this chat.")
 
     @field_validator("sources")
     @classmethod
-    def _no_blank(cls, value: list[str]) -> list[str]:
-        if any(not name.strip() for name in value):
-            raise ValueError("a source name is empty")
-        return list(dict.fromkeys(name.strip() for name in value))
+    def _each_once(cls, value: list[str]) -> list[str]:
+        return list(dict.fromkeys(value))
 
 
 class Deletion(Response):
@@ -77,6 +75,7 @@ class Deletion(Response):
     deleted_count: int = 0
     sources: list[str] = Field(default_factory=list, description="Names that matched something alive.")
     error: str = ""
+    error_code: str = Field(default="", description="`not_found` if no source of that name holds anything.")
 
 
 @ops.operation("memory_source_admin", "list")
@@ -127,7 +126,6 @@ async def _delete(kernel: SDKMemoryKernel, names: list[str], chat_id: str | None
         return {name: count for name, count in deleted.items() if count}
 
     deleted = await kernel.store.write(unit)
-    result: dict[str, Any] = {} if deleted else {"error": "No source of that name holds anything."}
     return Deletion(
         success=bool(deleted),
         requested_source_count=len(names),
@@ -135,5 +133,6 @@ async def _delete(kernel: SDKMemoryKernel, names: list[str], chat_id: str | None
         deleted_paragraph_count=sum(deleted.values()),
         deleted_count=sum(deleted.values()),
         sources=list(deleted),
-        **result,
+        error="" if deleted else "No source of that name holds anything.",
+        error_code="" if deleted else NotFound.code,
     )

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
 
-__all__ = ["ops"]
+__all__ = ["EmbeddingState", "ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 

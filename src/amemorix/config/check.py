@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator, TypeChecker
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
+from .document import KeyPath
 from .schema import allowed, config_schema, sections, settings
-from .statements import KeyPath
 
 __all__ = ["Problem", "dotted", "find_problems"]
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidConfig
 
-__all__ = ["BOM", "read_text", "read_tables"]
+__all__ = ["BOM", "KeyPath", "Lines", "read_tables", "read_text"]
 
 BOM = "\ufeff"
+KeyPath = tuple[str | int, ...]
+"""Absolute path of a value; a number is a position in an array."""
+_STATEMENT = re.compile(r"""\s*(\[|("(\\.|[^"\\])*"|'[^']*'|[\w-]+)\s*[.=])""")
+"""What a statement begins like; a line of a long string or array may look the same."""
 _PLACE = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 
 
@@ -45,6 +51,45 @@ def read_tables(text: str, where: str) -> dict[str, Any]:
         raise _broken(where, "the values are nested too deep") from exc
     except ValueError as exc:
         raise _misspelt(where, text, str(exc)) from exc
+
+
+class Lines:
+    """The lines of a text that is valid TOML, asked for the one where a value stands.
+
+    A value stands in the first statement after which the text, cut off there, holds it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.removeprefix(BOM).split("\n")
+        self._starts = [number for number, line in enumerate(self._lines) if _STATEMENT.match(line)]
+        self._until = cache(self._read)
+
+    def of(self, path: KeyPath) -> int | None:
+        """Line (from 1) of the statement that defines `path`; failing that, of the nearest table above it."""
+        while path and not (self._starts and _holds(self._until(len(self._starts) - 1), path)):
+            path = path[:-1]
+        if not path:
+            return None
+        place = bisect_left(range(len(self._starts)), True, key=lambda place: _holds(self._until(place), path))
+        return self._starts[place] + 1
+
+    def _read(self, place: int) -> dict[str, Any]:
+        """The tables of the text up to the end of the statement that begins at `place` or, if none does, goes on there."""
+        for end in self._starts[place + 1 :]:
+            try:
+                return tomllib.loads("\n".join([*self._lines[:end], ""]))
+            except ValueError:
+                continue
+        return tomllib.loads("\n".join(self._lines))
+
+
+def _holds(tables: Any, path: KeyPath) -> bool:
+    for part in path:
+        try:
+            tables = tables[part]
+        except (LookupError, TypeError):
+            return False
+    return True
 
 
 def _integers(value: Any) -> Iterator[int]:

@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from ..errors import InvalidConfig
 from .check import Problem, dotted, find_problems
-from .document import read_tables, read_text
+from .document import Lines, read_tables, read_text
 from .model import Config
 from .render import default_toml
-from .statements import Statement, line_of, statements
 from .write import write_text
 
 __all__ = ["load", "parse"]
@@ -47,8 +46,8 @@ def parse(text: str, where: str = "the configuration") -> Config:
 
 
 def _invalid(text: str, where: str, problems: list[Problem]) -> InvalidConfig:
-    found = statements(text)
-    reports = sorted((_report(found, text, problem) for problem in problems), key=lambda report: report.get("line", 0))
+    places = Lines(text)
+    reports = sorted((_report(places, problem) for problem in problems), key=lambda report: report.get("line", 0))
     lines = [
         f"line {report['line']}: {report['problem']}" if "line" in report else report["problem"] for report in reports
     ]
@@ -58,7 +57,7 @@ def _invalid(text: str, where: str, problems: list[Problem]) -> InvalidConfig:
     return InvalidConfig(f"{where} has {len(lines)} problems:{listing}", problems=reports, file=where)
 
 
-def _report(found: list[Statement], text: str, problem: Problem) -> dict[str, Any]:
-    known = {"line": line_of(found, text, problem.path), "value": problem.value}
+def _report(places: Lines, problem: Problem) -> dict[str, Any]:
+    known = {"line": places.of(problem.path), "value": problem.value}
     report = {"path": dotted(problem.path), "problem": problem.text}
     return report | {name: value for name, value in known.items() if value is not None}

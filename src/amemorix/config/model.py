@@ -6,7 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Config", "ReloadLevel", "Section", "SharedGroup"]
+__all__ = [
+    "Advanced", "Config", "Embedding", "Episode", "Filter", "Http", "Ingest", "Noise", "Plugin", "ReloadLevel",
+    "Retrieval", "Section", "SharedGroup", "Sparse", "Storage", "Weights",
+]  # fmt: skip
 
 ReloadLevel = Literal["live", "rebuild", "restart"]
 
@@ -112,8 +115,15 @@ class Noise(Section):
     """When nothing relevant is stored, nothing is returned."""
 
     enabled: bool = live(True, "Return nothing rather than the least bad.")
-    min_relevance: float = live(0.5, "With vectors: cosine plus 0.6 times the share of the query's weighted words that a paragraph and its neighbours hold. Half of it is enough when the query names a person the memory knows.", ge=0, le=2)
-    min_coverage: float = live(0.4, "Without vectors: the share of words alone; half of it when a known person is named.", ge=0, le=1)
+    min_relevance: float = live(
+        0.5,
+        "With vectors: cosine plus 0.6 times the share of the query's weighted words that a paragraph and its neighbours hold. Half of it is enough when the query names a person the memory knows.",
+        ge=0,
+        le=2,
+    )
+    min_coverage: float = live(
+        0.4, "Without vectors: the share of words alone; half of it when a known person is named.", ge=0, le=1
+    )
 
 
 class Retrieval(Section):

@@ -22,6 +22,7 @@ async def watch(
     on_change: Callable[[], Awaitable[None]],
     *,
     stop: asyncio.Event,
+    seen: bytes | None = None,
     force_polling: bool | None = None,
     tick_seconds: float = 1.0,
 ) -> None:
@@ -30,9 +31,10 @@ async def watch(
     Notices of the operating system are only hints to look: what counts is the content, read at each hint and every
     `tick_seconds`. So renames over the file, symbolic links, folders that vanish and come back, and file systems that
     send no notices all work, and other files of the folder do not matter. A file that is gone is no change.
-    An exception of `on_change` is logged and the watch goes on. `force_polling` is handed to watchfiles.
+    An exception of `on_change` is logged and the watch goes on. `seen` is the content that is at work already; without
+    it, what stands in the file when the watch begins. `force_polling` is handed to watchfiles.
     """
-    seen = await asyncio.to_thread(_content, path)
+    seen = await asyncio.to_thread(_content, path) if seen is None else seen
     async with aclosing(_hints(path.parent, stop, force_polling, tick_seconds)) as hints:
         async for _ in hints:
             now = await _settled(path, seen)
@@ -78,7 +80,8 @@ async def _hints(folder: Path, stop: asyncio.Event, force_polling: bool | None, 
         except (OSError, RuntimeError) as exc:
             logger.debug("%s cannot be watched (%s); looking every %g s", folder, exc, tick)
             with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), tick)
+                async with asyncio.timeout(tick):
+                    await stop.wait()
         yield
 
 

@@ -12,9 +12,12 @@ from ..text import STOP_WORDS, fold, normalise_name
 __all__ = ["NameDirectory", "Named", "PersonRow"]
 
 GLOBAL_CHAT = 0
-LONGEST_LATIN, LONGEST_CJK = 4, 6
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+LONGEST_LATIN, LONGEST_CJK, LONGEST_MIXED = 4, 6, 12
+"""Words of a Latin name; characters of one in Chinese, Japanese or Korean, and of one that mixes scripts."""
+_UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:['’-][^\W_{_UNSPACED}]+)*")
+_CJK = re.compile(rf"[{_UNSPACED}]")
+_RUN = re.compile(r"\w+")
 _COMMON = STOP_WORDS | {
     "april", "art", "august", "bill", "dawn", "faith", "grace", "guy", "hope", "joy", "june", "mark", "may",
     "pat", "rich", "rose", "will", "summer", "winter", "user", "assistant", "bot", "me",
@@ -89,6 +92,10 @@ class NameDirectory:
         """No snapshot is kept."""
         raise ValueError(f"{self.name} keeps no snapshot in {folder}")
 
+    def dump(self) -> dict[int, PersonRow]:
+        """Every person by row; for comparing directories."""
+        return dict(self._rows)
+
     def __len__(self) -> int:
         return len(self._rows)
 
@@ -99,9 +106,11 @@ class NameDirectory:
         return self._rows.get(id_)
 
     def matching(self, key: str) -> frozenset[int]:
-        """Persons with this id or, failing that, this name or alias."""
-        exact = frozenset(id_ for id_ in self._by_name.get(normalise_name(key), ()) if self._rows[id_].person_id == key)
-        return exact or self._by_name.get(normalise_name(key), frozenset())
+        """Persons with this id, or else this name or alias; somebody known by name alone is all of that name."""
+        named = self._by_name.get(normalise_name(key), frozenset())
+        exact = frozenset(id_ for id_ in named if self._rows[id_].person_id == key)
+        by_id = any(self._rows[id_].name != key for id_ in exact)
+        return exact if by_id else named
 
     def find(self, text: str, chats: Collection[int] | None = None) -> Named:
         """Persons that the text names, among those met in these chats (None: among all)."""
@@ -160,13 +169,29 @@ class NameDirectory:
     def _cjk(self, text: str) -> Iterator[tuple[int, int, frozenset[int]]]:
         if text.isascii():
             return
-        for run in _CJK.finditer(text):
-            for start in range(run.start(), run.end() - 1):
-                for stop in range(min(run.end(), start + LONGEST_CJK), start + 1, -1):
-                    persons = self._by_name.get(fold(text[start:stop]))
-                    if persons:
-                        yield start, stop, persons
-                        break
+        for run in _RUN.finditer(text):
+            if _CJK.search(run.group()):
+                at = run.start()
+                yield from ((at + start, at + stop, persons) for start, stop, persons in self._in_run(run.group()))
+
+    def _in_run(self, run: str) -> Iterator[tuple[int, int, frozenset[int]]]:
+        """Names in characters without spaces between them, such as 林澈 or 小A; a Latin word is never cut."""
+        folded = fold(run)
+        letters = folded if len(folded) == len(run) else [fold(char) for char in run]
+        latin = [_CJK.match(char) is None for char in run]
+        longest = LONGEST_MIXED if any(latin) else LONGEST_CJK
+        for start in range(len(run) - 1):
+            if start and latin[start - 1] and latin[start]:
+                continue
+            for stop in range(min(len(run), start + longest), start + 1, -1):
+                persons = self._by_name.get("".join(letters[start:stop]))
+                if persons and not _cuts(latin, stop) and not all(latin[start:stop]):
+                    yield start, stop, persons
+                    break
+
+
+def _cuts(latin: Sequence[bool], stop: int) -> bool:
+    return stop < len(latin) and latin[stop - 1] and latin[stop]
 
 
 def _names(row: PersonRow) -> set[str]:

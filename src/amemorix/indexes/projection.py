@@ -67,7 +67,12 @@ class Projection(Generic[I]):
             if self.cursor is not None and self.cursor > last:
                 log.warning("%s: the snapshot is ahead of the rows; building from the rows", self.name)
                 self.cursor = self._saved = None
-        return "rebuilt" if self.catch_up(db) or not loaded else "loaded"
+        if not self.catch_up(db) and loaded:
+            return "loaded"
+        if self._home is not None:
+            snapshot.discard(self._home)
+            self._saved = None
+        return "rebuilt"
 
     def catch_up(self, db: sqlite3.Connection) -> bool:
         """Take up every change that the connection sees; True if the index had to be built from the rows."""
@@ -92,17 +97,20 @@ class Projection(Generic[I]):
             return self.index.compact()
 
     def save(self) -> bool:
-        """Write a snapshot if anything changed since the last one."""
-        cursor = self.cursor
-        if self._home is None or cursor is None or cursor == self._saved:
-            return False
+        """Write a snapshot if anything changed since the last one; False if not, or if its home was removed meanwhile."""
         with self._upkeep:
+            cursor = self.cursor
+            if self._home is None or cursor is None or cursor == self._saved:
+                return False
             folder = snapshot.begin(self._home)
             try:
                 self.index.save(folder)
                 snapshot.publish(
                     self._home, folder, cursor=cursor, fingerprint=self.index.fingerprint, database_id=self._database_id
                 )
+            except FileNotFoundError:
+                log.info("%s: the rows behind the snapshot went while it was written", self.name)
+                return False
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Pointer", "begin", "publish", "read_pointer", "verified_folder"]
+from .process import process_mark
+
+__all__ = ["Pointer", "begin", "discard", "publish", "read_pointer", "verified_folder"]
 
 POINTER = "current.json"
+_FOLDER = re.compile(r"snapshot-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+")
 BLOCK = 1 << 20
 
 
@@ -27,21 +32,44 @@ class Pointer:
     files: dict[str, tuple[int, int]]
     """name -> (size in bytes, CRC-32)"""
 
+    def to_json(self) -> str:
+        """The text of a pointer file: the fields, and a seal over them."""
+        fields = json.loads(json.dumps(asdict(self)))
+        return json.dumps(fields | {"seal": _seal_of(fields)})
+
+    @classmethod
+    def from_json(cls, text: str) -> Pointer:
+        """What `to_json` wrote; ValueError for any other text, also if a single value is another."""
+        try:
+            fields = json.loads(text)
+            if fields.pop("seal") != _seal_of(fields):
+                raise ValueError("the pointer is damaged")
+            files = {name: (size, crc) for name, (size, crc) in fields.pop("files").items()}
+            return cls(files=files, **fields)
+        except (AttributeError, KeyError, RecursionError, TypeError) as exc:
+            raise ValueError(f"not a pointer: {exc}") from exc
+
 
 def read_pointer(home: Path) -> Pointer | None:
     """The published snapshot of this index, None if there is none or it cannot be read."""
     try:
-        raw = json.loads((home / POINTER).read_text("utf-8"))
-        files = {str(name): (int(size), int(crc)) for name, (size, crc) in raw.pop("files").items()}
-        return Pointer(files=files, **raw)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return Pointer.from_json((home / POINTER).read_text("utf-8"))
+    except (OSError, ValueError):
         return None
+
+
+def discard(home: Path) -> None:
+    """Take the pointer away: the snapshot does not fit the rows, and must not seem to when they have grown."""
+    try:
+        (home / POINTER).unlink(missing_ok=True)
+    except NotADirectoryError:
+        home.unlink()
 
 
 def verified_folder(home: Path, pointer: Pointer) -> Path:
     """The snapshot's folder, once every file is there with its size and checksum; ValueError or OSError otherwise."""
     folder = home / pointer.folder
-    if folder.parent != home:
+    if not _FOLDER.fullmatch(pointer.folder) or folder.is_symlink():
         raise ValueError(f"the snapshot points outside its folder: {pointer.folder}")
     for name, (size, crc) in pointer.files.items():
         if (folder / name).stat().st_size != size:
@@ -53,26 +81,42 @@ def verified_folder(home: Path, pointer: Pointer) -> Path:
 
 def begin(home: Path) -> Path:
     """An empty folder to write a snapshot into."""
-    folder = home / f"snapshot-{secrets.token_hex(6)}"
+    folder = home / f"snapshot-{process_mark()}-{secrets.token_hex(6)}"
     folder.mkdir(parents=True)
     return folder
 
 
 def publish(home: Path, folder: Path, *, cursor: int, fingerprint: str, database_id: str) -> None:
-    """Make the folder the current snapshot: data first, the pointer last, older snapshots removed after."""
+    """Make the folder the current snapshot: data first, the pointer last; then what it replaces is removed."""
+    replaced = read_pointer(home)
     files = {path.name: _seal(path) for path in sorted(folder.iterdir())}
     _sync_folder(folder)
     pointer = Pointer(folder.name, cursor, fingerprint, database_id, files)
     draft = home / f"{POINTER}.{folder.name}"
     with draft.open("w", encoding="utf-8") as file:
-        json.dump(asdict(pointer), file)
+        file.write(pointer.to_json())
         file.flush()
         os.fsync(file.fileno())
     os.replace(draft, home / POINTER)
     _sync_folder(home)
-    for old in home.glob("snapshot-*"):
-        if old.name != folder.name:
-            shutil.rmtree(old, ignore_errors=True)
+    _sweep(home, folder.name, replaced.folder if replaced else "")
+
+
+def _sweep(home: Path, current: str, replaced: str) -> None:
+    """Remove the snapshot that was replaced and what other processes left; this one may be writing another just now."""
+    ours = f"snapshot-{process_mark()}-"
+    for path in [*home.glob(f"{POINTER}.*"), *home.glob("snapshot-*")]:
+        name = path.name.removeprefix(f"{POINTER}.")
+        if name == current or (name.startswith(ours) and name != replaced):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _seal_of(fields: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(fields, sort_keys=True).encode())
 
 
 def _seal(path: Path) -> tuple[int, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import sqlite3
 import threading
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..ports import SparseScores
 from ..text import ANALYSER_VERSION
+from .process import process_mark
 from .sparse_levels import Floats, Hashes, Ints, Matches, bm25
 from .sparse_search import SCAN_LIMIT, Candidates, is_in, search_view
 from .sparse_segment import TermRow, row_matches
@@ -330,9 +330,9 @@ def create(home: Path) -> Fts5SparseIndex:
     for stale in home.glob("working-*.sqlite3*"):
         if not _alive(stale):
             stale.unlink(missing_ok=True)
-    return Fts5SparseIndex(home / f"working-{os.getpid()}-{secrets.token_hex(4)}.sqlite3")
+    return Fts5SparseIndex(home / f"working-{process_mark()}-{secrets.token_hex(4)}.sqlite3")
 
 
 def _alive(working: Path) -> bool:
     """Whether the working copy belongs to this process: another kernel of the same host may be using it."""
-    return working.name.startswith(f"working-{os.getpid()}-")
+    return working.name.startswith(f"working-{process_mark()}-")

@@ -14,7 +14,7 @@ from ..storage.paragraphs import Candidate
 from .lanes import DenseScores
 from .plan import SearchPlan
 
-__all__ = ["Fused", "candidates", "fuse", "reciprocal_rank_fusion"]
+__all__ = ["RRF_K", "Fused", "candidates", "fuse", "reciprocal_rank_fusion"]
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]

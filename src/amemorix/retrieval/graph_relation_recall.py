@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..indexes.graph_store import GraphStore
 from ..storage.names import NameRepository
@@ -35,7 +35,25 @@ def recall(
         return {}
     nodes, ranks = graph.pagerank(dict.fromkeys(seeds, 1.0 / len(seeds)), limit=SPREAD)
     weight = {int(node): float(rank) for node, rank in zip(nodes, ranks, strict=True)} or dict.fromkeys(seeds, 1.0)
+    if plan.scopes is not None:
+        near = _reached(seeds, paragraphs.relations_among(db, weight, plan.scopes))
+        weight = {node: rank for node, rank in weight.items() if node in near}
     return _supported(paragraphs.evidence(db, weight, plan.scopes, EVIDENCE), weight)
+
+
+def _reached(seeds: Iterable[int], links: Iterable[tuple[int, int]]) -> set[int]:
+    """The seeds, and what relations lead to from them: none that rests on what may not be seen."""
+    neighbours: dict[int, set[int]] = {}
+    for one, other in links:
+        neighbours.setdefault(one, set()).add(other)
+        neighbours.setdefault(other, set()).add(one)
+    reached = set(seeds)
+    edge = list(reached)
+    while edge:
+        new = neighbours.get(edge.pop(), set()) - reached
+        reached |= new
+        edge.extend(new)
+    return reached
 
 
 def _supported(evidence: Sequence[tuple[int, int]], weight: dict[int, float]) -> dict[int, float]:

@@ -7,11 +7,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BeforeValidator, Field, field_validator
 
 from ..ops import Request
+from ..text import clean_text
 
-__all__ = ["MODES", "Count", "KernelSearchRequest", "Name", "TimeInput"]
+__all__ = ["MODES", "Count", "KernelSearchRequest", "Name", "RequiredName", "TimeInput"]
 
 MODES = ("search", "time", "hybrid", "episode", "aggregate")
 MAX_QUERY_CHARS = 10_000
+LARGEST_NUMBER = 1e300
+"""What is beyond cannot be a float, and is no time in any unit; neither is what is not a number."""
 
 
 def _not_a_truth_value(value: Any) -> Any:
@@ -20,9 +23,25 @@ def _not_a_truth_value(value: Any) -> Any:
     return value
 
 
+def _time_or_words(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST_NUMBER:
+        raise ValueError("must be a time: epoch seconds or a text")
+    return float(value)
+
+
+def _name(value: Any) -> Any:
+    """Names are cleaned as they are when they are stored; chat platforms have numeric ids."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return clean_text(value) if isinstance(value, str) else value
+
+
 Count = Annotated[int, BeforeValidator(_not_a_truth_value)]
-TimeInput = Annotated[float | str | None, BeforeValidator(_not_a_truth_value)]
-Name = Annotated[str, Field(max_length=512)]
+TimeInput = Annotated[float | str | None, BeforeValidator(_time_or_words)]
+Name = Annotated[str, BeforeValidator(_name), Field(max_length=512)]
+RequiredName = Annotated[Name, Field(min_length=1)]
 
 
 class KernelSearchRequest(Request):

@@ -12,6 +12,8 @@ __all__ = ["cut"]
 
 COVERAGE_WEIGHT = 0.6
 NAMED_PERSON_EASE = 0.5
+CJK_EASE = 0.7
+"""Of a query in pairs of characters, those that straddle two words are in no text that words it otherwise."""
 
 
 def cut(fused: Fused, plan: SearchPlan) -> Fused:
@@ -30,7 +32,8 @@ def _anything_relevant(head: Fused, plan: SearchPlan, noise: Noise) -> bool:
         return False
     if not plan.query.terms and plan.query.persons:
         return True
-    ease = NAMED_PERSON_EASE if plan.query.persons else 1.0
+    ease = NAMED_PERSON_EASE if plan.query.persons or plan.persons else 1.0
+    ease *= CJK_EASE if plan.query.cjk else 1.0
     without = np.isnan(head.cosine)
     near = np.nan_to_num(head.cosine, nan=0.0) + COVERAGE_WEIGHT * head.coverage >= noise.min_relevance * ease
     worded = head.coverage >= noise.min_coverage * ease

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,10 +20,12 @@ from ..ports import Embedder
 from ..retrieval.query import Query
 from ..storage.embeddings import Generation
 
-__all__ = ["DenseLane", "Serving"]
+__all__ = ["Asked", "DenseLane", "Serving"]
 
 log = logging.getLogger(__name__)
 REMEMBERED_QUERIES = 512
+REST_SECONDS = 5.0
+"""After the model did not answer, searches do without it for so long: one is kept waiting, and not every."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,16 @@ class Serving:
     vectors: Projection[VectorStore]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query's unit vector with the vectors that it compares to; without one, either the model does not read the
+    query or it failed."""
+
+    vector: NDArray[np.float32] | None = None
+    vectors: Projection[VectorStore] | None = None
+    failed: bool = False
+
+
 class DenseLane:
     """Answers with the vectors of one generation; the switch to another is one assignment."""
 
@@ -42,39 +55,49 @@ class DenseLane:
         self._serving: Serving | None = None
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
+        self._rest_until = 0.0
 
     @property
     def serving(self) -> Serving | None:
         """What answers now, None while no model does."""
         return self._serving
 
-    @property
-    def vectors(self) -> Projection[VectorStore] | None:
-        """The vectors that answer now."""
-        return self._serving.vectors if self._serving else None
-
     def serve(self, serving: Serving | None) -> None:
         """Let this model and its vectors answer from the next search on."""
         self._serving = serving
+        self.try_again()
 
-    async def query_vector(self, query: Query, timeout: float) -> tuple[NDArray[np.float32] | None, bool]:
-        """(unit vector, whether the model failed). No vector and no failure: this model does not read the query."""
+    def try_again(self) -> None:
+        """Ask the model again from the next search on."""
+        self._rest_until = 0.0
+
+    async def query_vector(self, query: Query, timeout: float) -> Asked:
+        """The query embedded, or the reason to do without; waits at most `timeout` seconds."""
         serving = self._serving
         text = query.bare or query.text
         if serving is None or not text or not self._reads(serving.embedder, query):
-            return None, False
+            return Asked()
         key = (serving.generation.fingerprint, text)
         known = self._remembered(key)
         if known is not None:
-            return known, False
-        work = asyncio.get_running_loop().run_in_executor(self._pool, serving.embedder.embed, [text])
+            return Asked(known, serving.vectors)
+        if time.monotonic() < self._rest_until:
+            return Asked(failed=True)
+        vector = await self._embedded(serving.embedder, text, timeout)
+        if vector is None:
+            return Asked(failed=True)
+        self._remember(key, vector)
+        return Asked(vector, serving.vectors)
+
+    async def _embedded(self, embedder: Embedder, text: str, timeout: float) -> NDArray[np.float32] | None:
+        work = asyncio.get_running_loop().run_in_executor(self._pool, embedder.embed, [text])
         try:
-            vector = (await asyncio.wait_for(work, timeout))[0]
+            return (await asyncio.wait_for(work, timeout))[0]
         except (ModelUnavailable, TimeoutError) as exc:
             log.warning("the query was not embedded (%s); the other lanes answer", exc or "time-out")
-            return None, True
-        self._remember(key, vector)
-        return vector, False
+            if isinstance(exc, TimeoutError) or exc.details.get("endpoint_down"):
+                self._rest_until = time.monotonic() + REST_SECONDS
+            return None
 
     def close(self) -> None:
         """Let the threads go."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -56,6 +57,8 @@ COMMON_TALK = frozenset(
     ]
 )
 LONGEST_GRAM = 4
+LOOKED_AT = 16
+"""Candidates for each keyword wanted: many are part of one another."""
 SENTENCES, SENTENCE_CHARS = 4, 160
 
 
@@ -65,8 +68,8 @@ def keywords(texts: Sequence[str], count: int = 8) -> list[str]:
     found = {word: float(n) for word, n in latin.items()}
     for gram, n in _han_grams(texts).items():
         found[gram] = n * (len(gram) - 1) ** 0.5
-    ranked = sorted(found, key=lambda word: (-found[word], word))
-    return _without_overlap(ranked)[:count]
+    ranked = heapq.nsmallest(count * LOOKED_AT, found, key=lambda word: (-found[word], word))
+    return _without_overlap(ranked, count)
 
 
 def _latin_words(text: str) -> list[str]:
@@ -86,10 +89,12 @@ def _han_grams(texts: Sequence[str]) -> dict[str, int]:
     return repeated or {gram: n for gram, n in usable.items() if len(gram) == 2}
 
 
-def _without_overlap(ranked: Sequence[str]) -> list[str]:
-    """Leave out what is part of a word already taken, or holds one."""
+def _without_overlap(ranked: Sequence[str], count: int) -> list[str]:
+    """The first `count`, without what is part of a word already taken, or holds one."""
     kept: list[str] = []
     for word in ranked:
+        if len(kept) == count:
+            break
         if not any(word in other or other in word for other in kept):
             kept.append(word)
     return kept

@@ -22,12 +22,13 @@ from ..errors import Conflict, ModelUnavailable
 from ..indexes.name_directory import NameDirectory
 from ..indexes.projection import Projection
 from ..models.embedding_batches import Outcome, embed_each
-from ..ports import Embedder, EmbedderInfo
+from ..ports import Embedder
 from ..storage.database import Unit
 from ..storage.embeddings import Generation, Pending, Waiting
 from ..storage.metadata_store import MetadataStore
 from ..text import is_mostly_cjk
 from .dense import DenseLane, Serving
+from .generations import Choice, Generations
 from .indexes import Indexes
 
 __all__ = ["EmbeddingProgress", "EmbeddingService"]
@@ -37,9 +38,7 @@ NICENESS = 10
 GIVE_UP_AFTER = 5
 """Tries after which a paragraph no longer holds up the switch to its generation."""
 BATCHES_AHEAD = 4
-DROP_STEP = 2_000
 NOTE_EVERY = 2_000
-WATERMARK = "embedded_upto:{}"
 T = TypeVar("T")
 
 
@@ -75,6 +74,7 @@ class _Target:
     done: int = 0
     rate: float = 0.0
     error: str = ""
+    claimed: bool = False
 
 
 class EmbeddingService:
@@ -95,9 +95,11 @@ class EmbeddingService:
         self._indexes = indexes
         self._dense = dense
         self._clock = clock
+        self._generations = Generations(store, clock)
         self._target: _Target | None = None
         self._pool = ThreadPoolExecutor(threads, "amemorix-embed", initializer=_be_nice)
         self._threads = threads
+        self._gave_way = False
         self._wake = asyncio.Event()
         self._moved = asyncio.Condition()
 
@@ -119,38 +121,18 @@ class EmbeddingService:
             self._dense.serve(None)
             return
         info = embedder.info
-        serving, filling = self._store.read_here(lambda db: self._find(db, info))
-        if serving is None or serving.fingerprint != info.fingerprint:
-            filling = filling or self._create(info)
-        elif filling is None:
-            filling = serving
-        upto = self._store.read_here(lambda db: self._store.changes.get(db, WATERMARK.format(filling.id))) or "0"
-        self._target = _Target(embedder, filling, int(upto), int(upto))
-        self._serve_best(embedder, filling, serving, previous)
+        choice = self._store.read_here(lambda db: self._generations.choice(db, info))
+        self._target = _Target(embedder, choice.filling, choice.watermark, choice.watermark)
+        self._serve_best(embedder, choice, previous)
 
-    def _find(self, db: sqlite3.Connection, info: EmbedderInfo) -> tuple[Generation | None, Generation | None]:
-        """(serving generation, generation of this model to go on filling)."""
-        serving = self._store.embeddings.serving(db)
-        building = self._store.embeddings.building(db)
-        if building and building.fingerprint == info.fingerprint:
-            return serving, building
-        if serving and serving.fingerprint == info.fingerprint:
-            return serving, None
-        return serving, self._store.embeddings.of_model(db, info.fingerprint)
-
-    def _create(self, info: EmbedderInfo) -> Generation:
-        """A generation that has no row yet: the first batch makes it."""
-        return Generation(0, info.fingerprint, info.provider, info.model, info.dimension, "new")
-
-    def _serve_best(
-        self, embedder: Embedder, filling: Generation, serving: Generation | None, previous: Serving | None
-    ) -> None:
+    def _serve_best(self, embedder: Embedder, choice: Choice, previous: Serving | None) -> None:
+        serving = choice.serving
         if serving and serving.fingerprint == embedder.info.fingerprint:
             self._dense.serve(self._serving(embedder, serving))
         elif previous and serving and previous.generation.id == serving.id:
             self._dense.serve(previous)
-        elif filling.id:
-            self._dense.serve(self._serving(embedder, filling))
+        elif choice.filling.id:
+            self._dense.serve(self._serving(embedder, choice.filling))
         else:
             self._dense.serve(None)
 
@@ -171,9 +153,8 @@ class EmbeddingService:
         serving = self._dense.serving
         if serving is not None and target.generation.id != serving.generation.id:
             raise Conflict("Vectors are already being rebuilt.", generation=target.generation.id)
-        info, now = target.embedder.info, self._clock.now()
-        made = await self._store.write(lambda db: self._store.embeddings.create(db, info, "building", now))
-        self._target = _Target(target.embedder, made)
+        made = await self._generations.begin(target.embedder.info)
+        self._target = _Target(target.embedder, made, claimed=True)
         self._wake.set()
         return made
 
@@ -192,21 +173,18 @@ class EmbeddingService:
             if not busy:
                 self._wake.clear()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), 0.2)
+                    async with asyncio.timeout(0.2):  # not wait_for: before Python 3.12 it can swallow a cancellation
+                        await self._wake.wait()
 
     async def step(self) -> bool:
         """Embed the next batches; False if nothing is due."""
-        target = self._target
-        if target is None:
+        if self._target is None:
             return False
-        await self._ensure_row(target)
+        target = await self._claimed(self._target)
         now = self._clock.now()
         if now < target.retry_from:
             return False
-        limit = self._settings.batch_size * self._threads * BATCHES_AHEAD
-        batch = await self._read(
-            lambda db: self._store.embeddings.pending(db, target.generation.id, target.watermark, now, limit)
-        )
+        batch = await self._read(lambda db: self._due(db, target, now))
         if batch:
             await self._embed(target, batch)
         else:
@@ -215,18 +193,24 @@ class EmbeddingService:
             self._moved.notify_all()
         return bool(batch)
 
-    async def _ensure_row(self, target: _Target) -> None:
-        if target.generation.id:
-            return
-        now = self._clock.now()
+    def _due(self, db: sqlite3.Connection, target: _Target, now: float) -> list[Pending]:
+        """The next texts, and the names that are left out of them as they are known with these texts."""
+        self._indexes.names.catch_up(db)
+        limit = self._settings.batch_size * self._threads * BATCHES_AHEAD
+        return self._store.embeddings.pending(db, target.generation.id, target.watermark, now, limit)
 
-        def create(db: sqlite3.Connection) -> Generation:
-            first = self._store.embeddings.serving(db) is None
-            return self._store.embeddings.create(db, target.embedder.info, "serving" if first else "building", now)
-
-        target.generation = await self._store.write(create)
-        if self._dense.serving is None:
-            self._dense.serve(await asyncio.to_thread(self._serving, target.embedder, target.generation))
+    async def _claimed(self, target: _Target) -> _Target:
+        """The target with its row; at the first step, because the kernel before this one may have moved on meanwhile."""
+        if target.claimed:
+            return target
+        choice = await self._generations.claim(target.embedder.info)
+        claimed = _Target(target.embedder, choice.filling, choice.watermark, choice.watermark, claimed=True)
+        if self._target is target:
+            self._target = claimed
+        await asyncio.to_thread(self._serve_best, target.embedder, choice, self._dense.serving)
+        if choice.filling.status == "serving":
+            await self._drop_old()
+        return claimed
 
     async def _embed(self, target: _Target, batch: Sequence[Pending]) -> None:
         started = time.perf_counter()
@@ -270,24 +254,28 @@ class EmbeddingService:
         waiting, highest = await self._read(lambda db: self._due_later(db, target))
         if waiting.count == 0 and highest > target.watermark:
             await self._advance(target, highest)
+        if await self._read(lambda db: self._begun_elsewhere(db, target)):
+            target.claimed = False
+            return
         serving = self._dense.serving
-        if (
-            serving is not None
-            and serving.generation.id == target.generation.id
-            and target.generation.status == "serving"
-        ):
+        answers = serving is not None and serving.generation.id == target.generation.id
+        if answers and target.generation.status == "serving":
             return
         if await self._store.read(lambda db: self._holds_up(db, target)):
             return
         await self._switch(target)
+
+    def _begun_elsewhere(self, db: sqlite3.Connection, target: _Target) -> bool:
+        """Whether a rebuild was begun through the kernel before this one, which no longer fills anything."""
+        building = self._store.embeddings.building(db)
+        return building is not None and building.id != target.generation.id
 
     async def _advance(self, target: _Target, highest: int) -> None:
         """Nothing is missing up to `highest`; now and then this is written down, so that opening need not look again."""
         target.watermark = highest
         if highest - target.noted >= NOTE_EVERY:
             target.noted = highest
-            key = WATERMARK.format(target.generation.id)
-            await self._store.write(lambda db: self._store.changes.put(db, key, str(highest)))
+            await self._generations.note(target.generation, highest)
 
     async def _read(self, unit: Unit[T]) -> T:
         """Read on an embedding thread: these looks can be long, and searches need theirs."""
@@ -308,23 +296,15 @@ class EmbeddingService:
     async def _switch(self, target: _Target) -> None:
         """Let the completed generation answer; older ones are kept as far as configured."""
         serving = await asyncio.to_thread(self._serving, target.embedder, target.generation)
-        now = self._clock.now()
-        await self._store.write(lambda db: self._store.embeddings.serve(db, target.generation.id, now))
-        target.generation = replace(target.generation, status="serving")
+        target.generation = await self._generations.serve(target.generation)
         self._dense.serve(replace(serving, generation=target.generation))
         log.info("vectors of %s (generation %d) answer now", target.generation.model, target.generation.id)
         await self._drop_old()
 
     async def _drop_old(self) -> None:
-        retired = await self._store.read(self._store.embeddings.retired)
-        for generation in retired[self._settings.keep_generations :]:
-            gone = False
-            while not gone:
-                gone = await self._store.write(
-                    lambda db, g=generation: self._store.embeddings.drop_some(db, g, DROP_STEP)
-                )
+        gone = await self._generations.drop_old(self._settings.keep_generations)
         keep = {self._target.generation.id} if self._target else set()
-        self._indexes.forget_vectors(keep)
+        await asyncio.to_thread(self._indexes.forget_vectors, keep, gone)
 
     # asking and waiting
 
@@ -336,6 +316,7 @@ class EmbeddingService:
         """Try again now whatever failed; returns how many paragraphs had."""
         if self._target is not None:
             self._target.retry_from = self._target.pause = 0.0
+        self._dense.try_again()
         count = await self._store.write(self._store.embeddings.retry_now)
         self._wake.set()
         return count
@@ -349,7 +330,7 @@ class EmbeddingService:
         pending = self._store.embeddings.pending_count(db, generation.id, target.watermark)
         waiting = self._store.embeddings.waiting(db, generation.id)
         served = serving.generation.id if serving else 0
-        rebuilding = bool(served) and served != generation.id
+        rebuilding = generation.status != "serving" or self._begun_elsewhere(db, target)
         return EmbeddingProgress(
             state="rebuilding" if rebuilding else "embedding" if pending else "idle",
             provider=generation.provider,
@@ -365,13 +346,21 @@ class EmbeddingService:
         )
 
     async def settled(self, done: Callable[[EmbeddingProgress], bool] | None = None) -> None:
-        """Wait until nothing is pending and no generation is being built."""
+        """Wait until nothing is pending and no generation is being built; or until another kernel has taken over."""
         finished = done or (lambda p: p.state in ("off", "idle"))
-        while not finished(await self._store.read(self.progress)):
+        while not self._gave_way and not (self._at_rest() and finished(await self._store.read(self.progress))):
             self._wake.set()
             async with self._moved:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._moved.wait(), 0.1)
+                    async with asyncio.timeout(0.1):
+                        await self._moved.wait()
+
+    def give_way(self) -> None:
+        """Another kernel fills the vectors from now on: nobody should wait for this one."""
+        self._gave_way = True
+
+    def _at_rest(self) -> bool:
+        return self._target is None or self._target.claimed
 
     def close(self) -> None:
         """Let the threads go."""

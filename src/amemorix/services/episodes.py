@@ -38,6 +38,15 @@ class _Regrouped:
     drafts: tuple[EpisodeDraft, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What the changes from `cursor` up to `upto` come to."""
+
+    cursor: int
+    upto: int
+    regrouped: Sequence[_Regrouped]
+
+
 class EpisodeService:
     """Keeps episodes in step with their paragraphs; a crash loses no step and repeats none.
 
@@ -78,8 +87,7 @@ class EpisodeService:
             work = await loop.run_in_executor(self._background, self._store.read_here, self._regroup)
             if work is None:
                 return False
-            upto, regrouped = work
-            await self._store.write(lambda db: self._keep(db, upto, regrouped))
+            await self._store.write(lambda db: self._keep(db, work))
             return True
 
     def lag(self, db: sqlite3.Connection) -> int:
@@ -93,16 +101,16 @@ class EpisodeService:
     def _cursor(self, db: sqlite3.Connection) -> int:
         return int(self._store.changes.get(db, CURSOR) or 0)
 
-    def _regroup(self, db: sqlite3.Connection) -> tuple[int, list[_Regrouped]] | None:
+    def _regroup(self, db: sqlite3.Connection) -> _Step | None:
         cursor = self._cursor(db)
         floor, last = self._store.changes.bounds(db)
         if cursor >= last:
             return None
         if cursor < floor:
-            return last, [self._source(db, source, None) for source in self._all_sources(db)]
+            return _Step(cursor, last, [self._source(db, source, None) for source in self._all_sources(db)])
         upto, moved = self._store.episodes.changed(db, cursor, STEP)
         found = [self._source(db, source, paragraphs) for source, paragraphs in moved.items()]
-        return (upto if moved else last), found
+        return _Step(cursor, upto if moved else last, found)
 
     def _all_sources(self, db: sqlite3.Connection) -> list[int]:
         found: list[int] = []
@@ -136,11 +144,14 @@ class EpisodeService:
             paragraphs=tuple(p.id for p in segment),
         )
 
-    def _keep(self, db: sqlite3.Connection, upto: int, regrouped: Sequence[_Regrouped]) -> None:
+    def _keep(self, db: sqlite3.Connection, step: _Step) -> None:
+        """Store a step, unless the kernel that is being replaced was quicker: then it is worked out again."""
+        if self._cursor(db) != step.cursor:
+            return
         now = self._clock.now()
-        for one in regrouped:
+        for one in step.regrouped:
             self._store.episodes.replace(db, one.source, one.since, one.drafts, now)
-        self._store.changes.put(db, CURSOR, str(upto))
+        self._store.changes.put(db, CURSOR, str(step.upto))
 
 
 def _speaker(persons: Sequence[PersonOf]) -> str:

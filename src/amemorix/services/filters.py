@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..config.model import Filter
 from ..storage.records import ChatKey
 
-__all__ = ["allows", "matches", "split_entry"]
+__all__ = ["allows", "matches", "restricts", "split_entry"]
 
 KINDS = ("group", "user", "private", "stream")
 
@@ -19,6 +19,11 @@ def allows(settings: Filter, chat: ChatKey) -> bool:
         return True
     listed = any(matches(entry, chat) for entry in settings.chats)
     return listed if settings.mode == "whitelist" else not listed
+
+
+def restricts(settings: Filter) -> bool:
+    """False if the list cannot refuse any chat."""
+    return settings.enabled and (bool(settings.chats) or settings.mode == "whitelist")
 
 
 def matches(entry: str, chat: ChatKey) -> bool:

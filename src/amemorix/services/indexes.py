@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
@@ -42,7 +43,8 @@ class Indexes:
         self.names = self._projection(NameDirectory(), feeds.persons(), None)
 
     def open(self) -> dict[str, str]:
-        """Load or rebuild everything but vectors; says how each was had."""
+        """Load or rebuild everything but vectors; says how each was had. Files of vectors that are gone go too."""
+        self._remove_vectors(self._strays(self._store.read_here(self._store.embeddings.ids)))
         return self._store.read_here(lambda db: {p.name: p.open(db) for p in (self.names, self.graph, self.sparse)})
 
     def vectors(self, generation: int, dimension: int, quantization: str) -> Projection[VectorStore]:
@@ -57,10 +59,20 @@ class Indexes:
                 self._vectors[generation] = known
             return known
 
-    def forget_vectors(self, keep: set[int]) -> None:
-        """Let go of the projections of generations that are no longer used."""
+    def forget_vectors(self, keep: set[int], gone: Iterable[int]) -> None:
+        """Let go of the projections of generations that are not used, and of the files of those that are gone."""
         with self._lock:
             self._vectors = {id_: projection for id_, projection in self._vectors.items() if id_ in keep}
+            self._remove_vectors(gone)
+
+    def _strays(self, known: set[int]) -> list[int]:
+        """Generations that have files and no row."""
+        names = (path.name.removeprefix("vectors-") for path in self._home.glob("vectors-*"))
+        return [int(name) for name in names if name.isdecimal() and int(name) not in known]
+
+    def _remove_vectors(self, generations: Iterable[int]) -> None:
+        for generation in generations:
+            shutil.rmtree(self._home / f"vectors-{generation}", ignore_errors=True)
 
     def lanes(self, db: sqlite3.Connection, vectors: Projection[VectorStore] | None) -> Lanes:
         """The indexes, caught up with what the connection sees."""

@@ -18,10 +18,10 @@ from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
 from ..text import clean_text, content_hash, normalise_name
 from .analysis import Analyser
-from .filters import allows
+from .filters import restricts
 from .ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
 from .moments import read_event
-from .scope import chat_key
+from .scope import chat_key, served
 
 __all__ = ["IngestService", "Outcome"]
 
@@ -52,7 +52,7 @@ class IngestService:
     async def text(self, request: IngestText) -> Outcome:
         """Store a text under its external id. Raises InvalidRequest naming the field."""
         chat = chat_key(request.chat_id, request.group_id, request.user_id)
-        if self._refused(chat, request.respect_filter):
+        if await self._refused(chat, request.respect_filter):
             return Outcome(True, (), (request.external_id,))
         now = self._clock.now()
         start, end = read_event(
@@ -70,7 +70,7 @@ class IngestService:
     async def summary(self, request: IngestSummary) -> Outcome:
         """Store a chat's summary under its external id. Raises InvalidRequest naming the field."""
         chat = chat_key(request.chat_id, request.group_id, request.user_id)
-        if self._refused(chat, request.respect_filter):
+        if await self._refused(chat, request.respect_filter):
             return Outcome(True, (), (request.external_id,))
         now = self._clock.now()
         start, end = read_event(("time_start", "time_end"), (request.time_start, request.time_end), now, self._zone)
@@ -84,7 +84,7 @@ class IngestService:
         """Store chat turns in one transaction; a turn without text is passed over."""
         chat = chat_key(request.chat_id, request.group_id, request.user_id)
         ids = tuple(m.external_id or f"turn:{uuid.uuid4().hex}" for m in request.messages)
-        if self._refused(chat, request.respect_filter):
+        if await self._refused(chat, request.respect_filter):
             return Outcome(True, (), ids)
         if len(request.messages) > self._config.ingest.max_messages:
             raise InvalidRequest(
@@ -101,8 +101,10 @@ class IngestService:
     async def _analysed(self, chars: int, prepare: Callable[[], T]) -> T:
         return prepare() if chars <= INLINE_CHARS else await asyncio.to_thread(prepare)
 
-    def _refused(self, chat: ChatKey | None, respect_filter: bool) -> bool:
-        return respect_filter and chat is not None and not allows(self._config.filter, chat)
+    async def _refused(self, chat: ChatKey | None, respect_filter: bool) -> bool:
+        if not respect_filter or chat is None or not restricts(self._config.filter):
+            return False
+        return not await self._store.read(lambda db: served(db, self._store.names, self._config.filter, chat))
 
     def _new_text(
         self,

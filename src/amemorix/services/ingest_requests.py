@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, field_validator, model_validator
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from ..ops import Request
-from ..retrieval.request import Name, TimeInput
-from ..text import clean_text, normalise_name
+from ..retrieval.request import Name, RequiredName, TimeInput
+from ..text import normalise_name
 
 __all__ = ["EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "RelationInput"]
 
 
-def _cleaned(value: Any) -> Any:
-    return clean_text(value) if isinstance(value, str) else value
-
-
-def _text_of_number(value: Any) -> Any:
-    """Hosts often have numeric message and user ids."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-Key = Annotated[str, BeforeValidator(_cleaned), BeforeValidator(_text_of_number), Field(max_length=512)]
-RequiredKey = Annotated[Key, Field(min_length=1)]
-Label = Annotated[str, BeforeValidator(_cleaned), Field(min_length=1, max_length=512)]
-Keys = Annotated[list[RequiredKey], Field(max_length=1000)]
+Names = Annotated[list[RequiredName], Field(max_length=1000)]
 
 
 def _named(value: str) -> str:
@@ -37,7 +25,7 @@ def _named(value: str) -> str:
 class EntityInput(Request):
     """A named thing; a bare string is its name."""
 
-    name: Label
+    name: RequiredName
     type: Name = ""
 
     @model_validator(mode="before")
@@ -54,9 +42,9 @@ class EntityInput(Request):
 class RelationInput(Request):
     """Subject, predicate, object."""
 
-    subject: Label
-    predicate: Label
-    object: Label
+    subject: RequiredName
+    predicate: RequiredName
+    object: RequiredName
     confidence: float = Field(1.0, ge=0, le=1)
 
     @field_validator("subject", "object")
@@ -72,9 +60,9 @@ class RelationInput(Request):
 
 
 class _Ingest(Request):
-    chat_id: Key = Field("", description="The chat it belongs to; without one everybody may find it.")
-    user_id: Key = Field("", description="The private chat's user; stands for the chat when `chat_id` is not given.")
-    group_id: Key = Field("", description="The chat's group; stands for the chat when `chat_id` is not given.")
+    chat_id: Name = Field("", description="The chat it belongs to; without one everybody may find it.")
+    user_id: Name = Field("", description="The private chat's user; stands for the chat when `chat_id` is not given.")
+    group_id: Name = Field("", description="The chat's group; stands for the chat when `chat_id` is not given.")
     metadata: dict[str, Any] = Field(default_factory=dict, description="Kept as it is, given back with every hit.")
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
 
@@ -82,17 +70,19 @@ class _Ingest(Request):
 class IngestText(_Ingest):
     """Arguments of `ingest_text`."""
 
-    external_id: RequiredKey = Field(description="The caller's id: the same id and text again changes nothing.")
-    source_type: Annotated[Label, Field(max_length=64)] = Field(description="What kind of text it is, such as `note`.")
+    external_id: RequiredName = Field(description="The caller's id: the same id and text again changes nothing.")
+    source_type: Annotated[RequiredName, Field(max_length=64)] = Field(
+        description="What kind of text it is, such as `note`."
+    )
     text: str = Field(description="The text; a long one becomes several paragraphs.")
-    source: Key = Field("", description="Name of its source; `source_type:chat_id` when not given.")
+    source: Name = Field("", description="Name of its source; `source_type:chat_id` when not given.")
     scope: Literal["chat", "global"] = Field("chat", description="`global`: every chat may find it.")
-    person_ids: Keys = Field(default_factory=list, description="Persons it is about.")
-    participants: Keys = Field(default_factory=list, description="Persons who took part, by name or id.")
+    person_ids: Names = Field(default_factory=list, description="Persons it is about.")
+    participants: Names = Field(default_factory=list, description="Persons who took part, by name or id.")
     timestamp: TimeInput = Field(None, description="When it happened; `time_start` and `time_end` for a stretch.")
     time_start: TimeInput = Field(None, validation_alias=AliasChoices("time_start", "event_time_start"))
     time_end: TimeInput = Field(None, validation_alias=AliasChoices("time_end", "event_time_end"))
-    tags: Keys = Field(default_factory=list)
+    tags: Names = Field(default_factory=list)
     entities: list[EntityInput] = Field(default_factory=list, max_length=1000)
     relations: list[RelationInput] = Field(default_factory=list, max_length=1000)
 
@@ -100,25 +90,27 @@ class IngestText(_Ingest):
 class IngestSummary(_Ingest):
     """Arguments of `ingest_summary`."""
 
-    external_id: RequiredKey = Field(description="The caller's id: the same id and text again changes nothing.")
-    chat_id: RequiredKey = Field(description="The chat that is summarised.")
+    external_id: RequiredName = Field(description="The caller's id: the same id and text again changes nothing.")
+    chat_id: RequiredName = Field(description="The chat that is summarised.")
     text: str = Field(description="The summary.")
-    participants: Keys = Field(default_factory=list, description="Who took part, by name or id.")
-    person_ids: Keys = Field(default_factory=list, description="Persons it is about.")
+    participants: Names = Field(default_factory=list, description="Who took part, by name or id.")
+    person_ids: Names = Field(default_factory=list, description="Persons it is about.")
     time_start: TimeInput = Field(None, description="When the stretch begins.")
     time_end: TimeInput = Field(None, description="When it ends.")
-    tags: Keys = Field(default_factory=list)
+    tags: Names = Field(default_factory=list)
 
 
 class Message(Request):
     """One chat turn."""
 
     text: str = Field(description="What was said.")
-    speaker: Key = Field("", description="Display name of who said it.")
-    person_id: Key = Field("", description="Id of who said it; the display name when not given.")
-    external_id: Key = Field("", description="The caller's id of the turn; made up when not given.")
-    time: TimeInput = Field(None, description="When it was said; now when not given.")
-    tags: Keys = Field(default_factory=list)
+    speaker: Name = Field("", description="Display name of who said it.")
+    person_id: Name = Field("", description="Id of who said it; the display name when not given.")
+    external_id: Name = Field("", description="The caller's id of the turn; made up when not given.")
+    time: TimeInput = Field(
+        None, validation_alias=AliasChoices("time", "timestamp"), description="When it was said; now when not given."
+    )
+    tags: Names = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -126,7 +118,7 @@ class IngestMessages(_Ingest):
     """Arguments of `ingest_messages`."""
 
     messages: list[Message] = Field(min_length=1, description="Turns in the order they were said.")
-    source: Key = Field("", description="Name of their source; `chat:CHAT_ID` when not given.")
+    source: Name = Field("", description="Name of their source; `chat:CHAT_ID` when not given.")
 
     @model_validator(mode="after")
     def _has_a_chat(self) -> IngestMessages:

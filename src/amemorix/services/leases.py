@@ -38,7 +38,8 @@ class Leases(Generic[T]):
             return True
         idle = self._idle.setdefault(thing, asyncio.Event())
         try:
-            await asyncio.wait_for(idle.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await idle.wait()
         except TimeoutError:
             return False
         return True

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from ..config.model import Config
+from ..config.model import Config, Filter
 from ..storage.names import NameRepository
 from ..storage.records import ChatKey
-from .filters import allows, matches, split_entry
+from .filters import allows, matches, restricts, split_entry
 
-__all__ = ["EVERYONE", "chat_key", "visible_scopes"]
+__all__ = ["EVERYONE", "chat_key", "served", "visible_scopes"]
 
 EVERYONE = 0
 """The scope of global memories."""
@@ -22,6 +22,15 @@ def chat_key(chat_id: str, group_id: str, user_id: str) -> ChatKey | None:
         return None
     derived = f"group:{group_id}" if group_id else f"private:{user_id}"
     return ChatKey(chat_id or derived, group_id, user_id)
+
+
+def served(db: sqlite3.Connection, names: NameRepository, settings: Filter, asking: ChatKey) -> bool:
+    """Whether the chat filter lets this chat use the memory; what the call leaves out is taken from what is known."""
+    known = names.chat_key(db, asking.chat_id) if asking.chat_id else None
+    if known is not None:
+        group = asking.group_id or known.group_id
+        asking = ChatKey(asking.chat_id, group, asking.user_id or ("" if group else known.user_id))
+    return allows(settings, asking)
 
 
 def visible_scopes(
@@ -37,17 +46,22 @@ def visible_scopes(
     """Scope rows that the call may read; None means every one.
 
     A call that names a chat sees that chat, chats that share a group with it, and global memories. One that names
-    nobody sees everything, less what the chat filter hides.
+    nobody sees everything, less what the chat filter hides. That the filter serves the chat itself has been checked.
     """
-    named = bool(chat_id or group_id or user_id)
+    asking = ChatKey(chat_id, group_id, user_id)
+    own = {EVERYONE, *_own(db, names, chat_id, group_id, user_id)}
     scopes = None
-    if named and not config.global_memory_sharing_enabled:
-        scopes = {EVERYONE, *_own(db, names, chat_id, group_id, user_id)}
-        scopes |= _shared(db, names, config, scopes, ChatKey(chat_id, group_id, user_id))
-    if respect_filter and config.filter.enabled and (config.filter.chats or config.filter.mode == "whitelist"):
-        served = {row for row, key in names.chats(db) if allows(config.filter, key)} | {EVERYONE}
-        scopes = served if scopes is None else scopes & served
+    if (chat_id or group_id or user_id) and not config.global_memory_sharing_enabled:
+        scopes = own | _shared(db, names, config, own, asking)
+    if respect_filter and restricts(config.filter):
+        shown = own | {row for row, key in names.chats(db) if allows(config.filter, _of_chat(key))}
+        scopes = shown if scopes is None else scopes & shown
     return None if scopes is None else tuple(sorted(scopes))
+
+
+def _of_chat(known: ChatKey) -> ChatKey:
+    """A chat as the filter sees it when nobody asks: a group's chat belongs to none of its users."""
+    return ChatKey(known.chat_id, known.group_id) if known.group_id else known
 
 
 def _own(db: sqlite3.Connection, names: NameRepository, chat_id: str, group_id: str, user_id: str) -> Iterable[int]:

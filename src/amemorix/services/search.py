@@ -9,23 +9,23 @@ from datetime import tzinfo
 import numpy as np
 
 from ..clock import Clock
-from ..config.model import Config
+from ..config.model import Config, Retrieval
 from ..errors import InvalidRequest
 from ..retrieval.aggregate import AggregateQueryService
 from ..retrieval.dual_path import DualPathRetriever, Ranking
 from ..retrieval.episode_recall import rank_episodes
 from ..retrieval.hits import HitWriter, summary
-from ..retrieval.lanes import Lanes
 from ..retrieval.plan import SearchPlan, Window
 from ..retrieval.query import read_query
 from ..retrieval.request import KernelSearchRequest
 from ..retrieval.result import Hit, RetrievalResult
 from ..storage.metadata_store import MetadataStore
-from .dense import DenseLane
-from .filters import allows
+from ..storage.records import ChatKey
+from .dense import Asked, DenseLane
+from .filters import restricts
 from .indexes import Indexes
 from .moments import read_bound
-from .scope import ChatKey, visible_scopes
+from .scope import served, visible_scopes
 
 __all__ = ["SearchService"]
 
@@ -63,12 +63,18 @@ class SearchService:
         """Answer one search. Raises InvalidRequest for times that cannot be read and for what a mode needs and lacks."""
         ask = self._checked(request)
         asking = ChatKey(request.chat_id, request.group_id, request.user_id)
-        named = any((asking.chat_id, asking.group_id, asking.user_id))
-        if request.respect_filter and named and not allows(self._config.filter, asking):
+        if request.respect_filter and not await self._served(asking):
             return RetrievalResult(mode=request.mode, filtered=True)
         plan = await self._store.read(lambda db: self._planned(db, ask))
-        plan = await self._with_vector(plan)
-        return await self._store.read(lambda db: self._answer(db, request.mode, plan))
+        asked = await self._asked(plan)
+        plan = replace(plan, vector=asked.vector, degraded=("dense",) if asked.failed else ())
+        return await self._store.read(lambda db: self._answer(db, request.mode, plan, asked))
+
+    async def _served(self, asking: ChatKey) -> bool:
+        named = any((asking.chat_id, asking.group_id, asking.user_id))
+        if not named or not restricts(self._config.filter):
+            return True
+        return await self._store.read(lambda db: served(db, self._store.names, self._config.filter, asking))
 
     def _checked(self, request: KernelSearchRequest) -> _Ask:
         now = self._clock.now()
@@ -95,7 +101,7 @@ class SearchService:
         return SearchPlan(
             query=read_query(request.query, directory, scopes) if request.query else None,
             limit=request.limit,
-            settings=self._config.retrieval,
+            settings=_with_candidates(self._config.retrieval, request.limit),
             now=self._clock.now(),
             scopes=scopes,
             window=ask.window,
@@ -103,35 +109,30 @@ class SearchService:
             min_score=request.min_score,
         )
 
-    async def _with_vector(self, plan: SearchPlan) -> SearchPlan:
+    async def _asked(self, plan: SearchPlan) -> Asked:
         if plan.query is None:
-            return plan
-        vector, degraded = await self._dense.query_vector(plan.query, self._config.embedding.query_timeout_seconds)
-        return replace(plan, vector=vector, degraded=("dense",) if degraded else ())
+            return Asked()
+        return await self._dense.query_vector(plan.query, self._config.embedding.query_timeout_seconds)
 
-    def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan) -> RetrievalResult:
+    def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan, asked: Asked) -> RetrievalResult:
         if mode == "episode":
-            ranking = self._retriever.rank(db, self._lanes(db), self._broad(plan))
+            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), self._broad(plan))
             hits = self._episodes(db, ranking, plan)
         elif mode == "aggregate":
-            ranking = self._retriever.rank(db, self._lanes(db), self._broad(plan))
+            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), self._broad(plan))
             hits = self._aggregated(db, ranking, plan)
         elif plan.query is None:
             ranking, hits = None, self._by_time(db, plan)
         else:
-            ranking = self._retriever.rank(db, self._lanes(db), plan)
+            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), plan)
             hits = self._writer.paragraphs(db, ranking, plan)
         hits = [hit for hit in hits if hit.score >= plan.min_score]
         degraded = list(ranking.degraded) if ranking else []
         return RetrievalResult(mode=mode, hits=hits, summary=summary(hits), degraded=degraded)
 
-    def _lanes(self, db: sqlite3.Connection) -> Lanes:
-        return self._indexes.lanes(db, self._dense.vectors)
-
     def _broad(self, plan: SearchPlan) -> SearchPlan:
         """The same search, for enough paragraphs that their episodes can be told apart."""
-        wide = max(plan.settings.candidates, plan.limit * EPISODE_BREADTH)
-        return replace(plan, settings=plan.settings.model_copy(update={"candidates": wide}))
+        return replace(plan, settings=_with_candidates(plan.settings, plan.limit * EPISODE_BREADTH))
 
     def _episodes(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
         found = rank_episodes(db, self._store.episodes, ranking.fused, plan.limit)
@@ -159,3 +160,8 @@ class SearchService:
             newest = sorted(seen, key=lambda c: (c.event_start or 0.0, c.id), reverse=True)
             ids = [c.id for c in newest[: plan.limit]]
         return self._writer.by_time(db, ids, plan)
+
+
+def _with_candidates(settings: Retrieval, least: int) -> Retrieval:
+    """The settings with at least so many candidates: a limit that is asked for can be filled."""
+    return settings if settings.candidates >= least else settings.model_copy(update={"candidates": least})

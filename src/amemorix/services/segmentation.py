@@ -12,6 +12,7 @@ from ..text import unpack_terms
 
 __all__ = ["EpisodeSegmentationService"]
 
+Counts = dict[int, int]
 BLOCK = 6
 """Paragraphs compared on each side of a possible change of topic."""
 
@@ -45,30 +46,38 @@ class EpisodeSegmentationService:
         return after.at - (before.event_end or before.at) > self._settings.gap_hours * 3600
 
     def _by_topic(self, run: Sequence[Material]) -> Iterator[list[Material]]:
+        counts = [_counts(paragraph) for paragraph in run] if self._settings.topic_shift > 0 else []
         start = 0
         for at in range(1, len(run)):
             long = at - start >= self._settings.max_paragraphs
-            if long or (at - start >= BLOCK and len(run) - at >= BLOCK and self._shifts(run, at)):
+            if long or (at - start >= BLOCK and len(run) - at >= BLOCK and self._shifts(counts, at)):
                 yield list(run[start:at])
                 start = at
         yield list(run[start:])
 
-    def _shifts(self, run: Sequence[Material], at: int) -> bool:
-        if self._settings.topic_shift <= 0:
+    def _shifts(self, counts: Sequence[Counts], at: int) -> bool:
+        if not counts:
             return False
-        return _likeness(run[at - BLOCK : at], run[at : at + BLOCK]) < self._settings.topic_shift
+        return _likeness(counts[at - BLOCK : at], counts[at : at + BLOCK]) < self._settings.topic_shift
 
 
-def _likeness(left: Sequence[Material], right: Sequence[Material]) -> float:
-    """Cosine of the two term-count vectors."""
-    a, b = _counts(left), _counts(right)
+def _likeness(left: Sequence[Counts], right: Sequence[Counts]) -> float:
+    """Cosine of the two term-count vectors, without the terms of every paragraph: the date's words are such."""
+    everywhere = set[int].intersection(*(set(counts) for counts in (*left, *right)))
+    a, b = _summed(left, everywhere), _summed(right, everywhere)
     norm = float(np.sqrt(sum(v * v for v in a.values()) * sum(v * v for v in b.values())))
-    return sum(count * b.get(term, 0) for term, count in a.items()) / norm if norm else 0.0
+    return sum(count * b.get(term, 0) for term, count in a.items()) / norm if norm else 1.0
 
 
-def _counts(block: Sequence[Material]) -> dict[int, int]:
-    total: dict[int, int] = {}
-    for paragraph in block:
-        for term, count in zip(*(part.tolist() for part in unpack_terms(paragraph.terms)), strict=True):
-            total[term] = total.get(term, 0) + count
+def _summed(block: Sequence[Counts], without: set[int]) -> Counts:
+    total: Counts = {}
+    for counts in block:
+        for term, count in counts.items():
+            if term not in without:
+                total[term] = total.get(term, 0) + count
     return total
+
+
+def _counts(paragraph: Material) -> Counts:
+    hashes, counts = unpack_terms(paragraph.terms)
+    return dict(zip(hashes.tolist(), counts.tolist(), strict=True))

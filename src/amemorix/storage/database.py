@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from ..errors import MemoryFault, NotReady, StorageFailure
-from .migrations import migrate
+from .header import refuse_if_cut_short
+from .migrations import check, migrate
 
-__all__ = ["Database"]
+__all__ = ["Database", "Unit"]
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 Unit = Callable[[sqlite3.Connection], T]
 
@@ -54,9 +58,9 @@ class Database:
         self._group = group_commit_max
         self._on_rollback = on_rollback
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
+        self._queueing = threading.Lock()
         self._closing = False
-        writer = self._open_writer()
-        self.database_id: str = writer.execute("select value from meta where key = 'database_id'").fetchone()[0]
+        writer, self.database_id = self._open_writer()
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._readers = ThreadPoolExecutor(readers, "amemorix-read")
@@ -65,54 +69,70 @@ class Database:
 
     async def write(self, unit: Unit[T]) -> T:
         """Run `unit` in a transaction on the writer thread; returns after the commit is durable."""
-        if self._closing:
-            raise NotReady("The database is closed.")
         loop = asyncio.get_running_loop()
         job: _Job[T] = _Job(unit, loop, loop.create_future())
-        self._jobs.put(job)
+        with self._queueing:
+            self._refuse_if_closed()
+            self._jobs.put(job)
         return await job.future
 
     async def read(self, unit: Unit[T]) -> T:
         """Run `unit` on a reader thread, within one snapshot of the database."""
+        self._refuse_if_closed()
         return await asyncio.get_running_loop().run_in_executor(self._readers, self.read_here, unit)
 
     def read_here(self, unit: Unit[T]) -> T:
         """Run `unit` on the calling thread, within one snapshot of the database."""
-        db = self._connection()
-        db.execute("begin")
         try:
-            return unit(db)
+            db = self._connection()
+            with _snapshot(db):
+                return unit(db)
         except sqlite3.Error as exc:
-            raise _failure(exc) from exc
-        finally:
-            db.execute("rollback")
+            raise self._failure(exc) from exc
 
     def close(self) -> None:
         """Finish what waits, fold the log into the database and let go of every connection."""
-        if self._closing:
-            return
-        self._closing = True
-        self._jobs.put(None)
+        with self._queueing:
+            if self._closing:
+                return
+            self._closing = True
+            self._jobs.put(None)
         self._writer.join()
         self._readers.shutdown(wait=True)
         for db in self._opened:
             db.close()
 
+    def _refuse_if_closed(self) -> None:
+        if self._closing:
+            raise NotReady("The database is closed.")
+
+    def _failure(self, exc: BaseException) -> MemoryFault:
+        return StorageFailure(f"The database {self.path} refused: {exc}.", file=str(self.path))
+
     # connections
 
-    def _open_writer(self) -> sqlite3.Connection:
+    def _open_writer(self) -> tuple[sqlite3.Connection, str]:
+        """(connection, the database's id); a file that is not ours, or is damaged, is closed as it was found."""
+        refuse_if_cut_short(self.path)
+        db = None
         try:
-            db = _connect(self.path, self._synchronous)
+            db = _connect(self.path)
+            check(db)
+            _tune(db, self._synchronous)
             migrate(db, self.path.with_suffix(".before-migration"))
-        except sqlite3.Error as exc:
-            raise _failure(exc) from exc
-        return db
+            return db, _database_id(db)
+        except (sqlite3.Error, MemoryFault) as exc:
+            if db is not None:
+                db.close()
+            raise exc if isinstance(exc, MemoryFault) else self._failure(exc) from exc
 
     def _connection(self) -> sqlite3.Connection:
         db: sqlite3.Connection | None = getattr(self._local, "db", None)
         if db is None:
-            db = self._local.db = _connect(self.path, self._synchronous)
+            db = _connect(self.path)
             self._opened.append(db)
+            _tune(db, self._synchronous)
+            self._local.db = db
         return db
 
     # the writer thread
@@ -124,7 +144,10 @@ class Database:
             if jobs:
                 self._commit(db, jobs)
                 _answer(jobs)
-        db.execute("pragma wal_checkpoint(truncate)")
+        try:
+            db.execute("pragma wal_checkpoint(truncate)")
+        except sqlite3.Error as exc:
+            log.warning("the write-ahead log of %s was not folded in (%s); the next opening does it", self.path, exc)
         db.close()
 
     def _take(self) -> tuple[list[_Job[Any]], bool]:
@@ -152,7 +175,7 @@ class Database:
                 db.execute("rollback")
             self._on_rollback()
             for job in jobs:
-                job.outcome = (None, _failure(exc))
+                job.outcome = (None, self._failure(exc))
 
     def _savepoint(self, db: sqlite3.Connection, unit: Unit[T]) -> tuple[T | None, BaseException | None]:
         """Run one unit; whatever it raises undoes that unit alone and belongs to its caller."""
@@ -163,24 +186,39 @@ class Database:
             db.execute("rollback to unit")
             db.execute("release unit")
             self._on_rollback()
-            return None, _failure(exc) if isinstance(exc, sqlite3.Error) else exc
+            return None, self._failure(exc) if isinstance(exc, sqlite3.Error) else exc
         db.execute("release unit")
         return result, None
 
 
-def _connect(path: Path, synchronous: str) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30, cached_statements=512)
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30, cached_statements=512)
+
+
+def _tune(db: sqlite3.Connection, synchronous: str) -> None:
     db.execute("pragma secure_delete = on")
     db.execute("pragma journal_mode = wal")
     db.execute(f"pragma synchronous = {synchronous}")
     db.execute("pragma foreign_keys = on")
     db.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
     db.execute("pragma temp_store = memory")
-    return db
 
 
-def _failure(exc: BaseException) -> MemoryFault:
-    return StorageFailure(f"The database refused: {exc}.")
+def _database_id(db: sqlite3.Connection) -> str:
+    row = db.execute("select value from meta where key = 'database_id'").fetchone()
+    if row is None:
+        raise StorageFailure("The database has no id: it is damaged.")
+    return row[0]
+
+
+@contextlib.contextmanager
+def _snapshot(db: sqlite3.Connection) -> Generator[None]:
+    db.execute("begin")
+    try:
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("rollback")
 
 
 def _answer(jobs: list[_Job[Any]]) -> None:

@@ -67,6 +67,10 @@ class EmbeddingRepository:
         """Every generation with its number of vectors."""
         return [(Generation(*row[:6]), row[6]) for row in db.execute(self._q["generations_all"])]
 
+    def ids(self, db: sqlite3.Connection) -> set[int]:
+        """Every generation that has a row."""
+        return {row[0] for row in db.execute(self._q["generation_ids"])}
+
     def create(self, db: sqlite3.Connection, info: EmbedderInfo, status: str, now: float) -> Generation:
         """A new, empty generation; an older one that was building is given up."""
         values = {
@@ -79,18 +83,22 @@ class EmbeddingRepository:
         }
         id_ = db.execute(self._q["generation_insert"], values).fetchone()[0]
         if status == "building":
-            db.execute(self._q["generation_retire_building"], {"id": id_})
+            self.retire_building(db, id_)
         return Generation(id_, info.fingerprint, info.provider, info.model, info.dimension, status)
 
     def build(self, db: sqlite3.Connection, id_: int) -> None:
         """Take up a retired generation again."""
         db.execute(self._q["generation_build"], {"id": id_})
-        db.execute(self._q["generation_retire_building"], {"id": id_})
+        self.retire_building(db, id_)
+
+    def retire_building(self, db: sqlite3.Connection, keep: int) -> None:
+        """Give up whatever is being built, but for one."""
+        db.execute(self._q["generation_retire_building"], {"id": keep})
 
     def serve(self, db: sqlite3.Connection, id_: int, now: float) -> None:
         """Let this generation answer searches from now on."""
         db.execute(self._q["generation_retire_serving"], {"id": id_})
-        db.execute(self._q["generation_retire_building"], {"id": id_})
+        self.retire_building(db, id_)
         db.execute(self._q["generation_serve"], {"id": id_, "now": now})
 
     def retired(self, db: sqlite3.Connection) -> list[int]:

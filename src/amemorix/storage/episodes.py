@@ -88,7 +88,15 @@ class EpisodeRepository:
         earliest = db.execute(self._q["paragraphs_earliest"], {"ids": ids}).fetchone()[0]
         values = {"ids": ids, "source": source, "at": earliest}
         held = db.execute(self._q["episode_start"], values).fetchone()[0]
-        return earliest if held is None else min(held, earliest)
+        return self._whole_from(db, source, earliest if held is None else min(held, earliest))
+
+    def _whole_from(self, db: sqlite3.Connection, source: int, since: float) -> float:
+        """The latest time up to `since` at which no episode of the source is cut in two."""
+        while True:
+            reach = db.execute(self._q["episodes_reach"], {"source": source, "since": since}).fetchone()[0]
+            if reach is None or reach >= since:
+                return since
+            since = reach
 
     def material(self, db: sqlite3.Connection, source: int, since: float) -> list[Material]:
         """The source's live paragraphs from a time on, in order."""

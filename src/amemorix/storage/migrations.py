@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import StorageFailure
 
-__all__ = ["migrate", "migrations"]
+__all__ = ["check", "migrate", "migrations"]
 
 
 def migrations(dialect: str = "sqlite") -> list[tuple[int, str, str]]:
@@ -18,26 +18,38 @@ def migrations(dialect: str = "sqlite") -> list[tuple[int, str, str]]:
     return [(int(entry.name.split("_")[0]), entry.name, entry.read_text("utf-8")) for entry in entries]
 
 
-def migrate(db: sqlite3.Connection, backup: Path) -> list[str]:
-    """Bring the database up to the program's schema; returns the files applied.
-
-    A database that already holds data is copied to `backup` (SQLite backup API) before the first change.
-    A database newer than the program raises StorageFailure.
-    """
-    version = db.execute("pragma user_version").fetchone()[0]
-    steps = migrations()
-    newest = steps[-1][0]
+def check(db: sqlite3.Connection) -> None:
+    """Look, and change nothing: StorageFailure if a newer program wrote the database, or another one altogether."""
+    version = _version(db)
+    newest = migrations()[-1][0]
     if version > newest:
         raise StorageFailure(
             f"The database has schema {version}, this program knows {newest}: a newer version wrote it. Upgrade the program.",
             found=version, known=newest,
         )  # fmt: skip
-    pending = [step for step in steps if step[0] > version]
+    tables = {name for (name,) in db.execute("select name from sqlite_schema where type = 'table'")}
+    if tables and (version == 0 or not tables >= {"meta", "changes"}):
+        raise StorageFailure(
+            "The database belongs to another program: it holds other tables.", tables=sorted(tables)[:20]
+        )
+
+
+def migrate(db: sqlite3.Connection, backup: Path) -> list[str]:
+    """Bring a database that was checked up to the program's schema; returns the files applied.
+
+    A database that already holds data is copied to `backup` (SQLite backup API) before the first change.
+    """
+    version = _version(db)
+    pending = [step for step in migrations() if step[0] > version]
     if pending and version:
         _copy(db, backup)
     for number, name, sql in pending:
         _apply(db, number, name, sql)
     return [name for _, name, _ in pending]
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return db.execute("pragma user_version").fetchone()[0]
 
 
 def _copy(db: sqlite3.Connection, to: Path) -> None:

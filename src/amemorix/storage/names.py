@@ -107,6 +107,11 @@ class NameRepository:
         row = db.execute(self._q["chat_by_id"], {"chat_id": chat_id}).fetchone()
         return None if row is None else row[0]
 
+    def chat_key(self, db: sqlite3.Connection, chat_id: str) -> ChatKey | None:
+        """A chat with the group and user it is known to belong to, None if nothing was ever stored for it."""
+        row = db.execute(self._q["chat_by_id"], {"chat_id": chat_id}).fetchone()
+        return None if row is None else ChatKey(chat_id, row[1], row[2])
+
     def chats_of(self, db: sqlite3.Connection, group_id: str, user_id: str) -> list[int]:
         """Rows of the group's chats, or without a group of the user's private chats."""
         values = {"group_id": group_id, "user_id": user_id}

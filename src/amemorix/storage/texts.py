@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .names import NameRepository
@@ -42,6 +42,7 @@ class TextRepository:
         ref, revision, superseded = self._reference(db, known, key, now)
         scope = 0 if text.shared else chat
         shared = self._shared_values(db, text, source, chat, scope, now) | {"ref": ref, "revision": revision}
+        shared["session"] = self._session(db, text, source, scope, shared["at"], superseded)
         ids = tuple(self._paragraph(db, text, i, shared) for i in range(len(text.paragraphs)))
         relations = self._knowledge(db, text, chat, ids, now)
         status = "revised" if superseded else "stored"
@@ -80,10 +81,10 @@ class TextRepository:
         """The column values that all paragraphs of a text have in common."""
         at = now if text.event_start is None else text.event_start
         return {
+            "at": at,
             "source": source,
             "chat": chat,
             "scope": scope,
-            "session": self._session(db, source, scope, at, text.session),
             "kind": text.kind,
             "speaker": self._names.person(db, text.speaker, chat, now) if text.speaker else 0,
             "event_start": text.event_start,
@@ -94,10 +95,20 @@ class TextRepository:
             "metadata": text.metadata,
         }
 
-    def _session(self, db: sqlite3.Connection, source: int, scope: int, at: float, rule: SessionRule | None) -> int:
-        key = (source, scope)
-        if rule is None:
+    def _session(
+        self, db: sqlite3.Connection, text: NewText, source: int, scope: int, at: float, superseded: Sequence[int]
+    ) -> int:
+        """A text is a session of its own; a turn belongs to the latest, an edited one to that of its first wording."""
+        if text.session is None:
             return self._new_session(db, source, scope)
+        if superseded:
+            row = db.execute(self._q["session_of"], {"id": superseded[0], "scope": scope}).fetchone()
+            if row is not None:
+                return row[0]
+        return self._latest_session(db, source, scope, at, text.session)
+
+    def _latest_session(self, db: sqlite3.Connection, source: int, scope: int, at: float, rule: SessionRule) -> int:
+        key = (source, scope)
         session, last, count = self._sessions.get(key) or self._last_session(db, source, scope)
         if not session or count >= rule.max_paragraphs or abs(at - last) > rule.gap_seconds:
             session, count = self._new_session(db, source, scope), 0

@@ -100,6 +100,7 @@ create index paragraphs_by_source on paragraphs (source);
 create index paragraphs_by_session on paragraphs (session);
 create index paragraphs_by_scope on paragraphs (scope);
 create index paragraphs_by_time on paragraphs (scope, event_start) where event_start is not null;
+create index paragraphs_by_event on paragraphs (event_start) where event_start is not null;
 create index paragraphs_by_interval on paragraphs (event_end) where event_end > event_start;
 
 create table terms (

@@ -15,6 +15,9 @@ select g.id, g.fingerprint, g.provider, g.model, g.dimension, g.status,
        (select count(*) from embeddings e where e.generation = g.id)
 from embedding_generations g order by g.id;
 
+-- name: generation_ids
+select id from embedding_generations;
+
 -- name: generation_insert
 insert into embedding_generations (fingerprint, provider, model, dimension, status, created_at)
 values (:fingerprint, :provider, :model, :dimension, :status, :now) returning id;

@@ -19,6 +19,13 @@ where ep.episode in (
     select x.id from (select id from episodes where source = :source and coalesce(event_start, derived_at) <= :at
                       order by coalesce(event_start, derived_at) desc, id desc limit 1) x);
 
+-- name: episodes_reach
+-- where the episodes begin that hold a paragraph of the source at or after the given time
+select min(coalesce(p.event_start, p.recorded_at)) from episode_paragraphs m join paragraphs p on p.id = m.paragraph
+where m.episode in (
+    select n.episode from paragraphs q join episode_paragraphs n on n.paragraph = q.id
+    where q.source = :source and coalesce(q.event_start, q.recorded_at) >= :since);
+
 -- name: paragraphs_earliest
 select min(coalesce(event_start, recorded_at)) from paragraphs where id in (select value from json_each(:ids));
 

@@ -26,7 +26,7 @@ where pp.paragraph in (select value from json_each(:ids))
 order by pp.role, pp.person;
 
 -- name: paragraphs_by_person
-select paragraph from paragraph_persons where person in (select value from json_each(:persons));
+select group_concat(paragraph) from paragraph_persons where person in (select value from json_each(:persons));
 
 -- name: recent_by_person
 select pp.paragraph from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
@@ -35,14 +35,14 @@ where pp.person = :person and p.deleted_at is null and p.superseded_at is null
 order by pp.paragraph desc limit :limit;
 
 -- name: paragraphs_in_window_scoped
-select id from paragraphs indexed by paragraphs_by_time
+select group_concat(id) from paragraphs indexed by paragraphs_by_time
 where scope in (select value from json_each(:scopes)) and event_start between :start and :end and event_start is not null;
 
 -- name: paragraphs_in_window
-select id from paragraphs where event_start between :start and :end and event_start is not null;
+select group_concat(id) from paragraphs indexed by paragraphs_by_event where event_start between :start and :end and event_start is not null;
 
 -- name: intervals_over_start
-select id from paragraphs indexed by paragraphs_by_interval
+select group_concat(id) from paragraphs indexed by paragraphs_by_interval
 where event_end > event_start and event_end >= :start and event_start < :start
   and (:scopes is null or scope in (select value from json_each(:scopes)));
 
@@ -52,10 +52,10 @@ select p.id from paragraphs p
 where p.event_start is not null and p.event_start <= :end and p.event_end >= :start
   and p.scope in (select value from json_each(:scopes))
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
-order by p.event_end desc, p.id desc limit :limit;
+order by p.event_start desc, p.id desc limit :limit;
 
 -- name: newest_in_window_everywhere
-select p.id from paragraphs p
+select p.id from paragraphs p indexed by paragraphs_by_event
 where p.event_start is not null and p.event_start <= :end and p.event_end >= :start
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
 order by p.event_start desc, p.id desc limit :limit;
@@ -67,11 +67,20 @@ where pe.entity in (select value from json_each(:entities))
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
 limit :limit;
 
+-- name: relations_among
+-- the ends of the relations between these entities that a paragraph in scope supports
+select r.subject, r.object from relations r
+where r.deleted_at is null
+  and r.subject in (select value from json_each(:entities)) and r.object in (select value from json_each(:entities))
+  and exists (select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
+              where e.relation = r.id and p.deleted_at is null and p.superseded_at is null
+                and p.scope in (select value from json_each(:scopes)));
+
 -- name: live_paragraph_count
 select count(*) from paragraphs where deleted_at is null and superseded_at is null;
 
 -- name: paragraphs_in_scopes
-select id from paragraphs indexed by paragraphs_by_scope
+select group_concat(id) from paragraphs indexed by paragraphs_by_scope
 where scope in (select value from json_each(:scopes));
 
 -- name: highest_paragraph

@@ -21,6 +21,9 @@ select s.id, max(coalesce(p.event_start, p.recorded_at)), count(p.id)
 from sessions s join paragraphs p on p.session = s.id
 where s.id = (select max(id) from sessions where source = :source and scope = :scope);
 
+-- name: session_of
+select session from paragraphs where id = :id and scope = :scope;
+
 -- name: session_insert
 insert into sessions (source, scope) values (:source, :scope) returning id;
 

@@ -1,0 +1,126 @@
+"""A command's way to the memory: opened here, or asked of the daemon that has it open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import httpx
+
+from ..config import Config, load
+from ..errors import DirectoryInUse, Forbidden, MemoryFault, NotReady
+from ..host_service import AMemorixHostService
+from .daemon import Daemon, find_daemon
+from .openapi import BASE_PATH
+
+__all__ = ["DaemonMemory", "LocalMemory", "Memory", "Refused", "answered", "opened"]
+
+MAX_SECONDS = 600.0
+"""Time given to one call of a daemon."""
+
+
+class Memory(Protocol):
+    """What commands need."""
+
+    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Answer a component with a dict that has `success`."""
+        ...
+
+    async def settle(self) -> None:
+        """Wait until what was written has its vectors, where this process makes them."""
+        ...
+
+
+class LocalMemory:
+    """A memory in this process."""
+
+    def __init__(self, host: AMemorixHostService) -> None:
+        self._host = host
+
+    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Answer a component."""
+        return await self._host.invoke(component_name, args)
+
+    async def settle(self) -> None:
+        """Wait for the vectors."""
+        await self._host.settle()
+
+
+class DaemonMemory:
+    """A memory behind HTTP."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Answer a component. Raises NotReady if nobody answers, Forbidden if the token is missing or wrong."""
+        try:
+            response = await self._client.post(f"{BASE_PATH}/{component_name}", json=args or {})
+            answer: dict[str, Any] = response.json()
+        except (httpx.HTTPError, ValueError) as exc:
+            raise NotReady(f"The daemon at {self._client.base_url} does not answer: {exc}.") from exc
+        if response.status_code in (401, 403):
+            raise Forbidden(f"The daemon refused: {answer['error']} Set its token in the environment.")
+        return answer
+
+    async def settle(self) -> None:
+        """The daemon makes its vectors in the background."""
+
+
+class Refused(MemoryFault):
+    """The memory answered that it could not."""
+
+    code = "refused"
+
+
+async def answered(memory: Memory, component: str, args: dict[str, Any]) -> dict[str, Any]:
+    """The answer of a component. Raises Refused with the error's sentence if it failed."""
+    answer = await memory.invoke(component, args)
+    if not answer.get("success") and "error_code" in answer:
+        raise Refused(str(answer["error"]), **answer.get("details", {}))
+    return answer
+
+
+@asynccontextmanager
+async def opened(
+    config_path: Path,
+    *,
+    environ: Mapping[str, str] | None = None,
+    note: Callable[[str], None],
+) -> AsyncGenerator[Memory, None]:
+    """The memory of a configuration file; if a daemon holds its data directory, that daemon is asked.
+
+    `note` is told what a person should know. Raises what starting a host raises.
+    """
+    if not config_path.exists():
+        note(f"There is no {config_path} yet: it is written with the defaults.")
+    host = AMemorixHostService(config_path, watch=False)
+    try:
+        await host.start()
+    except DirectoryInUse as exc:
+        daemon = find_daemon(Path(exc.details["data_dir"]), exc.details["pid"])
+        if daemon is None:
+            raise
+        config = load(config_path)
+        async with _client(daemon, config, os.environ if environ is None else environ) as client:
+            yield DaemonMemory(client)
+        return
+    async with _stopping(host):
+        yield LocalMemory(host)
+
+
+def _client(daemon: Daemon, config: Config, environ: Mapping[str, str]) -> httpx.AsyncClient:
+    token = environ.get(config.http.token_env, "")
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return httpx.AsyncClient(base_url=daemon.url, headers=headers, timeout=MAX_SECONDS, trust_env=False)
+
+
+@asynccontextmanager
+async def _stopping(host: AMemorixHostService) -> AsyncGenerator[None, None]:
+    try:
+        yield
+    finally:
+        await host.stop()

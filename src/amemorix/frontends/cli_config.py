@@ -1,0 +1,105 @@
+"""Commands on the configuration file; a running daemon takes up what they write."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+
+from .. import config as configuration
+from ..config import Config, Setting
+from ..errors import NotFound
+from .console import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, out, print_json, say
+
+__all__ = ["app"]
+
+app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Show and change the configuration.")
+
+
+@app.command()
+def show(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Show every setting, its value, and what a change of it costs."""
+    values = configuration.load(config, create=True).model_dump(mode="json")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("setting", "value", "change", "meaning"):
+        table.add_column(name, overflow="fold")
+    for setting in _plain_settings():
+        value = _value(values, setting.path)
+        style = "" if value == setting.default else "bold"
+        table.add_row(
+            setting.path, json.dumps(value, ensure_ascii=False), setting.reload, setting.description, style=style
+        )
+    out().print(table)
+
+
+@app.command()
+def path(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Print where the configuration file is."""
+    say(str(config.absolute()))
+
+
+@app.command()
+def get(
+    key: Annotated[str, typer.Argument(help="Such as retrieval.candidates.")], config: ConfigPath = DEFAULT_CONFIG
+) -> None:
+    """Print a setting or a table as JSON."""
+    print_json(_value(configuration.load(config, create=True).model_dump(mode="json"), key))
+
+
+@app.command("set")
+def set_(
+    key: Annotated[str, typer.Argument(help="Such as retrieval.candidates.")],
+    value: Annotated[str, typer.Argument(help="A TOML value; a bare word is a text.")],
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Change a setting, keeping the file's comments and order; nothing is written if the value does not fit."""
+    before = configuration.load(config, create=True)
+    text = configuration.patched(configuration.read_text(config), {key: _toml(value)})
+    after = configuration.parse(text, str(config))
+    configuration.write_text(config, text, backups=after.advanced.config_backups)
+    say(_changed(before, after) or f"{key} was so already.")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of the configuration file."""
+    print_json(configuration.config_schema())
+
+
+@app.command()
+def validate(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Check the file; exit code 1 with line and reason if it is not valid."""
+    configuration.load(config)
+    say(f"{config} is valid.", "green")
+
+
+def _plain_settings() -> list[Setting]:
+    return [setting for setting in configuration.settings() if "[]" not in setting.path]
+
+
+def _value(values: dict[str, Any], key: str) -> Any:
+    """What stands at a dotted name. Raises NotFound."""
+    node: Any = values
+    for part in key.split("."):
+        if not isinstance(node, dict) or part not in node:
+            raise NotFound(f"There is no setting {key!r}; `amemorix config show` lists them.", key=key)
+        node = node[part]
+    return node
+
+
+def _toml(text: str) -> Any:
+    """The value that a TOML text stands for; what is not TOML is a string."""
+    try:
+        return tomllib.loads(f"value = {text}\n")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _changed(before: Config, after: Config) -> str:
+    changed = configuration.changes(before, after)
+    level = configuration.strongest(changed)
+    return f"Changed: {', '.join(changed)} ({level})." if changed else ""

@@ -1,0 +1,45 @@
+"""The note that a running daemon leaves in its data directory, so that commands find it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+__all__ = ["Daemon", "announced", "find_daemon"]
+
+NAME = "daemon.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """Where a daemon answers, and which process it is."""
+
+    url: str
+    pid: int
+
+
+@contextmanager
+def announced(folder: Path, url: str) -> Generator[Path, None, None]:
+    """Keep the note `<folder>/daemon.json` of this process while the block runs."""
+    path, fresh = folder / NAME, folder / f".{NAME}.{os.getpid()}"
+    fresh.write_text(json.dumps(asdict(Daemon(url, os.getpid()))) + "\n", "utf-8")
+    os.replace(fresh, path)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def find_daemon(folder: Path, pid: int | None) -> Daemon | None:
+    """The daemon that owns a data directory; None if process `pid`, which holds its lock, left no note."""
+    try:
+        note = TypeAdapter(Daemon).validate_json((folder / NAME).read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return note if note.pid == pid else None

@@ -1,0 +1,168 @@
+"""The HTTP front door: the table of operations as routes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ..components import OPERATIONS
+from ..config import Config
+from ..errors import InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
+from ..host_service import AMemorixHostService
+from .guard import OPEN_PATH, Guard
+from .metrics import Metrics
+from .openapi import BASE_PATH, openapi_document
+from .wire import JsonAnswer, fault_answer, read_object
+
+__all__ = ["create_app"]
+
+log = logging.getLogger(__name__)
+CLOSED_BY_CALLER = 499
+"""Nobody reads this answer; the number is what proxies write to their logs."""
+
+
+def create_app(host: AMemorixHostService, *, token: str = "") -> Starlette:
+    """An ASGI application over a host that somebody else starts and stops.
+
+    With a token, everything but `/healthz` needs it; without one, only calls addressed to this machine are answered.
+    """
+    door = _Door(host)
+    routes = [
+        Route(f"{BASE_PATH}/{{component}}", door.call, methods=["POST"]),
+        Route(f"{BASE_PATH}/{{component}}/{{action}}", door.call, methods=["POST"]),
+        Route("/openapi.json", door.openapi),
+        Route(OPEN_PATH, door.health),
+        Route("/readyz", door.ready),
+        Route("/metrics", door.metrics),
+    ]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, token=token)],
+        exception_handlers={HTTPException: _no_route},
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+class _Door:
+    """The handlers."""
+
+    def __init__(self, host: AMemorixHostService) -> None:
+        self._host = host
+        self._metrics = Metrics()
+        self._openapi: dict[str, Any] | None = None
+
+    async def call(self, request: Request) -> Response:
+        """Answer a component."""
+        component, action = request.path_params["component"], request.path_params.get("action", "")
+        started, outcome = time.perf_counter(), "internal_error"
+        try:
+            args = _with_action(component, action, read_object(await _body(request, self._most_bytes())))
+            action = args.get("action", "") if OPERATIONS.actions(component) else ""
+            response = await self._host.call(component, args, _timeout(request))
+            outcome = "ok" if response.success else "unsuccessful"
+            return JsonAnswer(response.model_dump(mode="json"))
+        except MemoryFault as exc:
+            outcome = exc.code
+            headers = {"Connection": "close"} if isinstance(exc, TooLarge) else None
+            return fault_answer(exc, headers=headers)
+        except ClientDisconnect:
+            outcome = "disconnected"
+            return Response(status_code=CLOSED_BY_CALLER)
+        except Exception:
+            log.exception("%s failed", component)
+            return fault_answer(MemoryFault(f"{component} failed inside; the log has the details."))
+        finally:
+            self._metrics.count(component, action, outcome, time.perf_counter() - started)
+
+    async def openapi(self, request: Request) -> Response:  # noqa: ARG002
+        """Describe every route."""
+        if self._openapi is None:
+            self._openapi = openapi_document()
+        return JsonAnswer(self._openapi)
+
+    async def health(self, request: Request) -> Response:  # noqa: ARG002
+        """Say that the process lives."""
+        return JsonAnswer({"success": True, "status": "alive"})
+
+    async def ready(self, request: Request) -> Response:  # noqa: ARG002
+        """Say whether calls are answered."""
+        state = self._host.state
+        if state != "ready":
+            return fault_answer(NotReady(f"The memory is {state}.", state=state))
+        return JsonAnswer({"success": True, "status": state})
+
+    async def metrics(self, request: Request) -> Response:  # noqa: ARG002
+        """Figures for Prometheus."""
+        try:
+            kernel = self._host.kernel
+            text = self._metrics.render(await kernel.statistics(), kernel.status)
+        except MemoryFault:
+            text = self._metrics.render(None, None)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    def _most_bytes(self) -> int:
+        """The limit of a body as it is set now."""
+        try:
+            return self._host.kernel.config.http.max_body_bytes
+        except NotReady:
+            return Config().http.max_body_bytes
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """The body, read no further than `most` bytes whatever its declared length. Raises TooLarge."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > most:
+        raise _too_large(most)
+    parts, held = list[bytes](), 0
+    async for part in request.stream():
+        held += len(part)
+        if held > most:
+            raise _too_large(most)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _too_large(most: int) -> TooLarge:
+    return TooLarge(f"The body is over {most} bytes (http.max_body_bytes).", limit=most)
+
+
+def _with_action(component: str, action: str, args: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, with the action that the path names."""
+    if not action:
+        return args
+    if component in OPERATIONS.components() and not OPERATIONS.actions(component):
+        raise UnknownComponent(f"{component} has no actions: post to {BASE_PATH}/{component}.", component=component)
+    if args.get("action") not in (None, action):
+        raise InvalidRequest(f"The path says {action!r}, the body says {args['action']!r}.", field="action")
+    return {**args, "action": action}
+
+
+def _timeout(request: Request) -> int | None:
+    given = request.query_params.get("timeout_ms")
+    if given is None:
+        return None
+    if not given.isdecimal() or len(given) > 12:
+        raise InvalidRequest("timeout_ms must be a whole number of milliseconds above 0.", field="timeout_ms")
+    return int(given)
+
+
+async def _no_route(request: Request, exc: Exception) -> Response:
+    """Nothing here has that path, or it wants another method."""
+    status, headers = (exc.status_code, exc.headers) if isinstance(exc, HTTPException) else (500, None)
+    if status == 404:
+        return fault_answer(
+            NotFound(f"There is nothing at {request.url.path}; components are at {BASE_PATH}/COMPONENT.")
+        )
+    allowed = (headers or {}).get("Allow", "")
+    sentence = f"{request.url.path} does not answer {request.method}, only {allowed}." if allowed else str(exc)
+    body = MemoryFault(sentence, allowed=allowed).to_dict()
+    return JsonAnswer({**body, "error_code": "method_not_allowed"}, status_code=status, headers=headers)

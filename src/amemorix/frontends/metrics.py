@@ -1,0 +1,85 @@
+"""What Prometheus reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from ..components import OPERATIONS
+from ..services.runtime import RuntimeStatus
+
+__all__ = ["Metrics"]
+
+BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+"""Upper bounds in seconds."""
+
+
+class _State(Collector):
+    """Values that are read from the memory when they are asked for."""
+
+    def __init__(self) -> None:
+        self.families: list[Metric] = []
+
+    def collect(self) -> Iterable[Metric]:
+        return self.families
+
+
+class Metrics:
+    """Calls are counted as they happen; the memory's own figures are taken when they are rendered."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._state = _State()
+        self._registry.register(self._state)
+        ProcessCollector(registry=self._registry)
+        labels = ["component", "action"]
+        self._calls = Counter("amemorix_calls", "Calls answered.", [*labels, "outcome"], registry=self._registry)
+        self._seconds = Histogram(
+            "amemorix_call_seconds", "Time to answer.", labels, registry=self._registry, buckets=BUCKETS
+        )
+
+    def count(self, component: str, action: Any, outcome: str, seconds: float) -> None:
+        """Note a call; names that are not in the table of operations count as `unknown`."""
+        names = _label(component, OPERATIONS.components()), _label(action, ["", *OPERATIONS.actions(component)])
+        self._calls.labels(*names, outcome).inc()
+        self._seconds.labels(*names).observe(seconds)
+
+    def render(self, statistics: dict[str, Any] | None, status: RuntimeStatus | None) -> bytes:
+        """The text format; without statistics (the memory is not ready), calls and process only."""
+        self._state.families = [_gauge("amemorix_ready", "1 if calls are answered.", statistics is not None)]
+        if statistics is not None:
+            self._state.families += _memory(statistics)
+        if status is not None:
+            self._state.families += _reloads(status)
+        return generate_latest(self._registry)
+
+
+def _label(name: Any, known: list[str]) -> str:
+    return name if name in known else "unknown"
+
+
+def _gauge(name: str, meaning: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, meaning, value=float(value))
+
+
+def _memory(statistics: dict[str, Any]) -> list[Metric]:
+    lag = GaugeMetricFamily("amemorix_projection_lag", "Changes not taken up yet.", labels=["projection"])
+    for projection, changes in statistics["lag"].items():
+        lag.add_metric([projection], changes)
+    return [
+        _gauge("amemorix_paragraphs", "Live paragraphs.", statistics["paragraphs"]),
+        _gauge("amemorix_embeddings_pending", "Paragraphs without a vector.", statistics["embedding"]["pending"]),
+        _gauge("amemorix_embeddings_failed", "Paragraphs whose embedding failed.", statistics["embedding"]["failed"]),
+        lag,
+    ]
+
+
+def _reloads(status: RuntimeStatus) -> list[Metric]:
+    return [
+        CounterMetricFamily("amemorix_reloads", "Configurations applied.", value=status.reloads),
+        CounterMetricFamily("amemorix_reloads_refused", "Configurations refused.", value=status.refused),
+    ]

@@ -1,0 +1,143 @@
+"""The reference page: every operation and every setting."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ..components import OPERATIONS
+from ..config import settings
+from ..ops import Operation
+from .openapi import BASE_PATH
+from .shapes import Shapes, shapes
+
+__all__ = ["reference_page"]
+
+PREFIX = "#/$defs/"
+EFFECTS = {"read": "Reads.", "write": "Writes.", "destructive": "Deletes."}
+_HEAD = f"""\
+# Reference
+
+Made from the table of operations and the settings; edit those, then run `scripts/generate`.
+
+Every operation is called as `await host.invoke(component, arguments)`, as `POST {BASE_PATH}/component` (or
+`{BASE_PATH}/component/action`), and as `amemorix invoke component --json '{{…}}'`. An action goes into the arguments as
+`action`. Every answer has `success`; one that failed has `error`, `error_code` and `details`. An argument that is null
+has its default; one that is not known is reported in `warnings`.
+"""
+
+
+def reference_page() -> str:
+    """Markdown."""
+    found = shapes(OPERATIONS, PREFIX)
+    parts = [_HEAD, *_operations(found), *_records(found), *_settings()]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _operations(found: Shapes) -> Iterator[str]:
+    yield "## Operations\n"
+    every = sorted(OPERATIONS, key=lambda op: op.component)
+    yield from _table(
+        ("operation", "effect", "what it does"),
+        [(f"[`{_title(op)}`](#{_anchor(op)})", op.effect, op.summary) for op in every],
+    )
+    for op in every:
+        yield from _operation(op, found)
+
+
+def _operation(op: Operation, found: Shapes) -> Iterator[str]:
+    yield f'### <a id="{_anchor(op)}"></a>`{_title(op)}`\n'
+    older = f" Older names of the action: {', '.join(f'`{name}`' for name in op.aliases)}." if op.aliases else ""
+    yield f"{op.summary} {EFFECTS[op.effect]}{older}\n"
+    request = found.definitions[found.requests[op.name]]
+    if request.get("properties"):
+        yield from _table(("argument", "type", "default", "meaning"), _arguments(request))
+    else:
+        yield "No arguments.\n"
+    yield "Answer:\n"
+    yield from _table(("field", "type", "meaning"), _fields(found.definitions[found.responses[op.name]]))
+
+
+def _records(found: Shapes) -> Iterator[str]:
+    """The objects inside arguments and answers."""
+    top = {*found.requests.values(), *found.responses.values()}
+    yield "## Records\n"
+    for name, schema in found.definitions.items():
+        if name not in top:
+            yield f'### <a id="{name.lower()}"></a>{name}\n'
+            yield f"{schema.get('description', '')}\n"
+            yield from _table(("field", "type", "meaning"), _fields(schema))
+
+
+def _settings() -> Iterator[str]:
+    yield "## Settings\n"
+    yield (
+        "In `config/a_memorix.toml`. A change of a `live` setting applies to the next call; of a `rebuild` setting, a new "
+        "model or index is built beside the old one, then they switch; of a `restart` setting, the store is opened anew, "
+        "or the process has to be started again.\n"
+    )
+    rows = [(f"`{s.path}`", _default(s.default), s.bounds, s.reload, s.description) for s in settings()]
+    yield from _table(("setting", "default", "allowed", "change", "meaning"), rows)
+
+
+def _title(op: Operation) -> str:
+    return op.component if op.action is None else f"{op.component} {op.action}"
+
+
+def _anchor(op: Operation) -> str:
+    return op.name
+
+
+def _arguments(schema: dict[str, Any]) -> list[tuple[str, ...]]:
+    required = schema.get("required", [])
+    return [
+        (f"`{name}`", _type(node), "required" if name in required else _default(node.get("default")), _meaning(node))
+        for name, node in schema["properties"].items()
+    ]
+
+
+def _fields(schema: dict[str, Any]) -> list[tuple[str, ...]]:
+    return [(f"`{name}`", _type(node), _meaning(node)) for name, node in schema.get("properties", {}).items()]
+
+
+def _meaning(node: dict[str, Any]) -> str:
+    return node.get("description", "")
+
+
+def _default(value: Any) -> str:
+    return "" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def _type(node: dict[str, Any]) -> str:
+    """The type in words, with its bounds."""
+    if "$ref" in node:
+        name = node["$ref"].removeprefix(PREFIX)
+        return f"[{name}](#{name.lower()})"
+    if "enum" in node or "const" in node:
+        return " or ".join(f'`"{value}"`' for value in node.get("enum", [node.get("const")]))
+    if "anyOf" in node:
+        return " or ".join(_type(choice) for choice in node["anyOf"] if choice.get("type") != "null")
+    if node.get("type") == "array":
+        return f"list of {_type(node.get('items', {}))}{_bounds(node)}"
+    return f"{node.get('type', 'anything')}{_bounds(node)}"
+
+
+def _bounds(node: dict[str, Any]) -> str:
+    least = node.get("minimum", node.get("minLength", node.get("minItems")))
+    most = node.get("maximum", node.get("maxLength", node.get("maxItems")))
+    unit = " characters" if "maxLength" in node or "minLength" in node else ""
+    unit = " entries" if "maxItems" in node or "minItems" in node else unit
+    if least is None and most is None:
+        return ""
+    if least is None or most is None:
+        return f", at least {least}{unit}" if most is None else f", at most {most}{unit}"
+    return f", {least} to {most}{unit}"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+    yield ""

@@ -1,0 +1,144 @@
+"""The daemon: a host service behind an HTTP socket, until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+
+from ..config import Config, load
+from ..errors import Conflict, Forbidden, InvalidConfig
+from ..host_service import AMemorixHostService
+from .daemon import announced
+from .http import create_app
+from .loopback import is_loopback, resolves_to_loopback
+
+__all__ = ["Listening", "serve"]
+
+log = logging.getLogger(__name__)
+GRACE_SECONDS = 10
+"""How long calls in flight may go on after a signal."""
+BACKLOG = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """What a daemon has to say about itself when it answers."""
+
+    url: str
+    needs_token: bool
+    statistics: dict[str, Any]
+    config_path: Path
+
+
+async def serve(
+    config_path: Path,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    environ: Mapping[str, str],
+    tell: Callable[[Listening], None],
+) -> None:
+    """Run until SIGTERM or SIGINT; `host` and `port` stand for those of the configuration; `tell` is called once.
+
+    The socket opens first, so that `/healthz` and `/readyz` answer while the memory is being opened. Raises Forbidden
+    (beyond this machine without a token), Conflict (the port is taken), and what starting a host raises.
+    """
+    config = await asyncio.to_thread(load, config_path, create=True)
+    token = environ.get(config.http.token_env, "").strip()
+    address, number = host or config.http.host, config.http.port if port is None else port
+    _refuse_open_door(address, token, config)
+    memory = AMemorixHostService(config_path)
+    with _listen(address, number) as sock:
+        url = _url(sock, address)
+        server = _server(create_app(memory, token=token))
+        running = asyncio.create_task(server.serve(sockets=[sock]))
+        try:
+            await memory.start()
+            statistics = await memory.invoke("memory_stats")
+            with ExitStack() as stack:
+                stack.enter_context(announced(Path(statistics["data_dir"]), url))
+                tell(Listening(url, bool(token), statistics, config_path))
+                await running
+        finally:
+            server.should_exit = True
+            await running
+            await memory.stop()
+
+
+def _refuse_open_door(host: str, token: str, config: Config) -> None:
+    try:
+        safe = bool(token) or resolves_to_loopback(host)
+    except OSError as exc:
+        raise InvalidConfig(
+            f"http.host {host!r} is not an address of this machine: {exc.strerror}.", field="http.host"
+        ) from exc
+    if not safe:
+        raise Forbidden(
+            f"Others can reach {host}, so a token is needed: set the environment variable {config.http.token_env}, "
+            "or listen on 127.0.0.1.",
+            field="http.host",
+        )
+
+
+@contextmanager
+def _listen(host: str, port: int) -> Generator[socket.socket, None, None]:
+    """A bound socket. Raises Conflict if the port is taken, InvalidConfig if the address is not ours."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, protocol) as sock:
+        if sys.platform != "win32":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(address)
+            sock.listen(BACKLOG)
+        except OSError as exc:
+            raise Conflict(
+                f"Cannot listen on {host} port {port}: {exc.strerror}. Choose another with --port or http.port.",
+                field="http.port",
+            ) from exc
+        yield sock
+
+
+def _url(sock: socket.socket, host: str) -> str:
+    """How this machine reaches the socket."""
+    address, port = sock.getsockname()[:2]
+    anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    name = anywhere.get(address, host if is_loopback(host) else address)
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+class _Server(uvicorn.Server):
+    """Ends on a signal without raising it again, so that a stop that was asked for is a success."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _server(app: Starlette) -> _Server:
+    return _Server(
+        uvicorn.Config(
+            app,
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+    )

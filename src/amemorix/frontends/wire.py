@@ -1,0 +1,70 @@
+"""JSON as it crosses the border: read strictly, written plainly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from ..errors import InvalidRequest, MemoryFault
+
+__all__ = ["JsonAnswer", "encoded", "fault_answer", "read_object"]
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """The JSON object in a request's body; an empty body is an empty object.
+
+    Raises InvalidRequest for anything else, NaN and Infinity included.
+    """
+    if not body.strip():
+        return {}
+    try:
+        value = json.loads(body, parse_constant=_refuse)
+    except RecursionError as exc:
+        raise InvalidRequest("The body is nested too deep.", field="body") from exc
+    except ValueError as exc:
+        raise InvalidRequest(f"The body is not valid JSON: {exc}.", field="body") from exc
+    if not isinstance(value, dict):
+        raise InvalidRequest(f"The body must be a JSON object, not {_kind(value)}.", field="body")
+    return value
+
+
+def encoded(value: Any) -> bytes:
+    """UTF-8 JSON; half a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+class JsonAnswer(Response):
+    """A JSON response."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """The body."""
+        return encoded(content)
+
+
+def fault_answer(fault: MemoryFault, *, status: int = 0, headers: Mapping[str, str] | None = None) -> JsonAnswer:
+    """The error's wire form under its HTTP status, or under another."""
+    return JsonAnswer(fault.to_dict(), status_code=status or fault.status, headers=headers)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case list():
+            return "an array"
+        case str():
+            return "a string"
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case _:
+            return "a number"

@@ -1,0 +1,73 @@
+"""The checked-in files that are made from the models."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from . import config
+from .components import OPERATIONS
+from .frontends.openapi import openapi_document
+from .frontends.reference import reference_page
+
+__all__ = ["generated_files", "main", "stale_files", "write_generated"]
+
+
+def generated_files() -> dict[str, str]:
+    """Path from the project's root, and the text that the file must have."""
+    schemas = {
+        f"schemas/components/{component}.json": _json(OPERATIONS.json_schema(component))
+        for component in OPERATIONS.components()
+    }
+    return {
+        **config.generated_files(),
+        **schemas,
+        "schemas/openapi.json": _json(openapi_document()),
+        "schemas/reference.md": reference_page(),
+    }
+
+
+def stale_files(root: Path) -> list[str]:
+    """The files below the project's root that are missing, differ, or describe a component that is gone."""
+    wanted = generated_files()
+    differing = [name for name, text in wanted.items() if _read(root / name) != text]
+    return sorted([*differing, *(name for name in _component_files(root) if name not in wanted)])
+
+
+def write_generated(root: Path) -> list[str]:
+    """Bring the files below the project's root up to date; returns the names of those that changed."""
+    wanted, changed = generated_files(), stale_files(root)
+    for name in changed:
+        path = root / name
+        if name in wanted:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(wanted[name], encoding="utf-8", newline="\n")
+        else:
+            path.unlink()
+    return changed
+
+
+def _component_files(root: Path) -> list[str]:
+    return [path.relative_to(root).as_posix() for path in (root / "schemas" / "components").glob("*.json")]
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text("utf-8") if path.is_file() else None
+
+
+def _json(value: Any) -> str:
+    return f"{json.dumps(value, indent=2, ensure_ascii=False)}\n"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """`python -m amemorix.generated [ROOT]`: write the files and name those that changed."""
+    root = Path((sys.argv[1:] if argv is None else list(argv) or ["."])[0])
+    for name in write_generated(root):
+        print(name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""What the first bytes of a database file say about the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import StorageFailure
+
+__all__ = ["refuse_if_cut_short"]
+
+_HEADER_BYTES = 100
+
+
+def refuse_if_cut_short(path: Path) -> None:
+    """Raise StorageFailure if the file ends before the last page that its header counts.
+
+    SQLite reads missing pages as empty ones and notices only when it needs them. With a write-ahead log beside it the
+    file may end early for good reasons, and nothing is said. (Database header: sqlite.org/fileformat2.html, 1.3.)
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+        size, log = path.stat().st_size, path.with_name(f"{path.name}-wal")
+        if not header or (log.exists() and log.stat().st_size):
+            return
+    except FileNotFoundError:
+        return
+    except OSError as exc:
+        raise StorageFailure(f"{path} cannot be read: {exc.strerror}.", file=str(path)) from exc
+    wanted = _bytes_counted(header)
+    if size < max(wanted, _HEADER_BYTES):
+        raise StorageFailure(
+            f"{path} is cut short: {size} of {wanted or 'an unknown number of'} bytes are there. Restore it from a backup.",
+            file=str(path),
+        )
+
+
+def _bytes_counted(header: bytes) -> int:
+    """Page size times pages; 0 where the header does not vouch for its count, because an older writer left it."""
+    page = int.from_bytes(header[16:18], "big")
+    vouched = len(header) == _HEADER_BYTES and header[24:28] == header[92:96]
+    return (65_536 if page == 1 else page) * int.from_bytes(header[28:32], "big") if vouched else 0

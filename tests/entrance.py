@@ -1,0 +1,74 @@
+"""Short forms of the calls that the tests make through the entrance."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from amemorix import AMemorixHostService
+
+__all__ = ["Turn", "contents", "found", "hits", "refused", "said", "stats", "told", "written"]
+
+Turn = tuple[str, str] | tuple[str, str, str | float]
+"""Speaker, text, and the time if it matters."""
+_numbers = count(1)
+
+
+async def told(host: AMemorixHostService, text: str, **args: Any) -> dict[str, Any]:
+    """Store a note; it has to succeed."""
+    given = {"external_id": f"note-{next(_numbers)}", "source_type": "note", "text": text, **args}
+    result = await host.invoke("ingest_text", given)
+    assert result["success"], result
+    return result
+
+
+async def said(host: AMemorixHostService, chat_id: str, *turns: Turn, **args: Any) -> dict[str, Any]:
+    """Store chat turns; it has to succeed."""
+    messages = [dict(zip(("speaker", "text", "time"), turn, strict=False)) for turn in turns]
+    result = await host.invoke("ingest_messages", {"chat_id": chat_id, "messages": messages, **args})
+    assert result["success"], result
+    return result
+
+
+async def found(host: AMemorixHostService, query: str = "", **args: Any) -> dict[str, Any]:
+    """The whole answer of a search; it has to succeed."""
+    result = await host.invoke("search_memory", {"query": query, **args})
+    assert result["success"], result
+    return result
+
+
+async def hits(host: AMemorixHostService, query: str = "", **args: Any) -> list[dict[str, Any]]:
+    """The hits of a search."""
+    return (await found(host, query, **args))["hits"]
+
+
+async def contents(host: AMemorixHostService, query: str = "", **args: Any) -> list[str]:
+    """The texts of the hits."""
+    return [hit["content"] for hit in await hits(host, query, **args)]
+
+
+async def refused(
+    host: AMemorixHostService, component: str, args: Any, field: str = "", code: str = "invalid_request"
+) -> str:
+    """The sentence of the error that this call has to end in; `field` has to be named in it and in the details."""
+    before = await written(host)
+    result = await host.invoke(component, args)
+    assert not result["success"], result
+    assert result["error_code"] == code, result
+    if field:
+        assert result["details"]["field"] == field, result
+        assert field in result["error"], result
+    assert await written(host) == before, "an error has stored something"
+    return result["error"]
+
+
+async def stats(host: AMemorixHostService) -> dict[str, int]:
+    """What is stored, as counts."""
+    result = await host.invoke("memory_stats", {})
+    assert result["success"], result
+    return {name: value for name, value in result.items() if type(value) is int}
+
+
+async def written(host: AMemorixHostService) -> dict[str, int]:
+    """What callers have stored, without what is derived from it in the background."""
+    return {name: value for name, value in (await stats(host)).items() if name != "episodes"}

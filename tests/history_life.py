@@ -1,0 +1,295 @@
+"""One life of a process that holds a memory: open it, examine it, work on it until something ends the process."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from amemorix import AMemorixHostService
+from amemorix.clock import SystemClock
+from amemorix.config import parse
+from amemorix.indexes import projection
+from amemorix.kernel import Surroundings
+from amemorix.services import embedding, episodes, generations, upkeep
+from amemorix.storage.queries import queries
+from amemorix.testing import HashEmbedder
+from amemorix.text import tokens
+from amemorix.times import date_words, is_question
+from history_examine import examine
+from history_model import COMPONENTS, Delete, Held, Ledger, Operation, Piece, Shelf, Write, applied
+
+__all__ = ["CHATS", "ERRANDS", "Life", "configure", "small_steps", "warm_up"]
+
+CHATS = 3
+SETTLE_SECONDS = 30.0
+LIFE_SECONDS = 45.0
+ERRANDS = ("open", "save", "rebuild", "reload", "stop")
+"""What a process may be killed in the middle of."""
+RELOADS: tuple[dict[str, Any], ...] = (
+    {"retrieval.candidates": 40},
+    {"retrieval.candidates": 80},
+    {"embedding.quantization_type": "float16"},
+    {"embedding.quantization_type": "int8"},
+    {"embedding.model_name": "first"},
+    {"embedding.model_name": "second"},
+    {"embedding.keep_generations": 0},
+    {"retrieval.sparse.backend": "fts5"},
+    {"retrieval.sparse.backend": "native"},
+    {"storage.group_commit_max": 2},
+    {"storage.group_commit_max": 256},
+)
+
+
+def small_steps() -> None:
+    """Let a short history come to what a long one comes to: prunes, snapshots of many steps, generations dropped."""
+    upkeep.PRUNE_AT = 40
+    upkeep.FOLLOW_SECONDS = 0.01
+    projection.STEP = 16
+    episodes.STEP = 12
+    embedding.NOTE_EVERY = 6
+    generations.DROP_STEP = 7
+
+
+def warm_up() -> None:
+    """Do once, before any fork, what every process would do once: it starts no thread."""
+    parse("")
+    tokens("Quellin 雨伞")
+
+    is_question("?")
+    date_words(0.0, UTC, False)
+    queries()
+
+
+def configure(folder: Path, rng: random.Random) -> Path:
+    """Write the configuration of a new memory; returns its path."""
+    path = folder / "config" / "a_memorix.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "[embedding]\nprovider = 'host'\nbatch_size = 4\n"
+        f"[retrieval.sparse]\nbackend = '{rng.choice(('native', 'native', 'fts5'))}'\n"
+        "[retrieval.noise]\nenabled = false\n"
+        "[episode]\npoll_interval_seconds = 0.02\n",
+        "utf-8",
+    )
+    return path
+
+
+class Life:
+    """Works on a memory and tells of every call before it is made and after it is answered."""
+
+    def __init__(self, config: Path, ledger: Ledger, seed: int, pipe: Connection) -> None:
+        self._config = config
+        self._ledger = ledger
+        self._rng = random.Random(seed)
+        self._pipe = pipe
+        self._host = self._new_host()
+
+    def live(self, phases: int) -> None:
+        """Open, examine, work, stop; `phases` times."""
+        with _errors() as errors:
+            try:
+                asyncio.run(self._within_time(phases))
+            finally:
+                assert not errors, "\n".join(errors)
+
+    async def _within_time(self, phases: int) -> None:
+        life = asyncio.create_task(self._live(phases))
+        await asyncio.wait([life], timeout=LIFE_SECONDS)
+        assert life.done(), f"hung:\n{_stacks()}"
+        await life
+
+    async def _live(self, phases: int) -> None:
+        for _ in range(phases):
+            self._tell("errand", "open")
+            await self._host.start()
+            await self._examined()
+            await self._worked()
+            self._tell("errand", "stop")
+            await self._host.stop()
+        await self._host.start()
+        await self._examined()
+        await self._host.stop()
+
+    def _new_host(self) -> AMemorixHostService:
+        around = Surroundings({}, SystemClock(), UTC, HashEmbedder(16))
+        return AMemorixHostService(self._config, surroundings=around, watch=False)
+
+    def _tell(self, what: str, *about: Any) -> None:
+        self._pipe.send((what, *about))
+
+    # looking
+
+    async def _examined(self) -> None:
+        """Compare everything with the ledger; what was under way when the last life ended is settled by it."""
+        await self._host.settle(SETTLE_SECONDS)
+        kernel = self._host.kernel
+        shelves = await kernel.store.read(lambda db: examine(kernel, db, self._ledger))
+        self._ledger.shelves, self._ledger.pending = shelves, {}
+        for chat, shelf in enumerate(shelves):
+            await self._searched(chat, shelf)
+        self._tell("examined", shelves)
+
+    async def _searched(self, chat: int, shelf: Shelf) -> None:
+        """A text that is held is found by a word that only it has, and one that is gone is not."""
+        for key in self._rng.sample(sorted(shelf), min(2, len(shelf))):
+            piece = shelf[key].piece
+            query = Piece("", 0, 1).mark if piece is None else piece.mark
+            answer = await self._host.invoke("search_memory", {"query": query, "chat_id": f"c{chat}", "limit": 50})
+            assert answer["success"], answer
+            found = {hit["external_id"] for hit in answer["hits"] if query in hit["content"]}
+            assert found == (set() if piece is None else {key[1]}), (query, key, answer)
+
+    # working
+
+    async def _worked(self) -> None:
+        running = asyncio.Event()
+        errands = [asyncio.create_task(self._run_errands(running)) for _ in range(2)]
+        async with asyncio.TaskGroup() as group:
+            for chat in range(CHATS):
+                group.create_task(self._work(chat, self._rng.randint(3, 12)))
+        running.set()
+        await asyncio.gather(*errands)
+
+    async def _work(self, chat: int, calls: int) -> None:
+        for _ in range(calls):
+            shelf = self._ledger.shelves[chat]
+            operation = self._next(shelf)
+            self._ledger.begun(chat, operation)
+            self._tell("begun", chat, operation)
+            await self._perform(chat, shelf, operation)
+            self._ledger.done(chat)
+            self._tell("done", chat)
+            await asyncio.sleep(self._rng.choice((0, 0, 0.001, 0.005)))
+
+    def _next(self, shelf: Shelf) -> Operation:
+        rng = self._rng
+        if rng.random() < 0.12:
+            return Delete(tuple(rng.sample(sorted(COMPONENTS.values()), rng.choice((1, 1, 2)))))
+        component = rng.choice(sorted(COMPONENTS))
+        many = rng.randint(1, 12) if component == "ingest_messages" else 1
+        return Write(component, tuple(self._piece(COMPONENTS[component], shelf) for _ in range(many)))
+
+    def _piece(self, kind: str, shelf: Shelf) -> Piece:
+        """A new text, a new revision of one that is held, or the same again."""
+        rng = self._rng
+        held = [h.piece for (of, _), h in shelf.items() if of == kind and h.piece]
+        if held and rng.random() < 0.2:
+            return rng.choice(held)
+        words = rng.randint(250, 600) if rng.random() < 0.15 else rng.randint(3, 25)
+        return Piece(f"k{rng.randrange(12)}", rng.getrandbits(40), words)
+
+    async def _perform(self, chat: int, before: Shelf, operation: Operation) -> None:
+        if isinstance(operation, Delete):
+            await self._delete(chat, before, operation)
+        elif isinstance(operation, Write) and operation.component == "ingest_messages":
+            await self._say(chat, before, operation)
+        elif isinstance(operation, Write):
+            await self._note(chat, before, operation)
+
+    async def _delete(self, chat: int, before: Shelf, operation: Delete) -> None:
+        answer = await self._host.invoke(
+            "memory_source_admin",
+            {
+                "action": "batch_delete",
+                "sources": [f"{kind}:c{chat}" for kind in operation.kinds],
+                "chat_id": f"c{chat}",
+            },
+        )
+        alive = {kind for (kind, _), held in before.items() if held.piece and kind in operation.kinds}
+        assert answer["success"] == bool(alive) and answer["matched_source_count"] == len(alive), (answer, alive)
+
+    async def _say(self, chat: int, before: Shelf, operation: Write) -> None:
+        messages = [
+            {
+                "external_id": p.external_id,
+                "text": p.text(),
+                "speaker": f"Quellin{p.external_id}",
+                "time": 1.7e9 + p.seed % 10**7,
+            }
+            for p in operation.pieces
+        ]
+        answer = await self._host.invoke("ingest_messages", {"chat_id": f"c{chat}", "messages": messages})
+        assert answer["success"], answer
+        wanted: list[str] = []
+        for piece in operation.pieces:
+            wanted.append(_status(before, "chat", piece))
+            before = applied(before, Write(operation.component, (piece,)))
+        assert [result["status"] for result in answer["results"]] == wanted, (answer, wanted)
+
+    async def _note(self, chat: int, before: Shelf, operation: Write) -> None:
+        (piece,) = operation.pieces
+        args: dict[str, Any] = {"external_id": piece.external_id, "chat_id": f"c{chat}", "text": piece.text()}
+        args["person_ids"] = [f"Dashwood{piece.seed % 5}"]
+        relation = piece.relation()
+        if operation.component == "ingest_text":
+            args["source_type"] = "note"
+            args["relations"] = (
+                [dict(zip(("subject", "predicate", "object"), relation, strict=True))] if relation else []
+            )
+        answer = await self._host.invoke(operation.component, args)
+        assert answer["success"], answer
+        status = _status(before, COMPONENTS[operation.component], piece)
+        told = "existing" if answer["reason"] == "exists" else "revised" if answer["superseded_ids"] else "stored"
+        assert told == status and bool(answer["stored_ids"]) == (status != "existing"), (answer, status)
+
+    # errands
+
+    async def _run_errands(self, over: asyncio.Event) -> None:
+        while not over.is_set():
+            await asyncio.sleep(self._rng.uniform(0, 0.03))
+            name = self._rng.choice(("save", "save", "rebuild", "reload", "stats"))
+            self._tell("errand", name)
+            await self._run_errand(name)
+
+    async def _run_errand(self, name: str) -> None:
+        if name == "reload":
+            await self._host.update_config(self._rng.choice(RELOADS))
+            return
+        calls: dict[str, tuple[str, dict[str, str]]] = {
+            "save": ("memory_runtime_admin", {"action": "save"}),
+            "rebuild": ("memory_runtime_admin", {"action": "rebuild_all_vectors"}),
+            "stats": ("memory_stats", {}),
+        }
+        answer = await self._host.invoke(*calls[name])
+        assert answer["success"] or answer["error_code"] == "conflict", answer
+
+
+def _status(shelf: Shelf, kind: str, piece: Piece) -> str:
+    held = shelf.get((kind, piece.external_id), Held(0, None)).piece
+    return "stored" if held is None else "existing" if held == piece else "revised"
+
+
+def _stacks() -> str:
+    """Where every task waits."""
+    text = io.StringIO()
+    for task in asyncio.all_tasks():
+        task.print_stack(file=text)
+    return text.getvalue()
+
+
+class _Kept(logging.Handler):
+    """Keeps what is logged as an error."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(logging.Formatter().format(record))
+
+
+@contextmanager
+def _errors() -> Iterator[list[str]]:
+    """What the package logs as an error meanwhile: nothing here may go wrong unseen."""
+    kept = _Kept()
+    for name in ("amemorix", "asyncio"):
+        logging.getLogger(name).addHandler(kept)
+    yield kept.messages

@@ -1,0 +1,245 @@
+"""The command line over a memory of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from amemorix import __version__
+from amemorix.frontends.cli import app
+from amemorix.frontends.cli_memory import Mode
+from amemorix.retrieval.request import MODES
+from amemorix.storage.lock import DirectoryLock
+from amemorix.testing import scratch_config
+
+TURNS = [
+    {"speaker": "周宁", "text": "我把折叠伞放在值班柜第二层。", "time": "2025-03-01T09:00:00Z"},
+    {"speaker": "Hannah", "text": "I am allergic to peanuts.", "time": "2025-03-02T09:00:00Z", "external_id": "own"},
+]
+
+
+@pytest.fixture(autouse=True)
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Commands find this configuration without being told."""
+    path = scratch_config(tmp_path, {"embedding.provider": "none"})
+    monkeypatch.setenv("AMEMORIX_CONFIG", str(path))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+def run(*args: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, args, input=stdin)
+
+
+def jsonl(path: Path, *turns: object) -> Path:
+    path.write_text("".join(json.dumps(turn, ensure_ascii=False) + "\n" for turn in turns), "utf-8")
+    return path
+
+
+def test_the_version() -> None:
+    assert run("--version").stdout == f"amemorix {__version__}\n"
+
+
+def test_help_lists_the_commands() -> None:
+    text = run("--help").stdout
+    for name in ("serve", "invoke", "search", "ingest", "stats", "check", "demo", "config", "models", "bench"):
+        assert f" {name} " in text
+
+
+def test_modes_are_those_of_search() -> None:
+    assert get_args(Mode) == MODES
+
+
+def test_turns_are_stored_once_and_found(tmp_path: Path) -> None:
+    file = jsonl(tmp_path / "talk.jsonl", *TURNS)
+    assert run("ingest", str(file), "--chat", "c").stdout == "2 stored\n"
+    assert run("ingest", str(file), "--chat", "c").stdout == "2 existing\n"
+    found = run("search", "折叠伞", "--chat", "c")
+    assert found.exit_code == 0
+    assert "周宁" in found.stdout
+    assert "2025-03-01 09:00" in found.stdout
+    assert "words #1" in found.stdout
+    assert "has: 折叠" in found.stdout
+
+
+def test_search_by_time_and_person(tmp_path: Path) -> None:
+    run("ingest", str(jsonl(tmp_path / "talk.jsonl", *TURNS)), "--chat", "c")
+    args = ("--chat", "c", "--mode", "time", "--since", "2025-03-01", "--until", "2025-03-02", "--person", "Hannah")
+    found = run("search", *args).stdout
+    assert "allergic" in found
+    assert "折叠伞" not in found
+
+
+def test_nothing_found_is_said(tmp_path: Path) -> None:
+    assert run("search", "quantum").stdout == "Nothing found.\n"
+
+
+def test_a_text_is_stored_and_a_changed_one_replaces_it(tmp_path: Path) -> None:
+    file = tmp_path / "note.txt"
+    file.write_text("The shop opens at nine.", "utf-8")
+    assert run("ingest", "note.txt", "--chat", "c").stdout == "1 stored\n"
+    assert run("ingest", "note.txt", "--chat", "c").stdout == "1 existing\n"
+    file.write_text("The shop opens at ten.", "utf-8")
+    run("ingest", "note.txt", "--chat", "c")
+    stats = json.loads(run("invoke", "memory_stats").stdout)
+    assert (stats["paragraphs"], stats["superseded"]) == (1, 1)
+
+
+def test_standard_input_is_stored() -> None:
+    assert run("ingest", "-", "--chat", "c", stdin="From a pipe.").stdout == "1 stored\n"
+    assert run("ingest", "-", "--chat", "c", "--format", "jsonl", stdin=json.dumps(TURNS[1])).stdout == "1 stored\n"
+
+
+def test_an_empty_file_is_nothing_to_store(tmp_path: Path) -> None:
+    assert run("ingest", str(jsonl(tmp_path / "empty.jsonl")), "--chat", "c").stdout == "Nothing to store.\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"text": ', "line 2: it is not valid JSON"),
+        ("[]", "line 2: it must be a JSON object"),
+        ('{"speaker": "a"}', "line 2: there is no `text`"),
+        ('{"text": "a", "spaeker": "b"}', 'line 2: unknown "spaeker"'),
+        ('{"text": "a", "time": "no time"}', "time"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, says: str) -> None:
+    (tmp_path / "bad.jsonl").write_text(f"{json.dumps(TURNS[0])}\n{line}\n", "utf-8")
+    result = run("ingest", "bad.jsonl", "--chat", "c")
+    assert result.exit_code == 1
+    assert says in result.stderr
+
+
+def test_a_missing_file_is_said_before_anything_is_stored(tmp_path: Path) -> None:
+    file = jsonl(tmp_path / "talk.jsonl", *TURNS)
+    result = run("ingest", str(file), "nowhere.txt", "--chat", "c")
+    assert (result.exit_code, result.stderr) == (1, "There is no file nowhere.txt.\n")
+    assert json.loads(run("invoke", "memory_stats").stdout)["paragraphs"] == 0
+
+
+def test_a_file_that_is_no_text_is_said(tmp_path: Path) -> None:
+    (tmp_path / "image.txt").write_bytes(b"\x89PNG\xff")
+    result = run("ingest", "image.txt", "--chat", "c")
+    assert result.exit_code == 1
+    assert "is not UTF-8 text" in result.stderr
+
+
+def test_invoke_takes_json_a_file_or_standard_input(tmp_path: Path) -> None:
+    request = '{"query": "x"}'
+    (tmp_path / "request.json").write_text(request, "utf-8")
+    answers = [
+        run("invoke", "search_memory", "--json", request),
+        run("invoke", "search_memory", "--json", "@request.json"),
+        run("invoke", "search_memory", "--json", "-", stdin=request),
+    ]
+    assert [answer.exit_code for answer in answers] == [0, 0, 0]
+    assert [json.loads(answer.stdout)["mode"] for answer in answers] == ["search"] * 3
+
+
+def test_a_failed_call_is_json_with_exit_code_1() -> None:
+    result = run("invoke", "search_memory", "--json", '{"limit": -5}')
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["error_code"] == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("invoke", "memory_stats", "--json", "{"), "The body is not valid JSON"),
+        (("invoke", "memory_stats", "--json", "@nowhere.json"), "nowhere.json cannot be read"),
+        (("search", "x", "--mode", "time"), "time_start"),
+        (("config", "get", "retrieval.nothing"), "There is no setting 'retrieval.nothing'"),
+        (("config", "set", "retrieval.candidates", "3"), "candidates"),
+        (("config", "set", "retrieval.candidate", "50"), "candidates"),
+        (("config", "validate", "-c", "nowhere.toml"), "nowhere.toml"),
+        (("models", "install", "--from", "nowhere"), "nowhere is not a folder"),
+        (("models", "verify", "nothing"), "no local model 'nothing'"),
+        (("bench", "locomo", "nowhere.json"), "nowhere.json"),
+        (("serve", "--host", "0.0.0.0"), "a token is needed"),
+        (("serve", "--host", "no such host"), "not an address"),
+    ],
+)
+def test_errors_are_a_line_and_no_traceback(args: tuple[str, ...], says: str) -> None:
+    result = run(*args)
+    assert result.exit_code == 1
+    assert says in result.stderr
+    assert "Traceback" not in result.output
+    assert isinstance(result.exception, SystemExit)
+
+
+def test_a_directory_in_use_by_another_program_is_said(tmp_path: Path) -> None:
+    lock = DirectoryLock(tmp_path / "data" / "a-memorix")
+    try:
+        result = run("stats")
+    finally:
+        lock.release()
+    assert result.exit_code == 1
+    assert "is in use by process" in result.stderr
+
+
+def test_a_missing_configuration_is_written_and_that_is_said(tmp_path: Path) -> None:
+    result = run("search", "x", "-c", "new/config/a_memorix.toml")
+    assert result.exit_code == 0
+    assert "There is no new/config/a_memorix.toml yet" in result.stderr
+    assert (tmp_path / "new" / "data" / "a-memorix" / "memory.db").exists() or list(
+        (tmp_path / "new" / "data").iterdir()
+    )
+
+
+def test_stats_and_check() -> None:
+    stats = run("stats").stdout
+    assert "paragraphs" in stats
+    assert "embedding.state" in stats
+    checked = run("check")
+    assert checked.exit_code == 0
+    assert "All is well." in checked.stdout
+
+
+def test_a_setting_is_shown_and_changed_with_its_comments_kept(config: Path) -> None:
+    config.write_text("# mine\n[retrieval]\ncandidates = 60 # few\n", "utf-8")
+    assert run("config", "get", "retrieval.candidates").stdout == "60\n"
+    assert run("config", "set", "retrieval.candidates", "80").stdout == "Changed: retrieval.candidates (live).\n"
+    assert config.read_text("utf-8") == "# mine\n[retrieval]\ncandidates = 80 # few\n"
+    assert run("config", "set", "retrieval.candidates", "80").stdout == "retrieval.candidates was so already.\n"
+    assert run("config", "set", "http.host", "localhost").exit_code == 0
+    assert json.loads(run("config", "get", "http").stdout)["host"] == "localhost"
+
+
+def test_a_value_that_does_not_fit_changes_nothing(config: Path) -> None:
+    before = config.read_bytes()
+    assert run("config", "set", "retrieval.candidates", "many").exit_code == 1
+    assert config.read_bytes() == before
+
+
+def test_the_configuration_commands(config: Path) -> None:
+    assert run("config", "path").stdout == f"{config}\n"
+    assert "valid" in run("config", "validate").stdout
+    assert json.loads(run("config", "schema").stdout)["$id"] == "urn:amemorix:config"
+    shown = run("config", "show").stdout
+    assert "embedding.provider" in shown
+    assert "rebuild" in shown
+
+
+def test_the_model_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMEMORIX_CACHE", str(tmp_path / "cache"))
+    assert "not installed" in run("models", "list").stdout
+    result = run("models", "verify")
+    assert result.exit_code == 1
+    assert "is not installed" in result.stderr
+
+
+def test_the_demo_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AMEMORIX_CACHE", str(tmp_path / "cache"))
+    result = run("demo", "--data-dir", str(tmp_path / "demo"))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("expected lines came back") == 10
+    for mode in MODES:
+        assert f"[{mode}] " in result.stdout
+    assert "✓" in result.stdout
+    assert "10 questions got an expected line." in result.stdout

@@ -1,0 +1,171 @@
+"""The daemon as a process: started, asked, stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from amemorix.frontends.cli import app
+from amemorix.frontends.daemon import announced, find_daemon
+from amemorix.frontends.openapi import BASE_PATH
+from amemorix.testing import scratch_config
+
+COMMAND = (sys.executable, "-c", "from amemorix.frontends.cli import main; main()")
+TURN = {"speaker": "Hannah", "text": "I am allergic to peanuts.", "time": "2025-03-02T09:00:00Z", "external_id": "m1"}
+
+
+@dataclass
+class Running:
+    """A daemon with what it printed before it answered."""
+
+    process: subprocess.Popen[str]
+    url: str
+    banner: list[str]
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    return {**os.environ, "PYTHONUNBUFFERED": "1", **(extra or {})}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return scratch_config(tmp_path, {"embedding.provider": "none", "http.token_env": "MEMORY_TOKEN_OF_THE_TEST"})
+
+
+@contextmanager
+def daemon(config: Path, *args: str, env: Mapping[str, str] | None = None) -> Generator[Running, None, None]:
+    command = [*COMMAND, "serve", "-c", str(config), "--port", "0", *args]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", env=environment(env)
+    )
+    try:
+        assert process.stdout is not None
+        banner: list[str] = []
+        for line in process.stdout:
+            banner.append(line.rstrip())
+            if "Ctrl+C" in line:
+                break
+        found = re.search(r"http://\S+", "\n".join(banner))
+        assert found, banner
+        yield Running(process, found[0], banner)
+    finally:
+        process.kill()
+        process.communicate(timeout=20)
+
+
+def command(config: Path, *args: str, env: Mapping[str, str] | None = None) -> Result:
+    """Run a command in this process."""
+    return CliRunner().invoke(app, [*args, "-c", str(config)], env=env)
+
+
+def stop(running: Running, number: int = signal.SIGTERM) -> float:
+    started = time.monotonic()
+    running.process.send_signal(number)
+    assert running.process.wait(timeout=20) == 0
+    return time.monotonic() - started
+
+
+def test_a_daemon_answers_and_ends_when_it_is_told_to(config: Path, tmp_path: Path) -> None:
+    with daemon(config) as running, httpx.Client(base_url=running.url, trust_env=False) as web:
+        assert web.get("/readyz").json() == {"success": True, "status": "ready"}
+        stored = web.post(f"{BASE_PATH}/ingest_messages", json={"chat_id": "c", "messages": [TURN]}).json()
+        assert stored["stored_ids"] == ["p1"]
+        found = web.post(f"{BASE_PATH}/search_memory", json={"query": "peanuts", "chat_id": "c"}).json()
+        assert [hit["external_id"] for hit in found["hits"]] == ["m1"]
+        assert stop(running) < 5
+        assert running.process.stdout is not None
+        assert "Traceback" not in running.process.stdout.read()
+    assert not (tmp_path / "data" / "a-memorix" / "daemon.json").exists()
+
+
+def test_the_banner_says_where_what_and_how(config: Path, tmp_path: Path) -> None:
+    with daemon(config) as running:
+        text = "\n".join(running.banner)
+        assert re.search(r"A-Memorix answers on http://127\.0\.0\.1:[1-9]\d*", text)
+        assert str(tmp_path / "data" / "a-memorix") in text
+        assert "searching by words and structure" in text
+        assert f"curl -s {running.url}{BASE_PATH}/search_memory" in text
+        stop(running, signal.SIGINT)
+
+
+def test_commands_go_to_the_daemon_that_has_the_memory_open(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "talk.jsonl").write_text(json.dumps(TURN), "utf-8")
+    with daemon(config):
+        assert command(config, "ingest", str(tmp_path / "talk.jsonl"), "--chat", "c").stdout == "1 stored\n"
+        assert "allergic" in command(config, "search", "peanuts", "--chat", "c").stdout
+        assert json.loads(command(config, "invoke", "memory_stats").stdout)["paragraphs"] == 1
+        assert "All is well." in command(config, "check").stdout
+        failed = command(config, "search", "x", "--mode", "time")
+        assert (failed.exit_code, "time_start" in failed.stderr) == (1, True)
+        second = command(config, "serve", "--port", "0")
+        assert second.exit_code == 1
+        assert "is in use by process" in second.stderr
+
+
+def test_the_token_comes_from_the_environment(config: Path) -> None:
+    token = {"MEMORY_TOKEN_OF_THE_TEST": "open sesame"}
+    with daemon(config, "--host", "0.0.0.0", env=token) as running:
+        assert running.url.startswith("http://127.0.0.1:")
+        assert 'Authorization: Bearer $MEMORY_TOKEN_OF_THE_TEST"' in "\n".join(running.banner)
+        assert command(config, "stats", env=token).exit_code == 0
+        refused = command(config, "stats")
+        assert refused.exit_code == 1
+        assert "A token is needed" in refused.stderr
+
+
+def test_a_port_in_use_is_said(config: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        result = command(config, "serve", "--port", str(port))
+    assert result.exit_code == 1
+    assert f"Cannot listen on 127.0.0.1 port {port}" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_broken_configuration_is_said(config: Path) -> None:
+    config.write_text("[retrieval]\ncandidates = 3\n", "utf-8")
+    result = command(config, "serve", "--port", "0")
+    assert result.exit_code == 1
+    assert "line 2" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_large_body_gets_its_answer_over_a_real_socket(config: Path) -> None:
+    config.write_text(config.read_text("utf-8") + "\nmax_body_bytes = 100_000\n", "utf-8")
+    with daemon(config) as running, httpx.Client(base_url=running.url, trust_env=False) as web:
+        declared = web.post(f"{BASE_PATH}/ingest_text", content=b"x" * 5_000_000)
+        assert (declared.status_code, declared.json()["error_code"]) == (413, "too_large")
+        chunked = web.post(f"{BASE_PATH}/ingest_text", content=(b"x" * 10_000 for _ in range(500)))
+        assert chunked.status_code == 413
+        assert web.get("/healthz").status_code == 200
+
+
+def test_the_note_is_that_of_the_process_that_holds_the_lock(tmp_path: Path) -> None:
+    assert find_daemon(tmp_path, os.getpid()) is None
+    with announced(tmp_path, "http://127.0.0.1:1"):
+        found = find_daemon(tmp_path, os.getpid())
+        assert found is not None
+        assert found.url == "http://127.0.0.1:1"
+        assert find_daemon(tmp_path, os.getpid() + 1) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_note_that_cannot_be_read_is_no_note(tmp_path: Path) -> None:
+    (tmp_path / "daemon.json").write_text("{", "utf-8")
+    assert find_daemon(tmp_path, os.getpid()) is None

@@ -1,0 +1,565 @@
+"""Vectors follow the texts, whatever becomes of the model."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.clock import SystemClock
+from amemorix.config import Config
+from amemorix.services.dense import DenseLane
+from amemorix.services.embedding import EmbeddingService
+from amemorix.services.indexes import Indexes
+from amemorix.services.ingest import IngestService
+from amemorix.services.ingest_requests import IngestText
+from amemorix.storage.metadata_store import MetadataStore
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from amemorix.times import local_zone
+from conftest import Open
+from endpoint import Endpoint, endpoint
+from entrance import contents, found, hits, refused, said, stats, told
+
+CALM = {"retry_seconds": 10.0, "retry_max_seconds": 40.0, "max_attempts": 1}
+
+
+@pytest.fixture
+def served() -> Iterator[Endpoint]:
+    with endpoint() as running:
+        yield running
+
+
+def at(served: Endpoint, model: str = "small", **more: Any) -> dict[str, Any]:
+    """The settings for a model of the endpoint."""
+    return {**CALM, "provider": "openai", "base_url": served.base_url, "model_name": model, **more}
+
+
+async def until(true: Callable[[], bool] | Callable[[], Any], seconds: float = 8.0) -> None:
+    """Wait until it is so."""
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = true()
+        if await answer if asyncio.iscoroutine(answer) else answer:
+            return
+        assert time.monotonic() < deadline, "it never came to be"
+        await asyncio.sleep(0.02)
+
+
+async def state(host: AMemorixHostService) -> dict[str, Any]:
+    return (await host.invoke("memory_stats", {}))["embedding"]
+
+
+async def lanes(host: AMemorixHostService, query: str) -> set[str]:
+    """Which lanes found the first hit."""
+    return set((await hits(host, query))[0]["explain"]["lanes"])
+
+
+async def is_idle(host: AMemorixHostService) -> bool:
+    return (await state(host))["state"] == "idle"
+
+
+async def kites(host: AMemorixHostService, count: int) -> None:
+    """One chat each, so that the vectors are many and the sessions too."""
+    await said(host, "c", *(("Ada", f"the kite number{n}") for n in range(count)))
+
+
+# doing its work
+
+
+async def test_texts_go_in_batches_and_names_stay_out(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served, batch_size=16, max_concurrent=1))
+    await said(host, "c", *((("Melanie"), f"Melanie flew kite{n}") for n in range(64)))
+    await host.settle(10)
+
+    documents = [texts for _, texts in served.requests if texts != ["dimension"]]
+    assert [len(texts) for texts in documents] == [16, 16, 16, 16]
+    assert served.texts("small")[0] == "flew kite0"
+    assert (await state(host))["pending"] == 0
+
+
+async def test_the_key_comes_from_the_environment(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served, api_key_env="MY_KEY"), environ={"MY_KEY": "s3cret"})
+    await told(host, "kite")
+    await host.settle(10)
+
+    assert served.keys == {"Bearer s3cret"}
+    assert "s3cret" not in str(await host.get_config()) + await host.get_raw_config()
+
+
+async def test_a_missing_key_is_said_and_the_memory_works(served: Endpoint, opened: Open) -> None:
+    with pytest.raises(Exception, match="MY_KEY"):
+        await opened(embedding=at(served, api_key_env="MY_KEY"))
+
+
+async def test_a_write_waits_for_no_vector(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served, query_timeout_seconds=0.2))
+    served.open.clear()
+    started = time.perf_counter()
+    await told(host, "the kite")
+
+    assert await contents(host, "kite") == ["the kite"]
+    assert time.perf_counter() - started < 2
+    assert (await state(host))["pending"] == 1
+    served.open.set()
+
+
+# trouble
+
+
+async def test_an_endpoint_that_is_down_loses_nothing(served: Endpoint, opened: Open) -> None:
+    clock = FrozenClock()
+    host = await opened(embedding=at(served), clock=clock)
+    await told(host, "a lamp")
+    await host.settle(10)
+    served.status = 503
+    await kites(host, 40)
+    await until(lambda: len(served.requests) >= 3)
+    await asyncio.sleep(0.3)
+    tries = len(served.requests)
+    down = await state(host)
+
+    assert (down["pending"], down["failed"], down["state"]) == (40, 0, "embedding")
+    assert "503" in down["error"]
+    assert (
+        "endpoint"
+        in (await host.invoke("memory_runtime_admin", {"action": "refresh_self_check"}))["report"]["findings"][-2][
+            "detail"
+        ]
+    )
+    await asyncio.sleep(0.5)
+    assert len(served.requests) == tries, "it asked again before the pause was over"
+
+    served.status = 200
+    clock.advance(10)
+    await until(lambda: is_idle(host))
+    assert (await state(host))["error"] == ""
+    assert (await found(host, "kite number7"))["degraded"] == []
+
+
+async def test_pauses_double_up_to_the_longest(served: Endpoint, opened: Open) -> None:
+    clock = FrozenClock()
+    host = await opened(embedding=at(served), clock=clock)
+    await told(host, "a lamp")
+    await host.settle(10)
+    served.status = 503
+    await told(host, "a kite")
+    for pause in (10, 20, 40, 40):
+        before = len(served.requests)
+        await until(lambda tries=before: len(served.requests) > tries)
+        await until(lambda: stays_quiet(served))
+        quiet = len(served.requests)
+        clock.advance(pause - 1)
+        await asyncio.sleep(0.3)
+        assert len(served.requests) == quiet
+        clock.advance(1)
+    served.status = 200
+    clock.advance(100)
+    await until(lambda: is_idle(host))
+
+
+async def stays_quiet(served: Endpoint) -> bool:
+    before = len(served.requests)
+    await asyncio.sleep(0.3)
+    return len(served.requests) == before
+
+
+async def test_recovery_does_not_wait_for_the_pause(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served), clock=FrozenClock())
+    await told(host, "a lamp")
+    await host.settle(10)
+    served.status = 500
+    await told(host, "a kite")
+    await until(lambda: has_error(host))
+    served.status = 200
+    result = await host.invoke("memory_runtime_admin", {"action": "recover_embedding"})
+
+    assert result["success"]
+    await host.settle(10)
+    assert (await state(host))["pending"] == 0
+
+
+async def test_a_bad_text_fails_alone_and_is_tried_again(served: Endpoint, opened: Open) -> None:
+    clock = FrozenClock()
+    host = await opened(embedding=at(served), clock=clock)
+    served.poison = "poison"
+    await told(host, "the poison kite")
+    await kites(host, 20)
+
+    async def one_left() -> bool:
+        now = await state(host)
+        return (now["pending"], now["failed"]) == (1, 1)
+
+    await until(one_left)
+    assert "poison" not in (await state(host))["error"] or "refused" in (await state(host))["error"]
+    assert "the poison kite" in await contents(host, "poison")
+
+    served.poison = ""
+    assert (await host.invoke("memory_runtime_admin", {"action": "recover_embedding"}))["retried"] == 1
+    await host.settle(10)
+    assert ((await state(host))["pending"], (await state(host))["failed"]) == (0, 0)
+
+
+async def test_a_bad_text_does_not_hold_up_a_rebuild_for_ever(served: Endpoint, opened: Open) -> None:
+    clock = FrozenClock()
+    host = await opened(embedding=at(served), clock=clock)
+    await told(host, "the poison kite")
+    await kites(host, 5)
+    await host.settle(10)
+    served.poison = "poison"
+    begun = await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
+
+    async def switched() -> bool:
+        clock.advance(50)
+        return (await state(host))["serving_generation"] == begun["generation"]
+
+    await until(switched)
+    assert (await state(host))["failed"] == 1
+
+
+async def test_a_query_is_answered_by_the_others_while_the_model_is_silent(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served, query_timeout_seconds=0.3))
+    await kites(host, 5)
+    await host.settle(10)
+    served.open.clear()
+    started = time.perf_counter()
+    answer = await found(host, "kite number3")
+
+    assert time.perf_counter() - started < 2
+    assert answer["degraded"] == ["dense"]
+    assert answer["hits"][0]["content"] == "the kite number3"
+
+
+async def test_a_model_that_is_down_slows_one_search_and_not_every(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served, query_timeout_seconds=0.5, max_attempts=3), clock=SystemClock())
+    await kites(host, 5)
+    await host.settle(10)
+    served.status = 503
+    started = time.perf_counter()
+    for n in range(20):
+        assert (await found(host, f"kite number{n}"))["degraded"] == ["dense"]
+    assert time.perf_counter() - started < 3
+
+    served.status = 200
+    await host.invoke("memory_runtime_admin", {"action": "recover_embedding"})
+    assert (await found(host, "another kite"))["degraded"] == []
+
+
+@pytest.mark.parametrize("answer", [None, [], [[]], [["a"]], [[float("nan")] * 64], [[0.0] * 64], "text", [[1.0] * 65]])
+async def test_a_function_of_the_host_that_answers_nonsense_harms_nothing(opened: Open, answer: Any) -> None:
+    good = HashEmbedder(64)
+    nonsense = False
+
+    def embed(texts: Sequence[str]) -> Any:
+        return answer if nonsense else good(texts)
+
+    host = await opened(embed=embed, clock=FrozenClock(), embedding={"max_attempts": 1})
+    await told(host, "a lamp")
+    await host.settle(10)
+    nonsense = True
+    await told(host, "a kite")
+    await until(lambda: has_error(host))
+    assert await contents(host, "kite") == ["a kite"]
+    assert (await stats(host))["paragraphs"] == 2
+
+    nonsense = False
+    await host.invoke("memory_runtime_admin", {"action": "recover_embedding"})
+    await host.settle(10)
+    assert (await found(host, "kite"))["degraded"] == []
+
+
+async def has_error(host: AMemorixHostService) -> bool:
+    return bool((await state(host))["error"])
+
+
+async def test_a_function_of_the_host_that_raises_harms_nothing(opened: Open) -> None:
+    def embed(texts: Sequence[str]) -> Any:
+        raise KeyError("no idea")
+
+    host = await opened(embed=embed, clock=FrozenClock())
+    await told(host, "a kite")
+    answer = await found(host, "kite")
+
+    assert [hit["content"] for hit in answer["hits"]] == ["a kite"]
+    assert "no idea" in (await host.invoke("memory_stats", {}))["notice"]
+
+
+async def test_an_asynchronous_function_of_the_host_is_awaited(opened: Open) -> None:
+    good = HashEmbedder(64)
+
+    async def embed(texts: Sequence[str]) -> Any:
+        await asyncio.sleep(0.01)
+        return good(texts)
+
+    host = await opened(embed=embed)
+    await kites(host, 40)
+    await host.settle(10)
+    assert await lanes(host, "kite number7") == {"sparse", "dense"}
+
+
+async def test_an_endpoint_that_is_down_at_the_start_is_used_when_it_comes_up(served: Endpoint, opened: Open) -> None:
+    served.status = 503
+    host = await opened(embedding=at(served, retry_seconds=0.1), clock=SystemClock())
+    await kites(host, 3)
+    notice = (await host.invoke("memory_stats", {}))["notice"]
+
+    assert "503" in notice
+    assert await contents(host, "kite number1", limit=1) == ["the kite number1"]
+
+    served.status = 200
+    await until(lambda: is_idle(host))
+    assert (await host.invoke("memory_stats", {}))["notice"] == ""
+    assert await lanes(host, "kite number1") == {"sparse", "dense"}
+
+
+async def test_an_endpoint_that_was_never_up_is_no_reason_not_to_start(opened: Open) -> None:
+    settings = {**CALM, "provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model_name": "small"}
+    host = await opened(embedding=settings)
+    await told(host, "a kite")
+    assert await contents(host, "kite") == ["a kite"]
+
+
+# changing models
+
+
+async def test_the_old_model_answers_until_the_new_vectors_are_complete(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served, "small"))
+    await kites(host, 40)
+    await host.settle(10)
+    old = (await state(host))["generation"]
+    hold = threading_gate(served, "large")
+    await host.update_config({"embedding.model_name": "large"})
+    await kites(host, 3)
+    for n in range(5):
+        answer = await found(host, f"kite number{n}")
+        assert answer["degraded"] == []
+        assert "dense" in answer["hits"][0]["explain"]["lanes"]
+    during = await state(host)
+
+    assert (during["state"], during["serving_generation"]) == ("rebuilding", old)
+    assert during["generation"] != old
+    hold.clear()
+    await host.settle(20)
+    after = await state(host)
+    assert (after["state"], after["model"], after["dimension"]) == ("idle", "large", 128)
+    assert after["serving_generation"] == during["generation"]
+    assert await lanes(host, "kite number9") == {"sparse", "dense"}
+
+
+def threading_gate(served: Endpoint, model: str) -> set[str]:
+    """Keep documents of a model waiting (its queries and the question for its dimension pass) until it is cleared."""
+    held = {model}
+    plain = served.answer
+
+    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        while body["model"] in held and body["input"] != ["dimension"]:
+            time.sleep(0.01)
+        return plain(body)
+
+    served.answer = answer  # type: ignore[method-assign]
+    return held
+
+
+async def test_changing_back_restores_at_once(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served, "small"))
+    await kites(host, 30)
+    await host.settle(10)
+    first = (await state(host))["generation"]
+    await host.update_config({"embedding.model_name": "large"})
+    await host.settle(20)
+    embedded = len(served.texts("small"))
+    await host.update_config({"embedding.model_name": "small"})
+    await host.settle(20)
+    now = await state(host)
+
+    assert (now["serving_generation"], now["dimension"], now["pending"]) == (first, 64, 0)
+    assert len(served.texts("small")) == embedded, "nothing had to be embedded again"
+    assert await lanes(host, "kite number3") == {"sparse", "dense"}
+
+
+async def test_changing_back_fills_in_what_came_meanwhile(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served, "small"))
+    await kites(host, 5)
+    await host.settle(10)
+    await host.update_config({"embedding.model_name": "large"})
+    await host.settle(20)
+    await told(host, "a lamp meanwhile", chat_id="c")
+    await host.settle(20)
+    before = served.texts("small")
+    await host.update_config({"embedding.model_name": "small"})
+    await host.settle(20)
+
+    assert served.texts("small")[len(before) :] == ["a lamp meanwhile"]
+    assert (await state(host))["pending"] == 0
+
+
+async def test_another_dimension_under_the_same_name_is_another_model(served: Endpoint, tmp_path: Path) -> None:
+    async with memory_host(tmp_path, embedding=at(served)) as host:
+        await kites(host, 5)
+        await host.settle(10)
+    served.dimensions["small"] = 96
+    async with memory_host(tmp_path, embedding=at(served)) as host:
+        assert await contents(host, "kite number3", limit=1) == ["the kite number3"]
+        await host.settle(20)
+        assert (await state(host))["dimension"] == 96
+        assert await lanes(host, "kite number3") == {"sparse", "dense"}
+
+
+async def test_another_dimension_in_the_middle_is_refused(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served), clock=FrozenClock())
+    await kites(host, 5)
+    await host.settle(10)
+    served.dimensions["small"] = 96
+    await told(host, "a lamp")
+    await until(lambda: has_error(host))
+
+    assert "96" in (await state(host))["error"]
+    answer = await found(host, "a lamp")
+    assert (answer["hits"][0]["content"], answer["degraded"]) == ("a lamp", ["dense"])
+
+
+async def test_a_model_that_cannot_be_reached_takes_nothing_away(served: Endpoint, opened: Open) -> None:
+    """The old model goes on answering while the new one does not."""
+    host = await opened(embedding=at(served, "small", retry_seconds=0.1), clock=SystemClock())
+    await kites(host, 5)
+    await host.settle(10)
+    await host.update_config({"embedding.model_name": "missing"})
+    await asyncio.sleep(0.5)
+    answer = await found(host, "kite number3")
+
+    assert answer["hits"][0]["content"] == "the kite number3"
+    assert "404" in (await host.invoke("memory_stats", {}))["notice"]
+    assert "dense" in answer["hits"][0]["explain"]["lanes"]
+    await host.update_config({"embedding.model_name": "small"})
+    await host.settle(10)
+    assert await lanes(host, "kite number3") == {"sparse", "dense"}
+
+
+async def test_without_a_model_and_back_nothing_is_embedded_again(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served))
+    await kites(host, 5)
+    await host.settle(10)
+    await host.update_config({"embedding.provider": "none"})
+    assert await lanes(host, "kite number3") == {"sparse"}
+    embedded = len(served.texts("small"))
+    await host.update_config({"embedding.provider": "openai"})
+    await host.settle(10)
+
+    assert await lanes(host, "kite number3") == {"sparse", "dense"}
+    assert len(served.texts("small")) == embedded + 1, "only the query"
+
+
+async def test_only_so_many_generations_are_kept(served: Endpoint, opened: Open, tmp_path: Path) -> None:
+    served.dimensions |= {f"m{n}": 32 for n in range(4)}
+    host = await opened(embedding=at(served, "m0", keep_generations=1))
+    await kites(host, 5)
+    for n in (0, 1, 2, 3):
+        await host.update_config({"embedding.model_name": f"m{n}"})
+        await host.settle(20)
+        await host.invoke("memory_runtime_admin", {"action": "save"})
+    status = await host.invoke("memory_runtime_admin", {"action": "rebuild_status"})
+
+    assert [(item["model"], item["status"]) for item in status["generations"]] == [("m2", "retired"), ("m3", "serving")]
+    folders = {path.name for path in (tmp_path / "data" / "a-memorix" / "indexes").glob("vectors-*")}
+    assert folders <= {f"vectors-{item['id']}" for item in status["generations"]}
+
+
+async def test_a_rebuild_goes_on_after_a_restart(served: Endpoint, tmp_path: Path) -> None:
+    async with memory_host(tmp_path, embedding=at(served)) as host:
+        await kites(host, 20)
+        await host.settle(10)
+        held = threading_gate(served, "small")
+        begun = await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
+        held.clear()
+    async with memory_host(tmp_path, embedding=at(served)) as host:
+        await host.settle(20)
+        assert (await state(host))["serving_generation"] == begun["generation"]
+
+
+async def test_one_rebuild_at_a_time(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served))
+    await kites(host, 5)
+    await host.settle(10)
+    held = threading_gate(served, "small")
+    await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
+    try:
+        error = await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
+        status = await host.invoke("memory_runtime_admin", {"action": "rebuild_status"})
+    finally:
+        held.clear()
+
+    assert error["error_code"] == "conflict"
+    assert (status["embedding"]["state"], status["total"]) == ("rebuilding", 5)
+    assert status["progress"] < 1
+
+
+async def test_what_is_deleted_and_written_during_a_rebuild_is_right_after_it(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served))
+    await kites(host, 10)
+    await told(host, "a doomed lamp", source="doomed")
+    await host.settle(10)
+    held = threading_gate(served, "small")
+    await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
+    await host.invoke("memory_source_admin", {"action": "delete", "source": "doomed"})
+    await told(host, "a fresh walrus")
+    held.clear()
+    await host.settle(20)
+
+    assert not any("lamp" in text for text in await contents(host, "a doomed lamp", limit=50))
+    assert await lanes(host, "fresh walrus") == {"sparse", "dense"}
+    report = (await host.invoke("memory_runtime_admin", {"action": "refresh_self_check"}))["report"]
+    assert report["ok"], report
+
+
+# a model that reads English alone
+
+
+async def test_texts_that_the_model_does_not_read_are_left_to_the_other_lanes(tmp_path: Path) -> None:
+    store = MetadataStore(tmp_path)
+    indexes = Indexes(store, "native")
+    indexes.open()
+    dense = DenseLane()
+    config = Config()
+    service = EmbeddingService(
+        store, settings=config.embedding, indexes=indexes, dense=dense, clock=SystemClock(), threads=1
+    )
+    ingest = IngestService(store, config=config, clock=SystemClock(), zone=local_zone())
+    try:
+        service.adopt(HashEmbedder(languages=("en",)), None)
+        for n, text in enumerate(("今天天气不错", "the weather is fine", "今天 deploy 了三次服务", "🎂")):
+            await ingest.text(IngestText.model_validate({"external_id": str(n), "source_type": "note", "text": text}))
+        while await service.step():
+            pass
+        progress = await store.read(service.progress)
+        assert (progress.state, progress.pending, progress.failed) == ("idle", 0, 0)
+        assert dense.serving is not None
+        vectors = dense.serving.vectors
+        store.read_here(vectors.catch_up)
+        assert len(vectors.index) == 2
+    finally:
+        service.close()
+        dense.close()
+        indexes.close()
+        store.close()
+
+
+@pytest.mark.local_model
+async def test_the_local_model_finds_meaning_and_leaves_chinese_to_words(opened: Open, local_model: str) -> None:
+    import os
+
+    host = await opened(embedding={"provider": "local", "model_name": local_model}, environ=os.environ)
+    await said(host, "c", ("Ada", "My dog needs to see the vet."), ("Bob", "The stock market fell again."),
+               ("林澈", "我喜欢喝桂花乌龙"), ("Cy", "I planted tomatoes in the garden."))  # fmt: skip
+    await host.settle(30)
+
+    first = (await hits(host, "Which pet is ill?", chat_id="c"))[0]
+    assert first["content"] == "My dog needs to see the vet."
+    assert np.isfinite(first["explain"]["lanes"]["dense"]["score"])
+    assert (await contents(host, "桂花乌龙", chat_id="c"))[0] == "我喜欢喝桂花乌龙"
+    assert (await state(host))["pending"] == 0
+    assert await refused(host, "search_memory", {"query": ""}, "query")

@@ -1,0 +1,93 @@
+"""Who may call over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.frontends.http import create_app
+from amemorix.frontends.loopback import host_of, is_loopback, resolves_to_loopback
+from amemorix.frontends.openapi import BASE_PATH
+
+STATS = f"{BASE_PATH}/memory_stats"
+
+
+async def ask(host: AMemorixHostService, path: str = STATS, *, token: str = "", **headers: Any) -> httpx.Response:
+    transport = httpx.ASGITransport(app=create_app(host, token=token))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
+        method = "POST" if path.startswith(BASE_PATH) else "GET"
+        return await web.request(method, path, headers=headers)
+
+
+@pytest.mark.parametrize("path", [STATS, "/openapi.json", "/readyz", "/metrics", "/nothing"])
+async def test_a_token_is_needed_everywhere_but_for_health(host: AMemorixHostService, path: str) -> None:
+    answer = await ask(host, path, token="secret")
+    assert (answer.status_code, answer.json()["error_code"]) == (401, "forbidden")
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+async def test_health_needs_no_token(host: AMemorixHostService) -> None:
+    assert (await ask(host, "/healthz", token="secret", Host="memory.example")).status_code == 200
+
+
+@pytest.mark.parametrize("given", ["Bearer wrong", "Bearer secre", "Bearer secret1", "bearer sécret"])
+async def test_a_wrong_token_is_refused(host: AMemorixHostService, given: str) -> None:
+    answer = await ask(host, token="secret", Authorization=given.encode())
+    assert (answer.status_code, answer.json()["error"]) == (403, "The token is wrong.")
+
+
+@pytest.mark.parametrize("given", ["Basic secret", "secret", "Bearer", ""])
+async def test_what_is_no_token_is_asked_for(host: AMemorixHostService, given: str) -> None:
+    assert (await ask(host, token="secret", Authorization=given)).status_code == 401
+
+
+async def test_the_right_token_opens_from_anywhere(host: AMemorixHostService) -> None:
+    answer = await ask(
+        host, token="secret", Authorization="Bearer secret", Host="memory.example", Origin="https://a.example"
+    )
+    assert answer.json()["success"] is True
+
+
+@pytest.mark.parametrize(
+    "name", ["evil.example", "evil.example:7400", "localhost.evil.example", "10.0.0.7", "", "[::1"]
+)
+async def test_without_a_token_other_names_are_refused(host: AMemorixHostService, name: str) -> None:
+    answer = await ask(host, Host=name)
+    assert (answer.status_code, answer.json()["error_code"]) == (403, "forbidden")
+
+
+@pytest.mark.parametrize(
+    "name", ["localhost:7400", "127.0.0.1", "127.8.8.8:1", "[::1]:7400", "LOCALHOST", "a.localhost"]
+)
+async def test_without_a_token_this_machine_is_answered(host: AMemorixHostService, name: str) -> None:
+    assert (await ask(host, Host=name)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("https://evil.example", 403),
+        ("null", 403),
+        ("http://[", 403),
+        ("http://localhost:3000", 200),
+        ("http://127.0.0.1", 200),
+    ],
+)
+async def test_without_a_token_pages_from_elsewhere_are_refused(
+    host: AMemorixHostService, origin: str, status: int
+) -> None:
+    assert (await ask(host, Origin=origin)).status_code == status
+
+
+def test_names_of_this_machine() -> None:
+    assert host_of("LocalHost:80") == "localhost"
+    assert host_of("[::1]:80") == "::1"
+    assert is_loopback("127.255.0.1")
+    assert not is_loopback("127.0.0.1.example")
+    assert resolves_to_loopback("127.0.0.1")
+    assert not resolves_to_loopback("0.0.0.0")
+    with pytest.raises(OSError, match=r"."):
+        resolves_to_loopback("no such name")

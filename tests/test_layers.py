@@ -1,0 +1,177 @@
+"""Imports point down, SQL stays in its place, and importing does nothing."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import amemorix
+
+PACKAGE = Path(amemorix.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+LEAVES = ("errors", "types", "clock", "text", "times", "time_rules", "ports", "ops", "config")
+STANDS_ON = {
+    "generated": ("frontends",),
+    "frontends": ("facades", "bench", "demo"),
+    "bench": ("testing",),
+    "demo": ("host_service",),
+    "facades": ("host_service",),
+    "testing": ("host_service",),
+    "host_service": ("components",),
+    "components": ("kernel",),
+    "kernel": ("services",),
+    "services": ("retrieval", "models"),
+    "retrieval": ("indexes",),
+    "indexes": ("storage",),
+    "storage": LEAVES,
+    "models": LEAVES,
+}
+"""What each part stands on; it may import that, and whatever that stands on."""
+PUBLIC_ROOT = "amemorix"
+"""The names that `import amemorix` gives: only the top may go through them."""
+MAY_USE_ROOT = ("frontends", "facades", "bench", "demo")
+STATEMENT = re.compile(r"\s*(select|insert (or \w+ )?into|update \w+ set|delete from|create (table|index|trigger|virtual)|"
+                       r"with \w+ as \(|pragma)\b", re.I)  # fmt: skip
+OWN_FILE = "indexes/sparse_fts5.py"
+"""Keeps a derived file of its own, which holds no row of the memory."""
+
+
+@cache
+def below(part: str) -> frozenset[str]:
+    direct = STANDS_ON.get(part, LEAVES if part in LEAVES else ())
+    found = set(direct)
+    for other in direct:
+        if other not in LEAVES:
+            found |= below(other)
+    return frozenset(found)
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def exists(module: str) -> bool:
+    path = PACKAGE.parent.joinpath(*module.split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def absolute(path: Path, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    module = module_of(path).split(".")
+    package = module if path.name == "__init__.py" else module[:-1]
+    base = package[: len(package) - node.level + 1]
+    return ".".join([*base, *(node.module or "").split(".")]).rstrip(".")
+
+
+def imports(path: Path, nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """(line, module) of the import statements among these nodes."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute(path, node)
+            inner = [f"{base}.{alias.name}" for alias in node.names]
+            yield from ((node.lineno, module if exists(module) else base) for module in inner)
+
+
+def named_in_strings(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """(line, module) of what is imported on use, such as "amemorix.models.local:create"."""
+    for node in nodes:
+        if isinstance(node, ast.Constant) and re.fullmatch(r"amemorix(\.\w+)+:\w+", str(node.value)):
+            yield node.lineno, str(node.value).partition(":")[0]
+
+
+def of_this_package(found: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    return [(line, module) for line, module in found if module.split(".")[0] == PUBLIC_ROOT]
+
+
+def part_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else PUBLIC_ROOT
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    mine = part_of(module_of(path))
+    if mine == PUBLIC_ROOT:
+        return
+    allowed = {mine, *below(mine), *((PUBLIC_ROOT,) if mine in MAY_USE_ROOT else ())}
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    found = of_this_package([*imports(path, nodes), *named_in_strings(nodes)])
+    up = [f"{path}:{line} imports {module}" for line, module in found if part_of(module) not in allowed]
+    assert not up, "\n".join(up)
+
+
+def test_every_part_has_its_place() -> None:
+    parts = {part_of(module_of(path)) for path in FILES} - {PUBLIC_ROOT}
+    assert parts <= {*STANDS_ON, *LEAVES}
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    graph: dict[str, set[str]] = {}
+    for path in FILES:
+        at_load = ast.parse(path.read_text("utf-8")).body
+        graph[module_of(path)] = {module for _, module in of_this_package(imports(path, at_load))}
+    reaches: dict[str, set[str]] = {module: set(found) for module, found in graph.items()}
+    for middle in graph:
+        for module, found in reaches.items():
+            if middle in found and module != middle:
+                found |= reaches[middle]
+    assert [module for module, found in reaches.items() if module in found] == []
+
+
+def test_sql_is_only_in_storage() -> None:
+    outside = [p for p in FILES if "storage" not in p.parts and str(p.relative_to(PACKAGE)) != OWN_FILE]
+    found = [
+        f"{path}:{node.lineno} {node.value[:60]!r}"
+        for path in outside
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and STATEMENT.match(node.value)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_only_storage_and_the_derived_file_open_databases() -> None:
+    opening = {
+        str(path.relative_to(PACKAGE)) for path in FILES if re.search(r"sqlite3\.connect\(", path.read_text("utf-8"))
+    }
+    assert opening <= {"storage/database.py", "storage/migrations.py", OWN_FILE}
+
+
+def test_importing_writes_nothing_and_reads_no_setting(tmp_path: Path) -> None:
+    watch = (
+        "import sys, os\n"
+        "wrote = []\n"
+        "def hook(event, args):\n"
+        "    if event == 'open' and isinstance(args[1], str) and set(args[1]) & set('wax+'): wrote.append(args[0])\n"
+        "    if event in ('os.mkdir', 'os.rename', 'os.remove', 'socket.connect', 'sqlite3.connect'): wrote.append((event, args))\n"
+        "sys.dont_write_bytecode = True\n"
+        "sys.addaudithook(hook)\n"
+        "import amemorix, amemorix.testing, threading\n"
+        "print(wrote, threading.active_count())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", watch], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "[] 1"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_modules_do_nothing_at_import(path: Path) -> None:
+    """No call at module level opens a file or reads the environment."""
+    forbidden = re.compile(r"^(open|os\.(environ|getenv)|Path\(.*\)\.(read|write)_\w+|print|input)\b")
+    tree = ast.parse(path.read_text("utf-8"))
+    loose = [node for node in tree.body if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    calls = [
+        ast.unparse(call) for node in loose for call in ast.walk(node) if isinstance(call, ast.Call | ast.Subscript)
+    ]
+    assert [call for call in calls if forbidden.match(call)] == []

@@ -1,0 +1,134 @@
+"""One process owns a data directory, and only while it lives."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.errors import Conflict, DirectoryInUse, StorageFailure
+from amemorix.testing import memory_host, scratch_config
+
+NOTE = {"external_id": "n", "source_type": "note", "text": "The kettle is blue."}
+OWNER = """
+import asyncio, sys
+from pathlib import Path
+from amemorix.testing import memory_host
+async def main():
+    async with memory_host(Path(sys.argv[1])) as host:
+        await host.call("ingest_text", {"external_id": "n", "source_type": "note", "text": "The kettle is blue."})
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+asyncio.run(main())
+"""
+
+
+def owner(folder: Path) -> subprocess.Popen[str]:
+    """Another process that holds the memory of the folder, ready to answer."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def ended(process: subprocess.Popen[str]) -> int:
+    process.communicate(timeout=30)
+    return process.returncode
+
+
+async def test_a_second_process_is_told_who_owns_the_directory(tmp_path: Path) -> None:
+    process = owner(tmp_path)
+    try:
+        with pytest.raises(DirectoryInUse) as caught:
+            async with memory_host(tmp_path):
+                pass
+        assert caught.value.details["pid"] == process.pid
+        assert str(process.pid) in str(caught.value)
+        assert "HTTP" in str(caught.value)
+        assert issubclass(DirectoryInUse, Conflict)
+    finally:
+        assert ended(process) == 0
+    async with memory_host(tmp_path) as host:
+        assert (await host.invoke("ingest_text", NOTE))["reason"] == "exists"
+
+
+async def test_after_a_kill_the_directory_is_free_and_the_write_is_there(tmp_path: Path) -> None:
+    process = owner(tmp_path)
+    process.send_signal(signal.SIGKILL)
+    assert ended(process) == -signal.SIGKILL
+    async with memory_host(tmp_path) as host:
+        assert (await host.invoke("ingest_text", NOTE))["reason"] == "exists"
+
+
+async def test_two_hosts_in_one_process_do_not_share_a_directory(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as first:
+        with pytest.raises(DirectoryInUse) as caught:
+            async with memory_host(tmp_path):
+                pass
+        assert caught.value.details["pid"] == os.getpid()
+        assert (await first.invoke("ingest_text", NOTE))["success"]
+    async with memory_host(tmp_path) as second:
+        assert (await second.invoke("memory_stats"))["paragraphs"] == 1
+
+
+async def test_another_name_of_the_same_directory_is_the_same_directory(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    async with memory_host(tmp_path / "a", storage={"data_dir": str(tmp_path / "real")}):
+        with pytest.raises(DirectoryInUse):
+            async with memory_host(tmp_path / "b", storage={"data_dir": str(tmp_path / "link")}):
+                pass
+
+
+async def test_a_refused_host_can_be_started_later(tmp_path: Path) -> None:
+    refused = AMemorixHostService(scratch_config(tmp_path, {"embedding": {"provider": "none"}}), watch=False)
+    async with memory_host(tmp_path):
+        with pytest.raises(DirectoryInUse):
+            await refused.start()
+        assert refused.state == "stopped"
+    async with refused as host:
+        assert (await host.invoke("memory_stats"))["success"]
+
+
+async def test_moving_to_a_directory_in_use_changes_nothing(tmp_path: Path) -> None:
+    async with memory_host(tmp_path / "a") as mine, memory_host(tmp_path / "b") as theirs:
+        await mine.call("ingest_text", NOTE)
+        before = await mine.get_raw_config()
+        with pytest.raises(DirectoryInUse):
+            await mine.update_config({"storage.data_dir": str(theirs.kernel.store.folder)})
+        assert await mine.get_raw_config() == before
+        assert (await mine.invoke("memory_stats"))["paragraphs"] == 1
+
+
+async def test_a_directory_that_was_left_is_free(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host:
+        old = host.kernel.store.folder
+        await host.update_config({"storage.data_dir": str(tmp_path / "elsewhere")})
+        await host.update_config({"retrieval.candidates": 55})
+        async with memory_host(tmp_path / "other", storage={"data_dir": str(old)}) as other:
+            assert (await other.invoke("memory_stats"))["success"]
+        await host.update_config({"storage.data_dir": str(old)})
+        assert (await host.invoke("ingest_text", NOTE))["success"]
+
+
+async def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", "utf-8")
+    with pytest.raises(StorageFailure, match=r"storage\.data_dir"):
+        async with memory_host(tmp_path, storage={"data_dir": str(tmp_path / "file" / "data")}):
+            pass
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "x"}', "\x00"])
+async def test_whatever_stands_in_a_free_lock_file_does_not_matter(content: str, tmp_path: Path) -> None:
+    async with memory_host(tmp_path):
+        pass
+    (tmp_path / "data" / "a-memorix" / ".lock").write_text(content, "utf-8")
+    async with memory_host(tmp_path) as host:
+        assert (await host.invoke("memory_stats"))["success"]
