@@ -167,12 +167,13 @@ class SDKMemoryKernel:
     def start(self) -> None:
         """Begin the background work, or take it up again after a pause."""
         self.paused = False
+        self.embedding.take_up()
         if not self._loops:
             work = (self.upkeep.run(), self.embedding.run(), self.episodes.run(), self._retry_model())
             self._loops = [asyncio.create_task(loop) for loop in work]
 
     async def pause(self) -> None:
-        """End the background work for good; calls are still answered."""
+        """End the background work; calls are still answered."""
         self.paused = True
         self.embedding.give_way()
         for loop in self._loops:

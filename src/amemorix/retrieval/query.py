@@ -16,10 +16,10 @@ from ..times import asks_when
 __all__ = ["Query", "read_query"]
 
 _ASKING = re.compile(
-    "什么时候|甚么|什么|為什麼|为什么|怎么样|怎樣|怎么|哪里|哪裡|哪儿|哪些|哪个|哪天|谁|誰|多少|多久|几个|几点|是不是|有没有|"
-    "请问|告诉我|还记得|记不记得|吗|嗎|呢|的"
+    "什么时候|甚么|什么|為什麼|为什么|怎么样|怎樣|怎么|哪里|哪裡|哪儿|哪些|哪个|哪天|多少|多久|几个|几点|是不是|有没有人|有没有|"
+    "请问|告诉我|还记得|记不记得|记得|知道|知不知道|有谁|[的了吗嗎呢啊吧呀嘛么麼是谁誰哪啥]"
 )
-"""Words that ask, and say nothing about the answer."""
+"""Words that ask or only join others, and say nothing about the answer; pairs of characters must not straddle them."""
 
 
 @dataclass(frozen=True, slots=True)

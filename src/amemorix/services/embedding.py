@@ -288,10 +288,9 @@ class EmbeddingService:
         return replace(waiting, count=max(waiting.count, pending)), highest
 
     def _holds_up(self, db: sqlite3.Connection, target: _Target) -> bool:
+        """Whether a vector is still to be had: one that failed often enough is not waited for."""
         pending = self._store.embeddings.pending_count(db, target.generation.id, target.watermark)
-        failures = self._store.embeddings.failures(db, target.generation.id, pending + 1)
-        hopeless = sum(1 for _, tries, _, _ in failures if tries >= GIVE_UP_AFTER)
-        return pending > hopeless
+        return pending > self._store.embeddings.hopeless(db, target.generation.id, GIVE_UP_AFTER)
 
     async def _switch(self, target: _Target) -> None:
         """Let the completed generation answer; older ones are kept as far as configured."""
@@ -332,7 +331,7 @@ class EmbeddingService:
         served = serving.generation.id if serving else 0
         rebuilding = generation.status != "serving" or self._begun_elsewhere(db, target)
         return EmbeddingProgress(
-            state="rebuilding" if rebuilding else "embedding" if pending else "idle",
+            state="rebuilding" if rebuilding else "embedding" if self._holds_up(db, target) else "idle",
             provider=generation.provider,
             model=generation.model,
             dimension=generation.dimension,
@@ -354,6 +353,10 @@ class EmbeddingService:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(0.1):
                         await self._moved.wait()
+
+    def take_up(self) -> None:
+        """This kernel fills the vectors from now on."""
+        self._gave_way = False
 
     def give_way(self) -> None:
         """Another kernel fills the vectors from now on: nobody should wait for this one."""

@@ -153,6 +153,11 @@ class EmbeddingRepository:
         ).fetchone()
         return Waiting(count, next_at, highest or 0)
 
+    def hopeless(self, db: sqlite3.Connection, generation: int, tries: int) -> int:
+        """Live paragraphs that failed at least so often."""
+        values = {"generation": generation, "tries": tries}
+        return db.execute(self._q["embedding_failures_hopeless"], values).fetchone()[0]
+
     def failures(self, db: sqlite3.Connection, generation: int, limit: int) -> list[tuple[int, int, float, str]]:
         """(paragraph, tries, next try, reason) of recent failures."""
         return db.execute(self._q["embedding_failures_recent"], {"generation": generation, "limit": limit}).fetchall()

@@ -108,9 +108,12 @@ class TextRepository:
         return self._latest_session(db, source, scope, at, text.session)
 
     def _latest_session(self, db: sqlite3.Connection, source: int, scope: int, at: float, rule: SessionRule) -> int:
+        """The session that the turn goes on with: the last one, or for a turn out of order the one nearest in time."""
         key = (source, scope)
         session, last, count = self._sessions.get(key) or self._last_session(db, source, scope)
-        if not session or count >= rule.max_paragraphs or abs(at - last) > rule.gap_seconds:
+        if session and abs(at - last) > rule.gap_seconds:
+            session, last, count = self._session_near(db, source, scope, at, rule)
+        if not session or count >= rule.max_paragraphs:
             session, count = self._new_session(db, source, scope), 0
         if len(self._sessions) > 50_000:
             self._sessions.clear()
@@ -120,6 +123,12 @@ class TextRepository:
     def _last_session(self, db: sqlite3.Connection, source: int, scope: int) -> tuple[int, float, int]:
         row = db.execute(self._q["session_last"], {"source": source, "scope": scope}).fetchone()
         return row if row and row[0] is not None else (0, 0.0, 0)
+
+    def _session_near(
+        self, db: sqlite3.Connection, source: int, scope: int, at: float, rule: SessionRule
+    ) -> tuple[int, float, int]:
+        values = {"source": source, "scope": scope, "at": at, "gap": rule.gap_seconds}
+        return db.execute(self._q["session_near"], values).fetchone() or (0, 0.0, 0)
 
     def _new_session(self, db: sqlite3.Connection, source: int, scope: int) -> int:
         return db.execute(self._q["session_insert"], {"source": source, "scope": scope}).fetchone()[0]

@@ -96,7 +96,7 @@ create table paragraphs (
 ) strict;
 
 create unique index paragraphs_by_ref on paragraphs (ref, revision, position);
-create index paragraphs_by_source on paragraphs (source);
+create index paragraphs_by_source on paragraphs (source, event_start);
 create index paragraphs_by_session on paragraphs (session);
 create index paragraphs_by_scope on paragraphs (scope);
 create index paragraphs_by_time on paragraphs (scope, event_start) where event_start is not null;

@@ -83,6 +83,10 @@ where p.id > :after and p.deleted_at is null and p.superseded_at is null
 select count(*), min(f.next_at), max(f.paragraph) from embedding_failures f join paragraphs p on p.id = f.paragraph
 where f.generation = :generation and p.deleted_at is null and p.superseded_at is null;
 
+-- name: embedding_failures_hopeless
+select count(*) from embedding_failures f join paragraphs p on p.id = f.paragraph
+where f.generation = :generation and f.attempts >= :tries and p.deleted_at is null and p.superseded_at is null;
+
 -- name: embedding_failures_recent
 select paragraph, attempts, next_at, error from embedding_failures
 where generation = :generation order by next_at desc limit :limit;

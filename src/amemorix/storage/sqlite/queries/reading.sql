@@ -65,7 +65,7 @@ select pe.entity, pe.paragraph from paragraph_entities pe join paragraphs p on p
 where pe.entity in (select value from json_each(:entities))
   and p.deleted_at is null and p.superseded_at is null
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
-limit :limit;
+order by pe.paragraph desc limit :limit;
 
 -- name: relations_among
 -- the ends of the relations between these entities that a paragraph in scope supports

@@ -21,6 +21,14 @@ select s.id, max(coalesce(p.event_start, p.recorded_at)), count(p.id)
 from sessions s join paragraphs p on p.session = s.id
 where s.id = (select max(id) from sessions where source = :source and scope = :scope);
 
+-- name: session_near
+-- the session of the source's turn that is nearest in time, within the gap, with its latest turn and its length
+select n.session, (select max(p.event_start) from paragraphs p where p.session = n.session),
+       (select count(*) from paragraphs p where p.session = n.session)
+from (select session, event_start from paragraphs
+      where source = :source and scope = :scope and kind = 'message' and event_start between :at - :gap and :at + :gap
+      order by abs(event_start - :at) limit 1) n;
+
 -- name: session_of
 select session from paragraphs where id = :id and scope = :scope;
 
