@@ -56,6 +56,18 @@ class DenseLane:
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
         self._rest_until = 0.0
+        self._asking = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+
+    async def quiet(self, seconds: float) -> bool:
+        """Wait until no query is being embedded; False if one still is after that time."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._quiet.wait()
+        except TimeoutError:
+            return False
+        return True
 
     @property
     def serving(self) -> Serving | None:
@@ -91,13 +103,20 @@ class DenseLane:
 
     async def _embedded(self, embedder: Embedder, text: str, timeout: float) -> NDArray[np.float32] | None:
         work = asyncio.get_running_loop().run_in_executor(self._pool, embedder.embed, [text])
+        self._asking += 1
+        self._quiet.clear()
         try:
-            return (await asyncio.wait_for(work, timeout))[0]
+            async with asyncio.timeout(timeout):
+                return (await work)[0]
         except (ModelUnavailable, TimeoutError) as exc:
             log.warning("the query was not embedded (%s); the other lanes answer", exc or "time-out")
             if isinstance(exc, TimeoutError) or exc.details.get("endpoint_down"):
                 self._rest_until = time.monotonic() + REST_SECONDS
             return None
+        finally:
+            self._asking -= 1
+            if not self._asking:
+                self._quiet.set()
 
     def close(self) -> None:
         """Let the threads go."""

@@ -38,6 +38,8 @@ NICENESS = 10
 GIVE_UP_AFTER = 5
 """Tries after which a paragraph no longer holds up the switch to its generation."""
 BATCHES_AHEAD = 4
+GIVE_WAY_SECONDS = 0.25
+"""While queries are being embedded the background waits, for so long, and then does a single batch."""
 NOTE_EVERY = 2_000
 T = TypeVar("T")
 
@@ -184,7 +186,9 @@ class EmbeddingService:
         now = self._clock.now()
         if now < target.retry_from:
             return False
-        batch = await self._read(lambda db: self._due(db, target, now))
+        alone = await self._dense.quiet(GIVE_WAY_SECONDS)
+        limit = self._settings.batch_size * (self._threads * BATCHES_AHEAD if alone else 1)
+        batch = await self._read(lambda db: self._due(db, target, now, limit))
         if batch:
             await self._embed(target, batch)
         else:
@@ -193,10 +197,9 @@ class EmbeddingService:
             self._moved.notify_all()
         return bool(batch)
 
-    def _due(self, db: sqlite3.Connection, target: _Target, now: float) -> list[Pending]:
+    def _due(self, db: sqlite3.Connection, target: _Target, now: float, limit: int) -> list[Pending]:
         """The next texts, and the names that are left out of them as they are known with these texts."""
         self._indexes.names.catch_up(db)
-        limit = self._settings.batch_size * self._threads * BATCHES_AHEAD
         return self._store.embeddings.pending(db, target.generation.id, target.watermark, now, limit)
 
     async def _claimed(self, target: _Target) -> _Target:
