@@ -231,7 +231,7 @@ class AMemorixHostService:
         _must_be(patch, dict, "patch", "an object")
         async with self._changing:
             text = await asyncio.to_thread(configuration.read_text, self.config_path)
-            return await self._written(configuration.patched(text, patch))
+            return await self._written(await asyncio.to_thread(configuration.patched, text, patch))
 
     @_carried_through
     async def update_raw_config(self, toml: str) -> dict[str, Any]:
@@ -248,7 +248,8 @@ class AMemorixHostService:
             backups.append(await asyncio.to_thread(configuration.write_text, self.config_path, text, backups=keep))
 
         async def apply() -> ReloadReport:
-            return await self._apply(configuration.parse(text, str(self.config_path)), before_switch=write)
+            config = await asyncio.to_thread(configuration.parse, text, str(self.config_path))
+            return await self._apply(config, before_switch=write)
 
         report = await self._reported(apply())
         return {

@@ -266,9 +266,10 @@ def _open_store(config: Config, folder: Path) -> MetadataStore:
 
 def _open_indexes(config: Config, store: MetadataStore) -> Indexes:
     indexes = Indexes(store, config.retrieval.sparse.backend)
-    for index, how in indexes.open().items():
-        if how == "rebuilt":
-            log.info("the %s index was built from the rows", index)
+    how = indexes.open()
+    for projection in indexes:
+        if how[projection.name] == "rebuilt" and projection.keeps_snapshot and len(projection.index):
+            log.info("the %s index was built from the rows", projection.name)
     return indexes
 
 

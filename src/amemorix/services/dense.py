@@ -57,17 +57,11 @@ class DenseLane:
         self._seen: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
         self._rest_until = 0.0
         self._asking = 0
-        self._quiet = asyncio.Event()
-        self._quiet.set()
 
-    async def quiet(self, seconds: float) -> bool:
-        """Wait until no query is being embedded; False if one still is after that time."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._quiet.wait()
-        except TimeoutError:
-            return False
-        return True
+    @property
+    def asked(self) -> bool:
+        """Whether a query is being embedded at this moment."""
+        return self._asking > 0
 
     @property
     def serving(self) -> Serving | None:
@@ -104,7 +98,6 @@ class DenseLane:
     async def _embedded(self, embedder: Embedder, text: str, timeout: float) -> NDArray[np.float32] | None:
         work = asyncio.get_running_loop().run_in_executor(self._pool, embedder.embed, [text])
         self._asking += 1
-        self._quiet.clear()
         try:
             async with asyncio.timeout(timeout):
                 return (await work)[0]
@@ -115,8 +108,6 @@ class DenseLane:
             return None
         finally:
             self._asking -= 1
-            if not self._asking:
-                self._quiet.set()
 
     def close(self) -> None:
         """Let the threads go."""

@@ -37,9 +37,9 @@ log = logging.getLogger(__name__)
 NICENESS = 10
 GIVE_UP_AFTER = 5
 """Tries after which a paragraph no longer holds up the switch to its generation."""
-BATCHES_AHEAD = 4
+BATCHES_AHEAD = 12
 GIVE_WAY_SECONDS = 0.25
-"""While queries are being embedded the background waits, for so long, and then does a single batch."""
+"""While a query is being embedded, a batch waits, but no longer than this."""
 NOTE_EVERY = 2_000
 T = TypeVar("T")
 
@@ -186,9 +186,7 @@ class EmbeddingService:
         now = self._clock.now()
         if now < target.retry_from:
             return False
-        alone = await self._dense.quiet(GIVE_WAY_SECONDS)
-        limit = self._settings.batch_size * (self._threads * BATCHES_AHEAD if alone else 1)
-        batch = await self._read(lambda db: self._due(db, target, now, limit))
+        batch = await self._read(lambda db: self._due(db, target, now))
         if batch:
             await self._embed(target, batch)
         else:
@@ -197,9 +195,10 @@ class EmbeddingService:
             self._moved.notify_all()
         return bool(batch)
 
-    def _due(self, db: sqlite3.Connection, target: _Target, now: float, limit: int) -> list[Pending]:
+    def _due(self, db: sqlite3.Connection, target: _Target, now: float) -> list[Pending]:
         """The next texts, and the names that are left out of them as they are known with these texts."""
         self._indexes.names.catch_up(db)
+        limit = self._settings.batch_size * self._threads * BATCHES_AHEAD
         return self._store.embeddings.pending(db, target.generation.id, target.watermark, now, limit)
 
     async def _claimed(self, target: _Target) -> _Target:
@@ -220,11 +219,20 @@ class EmbeddingService:
         parts = [batch[i : i + self._settings.batch_size] for i in range(0, len(batch), self._settings.batch_size)]
         loop = asyncio.get_running_loop()
         names = self._indexes.names.index
-        work = [loop.run_in_executor(self._pool, _vectors_of, target.embedder, names, part) for part in parts]
+        work = [loop.run_in_executor(self._pool, self._vectors_of, target.embedder, names, part) for part in parts]
         outcomes = [outcome for part in await asyncio.gather(*work) for outcome in part]
         await self._keep(target, outcomes)
         target.done += len(batch)
         target.rate = len(batch) / max(time.perf_counter() - started, 1e-9)
+
+    def _vectors_of(
+        self, embedder: Embedder, names: NameDirectory, part: Sequence[Pending]
+    ) -> list[tuple[int, bytes | ModelUnavailable]]:
+        """One batch, once no query is being embedded or a moment has passed; on an embedding thread."""
+        until = time.monotonic() + GIVE_WAY_SECONDS
+        while self._dense.asked and time.monotonic() < until:
+            time.sleep(0.005)
+        return _vectors_of(embedder, names, part)
 
     async def _keep(self, target: _Target, outcomes: Sequence[tuple[int, bytes | ModelUnavailable]]) -> None:
         vectors = [(id_, made) for id_, made in outcomes if isinstance(made, bytes)]
