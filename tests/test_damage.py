@@ -120,9 +120,7 @@ async def test_undamaged_indexes_are_loaded_and_not_made_again(
 ) -> None:
     caplog.set_level("INFO")
     await assert_answers_the_same(copies(), original[1], "nothing")
-    assert [r.message for r in caplog.records if "built from the rows" in r.message] == [
-        "the names index was built from the rows"
-    ] * 2
+    assert not [r.message for r in caplog.records if "built from the rows" in r.message]
     assert not [r for r in caplog.records if r.levelname == "WARNING"]
 
 

@@ -11,8 +11,10 @@ import pytest
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from amemorix.models.arithmetic import Arithmetic, Float32, Int8
 from amemorix.models.catalog import LocalModel, ModelFile
-from amemorix.models.minilm_onnx import build_graph, convert
+from amemorix.models.minilm_onnx import amplitudes, build_graph, convert
+from amemorix.models.onnx_graph import Graph
 from amemorix.models.telemetry import refuse_telemetry
 
 HIDDEN, HEADS, LAYERS, INNER, POSITIONS = 32, 2, 2, 64, 64
@@ -103,15 +105,32 @@ def reference(weights: dict[str, np.ndarray], ids: list[int]) -> np.ndarray:
     return mean / np.linalg.norm(mean)
 
 
-def run(graph: bytes | str) -> np.ndarray:
-    """Embed two texts of different length, the shorter one padded."""
-    ids = np.array([[2, 5, 9, 30, 3], [2, 31, 3, 0, 0]], np.int64)
-    mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], np.int64)
+IDS = np.array([[2, 5, 9, 30, 3], [2, 31, 3, 0, 0]], np.int64)
+MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], np.int64)
+"""Two texts of different length, the shorter one padded."""
+
+
+def run(graph: bytes | str, ids: np.ndarray = IDS, mask: np.ndarray = MASK, output: str = "embedding") -> np.ndarray:
+    """One output of an encoder's graph."""
+    return infer(graph, output, {"input_ids": ids, "attention_mask": mask})
+
+
+def infer(graph: bytes | str, output: str, feed: dict[str, np.ndarray]) -> np.ndarray:
+    """One output of any graph."""
     refuse_telemetry()
     import onnxruntime
 
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
-    return session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0]
+    return np.asarray(session.run([output], feed)[0])
+
+
+def product(arithmetic: Arithmetic, rows: np.ndarray, weight: np.ndarray, floor: float | None = None) -> np.ndarray:
+    """The rows of a table times the transpose of `weight`, row by row of the table."""
+    graph = Graph()
+    hidden = graph.node("Mul", [Float32().rows(graph, rows, "rows", "ids"), graph.number(1.0)], output="hidden")
+    result = arithmetic.product(graph, hidden, weight, "weight", floor)
+    model = graph.model(["ids"], {result: ["batch", "length", len(weight)]})
+    return infer(model.SerializeToString(), result, {"ids": np.arange(len(rows))[None]})[0]
 
 
 @pytest.fixture(scope="module")
@@ -120,18 +139,87 @@ def expected() -> np.ndarray:
     return np.stack([reference(weights, [2, 5, 9, 30, 3]), reference(weights, [2, 31, 3])])
 
 
+@pytest.fixture(scope="module")
+def int8(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("int8")
+    save_file(tiny_weights(), folder / "model.safetensors")
+    convert(folder / "model.safetensors", folder / "out.onnx", heads=HEADS)
+    assert sorted(path.name for path in folder.iterdir()) == ["model.safetensors", "out.onnx"]
+    return str(folder / "out.onnx")
+
+
 def test_the_graph_computes_what_plain_numpy_computes(expected: np.ndarray) -> None:
     got = run(build_graph(tiny_weights(), heads=HEADS).SerializeToString())
 
     np.testing.assert_allclose(got, expected, atol=2e-5)
 
 
-def test_the_int8_graph_is_near_and_of_unit_length(tmp_path: Path, expected: np.ndarray) -> None:
-    save_file(tiny_weights(), tmp_path / "model.safetensors")
+def test_the_int8_graph_is_near_and_of_unit_length(int8: str, expected: np.ndarray) -> None:
+    got = run(int8)
 
-    convert(tmp_path / "model.safetensors", tmp_path / "out.onnx", heads=HEADS)
-
-    got = run(str(tmp_path / "out.onnx"))
-    assert (got * expected).sum(1).min() > 0.97
+    assert (got * expected).sum(1).min() > 0.999
     np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1.0, atol=1e-5)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "out.onnx"]
+
+
+def test_the_texts_beside_it_do_not_change_a_vector(int8: str) -> None:
+    together = run(int8)
+
+    np.testing.assert_allclose(run(int8, IDS[:1], MASK[:1])[0], together[0], atol=1e-5)
+    np.testing.assert_allclose(run(int8, IDS[1:, :3], MASK[1:, :3])[0], together[1], atol=1e-5)
+
+
+def test_the_embedding_is_the_mean_of_the_token_vectors(int8: str) -> None:
+    tokens = run(int8, output="tokens")
+
+    assert tokens.shape == (2, 5, HIDDEN)
+    mean = np.stack([tokens[0].mean(0), tokens[1, :3].mean(0)])
+    np.testing.assert_allclose(run(int8), mean / np.linalg.norm(mean, axis=1, keepdims=True), atol=1e-5)
+
+
+def test_each_row_of_an_int8_product_has_its_own_scale() -> None:
+    rng = np.random.default_rng(3)
+    rows = np.concatenate([np.zeros((1, HIDDEN)), rng.standard_normal((3, HIDDEN))]).astype(np.float32)
+    rows[2] *= 1e-6
+    rows[3] *= 1e6
+    weight = rng.standard_normal((5, HIDDEN)).astype(np.float32)
+
+    got = product(Int8({}), rows, weight)
+
+    np.testing.assert_array_equal(got[0], 0.0)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    assert (np.abs(got - rows @ weight.T) <= 0.1 * lengths).all()
+
+
+@pytest.mark.parametrize("loudest", [0.0, 0.3, 4.0])
+def test_rows_with_a_floor_are_finer_above_it(loudest: float) -> None:
+    rows = np.linspace(-0.17, loudest, HIDDEN, dtype=np.float32)[None]
+    weight = np.eye(HIDDEN, dtype=np.float32)
+
+    got = product(Int8({}), rows, weight, floor=-0.17)
+
+    step = max(loudest / 223, 0.17 / 32)
+    np.testing.assert_allclose(got, rows, atol=0.51 * step)
+
+
+def test_smoothing_keeps_a_loud_channel_from_drowning_the_others() -> None:
+    rng = np.random.default_rng(4)
+    rows = rng.standard_normal((8, HIDDEN)).astype(np.float32)
+    rows[:, 7] *= 100
+    weight = rng.standard_normal((5, HIDDEN)).astype(np.float32)
+
+    def error(arithmetic: Int8) -> float:
+        return float(np.abs(product(arithmetic, rows, weight) - rows @ weight.T).mean())
+
+    assert error(Int8({"hidden": np.abs(rows).max(0)})) < 0.5 * error(Int8({}))
+
+
+def test_amplitudes_are_those_of_every_normalisation_that_a_layer_reads() -> None:
+    found = amplitudes(tiny_weights(), heads=HEADS)
+
+    assert list(found) == [
+        "embeddings.LayerNorm",
+        "encoder.layer.0.attention.output.LayerNorm",
+        "encoder.layer.0.output.LayerNorm",
+        "encoder.layer.1.attention.output.LayerNorm",
+    ]
+    assert all(values.shape == (HIDDEN,) and values.min() > 0 for values in found.values())

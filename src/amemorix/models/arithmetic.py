@@ -44,7 +44,12 @@ class Float32:
         return graph.node("Gather", [graph.constant(name, table), ids])
 
     def product(
-        self, graph: Graph, hidden: str, weight: NDArray[np.float32], name: str, floor: float | None = None
+        self,
+        graph: Graph,
+        hidden: str,
+        weight: NDArray[np.float32],
+        name: str,
+        floor: float | None = None,  # noqa: ARG002
     ) -> str:
         """One matrix product."""
         return graph.node("MatMul", [hidden, graph.constant(name, weight.T)])

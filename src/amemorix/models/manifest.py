@@ -12,7 +12,7 @@ from ..errors import ModelUnavailable
 __all__ = ["FORMAT", "MANIFEST", "ConvertedFile", "Manifest", "file_sha256", "read_manifest"]
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 """Raised when the conversion changes in a way that changes vectors; older folders are installed anew."""
 
 

@@ -15,7 +15,7 @@ __all__ = ["CONTRIB", "FLOAT", "INT32", "Graph"]
 
 CONTRIB = "com.microsoft"
 """The domain of the runtime's own fused operators."""
-FLOAT, INT32, INT64 = 1, 6, 7
+FLOAT, INT32, _INT64 = 1, 6, 7
 """Element types as ONNX numbers them (TensorProto.DataType)."""
 
 
@@ -61,7 +61,7 @@ class Graph:
         graph = helper.make_graph(
             self._nodes,
             "sentence_encoder",
-            [helper.make_tensor_value_info(name, INT64, ["batch", "length"]) for name in inputs],
+            [helper.make_tensor_value_info(name, _INT64, ["batch", "length"]) for name in inputs],
             [helper.make_tensor_value_info(name, FLOAT, list(shape)) for name, shape in outputs.items()],
             initializer=list(self._constants.values()),
         )
