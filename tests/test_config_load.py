@@ -105,7 +105,7 @@ def test_a_date_where_text_is_wanted_asks_for_quotes(value):
 )
 def test_unknown_key_gets_the_nearest_known_one(text, path, near):
     report = only_problem(text)
-    assert (report["path"], report["problem"]) == (path, f"{path} is not a setting; did you mean {near}?")
+    assert (report["path"], report["problem"]) == (path, f"{path} is not a setting; did you mean {near}")
 
 
 def test_unknown_key_with_nothing_near_lists_the_table():

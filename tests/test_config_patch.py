@@ -42,6 +42,20 @@ def test_equal_values_keep_their_text():
     assert patched(TEXT, patch) == TEXT
 
 
+@pytest.mark.parametrize(
+    ("patch", "key"),
+    [
+        ({1: 2}, "1"),
+        ({"retrieval": {None: 3}}, "None"),
+        ({"a": [[{b"k": 1}]]}, "b'k'"),
+        ({"a": {("b",): {}}}, r"\('b',\)"),
+    ],
+)
+def test_a_key_that_is_no_text_is_named(patch, key):
+    with pytest.raises(InvalidConfig, match=f"the key {key};"):
+        patched(TEXT, patch)
+
+
 def test_a_truth_value_is_not_a_number():
     assert patched("a = 1\n", {"a": True}) == "a = true\n"
 

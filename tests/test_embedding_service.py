@@ -250,6 +250,20 @@ async def test_a_model_that_is_down_slows_one_search_and_not_every(served: Endpo
     assert (await found(host, "another kite"))["degraded"] == []
 
 
+async def test_stopping_does_not_wait_for_a_silent_model(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served, timeout_seconds=60.0, max_attempts=10))
+    await kites(host, 5)
+    await host.settle(10)
+    served.open.clear()
+    asked = len(served.requests)
+    await told(host, "a lamp")
+    await until(lambda: len(served.requests) > asked)
+    started = time.perf_counter()
+    await host.stop()
+
+    assert time.perf_counter() - started < 3
+
+
 @pytest.mark.parametrize("answer", [None, [], [[]], [["a"]], [[float("nan")] * 64], [[0.0] * 64], "text", [[1.0] * 65]])
 async def test_a_function_of_the_host_that_answers_nonsense_harms_nothing(opened: Open, answer: Any) -> None:
     good = HashEmbedder(64)

@@ -211,7 +211,7 @@ async def test_numbers_serve_as_ids(host: AMemorixHostService) -> None:
 
 
 async def test_ids_are_cleaned_alike_wherever_they_are_given(host: AMemorixHostService) -> None:
-    odd = " c\x001 "
+    odd = " c1\t"
     await told(host, "the kite is red", chat_id=odd, source=odd, person_ids=[odd])
 
     assert len(await hits(host, "kite", chat_id=odd, person_id=odd)) == 1
@@ -228,6 +228,7 @@ BAD_TEXT: list[tuple[dict[str, Any], str]] = [
     ({"text": ""}, "text"),
     ({"text": " \n\t\u3000"}, "text"),
     ({"text": "\x00"}, "text"),
+    ({"text": "\u200b\ufeff"}, "text"),
     ({"text": 5}, "text"),
     ({"text": ["a"]}, "text"),
     ({"scope": "everyone"}, "scope"),

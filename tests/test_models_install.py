@@ -16,7 +16,7 @@ from amemorix.errors import ModelUnavailable
 from amemorix.models.cache import cache_dir
 from amemorix.models.catalog import DEFAULT_MODEL, LocalModel, ModelFile, known_model
 from amemorix.models.install import GRAPH, install, installed, verify
-from amemorix.models.manifest import read_manifest
+from amemorix.models.manifest import FORMAT, read_manifest
 from test_models_tiny import published
 
 
@@ -53,7 +53,7 @@ def test_a_folder_installs_whole(tmp_path: Path, model: LocalModel) -> None:
 
     folder = install(model, tmp_path / "published", tmp_path / "cache", said.append)
 
-    assert folder == tmp_path / "cache" / "models" / "tiny" == installed(model, tmp_path / "cache")
+    assert folder == tmp_path / "cache" / "models" / f"tiny.{FORMAT}" == installed(model, tmp_path / "cache")
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["NOTICE.txt", "manifest.json", GRAPH, "tokenizer.json", "vocab.txt"]
     manifest = read_manifest(folder)
@@ -121,7 +121,7 @@ def test_a_damaged_installation_is_replaced(tmp_path: Path, model: LocalModel, d
     install(model, tmp_path / "published", tmp_path / "cache")
 
     assert verify(model, tmp_path / "cache") == folder
-    assert [path.name for path in folder.parent.iterdir()] == ["tiny"]
+    assert [path.name for path in folder.parent.iterdir()] == [f"tiny.{FORMAT}"]
 
 
 def test_verify_notices_a_byte_that_changed(tmp_path: Path, model: LocalModel) -> None:

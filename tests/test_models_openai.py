@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
@@ -40,6 +41,8 @@ class Endpoint:
         self.url = ""
         self.most_at_once = 0
         self.delay = 0.0
+        self.drip = 0.0
+        """Seconds between the bytes of an answer."""
         self._at_once = 0
         self._lock = threading.Lock()
 
@@ -57,6 +60,13 @@ class Endpoint:
             return scripted
         status, content = self.reply(body["input"])
         return status, {}, content
+
+    def send(self, out: BinaryIO, data: bytes) -> None:
+        step = 1 if self.drip else len(data) or 1
+        with contextlib.suppress(ConnectionError):
+            for start in range(0, len(data), step):
+                out.write(data[start : start + step])
+                time.sleep(self.drip)
 
     @property
     def inputs(self) -> list[list[str]]:
@@ -76,7 +86,7 @@ def endpoint() -> Iterator[Endpoint]:
             for name, value in {**headers, "Content-Length": str(len(data))}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(data)
+            state.send(self.wfile, data)
 
         def log_message(self, format: str, *args: object) -> None:
             pass
@@ -208,6 +218,63 @@ def test_a_slow_answer_is_tried_again(endpoint: Endpoint, connect, pauses: list[
         connect(timeout=0.05, max_attempts=2).embed(["a"])
 
     assert len(pauses) == 1
+
+
+def test_an_answer_that_drips_in_is_given_up(endpoint: Endpoint, connect) -> None:
+    endpoint.drip = 0.02
+    endpoint.reply = lambda texts: (200, b" " * 500)
+    started = time.monotonic()
+
+    with pytest.raises(ModelUnavailable, match="did not answer in time"):
+        connect(timeout=0.2, max_attempts=1).embed(["a"])
+
+    assert time.monotonic() - started < 2
+
+
+def test_an_answer_that_is_too_large_is_not_read(endpoint: Endpoint, connect) -> None:
+    endpoint.reply = lambda texts: (200, b" " * 100_000)
+
+    with pytest.raises(ModelUnavailable, match="more than 1000 bytes") as caught:
+        connect(max_answer_bytes=1000).embed(["a", "b"])
+
+    assert caught.value.details["endpoint_down"] is True
+    assert len(endpoint.requests) == 2
+
+
+def test_a_batch_with_too_large_an_answer_goes_in_parts(endpoint: Endpoint, connect) -> None:
+    whole = connect().embed(list("abcdefg"))
+
+    np.testing.assert_array_equal(connect(max_answer_bytes=150).embed(list("abcdefg")), whole)
+    assert len(endpoint.requests) > 2
+
+
+@pytest.mark.parametrize("status", [429, 200], ids=["between tries", "while it is silent"])
+def test_closing_ends_requests_under_way(endpoint: Endpoint, connect, status: int) -> None:
+    if status == 429:
+        endpoint.script = [(429, {"Retry-After": "20"}, {})]
+    else:
+        endpoint.delay = 1.0
+    embedder = connect(timeout=30.0, sleep=None)
+    caught: list[ModelUnavailable] = []
+
+    def embed() -> None:
+        try:
+            embedder.embed(["a"])
+        except ModelUnavailable as exc:
+            caught.append(exc)
+
+    thread = threading.Thread(target=embed)
+    thread.start()
+    while not endpoint.requests:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    started = time.monotonic()
+    embedder.close()
+    thread.join()
+
+    assert time.monotonic() - started < 0.5
+    assert "closed" in str(caught[0])
+    assert len(endpoint.requests) == 1
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])

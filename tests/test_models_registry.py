@@ -185,6 +185,20 @@ def test_what_the_function_raises_is_told() -> None:
         HostEmbedder(broken).embed(["a"])
 
 
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError, GeneratorExit])
+async def test_what_would_end_the_caller_is_told_too(error: type[BaseException]) -> None:
+    def broken(texts: Sequence[str]) -> None:
+        raise error("enough")
+
+    async def broken_later(texts: Sequence[str]) -> None:
+        raise error("enough")
+
+    for function in (broken, broken_later):
+        embedder = HostEmbedder(function, loop=asyncio.get_running_loop())
+        with pytest.raises(ModelUnavailable, match=error.__name__):
+            await asyncio.to_thread(embedder.embed, ["a"])
+
+
 @pytest.mark.parametrize(
     "answer", [None, [[1.0, 2.0], [1.0]], [[1.0, 2.0]], [1.0, 2.0], [[float("inf"), 1.0]] * 2, [["x"]] * 2, [[]] * 2]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.components import OPERATIONS
+from amemorix.errors import InvalidConfig
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from conftest import Open
 from entrance import contents, refused, told
@@ -53,6 +55,18 @@ async def test_stats_count_what_is_stored(opened: Open) -> None:
     assert result["disabled"] is False
 
 
+async def test_stats_count_every_paragraph_once_and_nothing_that_is_gone(host: AMemorixHostService) -> None:
+    for text in ("kite one", "kite two"):
+        await told(host, text, external_id="x", source="gone", entities=["kite", "hall"])
+    await told(host, "lamp", source="kept", entities=["hall"])
+    await host.settle(10)
+    await host.invoke("memory_source_admin", {"action": "delete", "source": "gone"})
+    result = await host.invoke("memory_stats", {})
+
+    expected = {"paragraphs": 1, "superseded": 1, "deleted": 1, "entities": 1, "episodes": 1}
+    assert {name: result[name] for name in expected} == expected
+
+
 async def test_stats_say_that_no_model_is_at_work(host: AMemorixHostService) -> None:
     assert (await host.invoke("memory_stats", {}))["embedding"]["state"] == "off"
 
@@ -78,6 +92,19 @@ async def test_save_writes_snapshots_that_are_loaded(opened: Open, tmp_path: Pat
         assert list((tmp_path / "data" / "a-memorix" / "indexes").iterdir())
     async with memory_host(tmp_path, embed=HashEmbedder()) as host:
         assert await contents(host, "kite") == ["kite"]
+
+
+async def test_a_save_that_cannot_write_names_the_path(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host:
+        await told(host, "kite")
+        indexes = tmp_path / "data" / "a-memorix" / "indexes"
+        shutil.rmtree(indexes, ignore_errors=True)
+        indexes.write_text("in the way", "utf-8")
+        result = await host.invoke("memory_runtime_admin", {"action": "save"})
+
+    assert (result["success"], result["error_code"]) == (False, "storage_failure")
+    assert str(indexes) in result["error"]
+    assert result["details"]["file"].startswith(str(indexes))
 
 
 async def test_get_config_shows_what_is_at_work(opened: Open) -> None:
@@ -202,6 +229,21 @@ async def test_a_broken_file_changes_nothing_and_is_told(
     host.config_path.write_text("[retrieval]\ncandidates = 60\n", "utf-8")
     await host.reload()
     assert (await admin(host, "reload_status"))["last_error"] is None
+
+
+@pytest.mark.parametrize("folder", ["~no-such-user-at-all/x", "a\0b", "loop/x"])
+async def test_a_data_folder_that_cannot_be_is_refused_and_told(
+    host: AMemorixHostService, tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    host.config_path.write_text(f"[storage]\ndata_dir = {json.dumps(folder)}\n", "utf-8")
+    with pytest.raises(InvalidConfig, match=r"storage\.data_dir"):
+        await host.reload()
+    status = await admin(host, "reload_status")
+
+    assert status["refused"] == 1
+    assert [problem["path"] for problem in status["last_error"]["problems"]] == ["storage.data_dir"]
+    assert status["last_error"]["problems"][0]["value"] == folder
 
 
 async def test_a_changed_clock_does_not_confuse_the_check(tmp_path: Path) -> None:

@@ -47,6 +47,11 @@ async def test_the_list_is_paged_and_newest_first(host: AMemorixHostService, ope
     assert await names(host, chat_id="nowhere") == []
 
 
+async def test_the_list_may_be_asked_for_what_is_far_beyond_its_end(host: AMemorixHostService) -> None:
+    await told(host, "kite")
+    assert await names(host, offset=2**62, limit=10_000) == []
+
+
 async def test_a_deleted_source_is_gone_everywhere(opened: Open) -> None:
     host = await opened(embed=HashEmbedder())
     relation = {"subject": "kite", "predicate": "hangs in", "object": "hall"}
@@ -152,6 +157,8 @@ async def test_deleting_takes_only_live_revisions_into_account(host: AMemorixHos
         ({"action": "batch_delete", "sources": ["a"] * 10_001}, "sources"),
         ({"action": "list", "limit": 0}, "limit"),
         ({"action": "list", "offset": -1}, "offset"),
+        ({"action": "list", "offset": 2**62 + 1}, "offset"),
+        ({"action": "list", "offset": 10**400}, "offset"),
     ],
 )
 async def test_arguments_that_do_not_fit_delete_nothing(

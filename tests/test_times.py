@@ -34,7 +34,7 @@ def read(value: Any, edge: Edge = "start") -> float:
 
 def both(value: Any) -> tuple[str, str]:
     """Start and end as local time; the end is shown to the minute, since it is the last instant of something."""
-    start, end = (datetime.fromtimestamp(read(value, edge), ZONE) for edge in ("start", "end"))
+    start, end = (datetime.fromtimestamp(math.floor(read(value, edge)), ZONE) for edge in ("start", "end"))
     return f"{start:%Y-%m-%d %H:%M:%S}", f"{end:%Y-%m-%d %H:%M}"
 
 
@@ -175,8 +175,18 @@ def test_chinese_words(value: str, start: str, end: str) -> None:
     assert both(value) == (start, end)
 
 
-def test_the_end_is_the_last_millisecond() -> None:
-    assert read("2025-03-01", "end") == pytest.approx(read("2025-03-02") - 0.001, abs=1e-6)
+@pytest.mark.parametrize(
+    ("value", "following"),
+    [("2025-03-01", "2025-03-02"), ("2025年3月", "2025-04-01"), ("2025-03-01 10:30", "2025-03-01 10:31"),
+     ("上周", "2025-03-10"), ("2024", "2025-01-01"), ("未来两周", "2025-03-31"), ("1969-12-31", "1970-01-01")],
+)  # fmt: skip
+def test_there_is_no_instant_between_a_span_and_the_next(value: str, following: str) -> None:
+    assert read(value, "end") == math.nextafter(read(following), -math.inf)
+
+
+def test_an_instant_ends_where_it_starts() -> None:
+    instant = "2025-03-01T23:59:59.999999+08:00"
+    assert read(instant, "end") == read(instant)
 
 
 def test_a_day_follows_daylight_saving() -> None:
@@ -322,6 +332,12 @@ def test_statements(text: str) -> None:
 def test_dates_in_words() -> None:
     assert date_words(NOW, ZONE, cjk=False) == "12 March 2025"
     assert date_words(NOW, ZONE, cjk=True) == "2025年3月12日"
+
+
+def test_the_last_instant_of_a_day_is_told_as_that_day() -> None:
+    end = read("2025-03-01", "end")
+    assert format_time(end, ZONE) == "2025-03-01T23:59:59+08:00"
+    assert date_words(end, ZONE, cjk=False) == "1 March 2025"
 
 
 def test_the_last_day_is_formatted_anywhere() -> None:

@@ -76,6 +76,7 @@ class AMemorixHostService:
         self._stop_watching = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
         self._state = "stopped"
+        self._begun_with: Config | None = None
 
     # life cycle
 
@@ -112,6 +113,7 @@ class AMemorixHostService:
             except BaseException:
                 self._state = "stopped"
                 raise
+            self._begun_with = config
             self._kernel.start()
             self._state = "ready"
             if self._watch:
@@ -305,8 +307,8 @@ class AMemorixHostService:
         self._kernel = new
         new.start()
         self._retire(old)
-        waiting = {*self._status.needs_restart, *(name for name in changed if name in NEEDS_PROCESS)}
-        self._status.needs_restart = tuple(sorted(waiting))
+        waiting = configuration.changes(self._begun_with or config, config)
+        self._status.needs_restart = tuple(name for name in waiting if name in NEEDS_PROCESS)
         level = configuration.strongest(changed) or "none"
         log.info("configuration applied (%s): %s", level, ", ".join(changed))
         return ReloadReport(
@@ -327,10 +329,17 @@ class AMemorixHostService:
             raise
 
     def _data_dir(self, config: Config) -> Path:
-        """The data directory; a relative one is below the folder that holds `config/`."""
+        """The data directory; a relative one is below the folder that holds `config/`. Raises InvalidConfig."""
         home = self.config_path.parent
         root = home.parent if home.name == "config" else home
-        return (root / Path(config.storage.data_dir).expanduser()).resolve()
+        given = config.storage.data_dir
+        try:
+            return (root / Path(given).expanduser()).resolve()
+        except (RuntimeError, ValueError, OSError) as exc:  # no such user, a NUL character, a loop of links
+            text = f"storage.data_dir is {given!r}, which is no folder: {exc}"
+            problem = {"path": "storage.data_dir", "problem": text, "value": given}
+            file = str(self.config_path)
+            raise InvalidConfig(f"{file}, {text}.", problems=[problem], file=file) from exc
 
     # letting go
 

@@ -67,10 +67,10 @@ class Parts:
     embedder: Shared[Embedder | None]
     notice: str
 
-    def release(self) -> None:
-        """Let go of all of them; blocking."""
-        for part in (self.embedder, self.indexes, self.store):
-            part.release()
+    def release_data(self) -> None:
+        """Let go of the indexes and the store; blocking."""
+        self.indexes.release()
+        self.store.release()
 
 
 class SDKMemoryKernel:
@@ -188,11 +188,13 @@ class SDKMemoryKernel:
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
-        self.embedding.close()
-        self._background.shutdown(wait=True)
+        """The models first: one that nobody else uses ends its requests, which the embedding threads wait for."""
         if self._borrowed is not None:
             self._borrowed.release()
-        self._parts.release()
+        self._parts.embedder.release()
+        self.embedding.close()
+        self._background.shutdown(wait=True)
+        self._parts.release_data()
 
     async def _retry_model(self) -> None:
         """A model that did not answer when the kernel was opened is asked again."""

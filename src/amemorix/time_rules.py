@@ -11,11 +11,14 @@ from datetime import UTC, datetime, timedelta, timezone
 __all__ = ["MONTHS", "RULES", "Range", "Rule", "spell"]
 
 Range = tuple[datetime, datetime]
-"""First and last instant: naive means the reader's wall clock, aware means that very moment."""
+"""First and last instant: naive means the reader's wall clock, aware means that very moment.
+
+The last microsecond of a second, the latest that a `datetime` can name, stands for all that is left of the second.
+"""
 
 _Match = re.Match[str]
 _Namer = Callable[[_Match, datetime], Range]
-_TICK = timedelta(milliseconds=1)
+_TICK = timedelta(microseconds=1)
 _HALF_YEAR = timedelta(days=183)
 
 
@@ -40,7 +43,7 @@ class Rule:
 
 
 def spell(start: datetime, **length: float) -> Range:
-    """From `start` to the last millisecond of the length, given in the units of `timedelta`."""
+    """From `start` to the last microsecond of the length, given in the units of `timedelta`."""
     return start, start + (timedelta(**length) - _TICK)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -154,10 +155,11 @@ class _LocalZone(tzinfo):
 
 
 def _local(epoch: float, zone: tzinfo) -> datetime:
+    second = math.floor(epoch)  # the last instant of a day is nearer to the next day than a datetime can tell
     try:
-        return datetime.fromtimestamp(epoch, zone)
+        return datetime.fromtimestamp(second, zone)
     except (OverflowError, ValueError):  # within a day of the years 1 and 9999 another zone has no date
-        return datetime.fromtimestamp(epoch, UTC)
+        return datetime.fromtimestamp(second, UTC)
 
 
 # Reading
@@ -212,7 +214,16 @@ def _resolve(rule: Rule, match: re.Match[str], present: datetime) -> Span | None
 
 
 def _span(named: Range, zone: tzinfo) -> Span:
-    start, end = (m.timestamp() if m.tzinfo else m.replace(tzinfo=zone).timestamp() for m in named)
+    first, last = (m if m.tzinfo else m.replace(tzinfo=zone) for m in named)
+    start = first.timestamp()
+    end = last.timestamp() if first == last else _last_instant(last)
     if not -_LATEST < start <= end < _LATEST:
         raise ValueError("no such time")
     return Span(start, end)
+
+
+def _last_instant(last: datetime) -> float:
+    """The end of a span: the float before the next second when the span takes up the rest of this one."""
+    if last.microsecond < datetime.max.microsecond:
+        return last.timestamp()
+    return math.nextafter(last.replace(microsecond=0).timestamp() + 1, -math.inf)

@@ -14,6 +14,8 @@ from ..retrieval.request import Count, Name, RequiredName
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
+LARGEST_OFFSET = 2**62
+"""Beyond any number of sources, and within what the database can count."""
 
 
 class ListSources(Request):
@@ -21,7 +23,7 @@ class ListSources(Request):
 
     chat_id: Name = Field(default="", description="Only those of this chat.")
     limit: Count = Field(100, ge=1, le=10_000)
-    offset: Count = Field(0, ge=0)
+    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
 
 
 class SourceItem(BaseModel):

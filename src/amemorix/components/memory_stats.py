@@ -33,16 +33,16 @@ class EmbeddingState(BaseModel):
 
 
 class Statistics(Response):
-    """Counts of live rows, unless their name says otherwise."""
+    """Counts of live rows, unless their name says otherwise; persons and chats are all that ever were."""
 
     paragraphs: int = 0
     superseded: int = Field(default=0, description="Paragraphs replaced by a newer revision.")
-    deleted: int = Field(default=0, description="Paragraphs deleted and not yet purged.")
+    deleted: int = Field(default=0, description="Paragraphs deleted while they were live.")
     relations: int = 0
-    entities: int = 0
+    entities: int = Field(default=0, description="Those that a live paragraph names.")
     persons: int = 0
     chats: int = 0
-    episodes: int = 0
+    episodes: int = Field(default=0, description="Those with a live paragraph.")
     sources: int = 0
     external_refs: int = 0
     lag: dict[str, int] = Field(default_factory=dict, description="Changes each projection has not taken up yet.")

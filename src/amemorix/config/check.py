@@ -124,7 +124,7 @@ def _unknown(table: KeyPath, key: str) -> str:
     here = ".".join(str(part) for part in table if isinstance(part, str))
     inside = f"{here}[]" if table and isinstance(table[-1], int) else here
     near = _nearest(inside, key)
-    hint = f"did you mean {near}?" if near else f"known here: {', '.join(_known_in(inside))}"
+    hint = f"did you mean {near}" if near else f"known here: {', '.join(_known_in(inside))}"
     return f"{dotted((*table, _cut(key)))} is not a setting; {hint}"
 
 

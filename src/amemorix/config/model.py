@@ -137,7 +137,7 @@ class Retrieval(Section):
     noise: Noise = Noise()
 
 
-Target = Annotated[str, Field(min_length=1, max_length=512)]
+Target = Annotated[str, Field(min_length=1, max_length=512, pattern=r"\S")]
 
 
 class Filter(Section):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
 
 import tomlkit
 from tomlkit.exceptions import ConvertError, TOMLKitError
@@ -23,13 +23,14 @@ def patched(text: str, patch: Mapping[str, Any]) -> str:
     that its default holds again; a table that is left without settings may go or stay. Lists are replaced whole; of
     an array with one item a line, the lines that stay keep their comments; a table that goes takes its comments along.
     The result is TOML, but not checked against the schema: that is `parse`.
-    Raises InvalidConfig if the text is not TOML, the patch holds what TOML cannot, or the text is laid out in a way
+    Raises InvalidConfig if the text is not TOML, the patch has a key that is no text or holds what TOML cannot, or the text is laid out in a way
     that cannot be changed in place.
     """
     mark = BOM if text.startswith(BOM) else ""
     newline = "\r\n" if "\r\n" in text else "\n"
     body = text.removeprefix(BOM).replace("\r\n", "\n")
     try:
+        _check_keys(patch)
         current, wished = read_tables(body, "the configuration"), _expand(patch, {})
         _check(wished)
         wanted = merged(current, wished)
@@ -65,6 +66,23 @@ def _expand(patch: Mapping[str, Any], into: dict[str, Any]) -> dict[str, Any]:
         else:
             table[last] = value
     return into
+
+
+def _check_keys(value: object) -> None:
+    """Raise InvalidConfig if a key, also of a table in an array, is no text."""
+    if isinstance(value, Mapping):
+        table = cast("Mapping[object, object]", value)
+        for key in table:
+            if not isinstance(key, str):
+                raise InvalidConfig(f"The patch has the key {key!r}; keys are the names of settings, as texts.")
+        _check_each(table.values())
+    elif isinstance(value, list | tuple):
+        _check_each(cast("Iterable[object]", value))
+
+
+def _check_each(values: Iterable[object]) -> None:
+    for value in values:
+        _check_keys(value)
 
 
 def _subtable(table: dict[str, Any], key: str) -> dict[str, Any]:

@@ -59,7 +59,8 @@ def _examples(listening: Listening) -> list[str]:
     token = f' -H "Authorization: Bearer ${variable}"' if listening.needs_token else ""
     body = """'{"query": "coffee", "chat_id": "friends"}'"""
     return [
-        f"{command} ingest talk.jsonl --chat friends{option}",
+        f"""echo '{{"speaker": "Mia", "text": "I drink coffee, black."}}' | """
+        f"{command} ingest - --format jsonl --chat friends{option}",
         f'{command} search "who likes coffee?" --chat friends{option}',
         f"curl -s{token} {listening.url}{BASE_PATH}/search_memory -d {body}",
     ]

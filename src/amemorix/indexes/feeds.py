@@ -55,5 +55,8 @@ def persons() -> Feed:
     return Feed(("person",), "person_rows", _person)
 
 
-def _person(row: int, person_id: str, name: str, aliases: str, chats: str) -> PersonRow:
-    return PersonRow(row, person_id, name, tuple(json.loads(aliases)), frozenset(json.loads(chats)))
+def _person(row: int, person_id: str, name: str, names: str) -> PersonRow:
+    met: dict[str, set[int]] = {}
+    for chat, called in json.loads(names):
+        met.setdefault(called, set()).add(chat)
+    return PersonRow(row, person_id, name, tuple((called, frozenset(chats)) for called, chats in met.items()))

@@ -26,13 +26,17 @@ _COMMON = STOP_WORDS | {
 
 @dataclass(frozen=True, slots=True)
 class PersonRow:
-    """A person with every name, and the chats they were met in."""
+    """A person with every name, each with the chats in which they have it; `name` is the first of all."""
 
     id: int
     person_id: str
     name: str
-    aliases: tuple[str, ...]
-    chats: frozenset[int]
+    names: tuple[tuple[str, frozenset[int]], ...]
+
+    @property
+    def chats(self) -> frozenset[int]:
+        """Every chat the person was met in."""
+        return frozenset[int]().union(*(chats for _, chats in self.names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +49,18 @@ class Named:
 
 
 class NameDirectory:
-    """Looks up names; an `Index` over person rows that is small enough to need no snapshot."""
+    """Looks up names; an `Index` over person rows that is small enough to need no snapshot.
+
+    A name counts only where the person has it: what somebody is called in one chat is not known in another.
+    """
 
     name = "names"
     fingerprint = "names-1"
 
     def __init__(self) -> None:
         self._rows: dict[int, PersonRow] = {}
-        self._by_name: dict[str, frozenset[int]] = {}
-        self._short: dict[str, frozenset[int]] = {}
-        self._in_chat: dict[int, frozenset[int]] = {}
+        self._by_name: dict[str, dict[int, frozenset[int]]] = {}
+        self._short: dict[str, frozenset[str]] = {}
 
     # Index
 
@@ -62,23 +68,16 @@ class NameDirectory:
         """Replace the whole content."""
         fresh = NameDirectory()
         fresh.apply(list(rows), [])
-        self._rows, self._by_name, self._short, self._in_chat = (
-            fresh._rows,
-            fresh._by_name,
-            fresh._short,
-            fresh._in_chat,
-        )
+        self._rows, self._by_name, self._short = fresh._rows, fresh._by_name, fresh._short
 
     def apply(self, rows: Sequence[PersonRow], removed: Sequence[int]) -> None:  # noqa: ARG002 - persons only grow
         """Insert or replace persons."""
         for row in rows:
             self._rows[row.id] = row
-            for name in _names(row):
-                self._by_name[name] = self._by_name.get(name, frozenset()) | {row.id}
+            for name, chats in _names(row).items():
+                self._by_name[name] = {**self._by_name.get(name, {}), row.id: chats}
                 if len(name) > 5 and name.isascii() and " " not in name:
-                    self._short[name[:3]] = self._short.get(name[:3], frozenset()) | {row.id}
-            for chat in row.chats:
-                self._in_chat[chat] = self._in_chat.get(chat, frozenset()) | {row.id}
+                    self._short[name[:3]] = self._short.get(name[:3], frozenset()) | {name}
 
     def compact(self) -> bool:
         """Nothing accumulates here."""
@@ -105,9 +104,12 @@ class NameDirectory:
         """The person of this row."""
         return self._rows.get(id_)
 
-    def matching(self, key: str) -> frozenset[int]:
-        """Persons with this id, or else this name or alias; somebody known by name alone is all of that name."""
-        named = self._by_name.get(normalise_name(key), frozenset())
+    def matching(self, key: str, chats: Collection[int] | None = None) -> frozenset[int]:
+        """Persons with this id, or else this name, where it may be seen (None: everywhere).
+
+        Somebody known by name alone is all of that name.
+        """
+        named = self._owners(normalise_name(key), chats)
         exact = frozenset(id_ for id_ in named if self._rows[id_].person_id == key)
         by_id = any(self._rows[id_].name != key for id_ in exact)
         return exact if by_id else named
@@ -116,10 +118,9 @@ class NameDirectory:
         """Persons that the text names, among those met in these chats (None: among all)."""
         spans: list[tuple[int, int, frozenset[int]]] = []
         end = 0
-        for start, stop, persons in self._matches(text):
-            found = self._met_in(persons, chats)
-            if found and start >= end:
-                spans.append((start, stop, found))
+        for start, stop, persons in self._matches(text, chats):
+            if start >= end:
+                spans.append((start, stop, persons))
                 end = stop
         return Named(
             tuple(dict.fromkeys(found for *_, found in spans)),
@@ -127,54 +128,60 @@ class NameDirectory:
             _without(text, [(a, b) for a, b, _ in spans]),
         )
 
-    def _met_in(self, persons: frozenset[int], chats: Collection[int] | None) -> frozenset[int]:
+    def _owners(self, name: str, chats: Collection[int] | None) -> frozenset[int]:
+        """Persons who have this normalised name in one of the chats."""
+        known = self._by_name.get(name, {})
         if chats is None:
-            return persons
-        return frozenset(id_ for id_ in persons if any(chat in chats for chat in self._rows[id_].chats))
+            return frozenset(known)
+        return frozenset(id_ for id_, met in known.items() if any(chat in chats for chat in met))
 
-    def _matches(self, text: str) -> Iterator[tuple[int, int, frozenset[int]]]:
+    def _matches(self, text: str, chats: Collection[int] | None) -> Iterator[tuple[int, int, frozenset[int]]]:
         """(start, end, persons) of every name in reading order, the longest first at each place."""
         words = list(_WORD.finditer(text))
-        found = [*self._latin(text, words), *self._cjk(text)]
+        found = [*self._latin(text, words, chats), *self._cjk(text, chats)]
         return iter(sorted(found, key=lambda m: (m[0], -m[1])))
 
-    def _latin(self, text: str, words: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, frozenset[int]]]:
+    def _latin(
+        self, text: str, words: Sequence[re.Match[str]], chats: Collection[int] | None
+    ) -> Iterator[tuple[int, int, frozenset[int]]]:
         for i, first in enumerate(words):
             for last in words[i : i + LONGEST_LATIN]:
                 raw = text[first.start() : last.end()]
                 stop = last.end()
                 if raw[-2:].lower() in ("'s", "’s"):
                     raw, stop = raw[:-2], stop
-                persons = self._named(raw, single=last is first)
+                persons = self._named(raw, chats, single=last is first)
                 if persons:
                     yield first.start(), stop, persons
 
-    def _named(self, raw: str, *, single: bool) -> frozenset[int]:
+    def _named(self, raw: str, chats: Collection[int] | None, *, single: bool) -> frozenset[int]:
         name = normalise_name(raw)
         capital = raw[:1] != raw[:1].lower()
         if single and not capital and (name in _COMMON or len(name) < 2):
             return frozenset()
-        exact = self._by_name.get(name)
+        exact = self._owners(name, chats)
         if exact:
             return exact
-        return self._nickname(name) if single and capital else frozenset()
+        return self._nickname(name, chats) if single and capital else frozenset()
 
-    def _nickname(self, name: str) -> frozenset[int]:
+    def _nickname(self, name: str, chats: Collection[int] | None) -> frozenset[int]:
         """The one person whose longer name begins like this: Mel for Melanie."""
         if not 3 <= len(name) <= 5 or name in _COMMON:
             return frozenset()
-        long = {id_ for id_ in self._short.get(name[:3], ()) if normalise_name(self._rows[id_].name).startswith(name)}
-        return frozenset(long) if len(long) == 1 else frozenset()
+        longer = (whole for whole in self._short.get(name[:3], ()) if whole.startswith(name))
+        meant = frozenset[int]().union(*(self._owners(whole, chats) for whole in longer))
+        return meant if len(meant) == 1 else frozenset()
 
-    def _cjk(self, text: str) -> Iterator[tuple[int, int, frozenset[int]]]:
+    def _cjk(self, text: str, chats: Collection[int] | None) -> Iterator[tuple[int, int, frozenset[int]]]:
         if text.isascii():
             return
         for run in _RUN.finditer(text):
             if _CJK.search(run.group()):
                 at = run.start()
-                yield from ((at + start, at + stop, persons) for start, stop, persons in self._in_run(run.group()))
+                found = self._in_run(run.group(), chats)
+                yield from ((at + start, at + stop, persons) for start, stop, persons in found)
 
-    def _in_run(self, run: str) -> Iterator[tuple[int, int, frozenset[int]]]:
+    def _in_run(self, run: str, chats: Collection[int] | None) -> Iterator[tuple[int, int, frozenset[int]]]:
         """Names in characters without spaces between them, such as 林澈 or 小A; a Latin word is never cut."""
         folded = fold(run)
         letters = folded if len(folded) == len(run) else [fold(char) for char in run]
@@ -184,7 +191,7 @@ class NameDirectory:
             if start and latin[start - 1] and latin[start]:
                 continue
             for stop in range(min(len(run), start + longest), start + 1, -1):
-                persons = self._by_name.get("".join(letters[start:stop]))
+                persons = self._owners("".join(letters[start:stop]), chats)
                 if persons and not _cuts(latin, stop) and not all(latin[start:stop]):
                     yield start, stop, persons
                     break
@@ -194,8 +201,13 @@ def _cuts(latin: Sequence[bool], stop: int) -> bool:
     return stop < len(latin) and latin[stop - 1] and latin[stop]
 
 
-def _names(row: PersonRow) -> set[str]:
-    return {name for raw in (row.person_id, row.name, *row.aliases) if (name := normalise_name(raw))}
+def _names(row: PersonRow) -> dict[str, frozenset[int]]:
+    """Normalised name -> chats; the id is a name in every chat."""
+    found: dict[str, frozenset[int]] = {}
+    for raw, chats in ((row.person_id, row.chats), *row.names):
+        if name := normalise_name(raw):
+            found[name] = found.get(name, frozenset()) | chats
+    return found
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:

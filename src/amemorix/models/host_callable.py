@@ -64,9 +64,9 @@ class HostEmbedder:
                 answer = self._wait(answer)
         except ModelUnavailable:
             raise
-        except Exception as exc:
-            # A foreign function may raise anything.
-            raise ModelUnavailable(f"The host's embedding function failed: {type(exc).__name__}: {exc}") from exc
+        except BaseException as exc:
+            # A foreign function may raise anything; SystemExit or CancelledError would end whoever waits for the vectors.
+            raise _failed(exc) from exc
         with self._lock:
             who = "The host's embedding function"
             vectors = unit_vectors(answer, count=len(texts), dimension=self._dimension, who=who)
@@ -78,7 +78,11 @@ class HostEmbedder:
 
     def _wait(self, answer: Awaitable[Any]) -> Any:
         async def run() -> Any:
-            return await answer
+            try:
+                return await answer
+            except (SystemExit, KeyboardInterrupt) as exc:
+                # They would end the host's loop.
+                raise _failed(exc) from exc
 
         if self._loop is None or not self._loop.is_running():
             if inspect.iscoroutine(answer):
@@ -94,6 +98,10 @@ class HostEmbedder:
             raise ModelUnavailable(
                 f"The host's embedding function did not answer within {self._timeout:g} s.", endpoint_down=True
             ) from exc
+
+
+def _failed(exc: BaseException) -> ModelUnavailable:
+    return ModelUnavailable(f"The host's embedding function failed: {type(exc).__name__}: {exc}")
 
 
 def create(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:

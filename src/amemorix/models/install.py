@@ -24,8 +24,8 @@ NOTICE = "NOTICE.txt"
 
 
 def model_folder(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) -> Path:
-    """Where the model is, or would be, installed."""
-    return (cache_dir or cache.cache_dir()) / "models" / model.name
+    """Where the model is, or would be, installed; versions that convert it differently do not share a folder."""
+    return (cache_dir or cache.cache_dir()) / "models" / f"{model.name}.{FORMAT}"
 
 
 def installed(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) -> Path | None:

@@ -6,7 +6,6 @@ import base64
 import binascii
 import random
 import threading
-import time
 from collections.abc import Callable, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -21,6 +20,7 @@ from ..config.model import Embedding
 from ..errors import ModelUnavailable
 from ..ports import Embedder, EmbedderInfo
 from .inputs import encodable
+from .posting import Closed, Poster, Reply, TooLarge
 from .surroundings import Surroundings
 from .vectors import unit_vectors
 
@@ -32,6 +32,8 @@ _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 """Answers that another try may change."""
 _LONGEST_PAUSE = 30.0
 """Seconds: an endpoint that asks for a longer pause is down for this call."""
+_LARGEST_ANSWER = 64 * 2**20
+"""Bytes; a batch with a larger answer is halved."""
 
 
 class _Row(BaseModel):
@@ -50,8 +52,8 @@ class _Refused(Exception):
 class OpenAIEmbedder:
     """Embeds with `POST {base_url}/embeddings`, many texts a request; any number of threads may call it at once.
 
-    A request that meets a passing fault is tried up to `max_attempts` times. A batch that is refused is halved, so
-    that a bad text fails alone: `embed` then raises ModelUnavailable with the positions in `details["failed"]`.
+    A request that was not answered in full after `timeout` seconds, or meets another passing fault, is tried up to
+    `max_attempts` times. A batch that is refused is halved, so that a bad text fails alone: `embed` then raises ModelUnavailable with the positions in `details["failed"]`.
     `details["endpoint_down"]` is true when no text is to blame. No message holds the key.
     """
 
@@ -66,9 +68,9 @@ class OpenAIEmbedder:
         timeout: float = 30.0,
         max_attempts: int = 3,
         max_concurrent: int = 2,
-        transport: httpx.BaseTransport | None = None,
         clock: Clock | None = None,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] | None = None,
+        max_answer_bytes: int = _LARGEST_ANSWER,
     ) -> None:
         self._url = _endpoint(base_url)
         self._model = model
@@ -77,10 +79,10 @@ class OpenAIEmbedder:
         self._extra = {"dimensions": dimension} if request_dimension and dimension else {}
         self._attempts = max_attempts
         self._clock = clock or SystemClock()
-        self._sleep = sleep
         self._slots = threading.BoundedSemaphore(max_concurrent)
         self._lock = threading.Lock()
-        self._client = httpx.Client(headers=_headers(self._key), timeout=timeout, transport=transport)
+        self._poster = Poster(headers=_headers(self._key), timeout=timeout, max_bytes=max_answer_bytes)
+        self._sleep = sleep or self._poster.pause
 
     @property
     def info(self) -> EmbedderInfo:
@@ -101,8 +103,8 @@ class OpenAIEmbedder:
             return self._narrow(texts, exc)
 
     def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        """End the requests under way, which raise ModelUnavailable, and close the connections."""
+        self._poster.close()
 
     def _narrow(self, texts: Sequence[str], refusal: _Refused) -> NDArray[np.float32]:
         """Embed a refused batch in parts, and say which texts are refused by themselves."""
@@ -144,7 +146,7 @@ class OpenAIEmbedder:
             self._dimension = vectors.shape[1]
         return vectors
 
-    def _read(self, answer: httpx.Response) -> list[NDArray[np.float32]]:
+    def _read(self, answer: Reply) -> list[NDArray[np.float32]]:
         """The answer's vectors in the order of the texts."""
         try:
             rows = sorted(_Answer.model_validate_json(answer.content).data, key=lambda row: row.index)
@@ -155,44 +157,45 @@ class OpenAIEmbedder:
             raise ModelUnavailable(f"{self._who} numbered its vectors wrongly.")
         return vectors
 
-    def _post(self, body: dict[str, Any]) -> httpx.Response:
+    def _post(self, body: dict[str, Any]) -> Reply:
         """The first good answer; _Refused, or ModelUnavailable after the last try."""
         attempt = 1
         while True:
             problem, pause = self._try(body)
-            if isinstance(problem, httpx.Response):
+            if isinstance(problem, Reply):
                 return problem
             if attempt >= self._attempts or (pause or 0) > _LONGEST_PAUSE:
                 raise ModelUnavailable(f"{self._who} {problem}.", endpoint_down=True, retry_after=pause)
             self._sleep(_backoff(attempt) if pause is None else pause)
             attempt += 1
 
-    def _try(self, body: dict[str, Any]) -> tuple[httpx.Response | str, float | None]:
+    def _try(self, body: dict[str, Any]) -> tuple[Reply | str, float | None]:
         """A good answer, or what went wrong with the pause that the endpoint asks for."""
         try:
             with self._slots:
-                answer = self._client.post(self._url, json=body)
-        except httpx.TimeoutException:
+                answer = self._poster.post(self._url, body)
+        except TooLarge as exc:
+            raise _Refused(str(exc)) from exc
+        except (TimeoutError, httpx.TimeoutException):
             return "did not answer in time", None
         except (httpx.NetworkError, httpx.RemoteProtocolError) as exc:
             return f"cannot be reached ({self._clean(str(exc))})", None
-        except (httpx.HTTPError, RuntimeError) as exc:
-            # RuntimeError: the client was closed.
+        except (httpx.HTTPError, Closed) as exc:
             raise ModelUnavailable(f"{self._who} cannot be asked: {self._clean(str(exc))}", endpoint_down=True) from exc
-        if answer.is_success:
+        if 200 <= answer.status < 300:
             return answer, None
         return self._problem(answer), self._retry_after(answer)
 
-    def _problem(self, answer: httpx.Response) -> str:
+    def _problem(self, answer: Reply) -> str:
         """What a passing fault is called; raises for any other."""
-        said = f"answered HTTP {answer.status_code}: {self._clean(answer.text)[:200]}"
-        if answer.status_code in _REFUSED:
+        said = f"answered HTTP {answer.status}: {self._clean(answer.text)[:200]}"
+        if answer.status in _REFUSED:
             raise _Refused(said)
-        if answer.status_code not in _PASSING:
-            raise ModelUnavailable(f"{self._who} {said}", endpoint_down=True, status=answer.status_code)
+        if answer.status not in _PASSING:
+            raise ModelUnavailable(f"{self._who} {said}", endpoint_down=True, status=answer.status)
         return said
 
-    def _retry_after(self, answer: httpx.Response) -> float | None:
+    def _retry_after(self, answer: Reply) -> float | None:
         """Seconds to wait as the endpoint says (RFC 9110, section 10.2.3), or None."""
         value = answer.headers.get("retry-after", "").strip()
         if value.isdigit():

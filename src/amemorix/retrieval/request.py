@@ -35,7 +35,13 @@ def _name(value: Any) -> Any:
     """Names are cleaned as they are when they are stored; chat platforms have numeric ids."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    return clean_text(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value):
+        raise ValueError("holds characters that no name has (NUL or half a surrogate pair)")
+    if value and not value.strip():
+        raise ValueError("is blank: leave it out, or give a name")
+    return clean_text(value)
 
 
 Count = Annotated[int, BeforeValidator(_not_a_truth_value)]
@@ -55,7 +61,8 @@ class KernelSearchRequest(Request):
         "talk; `aggregate` all of them merged.",
     )
     chat_id: Name = Field(
-        "", description="The chat that asks: it sees itself, chats shared with it, and global memories."
+        "",
+        description="The chat that asks: it sees itself, chats shared with it, and global memories. Without chat, group or user the call is the host's own and sees every chat.",
     )
     person_id: Name = Field("", description="Only what is bound to this person (id, name or alias).")
     time_start: TimeInput = Field(

@@ -67,6 +67,8 @@ def _projections(store: MetadataStore, indexes: Indexes, db: sqlite3.Connection)
 
 def _vectors(embedding: EmbeddingService, db: sqlite3.Connection) -> Finding:
     progress = embedding.progress(db)
+    if progress.state == "off":
+        return Finding("embedding", True, "no model at work: searching by words and structure")
     detail = f"{progress.state}; {progress.pending} pending, {progress.failed} failed"
     mend = "Mend the endpoint, then call memory_runtime_admin recover_embedding." if progress.error else ""
     return Finding("embedding", not progress.error, f"{detail}. {progress.error}".strip(), mend)

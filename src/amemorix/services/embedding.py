@@ -222,7 +222,7 @@ class EmbeddingService:
         work = [loop.run_in_executor(self._pool, self._vectors_of, target.embedder, names, part) for part in parts]
         outcomes = [outcome for part in await asyncio.gather(*work) for outcome in part]
         await self._keep(target, outcomes)
-        target.done += len(batch)
+        target.done += sum(isinstance(made, bytes) for _, made in outcomes)
         target.rate = len(batch) / max(time.perf_counter() - started, 1e-9)
 
     def _vectors_of(

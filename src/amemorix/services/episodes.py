@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -110,7 +111,7 @@ class EpisodeService:
             return _Step(cursor, last, [self._source(db, source, None) for source in self._all_sources(db)])
         upto, moved = self._store.episodes.changed(db, cursor, STEP)
         found = [self._source(db, source, paragraphs) for source, paragraphs in moved.items()]
-        return _Step(cursor, upto if moved else last, found)
+        return _Step(cursor, upto if upto > cursor else last, found)
 
     def _all_sources(self, db: sqlite3.Connection) -> list[int]:
         found: list[int] = []
@@ -120,7 +121,7 @@ class EpisodeService:
 
     def _source(self, db: sqlite3.Connection, source: int, paragraphs: Sequence[int] | None) -> _Regrouped:
         kind, _ = self._store.episodes.source_type(db, source)
-        since = 0.0 if paragraphs is None else self._store.episodes.regroup_from(db, source, paragraphs)
+        since = -math.inf if paragraphs is None else self._store.episodes.regroup_from(db, source, paragraphs)
         if kind in self._settings.disabled_source_types:
             return _Regrouped(source, since, ())
         material = self._store.episodes.material(db, source, since)

@@ -29,6 +29,8 @@ def restricts(settings: Filter) -> bool:
 def matches(entry: str, chat: ChatKey) -> bool:
     """True if `group:ID`, `user:ID`, `private:ID`, `stream:ID` or a bare id means this chat."""
     kind, value = split_entry(entry)
+    if not value:
+        return False
     if kind == "group":
         return chat.group_id == value
     if kind == "user":

@@ -82,7 +82,10 @@ class SearchService:
         end = read_bound("time_end", request.time_end, now, self._zone)
         bounded = start is not None or end is not None
         if request.mode in ("time", "hybrid") and not bounded:
-            raise InvalidRequest(f"mode `{request.mode}` needs time_start or time_end.", field="time_start")
+            raise InvalidRequest(
+                f"mode `{request.mode}` needs time_start or time_end (on the command line: --since, --until).",
+                field="time_start",
+            )
         if not request.query and request.mode != "time":
             raise InvalidRequest(f"mode `{request.mode}` needs a query.", field="query")
         if start is not None and end is not None and start > end:
@@ -105,7 +108,7 @@ class SearchService:
             now=self._clock.now(),
             scopes=scopes,
             window=ask.window,
-            persons=tuple(directory.matching(request.person_id)) if request.person_id else None,
+            persons=tuple(directory.matching(request.person_id, scopes)) if request.person_id else None,
             min_score=request.min_score,
         )
 

@@ -11,6 +11,7 @@ from concurrent.futures import Executor
 from typing import TypeVar
 
 from ..config.model import Advanced
+from ..errors import StorageFailure
 from ..storage.metadata_store import MetadataStore
 from .episodes import EpisodeService
 from .indexes import Indexes
@@ -63,10 +64,13 @@ class UpkeepService:
         await self._do(self._indexes.follow)
 
     async def save(self) -> list[str]:
-        """Write the snapshots that are out of date, then forget the changes that all of them hold."""
+        """Write the snapshots that are out of date, then forget the changes that all of them hold.
+
+        Raises StorageFailure if a file cannot be written.
+        """
         async with self._saving:
             await self.follow()
-            saved = await self._do(self._indexes.save)
+            saved = await self._do(self._write)
             self._saved_at = time.monotonic()
             await self._prune()
             return saved
@@ -79,6 +83,13 @@ class UpkeepService:
     async def set_auto_save(self, enabled: bool) -> None:
         """Switch it on or off; kept in the store, so that it outlives a restart."""
         await self._store.write(lambda db: self._store.changes.put(db, AUTO_SAVE, "on" if enabled else "off"))
+
+    def _write(self) -> list[str]:
+        try:
+            return self._indexes.save()
+        except OSError as exc:
+            path = str(exc.filename or self._store.folder)
+            raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=path) from exc
 
     async def _save_is_due(self) -> bool:
         waited = time.monotonic() - self._saved_at >= self._settings.auto_save_interval_minutes * 60

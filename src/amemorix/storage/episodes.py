@@ -131,7 +131,7 @@ class EpisodeRepository:
         db.executemany(self._q["episode_member_insert"], members)
 
     def of_paragraphs(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, int]:
-        """Paragraph -> episode."""
+        """Paragraph -> episode, for episodes whose paragraphs all live."""
         return dict(db.execute(self._q["episodes_of_paragraphs"], {"ids": json.dumps(list(ids))}).fetchall())
 
     def full(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, EpisodeRow]:

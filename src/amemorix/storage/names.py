@@ -19,10 +19,10 @@ class NameRepository:
 
     def __init__(self) -> None:
         self._q = queries()
-        self._chats: dict[ChatKey, int] = {}
+        self._chats: dict[str, tuple[int, str, str]] = {}
         self._sources: dict[tuple[str, int], int] = {}
-        self._persons: dict[Person, int] = {}
-        self._met: set[tuple[int, int]] = set()
+        self._persons: dict[str, int] = {}
+        self._met: set[tuple[int, int, str]] = set()
 
     def forget(self) -> None:
         """Drop what was remembered: a transaction that created rows has been undone."""
@@ -32,25 +32,21 @@ class NameRepository:
     # written on the writer thread
 
     def chat(self, db: sqlite3.Connection, key: ChatKey, now: float) -> int:
-        """The chat's row, created or given its group and user if they were not known."""
-        known = self._chats.get(key)
-        if known is None:
-            known = self._find_chat(db, key, now)
-            _bounded(self._chats)[key] = known
-        return known
+        """The chat's row, created if new. The last group said is its group; a chat of no group is its last user's."""
+        known = self._chats.get(key.chat_id) or self._find_chat(db, key, now)
+        row, group, user = known
+        owner = (key.group_id or group, user if key.group_id or group else key.user_id or user)
+        if owner != (group, user):
+            db.execute(self._q["chat_set_owner"], {"id": row, "group_id": owner[0], "user_id": owner[1]})
+        _bounded(self._chats)[key.chat_id] = (row, *owner)
+        return row
 
-    def _find_chat(self, db: sqlite3.Connection, key: ChatKey, now: float) -> int:
+    def _find_chat(self, db: sqlite3.Connection, key: ChatKey, now: float) -> tuple[int, str, str]:
         row = db.execute(self._q["chat_by_id"], {"chat_id": key.chat_id}).fetchone()
-        if row is None:
-            return db.execute(
-                self._q["chat_insert"],
-                {"chat_id": key.chat_id, "group_id": key.group_id, "user_id": key.user_id, "now": now},
-            ).fetchone()[0]
-        id_, group, user = row
-        if (key.group_id and key.group_id != group) or (key.user_id and key.user_id != user):
-            owner = {"group_id": key.group_id or group, "user_id": key.user_id or user}
-            db.execute(self._q["chat_set_owner"], {"id": id_, **owner})
-        return id_
+        if row is not None:
+            return row
+        values = {"chat_id": key.chat_id, "group_id": key.group_id, "user_id": key.user_id, "now": now}
+        return db.execute(self._q["chat_insert"], values).fetchone()[0], key.group_id, key.user_id
 
     def source(self, db: sqlite3.Connection, name: str, chat: int, source_type: str, now: float) -> int:
         """The source's row, created if it is new; a name in another chat is another source."""
@@ -67,27 +63,25 @@ class NameRepository:
         return known
 
     def person(self, db: sqlite3.Connection, person: Person, chat: int, now: float) -> int:
-        """The person's row, created if new; a new display name is kept as an alias."""
-        known = self._persons.get(person)
+        """The person's row, created if new; the name is one that this person has in this chat."""
+        known = self._persons.get(person.person_id)
         if known is None:
             known = self._find_person(db, person, now)
-            _bounded(self._persons)[person] = known
-        if (chat, known) not in self._met:
-            db.execute(self._q["chat_person_insert"], {"chat": chat, "person": known})
+            _bounded(self._persons)[person.person_id] = known
+        met = (known, chat, person.name)
+        if met not in self._met:
+            db.execute(self._q["chat_person_insert"], {"person": known, "chat": chat, "name": person.name})
             if len(self._met) >= CACHE:
                 self._met.clear()
-            self._met.add((chat, known))
+            self._met.add(met)
         return known
 
     def _find_person(self, db: sqlite3.Connection, person: Person, now: float) -> int:
         row = db.execute(self._q["person_by_key"], {"person_id": person.person_id}).fetchone()
-        if row is None:
-            values = {"person_id": person.person_id, "name": person.name, "now": now}
-            return db.execute(self._q["person_insert"], values).fetchone()[0]
-        id_, name = row
-        if person.name not in (name, person.person_id):
-            db.execute(self._q["person_alias_insert"], {"person": id_, "alias": person.name})
-        return id_
+        if row is not None:
+            return row[0]
+        values = {"person_id": person.person_id, "name": person.name, "now": now}
+        return db.execute(self._q["person_insert"], values).fetchone()[0]
 
     def entity(self, db: sqlite3.Connection, entity: Entity, now: float) -> int:
         """The entity's row, created if its normalised name is new."""

@@ -55,7 +55,7 @@ class ParagraphRow:
 
 @dataclass(frozen=True, slots=True)
 class PersonOf:
-    """A person a paragraph is bound to; role 1 said it, 2 took part."""
+    """A person a paragraph is bound to, by the name used there; role 1 said it, 2 took part."""
 
     person_id: str
     name: str

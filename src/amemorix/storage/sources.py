@@ -26,7 +26,7 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many rows of each kind there are."""
+    """How many rows of each kind there are; a paragraph is live, superseded or deleted, never two of them."""
 
     paragraphs: int
     superseded: int

@@ -144,24 +144,24 @@ class TextRepository:
         id_ = db.execute(self._q["paragraph_insert"], values).fetchone()[0]
         db.execute(self._q["terms_insert"], {"id": id_, "v": part.terms})
         if shared["speaker"]:
-            self._person_of(db, id_, shared["speaker"], SPEAKER)
+            self._person_of(db, id_, shared["speaker"], SPEAKER, text.speaker.name if text.speaker else "")
         return id_
 
-    def _person_of(self, db: sqlite3.Connection, paragraph: int, person: int, role: int) -> None:
-        values = {"paragraph": paragraph, "person": person, "role": role}
+    def _person_of(self, db: sqlite3.Connection, paragraph: int, person: int, role: int, name: str) -> None:
+        values = {"paragraph": paragraph, "person": person, "role": role, "name": name}
         db.execute(self._q["paragraph_person_insert"], values)
 
     def _knowledge(
         self, db: sqlite3.Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float
     ) -> tuple[int, ...]:
         """Persons, entities and relations of the text, each with its paragraphs as evidence."""
-        persons = [self._names.person(db, person, chat, now) for person in text.persons]
+        persons = [(self._names.person(db, person, chat, now), person.name) for person in text.persons]
         named = [*text.entities, *(end for r in text.relations for end in (r.subject, r.object))]
         entities = {entity.norm: self._names.entity(db, entity, now) for entity in named}
         relations = tuple(dict.fromkeys(self._relation(db, r, entities, now) for r in text.relations))
         for paragraph in paragraphs:
-            for person in persons:
-                self._person_of(db, paragraph, person, PARTICIPANT)
+            for person, name in persons:
+                self._person_of(db, paragraph, person, PARTICIPANT, name)
             for entity in entities.values():
                 db.execute(self._q["paragraph_entity_insert"], {"paragraph": paragraph, "entity": entity})
             for relation in relations:

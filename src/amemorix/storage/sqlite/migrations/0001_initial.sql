@@ -46,16 +46,12 @@ create table persons (
     created_at real not null
 ) strict;
 
-create table person_aliases (
-    person integer not null references persons (id),
-    alias text not null,
-    primary key (person, alias)
-) strict, without rowid;
-
+-- The names by which a person was met in each chat: a name of one chat means nobody in another.
 create table chat_persons (
-    chat integer not null,
     person integer not null references persons (id),
-    primary key (chat, person)
+    chat integer not null,
+    name text not null,
+    primary key (person, chat, name)
 ) strict, without rowid;
 
 create table external_memory_refs (
@@ -112,6 +108,7 @@ create table paragraph_persons (
     person integer not null references persons (id),
     paragraph integer not null references paragraphs (id) on delete cascade,
     role integer not null check (role in (1, 2)),
+    name text not null,
     primary key (person, paragraph)
 ) strict, without rowid;
 
@@ -244,10 +241,6 @@ end;
 
 create trigger persons_inserted after insert on persons begin
     insert into changes (kind, id) values ('person', new.id);
-end;
-
-create trigger aliases_inserted after insert on person_aliases begin
-    insert into changes (kind, id) values ('person', new.person);
 end;
 
 create trigger chat_persons_inserted after insert on chat_persons begin

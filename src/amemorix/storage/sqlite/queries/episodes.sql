@@ -54,7 +54,13 @@ insert into episode_paragraphs (paragraph, episode, position) values (:paragraph
 on conflict (paragraph) do update set episode = excluded.episode, position = excluded.position;
 
 -- name: episodes_of_paragraphs
-select paragraph, episode from episode_paragraphs where paragraph in (select value from json_each(:ids));
+-- an episode that tells of a paragraph which was deleted or reworded is left out until it is derived again
+with held as materialized (
+    select paragraph, episode from episode_paragraphs where paragraph in (select value from json_each(:ids))),
+stale as materialized (
+    select distinct m.episode from episode_paragraphs m join paragraphs p on p.id = m.paragraph
+    where m.episode in (select distinct episode from held) and (p.deleted_at is not null or p.superseded_at is not null))
+select paragraph, episode from held where episode not in (select episode from stale);
 
 -- name: episodes_full
 select e.id, e.title, e.summary, e.event_start, e.event_end, e.paragraph_count, e.participants, e.keywords, e.derived_at,

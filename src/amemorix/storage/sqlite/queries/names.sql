@@ -34,11 +34,8 @@ select id, name from persons where person_id = :person_id;
 -- name: person_insert
 insert into persons (person_id, name, created_at) values (:person_id, :name, :now) returning id;
 
--- name: person_alias_insert
-insert into person_aliases (person, alias) values (:person, :alias) on conflict do nothing;
-
 -- name: chat_person_insert
-insert into chat_persons (chat, person) values (:chat, :person) on conflict do nothing;
+insert into chat_persons (person, chat, name) values (:person, :chat, :name) on conflict do nothing;
 
 -- name: entity_by_norm
 select id from entities where norm = :norm;

@@ -20,7 +20,7 @@ left join chats c on c.id = p.chat
 where p.id in (select value from json_each(:ids));
 
 -- name: paragraph_persons_of
-select pp.paragraph, p.person_id, p.name, pp.role
+select pp.paragraph, p.person_id, pp.name, pp.role
 from paragraph_persons pp join persons p on p.id = pp.person
 where pp.paragraph in (select value from json_each(:ids))
 order by pp.role, pp.person;

@@ -26,14 +26,21 @@ update paragraphs set deleted_at = :now where source = :source and deleted_at is
 update external_memory_refs set deleted_at = :now where source = :source and deleted_at is null;
 
 -- name: stats_counts
-select (select count(*) from paragraphs where deleted_at is null and superseded_at is null),
-       (select count(*) from paragraphs where superseded_at is not null),
-       (select count(*) from paragraphs where deleted_at is not null),
+-- a paragraph is live, superseded or deleted; one that was superseded before its source was deleted stays superseded
+select held.live, held.superseded, held.deleted,
        (select count(*) from relations where deleted_at is null),
-       (select count(*) from entities),
+       (select count(*) from entities e where exists (
+            select 1 from paragraph_entities m join paragraphs p on p.id = m.paragraph
+            where m.entity = e.id and p.deleted_at is null and p.superseded_at is null)),
        (select count(*) from persons),
        (select count(*) from chats),
-       (select count(*) from episodes),
+       (select count(*) from episodes e where exists (
+            select 1 from episode_paragraphs m join paragraphs p on p.id = m.paragraph
+            where m.episode = e.id and p.deleted_at is null and p.superseded_at is null)),
        (select count(*) from sources s where exists (
             select 1 from paragraphs p where p.source = s.id and p.deleted_at is null and p.superseded_at is null)),
-       (select count(*) from external_memory_refs where deleted_at is null);
+       (select count(*) from external_memory_refs where deleted_at is null)
+from (select count(*) filter (where deleted_at is null and superseded_at is null) as live,
+             count(*) filter (where superseded_at is not null) as superseded,
+             count(*) filter (where deleted_at is not null and superseded_at is null) as deleted
+      from paragraphs) held;

@@ -45,7 +45,8 @@ values (:source, :ref, :revision, :position, :chat, :scope, :session, :kind, :sp
 insert into terms (id, v) values (:id, :v);
 
 -- name: paragraph_person_insert
-insert into paragraph_persons (paragraph, person, role) values (:paragraph, :person, :role) on conflict do nothing;
+insert into paragraph_persons (paragraph, person, role, name) values (:paragraph, :person, :role, :name)
+on conflict do nothing;
 
 -- name: paragraph_entity_insert
 insert into paragraph_entities (paragraph, entity) values (:paragraph, :entity) on conflict do nothing;
