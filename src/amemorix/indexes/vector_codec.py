@@ -28,6 +28,10 @@ class QuantizationType(StrEnum):
     FLOAT32 = "float32"
 
 
+FAST_WIDTHS = (4, 8, 16, 20, 32, 64)
+"""Bytes of the signatures that the Hamming scan is quickest at."""
+
+
 @dataclass(frozen=True, slots=True)
 class VectorRow:
     """What the store eats: an id and a unit vector as float16, little-endian."""
@@ -75,7 +79,7 @@ class VectorCodec:
             raise ValueError(f"a vector cannot have {dimension} dimensions")
         self.dimension = dimension
         self.dtype: np.dtype[Any] = np.dtype(quantization.value)
-        self.bytes = (dimension + 7) // 8
+        self.bytes = _signature_bytes(dimension)
         self.scale = 127 * math.sqrt(dimension) / 6 if quantization is QuantizationType.INT8 else 1.0
         frozen = np.random.RandomState(20060)  # the legacy generator: its stream never changes between numpy versions
         self._unit = 2.0**23 if quantization is QuantizationType.INT8 else 1.0
@@ -97,8 +101,8 @@ class VectorCodec:
         return mixed.astype(self.dtype)
 
     def sign(self, codes: NDArray[Any]) -> NDArray[np.uint8]:
-        """Signatures of codes, shape (len(codes), ceil(dimension / 8))."""
-        return np.packbits(codes > 0, axis=1)
+        """Signatures of codes, shape (len(codes), self.bytes)."""
+        return self._packed(codes > 0)
 
     def query(self, vector: Scores) -> VectorQuery:
         """Prepare a query of any length; ValueError for another dimension, or a component that is not finite."""
@@ -109,11 +113,21 @@ class VectorCodec:
         weights = mixed[0] * (self._unit / self.scale)
         if self.dtype == np.int8:
             weights = np.rint(weights)
-        return VectorQuery(weights.astype(np.float32), np.float32(self._unit), np.packbits(mixed > 0, axis=1))
+        return VectorQuery(weights.astype(np.float32), np.float32(self._unit), self._packed(mixed > 0))
+
+    def _packed(self, positive: NDArray[np.bool_]) -> NDArray[np.uint8]:
+        bits = np.packbits(positive, axis=1)
+        return np.pad(bits, ((0, 0), (0, self.bytes - bits.shape[1])))
 
     def _mix(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         runs = (vectors[:, self._order] * self._signs).reshape(-1, len(self._hadamard))
         return (runs @ self._hadamard).reshape(vectors.shape) / math.sqrt(len(self._hadamard))
+
+
+def _signature_bytes(dimension: int) -> int:
+    """Room of a signature: at the widths that FAISS has its own code for, a scan takes half the time of one between."""
+    needed = (dimension + 7) // 8
+    return next((width for width in FAST_WIDTHS if width >= needed), needed)
 
 
 def _hadamard(size: int) -> NDArray[np.float64]:

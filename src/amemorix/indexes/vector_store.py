@@ -20,7 +20,7 @@ __all__ = ["EXACT_LIMIT", "QuantizationType", "VectorRow", "VectorStore"]
 EXACT_LIMIT = 20_000
 """Up to this many vectors, an unrestricted search compares every code; beyond, signatures make a shortlist first."""
 
-_FORMAT = "vectors/1"
+_FORMAT = "vectors/2"
 
 
 class VectorStore:
