@@ -20,7 +20,7 @@ from .lanes import DenseScores, Lanes, dense_lane, empty_scores, graph_lane, per
 from .plan import SearchPlan
 from .threshold import cut
 
-__all__ = ["DualPathRetriever", "Ranking"]
+__all__ = ["DualPathRetriever", "Lexical", "Ranking"]
 
 Ids = NDArray[np.int64]
 T = TypeVar("T")
@@ -35,6 +35,15 @@ class Ranking:
     degraded: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Lexical:
+    """What the sparse lane scored, within the ids that the window and the person allow (None: all)."""
+
+    allow: Ids | None
+    scores: SparseScores
+    failed: tuple[str, ...]
+
+
 class DualPathRetriever:
     """Finds by words, by meaning and over the graph at once; the row decides what may be seen."""
 
@@ -42,10 +51,21 @@ class DualPathRetriever:
         self._names = names
         self._paragraphs = paragraphs
 
-    def rank(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan) -> Ranking:
-        """Rank what may be seen; at most a few hundred candidates."""
-        failed: list[str] = list(plan.degraded)
+    def lexical(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan) -> Lexical:
+        """What the words find: all that can be done while the query's vector is still being made."""
         allow = self._allowed(db, plan)
+        if not plan.settings.sparse.enabled:
+            return Lexical(allow, empty_scores(), ())
+        try:
+            return Lexical(allow, sparse_lane(lanes, plan, allow), ())
+        except Exception:
+            log.exception("the sparse lane failed")
+            return Lexical(allow, empty_scores(), ("sparse",))
+
+    def rank(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan, lexical: Lexical) -> Ranking:
+        """Rank what may be seen; at most a few hundred candidates."""
+        failed = [*plan.degraded, *lexical.failed]
+        allow, sparse = lexical.allow, lexical.scores
 
         def run(name: str, lane: Callable[[], T], otherwise: T) -> T:
             try:
@@ -56,9 +76,6 @@ class DualPathRetriever:
                 return otherwise
 
         nothing = DenseScores(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0)
-        sparse = empty_scores()
-        if plan.settings.sparse.enabled:
-            sparse = run("sparse", lambda: sparse_lane(lanes, plan, allow), sparse)
         dense = run("dense", lambda: dense_lane(db, lanes, self._paragraphs, plan, sparse, allow), nothing)
         graph = run("graph", lambda: graph_lane(db, lanes, self._names, self._paragraphs, plan), {})
         others = run("person", lambda: person_lane(db, self._paragraphs, plan), np.zeros(0, np.int64))

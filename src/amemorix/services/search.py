@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
@@ -16,12 +18,12 @@ from ..retrieval.dual_path import DualPathRetriever, Ranking
 from ..retrieval.episode_recall import rank_episodes
 from ..retrieval.hits import HitWriter, summary
 from ..retrieval.plan import SearchPlan, Window
-from ..retrieval.query import read_query
+from ..retrieval.query import Query, read_query
 from ..retrieval.request import KernelSearchRequest
 from ..retrieval.result import Hit, RetrievalResult
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey
-from .dense import Asked, DenseLane
+from .dense import DenseLane
 from .filters import restricts
 from .indexes import Indexes
 from .moments import read_bound
@@ -66,9 +68,24 @@ class SearchService:
         if request.respect_filter and not await self._served(asking):
             return RetrievalResult(mode=request.mode, filtered=True)
         plan = await self._store.read(lambda db: self._planned(db, ask))
-        asked = await self._asked(plan)
-        plan = replace(plan, vector=asked.vector, degraded=("dense",) if asked.failed else ())
-        return await self._store.read(lambda db: self._answer(db, request.mode, plan, asked))
+        if plan.query is None:
+            return await self._store.read(lambda db: self._by_time(db, plan))
+        return await self._by_query(request.mode, plan, plan.query)
+
+    async def _by_query(self, mode: str, plan: SearchPlan, query: Query) -> RetrievalResult:
+        """The words are looked up while the query is being embedded."""
+        wide = self._broad(plan) if mode in ("episode", "aggregate") else plan
+        asked, lexical = await asyncio.gather(
+            self._dense.query_vector(query, self._config.embedding.query_timeout_seconds),
+            self._store.read(lambda db: self._retriever.lexical(db, self._indexes.lanes(db, None), wide)),
+        )
+        meant = replace(wide, vector=asked.vector, degraded=("dense",) if asked.failed else ())
+
+        def answer(db: sqlite3.Connection) -> RetrievalResult:
+            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), meant, lexical)
+            return self._answer(db, mode, plan, ranking)
+
+        return await self._store.read(answer)
 
     async def _served(self, asking: ChatKey) -> bool:
         named = any((asking.chat_id, asking.group_id, asking.user_id))
@@ -112,26 +129,10 @@ class SearchService:
             min_score=request.min_score,
         )
 
-    async def _asked(self, plan: SearchPlan) -> Asked:
-        if plan.query is None:
-            return Asked()
-        return await self._dense.query_vector(plan.query, self._config.embedding.query_timeout_seconds)
-
-    def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan, asked: Asked) -> RetrievalResult:
-        if mode == "episode":
-            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), self._broad(plan))
-            hits = self._episodes(db, ranking, plan)
-        elif mode == "aggregate":
-            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), self._broad(plan))
-            hits = self._aggregated(db, ranking, plan)
-        elif plan.query is None:
-            ranking, hits = None, self._by_time(db, plan)
-        else:
-            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), plan)
-            hits = self._writer.paragraphs(db, ranking, plan)
-        hits = [hit for hit in hits if hit.score >= plan.min_score]
-        degraded = list(ranking.degraded) if ranking else []
-        return RetrievalResult(mode=mode, hits=hits, summary=summary(hits), degraded=degraded)
+    def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan, ranking: Ranking) -> RetrievalResult:
+        write = {"episode": self._episodes, "aggregate": self._aggregated}.get(mode, self._writer.paragraphs)
+        hits = write(db, ranking, plan)
+        return _result(mode, hits, plan, ranking.degraded)
 
     def _broad(self, plan: SearchPlan) -> SearchPlan:
         """The same search, for enough paragraphs that their episodes can be told apart."""
@@ -150,7 +151,7 @@ class SearchService:
             branches["time"] = sorted(branches["search"], key=lambda hit: -(hit.time.start or 0.0))
         return self._aggregate.merge(branches, plan.limit)
 
-    def _by_time(self, db: sqlite3.Connection, plan: SearchPlan) -> list[Hit]:
+    def _by_time(self, db: sqlite3.Connection, plan: SearchPlan) -> RetrievalResult:
         """What happened in the window, the newest first."""
         window = plan.window or Window(LONG_AGO, plan.now)
         paragraphs = self._store.paragraphs
@@ -162,9 +163,14 @@ class SearchService:
             seen = paragraphs.gate(db, held, plan.scopes, plan.now).values()
             newest = sorted(seen, key=lambda c: (c.event_start or 0.0, c.id), reverse=True)
             ids = [c.id for c in newest[: plan.limit]]
-        return self._writer.by_time(db, ids, plan)
+        return _result("time", self._writer.by_time(db, ids, plan), plan, ())
 
 
 def _with_candidates(settings: Retrieval, least: int) -> Retrieval:
     """The settings with at least so many candidates: a limit that is asked for can be filled."""
     return settings if settings.candidates >= least else settings.model_copy(update={"candidates": least})
+
+
+def _result(mode: str, hits: Sequence[Hit], plan: SearchPlan, degraded: Sequence[str]) -> RetrievalResult:
+    kept = [hit for hit in hits if hit.score >= plan.min_score]
+    return RetrievalResult(mode=mode, hits=kept, summary=summary(kept), degraded=list(degraded))
