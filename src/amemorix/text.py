@@ -26,7 +26,6 @@ __all__ = [
     "normalise_name",
     "pack_terms",
     "query_terms",
-    "says_something",
     "term_hashes",
     "tokens",
     "unpack_terms",
@@ -82,11 +81,6 @@ def clean_text(raw: str) -> str:
     """The text as it is stored: LF line ends, no NUL, no lone surrogates, no blank space around it."""
     text = raw.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
     return _without_surrogates(text).strip()
-
-
-def says_something(text: str) -> bool:
-    """Whether anything in the text can be seen: neither blank space nor control or format characters alone."""
-    return any(char.isprintable() and char != " " for char in text)
 
 
 def content_hash(text: str) -> str:

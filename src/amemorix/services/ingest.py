@@ -16,7 +16,7 @@ from ..config.model import Config
 from ..errors import InvalidRequest
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
-from ..text import clean_text, content_hash, normalise_name, says_something
+from ..text import clean_text, content_hash, normalise_name
 from .analysis import Analyser
 from .filters import restricts
 from .ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
@@ -161,7 +161,7 @@ class IngestService:
         now: float,
     ) -> NewText | None:
         field = f"messages.{place}"
-        if not says_something(clean_text(message.text)):
+        if not clean_text(message.text):
             return None
         text = self._text(f"{field}.text", message.text)
         at, _ = read_event((f"{field}.time", f"{field}.time"), (message.time, None), now, self._zone)
@@ -186,7 +186,7 @@ class IngestService:
 
     def _text(self, field: str, raw: str) -> str:
         text = clean_text(raw)
-        if not says_something(text):
+        if not text:
             raise InvalidRequest(f"{field}: there is no text to store.", field=field)
         limit = self._config.ingest.max_text_chars
         if len(text) > limit:
