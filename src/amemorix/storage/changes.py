@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .queries import queries
 
 __all__ = ["ChangeRepository"]
+
+
+CHUNK, BREATH_SECONDS = 500, 0.001
+"""Rows read at a time for an index that is made anew, and the pause after them: the event loop and searches go first."""
 
 
 class ChangeRepository:
@@ -35,9 +40,10 @@ class ChangeRepository:
     def rows(self, db: sqlite3.Connection, query: str, **values: Any) -> Iterator[tuple[Any, ...]]:
         """All rows of a projection (`term_rows`, `vector_rows`, `edge_rows`)."""
         cursor = db.execute(self._q[query], values)
-        cursor.arraysize = 2_000
+        cursor.arraysize = CHUNK
         while rows := cursor.fetchmany():
             yield from rows
+            time.sleep(BREATH_SECONDS)
 
     def rows_of(
         self, db: sqlite3.Connection, query: str, ids: Iterable[int], **values: Any
