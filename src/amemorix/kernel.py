@@ -117,9 +117,10 @@ class SDKMemoryKernel:
     @property
     def serving_model(self) -> Shared[Embedder | None]:
         """The model whose vectors answer now: this kernel's, or the one that it still borrows."""
-        serving = self.dense.serving
-        own = self._borrowed is None or serving is None or serving.embedder is self._parts.embedder.part
-        return self._parts.embedder if own or self._borrowed is None else self._borrowed
+        borrowed, serving = self._borrowed, self.dense.serving
+        if borrowed is None or serving is None or serving.embedder is self._parts.embedder.part:
+            return self._parts.embedder
+        return borrowed
 
     @classmethod
     async def open(

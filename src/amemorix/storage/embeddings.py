@@ -158,10 +158,6 @@ class EmbeddingRepository:
         values = {"generation": generation, "tries": tries}
         return db.execute(self._q["embedding_failures_hopeless"], values).fetchone()[0]
 
-    def failures(self, db: sqlite3.Connection, generation: int, limit: int) -> list[tuple[int, int, float, str]]:
-        """(paragraph, tries, next try, reason) of recent failures."""
-        return db.execute(self._q["embedding_failures_recent"], {"generation": generation, "limit": limit}).fetchall()
-
     def _one(self, db: sqlite3.Connection, query: str, **values: str) -> Generation | None:
         row = db.execute(self._q[query], values).fetchone()
         return None if row is None else Generation(*row)

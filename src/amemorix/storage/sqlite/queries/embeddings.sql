@@ -86,7 +86,3 @@ where f.generation = :generation and p.deleted_at is null and p.superseded_at is
 -- name: embedding_failures_hopeless
 select count(*) from embedding_failures f join paragraphs p on p.id = f.paragraph
 where f.generation = :generation and f.attempts >= :tries and p.deleted_at is null and p.superseded_at is null;
-
--- name: embedding_failures_recent
-select paragraph, attempts, next_at, error from embedding_failures
-where generation = :generation order by next_at desc limit :limit;
