@@ -6,8 +6,18 @@ import math
 
 import pytest
 
-from amemorix.bench.floor import BM25Floor
-from amemorix.bench.metrics import Interval, Score, bootstrap, distinct, mean_score, percentile, score_ranking
+from amemorix.bench.dataset import Corpus, Dataset, Question, Session, Turn
+from amemorix.bench.floor import BM25Floor, Floors
+from amemorix.bench.metrics import (
+    Interval,
+    Score,
+    bootstrap,
+    distinct,
+    intervals,
+    mean_score,
+    percentile,
+    score_ranking,
+)  # fmt: skip
 
 
 def test_a_ranking_is_scored_against_its_evidence() -> None:
@@ -15,12 +25,23 @@ def test_a_ranking_is_scored_against_its_evidence() -> None:
 
     score = score_ranking(turns, ("a", "b", "c"), ["s1", "s2", "s3"], {"s1", "s3"})
 
-    assert score.recall_5 == pytest.approx(1 / 3)
+    assert score.recall_1 == score.recall_5 == pytest.approx(1 / 3)
     assert score.recall_10 == score.recall_20 == pytest.approx(2 / 3)
-    assert (score.any_5, score.any_10, score.mrr) == (1.0, 1.0, 1.0)
+    assert (score.any_1, score.any_5, score.any_10, score.any_20, score.mrr) == (1.0,) * 5
+    assert (score.all_5, score.all_10, score.all_20) == (0.0,) * 3
     ideal = 1 + 1 / math.log2(3) + 1 / math.log2(4)
     assert score.ndcg_10 == pytest.approx((1 + 1 / math.log2(8)) / ideal)
     assert (score.session_1, score.session_3, score.session_5) == (0.5, 1.0, 1.0)
+    assert (score.session_any_5, score.session_all_5) == (1.0, 1.0)
+
+
+def test_all_of_the_evidence_has_to_be_there() -> None:
+    turns = ["a", "x1", "x2", "x3", "x4", "b"]
+
+    score = score_ranking(turns, ("a", "b"), ["s1"], {"s1", "s2"})
+
+    assert (score.all_5, score.all_10, score.all_20) == (0.0, 1.0, 1.0)
+    assert (score.session_any_5, score.session_all_5) == (1.0, 0.0)
 
 
 def test_a_hit_below_the_tenth_place_counts_only_for_recall_20_and_mrr() -> None:
@@ -28,7 +49,7 @@ def test_a_hit_below_the_tenth_place_counts_only_for_recall_20_and_mrr() -> None
 
     score = score_ranking(turns, ("a",), [], {"s1"})
 
-    assert score == Score(recall_20=1.0, mrr=1 / 16)
+    assert score == Score(recall_20=1.0, any_20=1.0, all_20=1.0, mrr=1 / 16)
 
 
 def test_nothing_found_and_nothing_wanted_score_zero() -> None:
@@ -50,6 +71,20 @@ def test_the_bootstrap_is_repeatable_and_encloses_the_mean() -> None:
     assert 0.38 < interval.low < 0.44 < 0.56 < interval.high < 0.62
     assert bootstrap([0.25] * 9) == Interval(0.25, 0.25)
     assert bootstrap([]) == Interval(0.0, 0.0)
+
+
+def test_differences_are_resampled_in_pairs() -> None:
+    """Every question gains 0.25, however much they differ: the interval has no width."""
+    before = [Score(mrr=0.5 * (i % 2)) for i in range(40)]
+    after = [Score(mrr=score.mrr + 0.25) for score in before]
+
+    gained = intervals(after, minus=before)
+
+    assert gained["mrr"] == Interval(0.25, 0.25)
+    assert gained["mrr"].excludes_zero
+    assert not gained["recall_10"].excludes_zero
+    assert intervals(after)["mrr"].low < 0.45 < 0.55 < intervals(after)["mrr"].high
+    assert intervals([])["mrr"] == Interval(0.0, 0.0)
 
 
 def test_percentiles_lie_between_neighbours() -> None:
@@ -87,3 +122,14 @@ def test_the_floor_gives_okapi_scores_in_that_order() -> None:
 
 def test_an_empty_floor_finds_nothing() -> None:
     assert BM25Floor([]).search("anything", 5) == []
+
+
+def test_floors_are_those_of_a_corpus_or_of_all() -> None:
+    def corpus(name: str, text: str) -> Corpus:
+        return Corpus(name, (Session("s", None, (Turn("1", "Ada", text),)),), (Question("q", "harbour", "k"),))
+
+    both = Dataset("d", (corpus("a", "the harbour"), corpus("b", "a harbour")), ("k",), ("k",))
+    first = both.corpora[0]
+
+    assert Floors(both, merged=False).search(first, first.questions[0], 5) == ["a/1"]
+    assert set(Floors(both, merged=True).search(first, first.questions[0], 5)) == {"a/1", "b/1"}

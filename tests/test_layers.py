@@ -16,7 +16,7 @@ import amemorix
 
 PACKAGE = Path(amemorix.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-LEAVES = ("errors", "types", "clock", "text", "times", "time_rules", "ports", "ops", "config")
+LEAVES = ("errors", "types", "clock", "text", "english_forms", "times", "time_rules", "signs", "ports", "ops", "config")
 STANDS_ON = {
     "generated": ("frontends",),
     "frontends": ("facades", "bench", "demo"),
@@ -28,7 +28,7 @@ STANDS_ON = {
     "components": ("kernel",),
     "kernel": ("services",),
     "services": ("retrieval", "models"),
-    "retrieval": ("indexes",),
+    "retrieval": ("indexes", "models"),
     "indexes": ("storage",),
     "storage": LEAVES,
     "models": LEAVES,

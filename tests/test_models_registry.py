@@ -19,7 +19,7 @@ from amemorix.models.embedding_batches import embed_each
 from amemorix.models.host_callable import HostEmbedder
 from amemorix.models.install import GRAPH, install
 from amemorix.models.registry import PROVIDERS, make_embedder
-from amemorix.ports import EmbedderInfo
+from amemorix.ports import EmbedderInfo, Encoded
 from test_models_tiny import published
 
 
@@ -46,6 +46,9 @@ class Picky:
         if "bad" in texts:
             raise ModelUnavailable("A text is bad.", **self.details)
         return np.array(lengths(texts), np.float32)
+
+    def reads(self, text: str) -> bool:
+        return True
 
     def close(self) -> None:
         pass
@@ -213,7 +216,7 @@ def test_a_bad_text_is_found_by_halving() -> None:
     outcomes = embed_each(embedder, ["a", "b", "bad", "c", "d", "e", "f", "g"])
 
     assert [isinstance(outcome, ModelUnavailable) for outcome in outcomes].index(True) == 2
-    assert sum(isinstance(outcome, np.ndarray) for outcome in outcomes) == 7
+    assert sum(isinstance(outcome, Encoded) for outcome in outcomes) == 7
     assert embedder.calls == 7
 
 
@@ -223,7 +226,8 @@ def test_texts_that_the_error_names_are_left_out() -> None:
     outcomes = embed_each(embedder, ["a", "bad", "ccc"])
 
     assert isinstance(outcomes[1], ModelUnavailable)
-    np.testing.assert_array_equal(outcomes[2], [3.0, 1.0])
+    assert isinstance(outcomes[2], Encoded)
+    np.testing.assert_array_equal(outcomes[2].vector, [3.0, 1.0])
     assert embedder.calls == 2
 
 

@@ -119,11 +119,11 @@ async def test_the_lanes_are_explained(opened: Open) -> None:
     host = await opened(embed=HashEmbedder())
     await three_days(host)
     await host.settle(10)
-    first = (await hits(host, "walrus harbour", chat_id="c"))[0]
+    first = (await hits(host, "walrus arriving harbour", chat_id="c"))[0]
 
     assert first["explain"]["lanes"]["sparse"]["rank"] == 1
     assert first["explain"]["lanes"]["dense"]["rank"] == 1
-    assert set(first["explain"]["matched_terms"]) == {"walrus", "harbour"}
+    assert set(first["explain"]["matched_terms"]) == {"walrus", "arriv", "harbour"}
     assert first["explain"]["time_basis"] == "event"
 
 

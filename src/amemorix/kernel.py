@@ -17,6 +17,7 @@ from typing import Any
 from .clock import Clock, SystemClock
 from .config.model import Config
 from .errors import ModelUnavailable
+from .models.glosses import GlossTable, table_for
 from .models.host_callable import EmbedFunction
 from .models.registry import make_embedder
 from .ports import Embedder
@@ -38,7 +39,7 @@ __all__ = ["Parts", "SDKMemoryKernel", "Surroundings"]
 log = logging.getLogger(__name__)
 MODEL_SETTINGS = (
     "provider", "model_name", "base_url", "api_key_env", "dimension", "request_dimension", "max_concurrent",
-    "timeout_seconds", "max_attempts",
+    "timeout_seconds", "max_attempts", "glosses",
 )  # fmt: skip
 """Settings that an embedder is made from: while they stay, it is handed on to the next kernel."""
 
@@ -66,6 +67,7 @@ class Parts:
     indexes: Shared[Indexes]
     embedder: Shared[Embedder | None]
     notice: str
+    glosses: GlossTable | None = None
 
     def release_data(self) -> None:
         """Let go of the indexes and the store; blocking."""
@@ -102,8 +104,9 @@ class SDKMemoryKernel:
         )  # fmt: skip
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
         self.searches = SearchService(
-            self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone
-        )
+            self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone,
+            glosses=parts.glosses,
+        )  # fmt: skip
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None
@@ -253,9 +256,10 @@ def _build_parts(
             lambda indexes: indexes.close(),
         )
         undo.callback(indexes.release)
-        embedder, notice = _embedder(config, around, loop, old)
+        glosses = _glosses(config, around, old)
+        embedder, notice = _embedder(config, around, loop, old, glosses)
         undo.pop_all()
-    return Parts(store, indexes, embedder, notice)
+    return Parts(store, indexes, embedder, notice, glosses)
 
 
 def _open_store(config: Config, folder: Path) -> MetadataStore:
@@ -276,14 +280,27 @@ def _open_indexes(config: Config, store: MetadataStore) -> Indexes:
     return indexes
 
 
+def _glosses(config: Config, around: Surroundings, old: Parts | None) -> GlossTable | None:
+    """The table of Chinese words; the old one if it is still the one that is installed."""
+    table = table_for(config.embedding, around.environ)
+    known = old.glosses if old else None
+    return known if table and known and known.fingerprint == table.fingerprint else table
+
+
 def _embedder(
-    config: Config, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None
+    config: Config,
+    around: Surroundings,
+    loop: asyncio.AbstractEventLoop,
+    old: Parts | None,
+    glosses: GlossTable | None,
 ) -> tuple[Shared[Embedder | None], str]:
     """The model and its notice; the old one if nothing that it is made from changed."""
     key = tuple(getattr(config.embedding, name) for name in MODEL_SETTINGS)
     if old is not None and old.embedder.key == key and old.embedder.part is not None:
         return old.embedder.taken(), old.notice
-    embedder, notice = make_embedder(config.embedding, environ=around.environ, host_callable=around.embed, loop=loop)
+    embedder, notice = make_embedder(
+        config.embedding, environ=around.environ, host_callable=around.embed, loop=loop, glosses=glosses
+    )
     if notice:
         log.warning("%s", notice)
     return Shared(key, embedder, _close_embedder), notice

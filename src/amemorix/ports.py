@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder", "EmbedderInfo", "Index", "SparseIndex", "SparseScores"]
+__all__ = ["Embedder", "EmbedderInfo", "Encoded", "Index", "SparseIndex", "SparseScores", "TokenEmbedder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,21 @@ class EmbedderInfo:
     fingerprint: str
     dimension: int
     languages: tuple[str, ...] = ("*",)
-    """`("en",)` means: texts in other scripts are left to the other lanes; `("*",)` means any text."""
+    """What the model reads; `("*",)` means any text."""
+    token_dimension: int = 0
+    """Numbers of a token vector; 0 if the model gives none, else it is a `TokenEmbedder`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A text as one vector and as the vectors of its content tokens."""
+
+    vector: NDArray[np.float32]
+    """Of unit length, shape (dimension,)."""
+    tokens: NDArray[np.int8]
+    """Shape (tokens, token_dimension): unit vectors times 127."""
+    weights: NDArray[np.float32]
+    """How much each token says, shape (tokens,); they sum to 1."""
 
 
 class Embedder(Protocol):
@@ -37,8 +51,20 @@ class Embedder(Protocol):
         """Unit vectors, shape (len(texts), dimension), row i for text i. Raises ModelUnavailable."""
         ...
 
+    def reads(self, text: str) -> bool:
+        """Whether the model makes sense of this text; others are left to the other lanes."""
+        ...
+
     def close(self) -> None:
         """Give back memory and connections."""
+        ...
+
+
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that also gives the token vectors of the same pass, for late interaction."""
+
+    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+        """One result for each text; the vectors are those of `embed`. Raises ModelUnavailable."""
         ...
 
 

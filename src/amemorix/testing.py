@@ -17,7 +17,7 @@ from .host_service import AMemorixHostService
 from .kernel import Surroundings
 from .models.host_callable import EmbedFunction
 from .ports import EmbedderInfo
-from .text import term_hashes, tokens
+from .text import is_mostly_cjk, term_hashes, tokens
 
 __all__ = ["FrozenClock", "HashEmbedder", "memory_host", "scratch_config"]
 
@@ -25,7 +25,7 @@ __all__ = ["FrozenClock", "HashEmbedder", "memory_host", "scratch_config"]
 class HashEmbedder:
     """Vectors from the distinct words of a text, the same on every machine: texts that share words are near each other.
 
-    Either the host's embedding function (call it) or an `Embedder` (`info`, `embed`, `close`). Feature hashing with
+    Either the host's embedding function (call it) or an `Embedder` (`info`, `embed`, `reads`, `close`). Feature hashing with
     signs, after Weinberger et al. 2009.
     """
 
@@ -45,6 +45,10 @@ class HashEmbedder:
         """Unit vectors, shape (len(texts), dimension)."""
         rows = [self._vector(text) for text in texts]
         return np.stack(rows) if rows else np.zeros((0, self._info.dimension), np.float32)
+
+    def reads(self, text: str) -> bool:
+        """Any text, unless the languages given name no Chinese."""
+        return "*" in self._info.languages or not is_mostly_cjk(text)
 
     def close(self) -> None:
         """Nothing is held."""

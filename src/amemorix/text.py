@@ -16,6 +16,8 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
+from .english_forms import BASE_FORMS
+
 __all__ = [
     "ANALYSER_VERSION",
     "STOP_WORDS",
@@ -31,7 +33,7 @@ __all__ = [
     "unpack_terms",
 ]
 
-ANALYSER_VERSION = "1"
+ANALYSER_VERSION = "2"
 """Changes whenever the same text would give other terms; part of the fingerprint of everything built from terms."""
 
 _FUNCTION_WORDS = """
@@ -114,7 +116,8 @@ def is_mostly_cjk(text: str) -> bool:
 def tokens(text: str) -> list[str]:
     """The terms of a text in reading order, repeated as often as they occur.
 
-    Words are stemmed (English) after stop-words, possessive endings and single Latin letters are dropped. Runs of a
+    Words are brought to their base form and stemmed (English) after stop-words, possessive endings and single Latin
+    letters are dropped. Runs of a
     script without spaces give every character and every pair of neighbours. An emoji or symbol is a term of its own.
     """
     folded = fold(text)
@@ -181,7 +184,7 @@ def _content_words(words: Sequence[str]) -> Iterator[str]:
             if word in STOP_WORDS:
                 continue
         if len(word) > 1 or word.isdigit():
-            yield word
+            yield BASE_FORMS.get(word, word)
 
 
 class _Stemmers(threading.local):

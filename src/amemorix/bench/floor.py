@@ -8,8 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from ..text import query_terms, tokens
+from .dataset import Corpus, Dataset, Question
 
-__all__ = ["BM25Floor"]
+__all__ = ["BM25Floor", "Floors"]
 
 K1, B = 1.2, 0.75
 
@@ -38,3 +39,31 @@ class BM25Floor:
                 scores[row] += idf * weight
         best = heapq.nlargest(limit, scores, key=lambda row: (scores[row], -row))
         return [self._ids[row] for row in best]
+
+
+class Floors:
+    """BM25 over the turns of each corpus, or over those of all of them; what was asked once is remembered."""
+
+    def __init__(self, dataset: Dataset, *, merged: bool) -> None:
+        self._corpora = dataset.corpora
+        self._merged = merged
+        self._built: tuple[str, BM25Floor] | None = None
+        self._answers: dict[tuple[str, str], list[str]] = {}
+
+    def search(self, corpus: Corpus, question: Question, limit: int) -> list[str]:
+        """Keys of the best turns for a question about a corpus, best first."""
+        asked = corpus.key(question.id), question.text
+        if asked not in self._answers:
+            self._answers[asked] = self._over(corpus).search(question.text, limit)
+        return self._answers[asked]
+
+    def _over(self, corpus: Corpus) -> BM25Floor:
+        """Only the last one is kept: questions come corpus by corpus."""
+        name = "" if self._merged else corpus.id
+        if self._built is None or self._built[0] != name:
+            self._built = name, _floor(self._corpora if self._merged else [corpus])
+        return self._built[1]
+
+
+def _floor(corpora: Sequence[Corpus]) -> BM25Floor:
+    return BM25Floor([(c.key(turn.id), f"{turn.speaker}: {turn.text}") for c in corpora for turn in c.turns])

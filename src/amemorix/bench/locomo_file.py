@@ -4,100 +4,70 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidRequest
+from .dataset import Corpus, Dataset, Question, Session, Turn
 
-__all__ = ["CATEGORIES", "Conversation", "Question", "Session", "Turn", "read_conversations"]
+__all__ = ["CATEGORIES", "read_locomo"]
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 _SESSION = re.compile(r"session_(\d+)")
 _TURN_ID = re.compile(r"D:?(\d+):(\d+)")
 _TIME_FORMAT = "%I:%M %p on %d %B, %Y"
+_STORED = ("dia_id", "speaker", "text")
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One thing said."""
+def read_locomo(file: Path) -> Dataset:
+    """Read the file; the adversarial questions count for themselves alone.
 
-    id: str
-    speaker: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """Turns in the order they were said; `time` is ISO 8601 in UTC, empty if the file names none."""
-
-    name: str
-    time: str
-    turns: tuple[Turn, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question, the ids of the turns that answer it, and the evidence that named no turn."""
-
-    text: str
-    category: int
-    evidence: tuple[str, ...]
-    unusable: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """One chat with its questions."""
-
-    id: str
-    sessions: tuple[Session, ...]
-    questions: tuple[Question, ...]
-
-    def session_of(self) -> dict[str, str]:
-        """The session's name for each turn id."""
-        return {turn.id: session.name for session in self.sessions for turn in session.turns}
-
-
-def read_conversations(file: Path) -> list[Conversation]:
-    """Read the file. Raises InvalidRequest if it is not what LoCoMo publishes."""
+    Raises InvalidRequest if it is not what LoCoMo publishes.
+    """
     try:
         samples = json.loads(file.read_text("utf-8"))
-        return [_conversation(sample) for sample in samples]
+        corpora = tuple(_corpus(sample) for sample in samples)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as exc:
         raise InvalidRequest(f"{file} is not a file in LoCoMo's format: {exc!r}.", field="file") from exc
+    names = tuple(CATEGORIES.values())
+    return Dataset("locomo", corpora, categories=names, headline=names[:4])
 
 
-def _conversation(sample: dict[str, Any]) -> Conversation:
+def _corpus(sample: dict[str, Any]) -> Corpus:
     parts = sample["conversation"]
     numbers = sorted(int(m[1]) for key in parts if (m := _SESSION.fullmatch(key)) and isinstance(parts[key], list))
     sessions = tuple(_session(parts, f"session_{number}") for number in numbers)
-    known = {turn.id for session in sessions for turn in session.turns}
-    return Conversation(sample["sample_id"], sessions, tuple(_question(qa, known) for qa in sample["qa"]))
+    session_of = {turn.id: session.id for session in sessions for turn in session.turns}
+    questions = tuple(_question(f"q{n}", qa, session_of) for n, qa in enumerate(sample["qa"]))
+    return Corpus(sample["sample_id"], sessions, questions)
 
 
 def _session(parts: dict[str, Any], name: str) -> Session:
     said = parts.get(f"{name}_date_time", "")
-    time = datetime.strptime(said, _TIME_FORMAT).replace(tzinfo=UTC).isoformat() if said else ""
+    time = datetime.strptime(said, _TIME_FORMAT).replace(tzinfo=UTC).timestamp() if said else None
     return Session(name, time, tuple(map(_turn, parts[name])))
 
 
 def _turn(turn: dict[str, Any]) -> Turn:
     caption = turn.get("blip_caption", "")
     shared = f" [shares {caption}]" if caption else ""
-    return Turn(_turn_ids(turn["dia_id"])[0], turn["speaker"], f"{turn['text']}{shared}".strip())
+    extra = {key: value for key, value in turn.items() if key not in _STORED}
+    return Turn(_turn_ids(turn["dia_id"])[0], turn["speaker"], f"{turn['text']}{shared}".strip(), extra)
 
 
-def _question(qa: dict[str, Any], known: set[str]) -> Question:
+def _question(id_: str, qa: dict[str, Any], session_of: Mapping[str, str]) -> Question:
     found: dict[str, None] = {}
     unusable: list[str] = []
     for entry in map(str, qa.get("evidence", ())):
-        ids = [id_ for id_ in _turn_ids(entry) if id_ in known]
+        ids = [turn for turn in _turn_ids(entry) if turn in session_of]
         found.update(dict.fromkeys(ids))
         if not ids:
             unusable.append(entry)
-    return Question(str(qa["question"]), int(qa["category"]), tuple(found), tuple(unusable))
+    sessions = tuple(dict.fromkeys(session_of[turn] for turn in found))
+    category = CATEGORIES[int(qa["category"])]
+    return Question(id_, str(qa["question"]), category, tuple(found), sessions, tuple(unusable))
 
 
 def _turn_ids(text: str) -> list[str]:

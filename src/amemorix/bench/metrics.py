@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Interval", "Score", "bootstrap", "distinct", "mean_score", "percentile", "score_ranking"]
+__all__ = ["Interval", "Score", "bootstrap", "distinct", "intervals", "mean_score", "percentile", "score_ranking"]
+
+ROUNDS = 2000
+BLOCK = 200
+"""Bootstrap rounds drawn at a time, so that many questions need little memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,21 +23,34 @@ class Interval:
     low: float
     high: float
 
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the whole interval lies on one side of 0."""
+        return self.low > 0 or self.high < 0
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """How well one ranking found the evidence, or the mean over many; every figure lies in 0..1."""
 
+    recall_1: float = 0.0
     recall_5: float = 0.0
     recall_10: float = 0.0
     recall_20: float = 0.0
+    any_1: float = 0.0
     any_5: float = 0.0
     any_10: float = 0.0
+    any_20: float = 0.0
+    all_5: float = 0.0
+    all_10: float = 0.0
+    all_20: float = 0.0
     mrr: float = 0.0
     ndcg_10: float = 0.0
     session_1: float = 0.0
     session_3: float = 0.0
     session_5: float = 0.0
+    session_any_5: float = 0.0
+    session_all_5: float = 0.0
 
 
 def score_ranking(
@@ -40,22 +58,23 @@ def score_ranking(
 ) -> Score:
     """Score a ranking of turns and the ranking of sessions that follows from it; best first, nothing twice.
 
-    `recall_k` is the share of the evidence in the first k, `any_k` is 1 if some of it is there, `mrr` is one over the
-    rank of the first, `ndcg_10` is discounted cumulative gain with binary gains over the ideal one (Järvelin and
-    Kekäläinen 2002), `session_k` is recall of the evidence's sessions. Without evidence every figure is 0.
+    `recall_k` is the share of the evidence in the first k, `any_k` is 1 if some of it is there and `all_k` if none is
+    missing, `mrr` is one over the rank of the first, `ndcg_10` is discounted cumulative gain with binary gains over the
+    ideal one (Järvelin and Kekäläinen 2002), `session_k` is recall of the evidence's sessions and `session_any_5` and
+    `session_all_5` are the like of the above for them. Without evidence every figure is 0.
     """
     places = [rank for rank, turn in enumerate(turns, 1) if turn in evidence]
+    recall = {k: _recall(turns, evidence, k) for k in (1, 5, 10, 20)}
+    of_sessions = {k: _recall(sessions, evidence_sessions, k) for k in (1, 3, 5)}
     return Score(
-        recall_5=_recall(turns, evidence, 5),
-        recall_10=_recall(turns, evidence, 10),
-        recall_20=_recall(turns, evidence, 20),
-        any_5=float(any(rank <= 5 for rank in places)),
-        any_10=float(any(rank <= 10 for rank in places)),
+        **{f"recall_{k}": share for k, share in recall.items()},
+        **{f"any_{k}": float(share > 0) for k, share in recall.items()},
+        **{f"all_{k}": float(share == 1) for k, share in recall.items() if k > 1},
+        **{f"session_{k}": share for k, share in of_sessions.items()},
         mrr=1 / places[0] if places else 0.0,
         ndcg_10=_ndcg(places, len(evidence), 10),
-        session_1=_recall(sessions, evidence_sessions, 1),
-        session_3=_recall(sessions, evidence_sessions, 3),
-        session_5=_recall(sessions, evidence_sessions, 5),
+        session_any_5=float(of_sessions[5] > 0),
+        session_all_5=float(of_sessions[5] == 1),
     )
 
 
@@ -66,16 +85,19 @@ def mean_score(scores: Sequence[Score]) -> Score:
     return Score(**{f.name: sum(getattr(s, f.name) for s in scores) / len(scores) for f in fields(Score)})
 
 
-def bootstrap(values: Sequence[float], *, seed: int = 0, rounds: int = 2000, level: float = 0.95) -> Interval:
-    """Percentile bootstrap interval of the mean (Efron and Tibshirani 1993, chapter 13); the same seed, the same result."""
-    if not values:
-        return Interval(0.0, 0.0)
-    sample = np.asarray(values, dtype=np.float64)
-    generator = np.random.default_rng(seed)
-    means = [float(generator.choice(sample, sample.size).mean()) for _ in range(rounds)]
-    tail = (1 - level) / 2 * 100
-    low, high = np.percentile(means, [tail, 100 - tail])
-    return Interval(float(low), float(high))
+def intervals(scores: Sequence[Score], *, minus: Sequence[Score] | None = None) -> dict[str, Interval]:
+    """Bootstrap interval of each figure's mean, over questions: it tells of other questions about the same chats.
+
+    With `minus`, scores of the same questions in the same order, the interval of the mean difference of the pairs.
+    """
+    names = [f.name for f in fields(Score)]
+    table = _table(scores) if minus is None else _table(scores) - _table(minus)
+    return dict(zip(names, _bootstrap(table), strict=True))
+
+
+def bootstrap(values: Sequence[float], *, seed: int = 0) -> Interval:
+    """Percentile bootstrap 95 % interval of the mean (Efron and Tibshirani 1993, chapter 13); repeatable."""
+    return _bootstrap(np.asarray(values, np.float64).reshape(-1, 1), seed)[0]
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
@@ -86,6 +108,22 @@ def percentile(values: Sequence[float], percent: float) -> float:
 def distinct(values: Iterable[str]) -> list[str]:
     """The values in their order, each where it is first seen."""
     return list(dict.fromkeys(values))
+
+
+def _table(scores: Sequence[Score]) -> NDArray[np.float64]:
+    """A row a score, a column a figure."""
+    return np.asarray([astuple(s) for s in scores], np.float64).reshape(len(scores), len(fields(Score)))
+
+
+def _bootstrap(table: NDArray[np.float64], seed: int = 0) -> list[Interval]:
+    """An interval a column, all columns resampled alike."""
+    count = len(table)
+    if not count:
+        return [Interval(0.0, 0.0)] * table.shape[1]
+    generator, even = np.random.default_rng(seed), np.full(count, 1 / count)
+    drawn = [generator.multinomial(count, even, BLOCK) @ table / count for _ in range(ROUNDS // BLOCK)]
+    low, high = np.percentile(np.concatenate(drawn), [2.5, 97.5], axis=0)
+    return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]
 
 
 def _recall(ranked: Sequence[str], wanted: Collection[str], k: int) -> float:

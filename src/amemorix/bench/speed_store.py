@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from .. import config as configuration
 from ..errors import InvalidRequest
 from ..host_service import AMemorixHostService
+from ..models.embedding_batches import encode
 from ..models.registry import make_embedder
 from ..ports import Embedder, EmbedderInfo
-from ..storage.embeddings import Generation
+from ..storage.embeddings import Generation, ParagraphVectors
 from ..storage.metadata_store import MetadataStore
 from .corpus import TOGETHER, Call, calls, fresh_texts
 from .workspace import answered, open_memory
@@ -158,14 +159,19 @@ async def _put_vectors(store: MetadataStore, config: Mapping[str, Any], rows: in
     if embedder is None:
         return 0
     on_progress("embedding a sample", 0, rows)
-    sample = await asyncio.to_thread(embedder.embed, fresh_texts(min(SAMPLE_TEXTS, max(rows, 1)), "sample"))
+    encoded = await asyncio.to_thread(encode, embedder, fresh_texts(min(SAMPLE_TEXTS, max(rows, 1)), "sample"))
+    sample = np.stack([one.vector for one in encoded])
+    tokens = [one.tokens.tobytes() for one in encoded]
     generation = await store.write(lambda db: _generation(store, db, embedder.info))
     embedder.close()
     done = last = 0
     while ids := await store.read(lambda db, after=last: _without_vector(store, db, generation.id, after)):
         vectors = perturbed(sample, np.array(ids, np.int64)).astype("<f2")
-        blobs = [(id_, vector.tobytes()) for id_, vector in zip(ids, vectors, strict=True)]
-        await store.write(lambda db, blobs=blobs: store.embeddings.put(db, generation.id, blobs))
+        made = [
+            ParagraphVectors(id_, vector.tobytes(), tokens[id_ % len(tokens)])
+            for id_, vector in zip(ids, vectors, strict=True)
+        ]
+        await store.write(lambda db, made=made: store.embeddings.put(db, generation.id, made))
         done, last = done + len(ids), ids[-1]
         on_progress("writing vectors", done, rows)
     return done

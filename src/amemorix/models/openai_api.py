@@ -102,6 +102,10 @@ class OpenAIEmbedder:
         except _Refused as exc:
             return self._narrow(texts, exc)
 
+    def reads(self, text: str) -> bool:  # noqa: ARG002
+        """Any text."""
+        return True
+
     def close(self) -> None:
         """End the requests under way, which raise ModelUnavailable, and close the connections."""
         self._poster.close()

@@ -8,6 +8,7 @@ from importlib import import_module
 
 from ..config.model import Embedding
 from ..ports import Embedder
+from .glosses import GlossTable
 from .host_callable import EmbedFunction
 from .surroundings import Surroundings
 
@@ -28,6 +29,7 @@ def make_embedder(
     environ: Mapping[str, str],
     host_callable: EmbedFunction | None = None,
     loop: asyncio.AbstractEventLoop | None = None,
+    glosses: GlossTable | None = None,
 ) -> tuple[Embedder | None, str]:
     """The embedder and a notice for people: one sentence or two, empty if all is as asked.
 
@@ -36,7 +38,7 @@ def make_embedder(
     """
     module, _, factory = PROVIDERS[settings.provider].partition(":")
     create = getattr(import_module(module), factory)
-    return create(settings, Surroundings(environ, host_callable, loop))
+    return create(settings, Surroundings(environ, host_callable, loop, glosses))
 
 
 def create_none(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:  # noqa: ARG001

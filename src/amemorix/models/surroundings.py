@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .glosses import GlossTable
     from .host_callable import EmbedFunction
 
 __all__ = ["Surroundings"]
@@ -15,8 +16,10 @@ __all__ = ["Surroundings"]
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Environment variables, and what the host handed over: an embedding function and its event loop."""
+    """Environment variables, the table of Chinese glosses if there is one, and what the host handed over: an embedding
+    function and its event loop."""
 
     environ: Mapping[str, str] = field(default_factory=dict)
     host_callable: EmbedFunction | None = None
     loop: asyncio.AbstractEventLoop | None = None
+    glosses: GlossTable | None = None

@@ -1,4 +1,4 @@
-"""The search for paragraphs: lanes, gate, fusion, cut."""
+"""The search for paragraphs: lanes, gate, fusion, cut, a second look at the head."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ports import SparseScores
+from ..signs import CJK
+from ..storage.embeddings import EmbeddingRepository
 from ..storage.names import NameRepository
 from ..storage.paragraphs import Candidate, ParagraphRepository
 from ..text import fold
 from .fusion import Fused, candidates, fuse
-from .lanes import DenseScores, Lanes, dense_lane, empty_scores, graph_lane, person_lane, sparse_lane
+from .lanes import DenseScores, Lanes, dense_lane, empty_scores, graph_lane, person_lane, sparse_lane, time_lane
 from .plan import SearchPlan
+from .rerank import Reranked, Reranker
+from .signals import Evidence, gather
 from .threshold import cut
 
 __all__ = ["DualPathRetriever", "Lexical", "Ranking"]
@@ -47,9 +51,10 @@ class Lexical:
 class DualPathRetriever:
     """Finds by words, by meaning and over the graph at once; the row decides what may be seen."""
 
-    def __init__(self, names: NameRepository, paragraphs: ParagraphRepository) -> None:
+    def __init__(self, names: NameRepository, paragraphs: ParagraphRepository, embeddings: EmbeddingRepository) -> None:
         self._names = names
         self._paragraphs = paragraphs
+        self._reranker = Reranker(embeddings, paragraphs)
 
     def lexical(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan) -> Lexical:
         """What the words find: all that can be done while the query's vector is still being made."""
@@ -75,15 +80,22 @@ class DualPathRetriever:
                 failed.append(name)
                 return otherwise
 
-        nothing = DenseScores(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0)
+        nothing, nobody = DenseScores(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0), np.zeros(0, np.int64)
         dense = run("dense", lambda: dense_lane(db, lanes, self._paragraphs, plan, sparse, allow), nothing)
         graph = run("graph", lambda: graph_lane(db, lanes, self._names, self._paragraphs, plan), {})
-        others = run("person", lambda: person_lane(db, self._paragraphs, plan), np.zeros(0, np.int64))
-        found = candidates(sparse, dense, graph, others, plan.settings.candidates)
+        person = run("person", lambda: person_lane(db, self._paragraphs, plan), nobody)
+        time = run("time", lambda: time_lane(db, self._paragraphs, plan), nobody)
+        supported = np.fromiter(graph, np.int64, len(graph))
+        found = candidates(sparse, dense, [supported, person, time], plan.settings.candidates)
         if allow is not None:
             found = np.intersect1d(found, allow, assume_unique=True)
-        fused = self._fused(db, plan, found, sparse, dense, graph)
-        return Ranking(cut(fused, plan), tuple(dict.fromkeys(failed)))
+        visible = list(self._paragraphs.gate(db, found, plan.scopes, plan.now).values())
+        fused = self._fused(db, plan, visible, sparse, dense, graph)
+        fused = cut(fused, plan, _in_another_language(visible, plan))
+        head = run("rerank", lambda: self._reranker.rerank(db, plan, fused, sparse), Reranked(fused))
+        if head.late:
+            failed.append("rerank")
+        return Ranking(head.fused, tuple(dict.fromkeys(failed)))
 
     def _allowed(self, db: sqlite3.Connection, plan: SearchPlan) -> Ids | None:
         """Sorted ids that meet the time window and the person asked for; None if neither restricts."""
@@ -100,16 +112,27 @@ class DualPathRetriever:
         self,
         db: sqlite3.Connection,
         plan: SearchPlan,
-        found: Ids,
+        visible: Sequence[Candidate],
         sparse: SparseScores,
         dense: DenseScores,
         graph: dict[int, float],
     ) -> Fused:
-        visible = list(self._paragraphs.gate(db, found, plan.scopes, plan.now).values())
-        return fuse(plan, visible, sparse, dense, graph, lambda unsaid: self._mentions(db, plan, unsaid))
+        evidence = Evidence(
+            sparse, dense, graph,
+            mentions=lambda unsaid: self._mentions(db, plan, unsaid),
+            questions=lambda ids: self._paragraphs.questions(db, ids),
+        )  # fmt: skip
+        ids = np.array([c.id for c in visible], np.int64)
+        return fuse(ids, gather(plan, visible, evidence), plan.settings.weights, sparse, dense)
 
     def _mentions(self, db: sqlite3.Connection, plan: SearchPlan, unsaid: Sequence[Candidate]) -> NDArray[np.float32]:
         """1 for each candidate whose text holds the name that the query holds."""
         names = [fold(name) for name in plan.query.names] if plan.query else []
         texts = self._paragraphs.contents(db, [c.id for c in unsaid])
         return np.array([any(name in fold(texts.get(c.id, "")) for name in names) for c in unsaid], np.float32)
+
+
+def _in_another_language(visible: Sequence[Candidate], plan: SearchPlan) -> list[int]:
+    """Ids of Chinese, Japanese and Korean candidates for a query in words, and of the others for one in those."""
+    cjk = plan.query is not None and plan.query.cjk
+    return [c.id for c in visible if bool(c.flags & CJK) != cjk]

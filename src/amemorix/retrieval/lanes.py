@@ -16,7 +16,16 @@ from ..storage.paragraphs import ParagraphRepository
 from .graph_relation_recall import recall
 from .plan import SearchPlan
 
-__all__ = ["DenseScores", "Lanes", "dense_lane", "empty_scores", "graph_lane", "person_lane", "sparse_lane"]
+__all__ = [
+    "DenseScores",
+    "Lanes",
+    "dense_lane",
+    "empty_scores",
+    "graph_lane",
+    "person_lane",
+    "sparse_lane",
+    "time_lane",
+]
 
 Ids = NDArray[np.int64]
 NOISE_FLOOR_PERCENTILE = 1.0
@@ -38,6 +47,8 @@ class DenseScores:
     ids: Ids
     cosine: NDArray[np.float32]
     floor: float
+    top: float = 0.0
+    """The highest cosine."""
 
     def of(self, ids: Ids) -> NDArray[np.float32]:
         """Cosines of these ids, NaN where there is none."""
@@ -69,22 +80,29 @@ def dense_lane(
     allow: Ids | None,
 ) -> DenseScores:
     """Cosines of what the sparse lane scored, and of the nearest of all that may be seen."""
-    vectors, query = lanes.vectors, plan.vector
-    if vectors is None or query is None:
+    vectors = lanes.vectors
+    if vectors is None or plan.encoded is None:
         return DenseScores(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0)
+    query = plan.encoded.vector
     ids = np.sort(scored.ids)
     cosine = vectors.scores(query, ids)
     if scored.complete:
         known = cosine[~np.isnan(cosine)]
         floor = float(np.percentile(known, NOISE_FLOOR_PERCENTILE)) if len(known) else 0.0
-        return DenseScores(ids, cosine, floor)
+        return DenseScores(ids, cosine, floor, _highest(cosine))
     if allow is None and plan.scopes is not None:
         allow = paragraphs.in_scopes(db, plan.scopes)
     near, near_cosine = vectors.search(query, plan.settings.candidates, allow)
     every, first = np.unique(np.concatenate([ids, near]), return_index=True)
     sample = vectors.background(query)
     floor = float(np.percentile(sample, NOISE_FLOOR_PERCENTILE)) if len(sample) else 0.0
-    return DenseScores(every, np.concatenate([cosine, near_cosine])[first], floor)
+    cosine = np.concatenate([cosine, near_cosine])[first]
+    return DenseScores(every, cosine, floor, _highest(cosine))
+
+
+def _highest(cosine: NDArray[np.float32]) -> float:
+    known = cosine[~np.isnan(cosine)]
+    return float(known.max()) if len(known) else 0.0
 
 
 def graph_lane(
@@ -105,3 +123,15 @@ def person_lane(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: S
         for person in set().union(*plan.query.persons)
     ]
     return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+
+def time_lane(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> Ids:
+    """The newest paragraphs of each stretch of time that the query names."""
+    spans = plan.query.spans if plan.query else ()
+    found = [
+        paragraphs.newest_in_window(
+            db, span.start, span.end, plan.scopes, plan.now, plan.settings.candidates // len(spans)
+        )
+        for span in spans
+    ]
+    return np.unique(np.array([id_ for ids in found for id_ in ids], np.int64))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..config.model import Retrieval
+from ..models.glosses import GlossTable
+from ..ports import Encoded
 from .query import Query
 
 __all__ = ["SearchPlan", "Window"]
@@ -34,7 +33,11 @@ class SearchPlan:
     window: Window | None = None
     persons: tuple[int, ...] | None = None
     """Only what is bound to one of these persons; empty means nobody matched."""
-    vector: NDArray[np.float32] | None = None
-    """The query's unit vector, None if there is no model or it did not answer in time."""
+    encoded: Encoded | None = None
+    """The query's vectors, None if there is no model or it did not answer in time."""
+    generation: int = 0
+    """The generation whose token vectors the query compares to."""
     min_score: float = 0.0
+    glosses: GlossTable | None = None
+    """Vectors of Chinese words, None if there are none or the model does not need them."""
     degraded: tuple[str, ...] = ()

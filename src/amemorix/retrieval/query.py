@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import tzinfo
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..indexes.name_directory import NameDirectory
-from ..text import is_mostly_cjk, query_terms, term_hashes
-from ..times import asks_when
+from ..signs import NAME, NUMBER, TIME
+from ..text import STOP_WORDS, fold, is_mostly_cjk, query_terms, term_hashes
+from ..times import Span, asks_when, find_span
+from .answer_type import AnswerType, read_answer_type
+from .dialogue import read_dialogue
+from .ordering import Ordering, read_ordering
 
 __all__ = ["Query", "read_query"]
 
@@ -20,6 +25,13 @@ _ASKING = re.compile(
     "请问|告诉我|还记得|记不记得|记得|知道|知不知道|有谁|[的了吗嗎呢啊吧呀嘛么麼是谁誰哪啥]"
 )
 """Words that ask or only join others, and say nothing about the answer; pairs of characters must not straddle them."""
+_TITLED_THINGS = """
+name title book novel movie film show series song band album artist musician singer author game brand company team
+league club festival event concert class course program language instrument dish food pet dog cat book podcast app car
+名字 名称 标题 书 小说 电影 剧 综艺 歌 乐队 专辑 歌手 作者 游戏 牌子 品牌 公司 球队 俱乐部 活动 演唱会 课 课程 语言 乐器 菜 宠物 狗 猫 软件 车
+"""
+_TITLED = frozenset(_TITLED_THINGS.split())
+"""Things that are mostly called by a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,7 @@ class Query:
     """The query as the lanes use it."""
 
     text: str
+    """What is asked; of a pasted dialogue, what the user said in it."""
     bare: str
     """The text without the names of known persons: what is embedded."""
     terms: tuple[str, ...]
@@ -35,8 +48,15 @@ class Query:
     persons: tuple[frozenset[int], ...]
     """For each person named, the rows that may be meant."""
     names: tuple[str, ...]
-    asks_when: bool
     cjk: bool
+    wants: int = 0
+    """Flags of `signs` that an answer holds."""
+    spans: tuple[Span, ...] = ()
+    """Stretches of time that the query names."""
+    ordering: Ordering = field(default_factory=Ordering)
+    dialogue: bool = False
+    keywords: bool = False
+    """It is a row of words, and no sentence."""
 
     @property
     def one_person(self) -> frozenset[int] | None:
@@ -44,8 +64,11 @@ class Query:
         return self.persons[0] if len(self.persons) == 1 else None
 
 
-def read_query(text: str, directory: NameDirectory, chats: Collection[int] | None) -> Query:
-    """Split a query into the persons it names and what it asks about them."""
+def read_query(text: str, directory: NameDirectory, chats: Collection[int] | None, now: float, zone: tzinfo) -> Query:
+    """Split a query into the persons it names, the times it names, and what it asks about them."""
+    dialogue = read_dialogue(text)
+    if dialogue is not None and dialogue.asked:
+        text = dialogue.asked
     named = directory.find(text, chats)
     terms = query_terms(_ASKING.sub(" ", named.bare)) or query_terms(named.bare)
     return Query(
@@ -55,6 +78,28 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
         hashes=np.unique(term_hashes(terms)),
         persons=named.persons,
         names=named.names,
-        asks_when=asks_when(text),
         cjk=is_mostly_cjk(text),
+        wants=_wanted(text, read_answer_type(text)),
+        spans=tuple(span for _, span in find_span(text, now=now, zone=zone)),
+        ordering=read_ordering(text),
+        dialogue=dialogue is not None,
+        keywords=_is_keywords(text),
     )
+
+
+def _is_keywords(text: str) -> bool:
+    """Whether nothing joins the words: no stop-word of English, no particle or asking word of Chinese."""
+    folded = fold(text)
+    if _ASKING.search(folded) or folded.rstrip().endswith(("?", "。", "!", ".")):
+        return False
+    words = folded.split()
+    return (len(words) > 1 or folded.isascii()) and STOP_WORDS.isdisjoint(words)
+
+
+def _wanted(text: str, answer: AnswerType) -> int:
+    named = answer.kind in ("person", "place") or _singular(answer.wants) in _TITLED or answer.wants in _TITLED
+    return TIME * asks_when(text) | NUMBER * (answer.kind == "number") | NAME * named
+
+
+def _singular(noun: str) -> str:
+    return noun.removesuffix("s")

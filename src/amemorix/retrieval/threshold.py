@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from ..config.model import Noise
 from .fusion import Fused
 from .plan import SearchPlan
+from .query import Query
 
 __all__ = ["cut"]
 
 COVERAGE_WEIGHT = 0.6
 NAMED_PERSON_EASE = 0.5
-CJK_EASE = 0.7
+QUESTION_EASE, CJK_QUESTION_EASE, FOREIGN_EASE = 0.75, 0.55, 0.5
+"""A sentence may be answered in other words; in Chinese with no pair of characters in common, in another language with
+no word at all."""
+CJK_WORDS_EASE = 0.7
 """Of a query in pairs of characters, those that straddle two words are in no text that words it otherwise."""
 
 
-def cut(fused: Fused, plan: SearchPlan) -> Fused:
-    """The candidates, or none of them if the first `limit` hold nothing relevant."""
+def cut(fused: Fused, plan: SearchPlan, foreign: Collection[int]) -> Fused:
+    """The candidates, or none of them if the first `limit` hold nothing relevant; `foreign` are in another language."""
     if plan.query is None:
         return fused
     noise = plan.settings.noise
-    if noise.enabled and not _anything_relevant(fused.top(plan.limit), plan, noise):
+    if noise.enabled and not _anything_relevant(fused.top(plan.limit), plan, plan.query, noise, foreign):
         return fused.top(0)
     return fused
 
 
-def _anything_relevant(head: Fused, plan: SearchPlan, noise: Noise) -> bool:
+def _anything_relevant(head: Fused, plan: SearchPlan, query: Query, noise: Noise, foreign: Collection[int]) -> bool:
     """True if a candidate is near enough in meaning and words, or is what the query names."""
-    if not len(head.ids) or plan.query is None:
+    if not len(head.ids):
         return False
-    if not plan.query.terms and plan.query.persons:
+    if not query.terms and query.persons:
         return True
-    ease = NAMED_PERSON_EASE if plan.query.persons or plan.persons else 1.0
-    ease *= CJK_EASE if plan.query.cjk else 1.0
+    ease = _ease(head, query) * (NAMED_PERSON_EASE if query.persons or plan.persons else 1.0)
+    abroad = np.isin(head.ids, np.fromiter(foreign, np.int64, len(foreign)))
     without = np.isnan(head.cosine)
-    near = np.nan_to_num(head.cosine, nan=0.0) + COVERAGE_WEIGHT * head.coverage >= noise.min_relevance * ease
+    near = np.nan_to_num(head.cosine, nan=0.0) + COVERAGE_WEIGHT * head.coverage
+    near_enough = near >= noise.min_relevance * np.where(abroad & (not query.keywords), FOREIGN_EASE, ease)
     worded = head.coverage >= noise.min_coverage * ease
-    return bool(np.any(np.where(without, worded, near)) or np.any(head.signals["graph"] > 0))
+    return bool(np.any(np.where(without, worded, near_enough)) or np.any(head.signals["graph"] > 0))
+
+
+def _ease(head: Fused, query: Query) -> float:
+    """What is enough of the full measure, for this kind of query."""
+    if query.keywords:
+        return CJK_WORDS_EASE if query.cjk and _without_vectors(head) else 1.0
+    return CJK_QUESTION_EASE if query.cjk else QUESTION_EASE
+
+
+def _without_vectors(head: Fused) -> bool:
+    """Whether only words are compared, for want of vectors."""
+    return bool(np.isnan(head.cosine).all())

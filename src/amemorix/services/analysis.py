@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import tzinfo
 
 from ..models.chunker import split
+from ..signs import read_signs
 from ..storage.records import NewParagraph
 from ..text import content_hash, is_mostly_cjk, pack_terms, tokens
-from ..times import date_words, has_time_words, is_question
+from ..times import date_words
 
-__all__ = ["QUESTION", "SPEAKS_OF_TIME", "Analyser"]
-
-QUESTION, SPEAKS_OF_TIME = 1, 2
+__all__ = ["Analyser"]
 
 
 class Analyser:
@@ -30,5 +29,4 @@ class Analyser:
         words = tokens(part)
         if at is not None:
             words += tokens(date_words(at, self._zone, is_mostly_cjk(part)))
-        flags = QUESTION * is_question(part) | SPEAKS_OF_TIME * has_time_words(part)
-        return NewParagraph(part, bytes.fromhex(content_hash(part)), pack_terms(words), flags)
+        return NewParagraph(part, bytes.fromhex(content_hash(part)), pack_terms(words), read_signs(part))

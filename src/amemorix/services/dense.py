@@ -10,13 +10,11 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..errors import ModelUnavailable
 from ..indexes.projection import Projection
 from ..indexes.vector_store import VectorStore
-from ..ports import Embedder
+from ..models.embedding_batches import encode
+from ..ports import Embedder, Encoded
 from ..retrieval.query import Query
 from ..storage.embeddings import Generation
 
@@ -39,11 +37,12 @@ class Serving:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query's unit vector with the vectors that it compares to; without one, either the model does not read the
-    query or it failed."""
+    """A query encoded, with the vectors that it compares to; without them, either the model does not read the query or
+    it failed."""
 
-    vector: NDArray[np.float32] | None = None
+    encoded: Encoded | None = None
     vectors: Projection[VectorStore] | None = None
+    generation: int = 0
     failed: bool = False
 
 
@@ -54,7 +53,7 @@ class DenseLane:
         self._pool = ThreadPoolExecutor(threads, "amemorix-query-embed")
         self._serving: Serving | None = None
         self._lock = threading.Lock()
-        self._seen: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
+        self._seen: OrderedDict[tuple[str, str], Encoded] = OrderedDict()
         self._rest_until = 0.0
         self._asking = 0
 
@@ -81,22 +80,21 @@ class DenseLane:
         """The query embedded, or the reason to do without; waits at most `timeout` seconds."""
         serving = self._serving
         text = query.bare or query.text
-        if serving is None or not text or not self._reads(serving.embedder, query):
+        if serving is None or not text or not serving.embedder.reads(text):
             return Asked()
         key = (serving.generation.fingerprint, text)
         known = self._remembered(key)
-        if known is not None:
-            return Asked(known, serving.vectors)
-        if time.monotonic() < self._rest_until:
-            return Asked(failed=True)
-        vector = await self._embedded(serving.embedder, text, timeout)
-        if vector is None:
-            return Asked(failed=True)
-        self._remember(key, vector)
-        return Asked(vector, serving.vectors)
+        if known is None:
+            if time.monotonic() < self._rest_until:
+                return Asked(failed=True)
+            known = await self._encoded(serving.embedder, text, timeout)
+            if known is None:
+                return Asked(failed=True)
+            self._remember(key, known)
+        return Asked(known, serving.vectors, serving.generation.id)
 
-    async def _embedded(self, embedder: Embedder, text: str, timeout: float) -> NDArray[np.float32] | None:
-        work = asyncio.get_running_loop().run_in_executor(self._pool, embedder.embed, [text])
+    async def _encoded(self, embedder: Embedder, text: str, timeout: float) -> Encoded | None:
+        work = asyncio.get_running_loop().run_in_executor(self._pool, encode, embedder, [text])
         self._asking += 1
         try:
             async with asyncio.timeout(timeout):
@@ -113,17 +111,14 @@ class DenseLane:
         """Let the threads go."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _reads(self, embedder: Embedder, query: Query) -> bool:
-        return "*" in embedder.info.languages or not query.cjk
-
-    def _remembered(self, key: tuple[str, str]) -> NDArray[np.float32] | None:
+    def _remembered(self, key: tuple[str, str]) -> Encoded | None:
         with self._lock:
             if key in self._seen:
                 self._seen.move_to_end(key)
             return self._seen.get(key)
 
-    def _remember(self, key: tuple[str, str], vector: NDArray[np.float32]) -> None:
+    def _remember(self, key: tuple[str, str], encoded: Encoded) -> None:
         with self._lock:
-            self._seen[key] = vector
+            self._seen[key] = encoded
             while len(self._seen) > REMEMBERED_QUERIES:
                 self._seen.popitem(last=False)

@@ -22,11 +22,10 @@ from ..errors import Conflict, ModelUnavailable
 from ..indexes.name_directory import NameDirectory
 from ..indexes.projection import Projection
 from ..models.embedding_batches import Outcome, embed_each
-from ..ports import Embedder
+from ..ports import Embedder, Encoded
 from ..storage.database import Unit
-from ..storage.embeddings import Generation, Pending, Waiting
+from ..storage.embeddings import Generation, ParagraphVectors, Pending, Waiting
 from ..storage.metadata_store import MetadataStore
-from ..text import is_mostly_cjk
 from .dense import DenseLane, Serving
 from .generations import Choice, Generations
 from .indexes import Indexes
@@ -61,6 +60,14 @@ class EmbeddingProgress:
     rate: float = 0.0
     """Texts per second over the last batches."""
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A paragraph that the model failed on."""
+
+    paragraph: int
+    error: ModelUnavailable
 
 
 @dataclass(slots=True)
@@ -222,34 +229,34 @@ class EmbeddingService:
         work = [loop.run_in_executor(self._pool, self._vectors_of, target.embedder, names, part) for part in parts]
         outcomes = [outcome for part in await asyncio.gather(*work) for outcome in part]
         await self._keep(target, outcomes)
-        target.done += sum(isinstance(made, bytes) for _, made in outcomes)
+        target.done += sum(isinstance(made, ParagraphVectors) for made in outcomes)
         target.rate = len(batch) / max(time.perf_counter() - started, 1e-9)
 
     def _vectors_of(
         self, embedder: Embedder, names: NameDirectory, part: Sequence[Pending]
-    ) -> list[tuple[int, bytes | ModelUnavailable]]:
+    ) -> list[ParagraphVectors | _Failure]:
         """One batch, once no query is being embedded or a moment has passed; on an embedding thread."""
         until = time.monotonic() + GIVE_WAY_SECONDS
         while self._dense.asked and time.monotonic() < until:
             time.sleep(0.005)
         return _vectors_of(embedder, names, part)
 
-    async def _keep(self, target: _Target, outcomes: Sequence[tuple[int, bytes | ModelUnavailable]]) -> None:
-        vectors = [(id_, made) for id_, made in outcomes if isinstance(made, bytes)]
-        failures = [(id_, made) for id_, made in outcomes if isinstance(made, ModelUnavailable)]
+    async def _keep(self, target: _Target, outcomes: Sequence[ParagraphVectors | _Failure]) -> None:
+        vectors = [made for made in outcomes if isinstance(made, ParagraphVectors)]
+        failures = [made for made in outcomes if isinstance(made, _Failure)]
         now = self._clock.now()
         repository, generation = self._store.embeddings, target.generation.id
 
         def unit(db: sqlite3.Connection) -> None:
             repository.put(db, generation, vectors)
-            tries = repository.attempts(db, generation, [id_ for id_, _ in failures])
-            pauses = [(id_, now + self._pause(tries.get(id_, 0)), str(error)) for id_, error in failures]
+            tries = repository.attempts(db, generation, [failed.paragraph for failed in failures])
+            pauses = [(f.paragraph, now + self._pause(tries.get(f.paragraph, 0)), str(f.error)) for f in failures]
             repository.fail(db, generation, pauses)
 
-        down = next((error for _, error in failures if error.details.get("endpoint_down")), None)
+        down = next((failed.error for failed in failures if failed.error.details.get("endpoint_down")), None)
         if down is None:
             await self._store.write(unit)
-            target.pause, target.error = 0.0, str(failures[0][1]) if failures else ""
+            target.pause, target.error = 0.0, str(failures[0].error) if failures else ""
         else:
             if vectors:
                 await self._store.write(lambda db: repository.put(db, generation, vectors))
@@ -383,15 +390,18 @@ class EmbeddingService:
 
 def _vectors_of(
     embedder: Embedder, names: NameDirectory, batch: Sequence[Pending]
-) -> list[tuple[int, bytes | ModelUnavailable]]:
-    """(paragraph, float16 vector) each; an empty vector for a text that this model does not read."""
-    everything = "*" in embedder.info.languages
-    read = [p for p in batch if everything or not is_mostly_cjk(p.content)]
-    unread: list[tuple[int, bytes | ModelUnavailable]] = [(p.id, b"") for p in batch if p not in read]
+) -> list[ParagraphVectors | _Failure]:
+    """What the model makes of each paragraph, nothing of a text that it does not read."""
+    read = [p for p in batch if embedder.reads(p.content)]
+    unread: list[ParagraphVectors | _Failure] = [ParagraphVectors(p.id, b"") for p in batch if p not in read]
     texts = [names.find(p.content, (p.chat,)).bare or p.content for p in read]
-    made = _embedded(embedder, texts)
-    vectors = [m if isinstance(m, ModelUnavailable) else np.asarray(m, "<f2").tobytes() for m in made]
-    return [*unread, *((p.id, vector) for p, vector in zip(read, vectors, strict=True))]
+    return [*unread, *(_kept(p.id, made) for p, made in zip(read, _embedded(embedder, texts), strict=True))]
+
+
+def _kept(paragraph: int, made: Outcome) -> ParagraphVectors | _Failure:
+    if isinstance(made, Encoded):
+        return ParagraphVectors(paragraph, np.asarray(made.vector, "<f2").tobytes(), made.tokens.tobytes())
+    return _Failure(paragraph, made)
 
 
 def _embedded(embedder: Embedder, texts: Sequence[str]) -> Sequence[Outcome]:

@@ -13,6 +13,7 @@ import numpy as np
 from ..clock import Clock
 from ..config.model import Config, Retrieval
 from ..errors import InvalidRequest
+from ..models.glosses import GlossTable
 from ..retrieval.aggregate import AggregateQueryService
 from ..retrieval.dual_path import DualPathRetriever, Ranking
 from ..retrieval.episode_recall import rank_episodes
@@ -49,7 +50,15 @@ class SearchService:
     """Plans a search, asks the lanes, and writes the answer."""
 
     def __init__(
-        self, store: MetadataStore, *, config: Config, indexes: Indexes, dense: DenseLane, clock: Clock, zone: tzinfo
+        self,
+        store: MetadataStore,
+        *,
+        config: Config,
+        indexes: Indexes,
+        dense: DenseLane,
+        clock: Clock,
+        zone: tzinfo,
+        glosses: GlossTable | None = None,
     ) -> None:
         self._store = store
         self._config = config
@@ -57,7 +66,8 @@ class SearchService:
         self._dense = dense
         self._clock = clock
         self._zone = zone
-        self._retriever = DualPathRetriever(store.names, store.paragraphs)
+        self._glosses = glosses
+        self._retriever = DualPathRetriever(store.names, store.paragraphs, store.embeddings)
         self._writer = HitWriter(store.paragraphs, store.episodes, zone)
         self._aggregate = AggregateQueryService()
 
@@ -79,7 +89,8 @@ class SearchService:
             self._dense.query_vector(query, self._config.embedding.query_timeout_seconds),
             self._store.read(lambda db: self._retriever.lexical(db, self._indexes.lanes(db, None), wide)),
         )
-        meant = replace(wide, vector=asked.vector, degraded=("dense",) if asked.failed else ())
+        degraded = ("dense",) if asked.failed else ()
+        meant = replace(wide, encoded=asked.encoded, generation=asked.generation, degraded=degraded)
 
         def answer(db: sqlite3.Connection) -> RetrievalResult:
             ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), meant, lexical)
@@ -119,7 +130,9 @@ class SearchService:
             respect_filter=request.respect_filter,
         )  # fmt: skip
         return SearchPlan(
-            query=read_query(request.query, directory, scopes) if request.query else None,
+            query=read_query(request.query, directory, scopes, self._clock.now(), self._zone)
+            if request.query
+            else None,
             limit=request.limit,
             settings=_with_candidates(self._config.retrieval, request.limit),
             now=self._clock.now(),
@@ -127,6 +140,7 @@ class SearchService:
             window=ask.window,
             persons=tuple(directory.matching(request.person_id, scopes)) if request.person_id else None,
             min_score=request.min_score,
+            glosses=self._glosses,
         )
 
     def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan, ranking: Ranking) -> RetrievalResult:

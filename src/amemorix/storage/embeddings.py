@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..ports import EmbedderInfo
 from .queries import queries
 
-__all__ = ["EmbeddingRepository", "Generation", "Pending", "Waiting"]
+__all__ = ["EmbeddingRepository", "Generation", "ParagraphVectors", "Pending", "Waiting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,16 @@ class Pending:
     id: int
     chat: int
     content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphVectors:
+    """What a model made of a paragraph: its vector (float16, little-endian), empty if the model does not read the text,
+    and the vectors of its tokens (one byte a number), empty if the model gives none."""
+
+    paragraph: int
+    vector: bytes
+    tokens: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +117,28 @@ class EmbeddingRepository:
 
     def drop_some(self, db: sqlite3.Connection, id_: int, limit: int) -> bool:
         """Delete some vectors of a generation; True when none is left and it is gone."""
-        removed = db.execute(self._q["generation_vectors_drop"], {"id": id_, "limit": limit}).rowcount
+        which = {"id": id_, "limit": limit}
+        removed = db.execute(self._q["generation_vectors_drop"], which).rowcount
+        removed = max(removed, db.execute(self._q["generation_tokens_drop"], which).rowcount)
         if removed < limit:
             db.execute(self._q["generation_delete"], {"id": id_})
         return removed < limit
 
     # vectors
 
-    def put(self, db: sqlite3.Connection, generation: int, vectors: Iterable[tuple[int, bytes]]) -> None:
-        """Store vectors of paragraphs (float16, little-endian); paragraphs that are gone are passed over."""
-        for paragraph, vector in vectors:
-            key = {"paragraph": paragraph, "generation": generation}
-            db.execute(self._q["embedding_put"], {**key, "vector": vector})
+    def put(self, db: sqlite3.Connection, generation: int, made: Iterable[ParagraphVectors]) -> None:
+        """Store vectors of paragraphs; paragraphs that are gone are passed over."""
+        for one in made:
+            key = {"paragraph": one.paragraph, "generation": generation}
+            db.execute(self._q["embedding_put"], {**key, "vector": one.vector})
+            if one.tokens:
+                db.execute(self._q["token_vectors_put"], {**key, "tokens": one.tokens})
             db.execute(self._q["embedding_failure_clear"], key)
+
+    def tokens(self, db: sqlite3.Connection, generation: int, ids: Iterable[int]) -> dict[int, bytes]:
+        """Paragraph -> token vectors, of those that have any."""
+        values = {"generation": generation, "ids": json.dumps(list(ids))}
+        return dict(db.execute(self._q["token_vectors_of"], values).fetchall())
 
     def fail(self, db: sqlite3.Connection, generation: int, failures: Iterable[tuple[int, float, str]]) -> None:
         """Remember (paragraph, time of the next try, reason)."""

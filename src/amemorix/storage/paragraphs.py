@@ -73,6 +73,10 @@ class ParagraphRepository:
         values = {"ids": _array(ids.tolist()), "scopes": _optional(scopes), "now": now}
         return {row[0]: Candidate(*row) for row in db.execute(self._q["gate"], values)}
 
+    def questions(self, db: sqlite3.Connection, ids: NDArray[np.int64]) -> set[int]:
+        """Those of the ids whose text is a question."""
+        return {row[0] for row in db.execute(self._q["questions_among"], {"ids": _array(ids.tolist())})}
+
     def contents(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
         """Paragraph -> text."""
         return dict(db.execute(self._q["paragraph_contents"], {"ids": _array(ids)}).fetchall())

@@ -66,7 +66,8 @@ create table external_memory_refs (
 ) strict;
 
 -- scope: the chat that may see the row, 0 for everyone. An undated row has no event times.
--- flags: 1 the text is a question, 2 the text speaks of time.
+-- flags: 1 the text is a question, 2 it speaks of time, 4 it gives a number, 8 it holds a proper name, 16 it is Chinese,
+-- Japanese or Korean.
 create table paragraphs (
     id integer primary key autoincrement,
     source integer not null references sources (id),
@@ -167,6 +168,14 @@ create table embeddings (
     generation integer not null references embedding_generations (id) on delete cascade,
     paragraph integer not null references paragraphs (id) on delete cascade,
     vector blob not null,
+    primary key (generation, paragraph)
+) strict, without rowid;
+
+-- v: vectors of the paragraph's content tokens for late interaction, as many bytes a token as the model has dimensions
+create table token_vectors (
+    generation integer not null references embedding_generations (id) on delete cascade,
+    paragraph integer not null references paragraphs (id) on delete cascade,
+    v blob not null,
     primary key (generation, paragraph)
 ) strict, without rowid;
 

@@ -41,6 +41,10 @@ select id from embedding_generations where status = 'retired' order by coalesce(
 delete from embeddings where generation = :id
   and paragraph in (select paragraph from embeddings where generation = :id limit :limit);
 
+-- name: generation_tokens_drop
+delete from token_vectors where generation = :id
+  and paragraph in (select paragraph from token_vectors where generation = :id limit :limit);
+
 -- name: generation_delete
 delete from embedding_generations where id = :id;
 
@@ -48,6 +52,15 @@ delete from embedding_generations where id = :id;
 insert into embeddings (paragraph, generation, vector)
 select :paragraph, :generation, :vector where exists (select 1 from paragraphs where id = :paragraph)
 on conflict (generation, paragraph) do update set vector = excluded.vector;
+
+-- name: token_vectors_put
+insert into token_vectors (paragraph, generation, v)
+select :paragraph, :generation, :tokens where exists (select 1 from paragraphs where id = :paragraph)
+on conflict (generation, paragraph) do update set v = excluded.v;
+
+-- name: token_vectors_of
+select paragraph, v from token_vectors
+where generation = :generation and paragraph in (select value from json_each(:ids));
 
 -- name: embedding_failure_put
 insert into embedding_failures (paragraph, generation, attempts, next_at, error)

@@ -7,6 +7,9 @@ where p.id in (select value from json_each(:ids))
   and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)));
 
+-- name: questions_among
+select id from paragraphs where id in (select value from json_each(:ids)) and flags & 1;
+
 -- name: paragraph_contents
 select id, content from paragraphs where id in (select value from json_each(:ids));
 

@@ -1,0 +1,97 @@
+"""What a measurement was made with: program, machine, settings, memory and disk."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..host_service import AMemorixHostService
+from .speed_machine import Machine, describe_machine, resident_mib
+from .workspace import answered
+
+__all__ = ["Conditions", "Footprint", "describe", "folder_bytes", "footprint", "peak_mib"]
+
+PACKAGES = ("numpy", "faiss-cpu", "onnxruntime", "tokenizers", "pydantic")
+NO_MODEL = "no model"
+SECTIONS = ("retrieval", "embedding", "ingest")
+"""Settings that recall depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Without these a figure cannot be compared with another."""
+
+    version: str
+    packages: Mapping[str, str]
+    machine: Machine
+    model: str
+    settings: Mapping[str, Any]
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there are vectors."""
+        return self.model != NO_MODEL
+
+    def line(self) -> str:
+        """One line for people."""
+        return f"amemorix {self.version}; {self.model}; {self.machine.line()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Memory of the process in MiB, and what the store takes on disk."""
+
+    rss_mib: float
+    peak_mib: float
+    store_bytes: int
+
+
+async def describe(host: AMemorixHostService, folder: Path) -> Conditions:
+    """The conditions as they are now, `folder` being on the disk that is written to."""
+    stats = await answered(host, "memory_stats", {})
+    config = await host.get_config()
+    return Conditions(
+        version=__version__,
+        packages=_versions(),
+        machine=describe_machine(folder),
+        model=stats["embedding"]["model"] or NO_MODEL,
+        settings={name: config[name] for name in SECTIONS},
+    )
+
+
+def footprint(folder: Path) -> Footprint:
+    """Memory now and at its highest, and the bytes below `folder`."""
+    return Footprint(round(resident_mib(), 1), round(peak_mib(), 1), folder_bytes(folder))
+
+
+def folder_bytes(folder: Path) -> int:
+    """Size of all files below a folder; those that go while they are counted are left out."""
+    total = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += path.stat().st_size if path.is_file() else 0
+    return total
+
+
+def peak_mib() -> float:
+    """Highest resident memory of this process so far in MiB; 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # pragma: no cover - not on Windows
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1024**2 if sys.platform == "darwin" else peak / 1024
+
+
+def _versions() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found

@@ -1,0 +1,33 @@
+"""A recall benchmark from the data set to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .ablation import Ablation, ablate
+from .dataset import Dataset
+from .recall import loaded
+from .recall_fill import OnStage
+from .recall_result import RecallReport
+
+__all__ = ["run"]
+
+
+async def run(
+    dataset: Dataset,
+    *,
+    limit: int | None = None,
+    config: Mapping[str, Any] | None = None,
+    merged: bool = False,
+    ablation: bool = False,
+    on_stage: OnStage | None = None,
+) -> tuple[RecallReport, list[Ablation]]:
+    """Store the corpora in a fresh memory and ask every question, or `limit` of them; then again without each part.
+
+    With a limit, conversations that are not asked about are not stored, unless all are merged. Raises InvalidConfig.
+    """
+    few = dataset if limit is None or merged else dataset.sample(limit)
+    async with loaded(few, config=config, merged=merged, on_stage=on_stage) as bench:
+        report = await bench.ask(limit=limit, on_stage=on_stage)
+        return report, await ablate(bench, report, on_stage=on_stage) if ablation else []

@@ -1,0 +1,155 @@
+"""The second look at the head of a ranking, word by word."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models.glosses import GlossTable
+from ..ports import Encoded, SparseScores
+from ..storage.embeddings import EmbeddingRepository
+from ..storage.paragraphs import ParagraphRepository
+from .fusion import Fused, weighted
+from .late_interaction import best_matches
+from .plan import SearchPlan
+from .signals import Floats, Ids, places
+from .word_meaning import likeness
+
+__all__ = ["Reranked", "Reranker"]
+
+BEFORE, AFTER = 0.8, 0.7
+"""What a match in the paragraph before or after counts, of one in the paragraph itself."""
+STRIDE = 32
+"""Candidates looked at between two looks at the clock."""
+LEAST_RANGE = 0.3
+"""Cosines that differ by less are not stretched to the full scale."""
+Look = Callable[[Ids], dict[str, Floats]]
+"""Candidates -> values by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """The ranking with a new head; `late` if the time ran out before the whole head was done."""
+
+    fused: Fused
+    late: bool = False
+
+
+class Reranker:
+    """Orders the first candidates anew by what the words of the query find in them.
+
+    A word of the query may find its partner in the paragraph before or after. The rest keeps its order below the head.
+    """
+
+    def __init__(self, embeddings: EmbeddingRepository, paragraphs: ParagraphRepository) -> None:
+        self._embeddings = embeddings
+        self._paragraphs = paragraphs
+
+    def rerank(self, db: sqlite3.Connection, plan: SearchPlan, fused: Fused, sparse: SparseScores) -> Reranked:
+        """The ranking with its first `rerank.depth` candidates in their new order."""
+        settings = plan.settings.rerank
+        looks = self._looks(db, plan, sparse) if settings.enabled and len(fused.ids) else []
+        if not looks:
+            return Reranked(fused)
+        until = time.perf_counter() + settings.budget_ms / 1000
+        head = fused.ids[: settings.depth]
+        parts: list[dict[str, Floats]] = []
+        while STRIDE * len(parts) < len(head) and (not parts or time.perf_counter() < until):
+            part = head[STRIDE * len(parts) :][:STRIDE]
+            parts.append({name: values for look in looks for name, values in look(part).items()})
+        found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return Reranked(_reordered(fused, plan, found), late=STRIDE * len(parts) < len(head))
+
+    def _looks(self, db: sqlite3.Connection, plan: SearchPlan, sparse: SparseScores) -> list[Look]:
+        """The comparisons that the query and the model allow."""
+        looks: list[Look] = []
+        if plan.encoded is not None and plan.encoded.tokens.size:
+            encoded = plan.encoded
+            looks.append(lambda head: self._by_tokens(db, plan.generation, encoded, head, sparse))
+        if plan.glosses is not None and plan.query is not None and len(plan.glosses.content(plan.query.text)):
+            glosses, text = plan.glosses, plan.query.text
+            looks.append(lambda head: self._by_words(db, glosses, text, head))
+        return looks
+
+    def _by_words(self, db: sqlite3.Connection, glosses: GlossTable, query: str, head: Ids) -> dict[str, Floats]:
+        """How near the Chinese words of each paragraph are to the query's."""
+        texts = self._paragraphs.contents(db, head.tolist())
+        near = likeness(glosses, query, [texts.get(id_, "") for id_ in head.tolist()])
+        return {"word_mean": near.mean, "word_found": near.found, "word_told": near.told}
+
+    def _by_tokens(
+        self, db: sqlite3.Connection, generation: int, query: Encoded, head: Ids, sparse: SparseScores
+    ) -> dict[str, Floats]:
+        """How well the query's words are met by each paragraph, alone and with its neighbours."""
+        before, after = _neighbours(head, sparse)
+        ids = np.unique(np.concatenate([head, before[before >= 0], after[after >= 0]]))
+        matches = best_matches(query, ids.tolist(), self._embeddings.tokens(db, generation, ids.tolist()))
+        matches = np.concatenate([matches, np.zeros((1, matches.shape[1]), np.float32)])
+
+        def of(which: Ids) -> NDArray[np.float32]:
+            return matches[np.where(which >= 0, np.searchsorted(ids, which), len(ids))]
+
+        mine = of(head)
+        wide = np.maximum(mine, np.maximum(BEFORE * of(before), AFTER * of(after)))
+        return {"tokens": mine @ query.weights, "token_window": wide @ query.weights}
+
+
+def _neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids]:
+    """The ids of the paragraphs before and after each in its session, -1 where there is none."""
+    at = places(sparse.ids, head)
+    size = len(sparse.ids)
+    if not size:
+        return np.full(len(head), -1, np.int64), np.full(len(head), -1, np.int64)
+    following = np.full(size, -1, np.int64)
+    has = np.flatnonzero(sparse.previous >= 0)
+    following[sparse.previous[has]] = has
+
+    def ids_at(places_: NDArray[np.int64]) -> Ids:
+        return np.where((at >= 0) & (places_ >= 0), sparse.ids[places_], -1)
+
+    return ids_at(sparse.previous[at]), ids_at(following[at])
+
+
+def _reordered(fused: Fused, plan: SearchPlan, found: dict[str, Floats]) -> Fused:
+    """The head by all signals, those that only it has included."""
+    count = len(next(iter(found.values())))
+    head = fused.top(count)
+    none = np.zeros(count, np.float32)
+    seen = {name: _stretched(found[name]) if name in found else none for name in ("tokens", "token_window")}
+    words = [_stretched(values) for name, values in found.items() if name.startswith("word_")]
+    seen["words"] = sum(words, none) / np.float32(max(len(words), 1))
+    signals = {**head.signals, **seen}
+    counted, score, total = weighted(signals, plan.settings.rerank.weights)
+    order = np.lexsort((-head.ids, -total))
+    head = replace(head, signals=signals, weights=counted, score=score).take(order)
+    return _above(head, fused, count)
+
+
+def _stretched(values: Floats) -> Floats:
+    """From 0 for the lowest to 1 for the highest, or to less where they hardly differ."""
+    low, high = float(values.min()), float(values.max())
+    return (values - low) / max(high - low, LEAST_RANGE)
+
+
+def _above(head: Fused, fused: Fused, count: int) -> Fused:
+    """The new head before the rest, whose scores are pressed below it."""
+    rest = fused.take(np.arange(count, len(fused.ids)))
+    if not len(rest.ids):
+        return head
+    ceiling = float(head.score.min())
+    highest = max(float(rest.score.max()), 1e-9)
+    zeros = np.zeros(len(rest.ids), np.float32)
+    return Fused(
+        np.concatenate([head.ids, rest.ids]),
+        np.concatenate([head.score, rest.score * np.float32(min(1.0, ceiling / highest))]),
+        {name: np.concatenate([values, rest.signals.get(name, zeros)]) for name, values in head.signals.items()},
+        head.weights,
+        np.concatenate([head.cosine, rest.cosine]),
+        np.concatenate([head.coverage, rest.coverage]),
+        np.concatenate([head.bm25, rest.bm25]),
+    )
