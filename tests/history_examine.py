@@ -118,6 +118,11 @@ def examine_indexes(kernel: SDKMemoryKernel, db: sqlite3.Connection) -> None:
         store = VectorStore(serving.generation.dimension, quantization)
         rows = feeds.vectors(serving.generation.id).rows(changes, db)
         assert serving.vectors.index.dump() == _built(store, rows).dump(), "vectors"
+        relations = indexes.relations_beside(serving.vectors)
+        assert relations is not None
+        rows = feeds.relation_vectors(serving.generation.id).rows(changes, db)
+        store = VectorStore(serving.generation.dimension, quantization)
+        assert relations.index.dump() == _built(store, rows).dump(), "vectors of relations"
 
 
 def _built(index: Any, rows: Iterator[Any]) -> Any:
@@ -135,7 +140,7 @@ def _examine_postings(held: Any, fresh: SparseBM25Index) -> None:
 
 
 def _examine_vectors(kernel: SDKMemoryKernel, db: sqlite3.Connection) -> None:
-    """One generation serves, none is being built, and it has the vector of every live paragraph."""
+    """One generation serves, none is being built, and it has the vector of every live paragraph and relation."""
     repository = kernel.store.embeddings
     serving = repository.serving(db)
     assert repository.building(db) is None
@@ -147,6 +152,7 @@ def _examine_vectors(kernel: SDKMemoryKernel, db: sqlite3.Connection) -> None:
     vectors = {id_: vector for id_, vector in db.execute(query, (serving.id,)) if id_ in live}
     made = HashEmbedder(serving.dimension).embed(list(live.values())).astype("<f2")
     assert vectors == {id_: vector.tobytes() for id_, vector in zip(live, made, strict=True)}, "embeddings"
+    assert not kernel.store.relations.pending_relations(db, serving.id, 1, among=None, but=()), "relations"
 
 
 def _examine_episodes(db: sqlite3.Connection) -> None:

@@ -53,7 +53,7 @@ def test_every_leaf_of_the_model_is_a_setting():
         ("storage.synchronous", "string", "full", '"full" or "normal"', "restart"),
         ("storage.data_dir", "string", "data/a-memorix", "a string of at least 1 character", "restart"),
         ("embedding.timeout_seconds", "number", 30.0, "a number above 0 and at most 600", "rebuild"),
-        ("retrieval.candidates", "integer", 100, "an integer from 10 to 2000", "live"),
+        ("retrieval.candidates", "integer", 80, "an integer from 10 to 2000", "live"),
         ("filter.chats", "array of string", [], "an array of strings (1 to 512 characters each)", "live"),
         ("shared_memory_groups", "array of object", [], "an array of tables", "live"),
     ],

@@ -21,7 +21,8 @@ from amemorix.kernel import Surroundings
 from amemorix.testing import HashEmbedder, scratch_config
 from amemorix.times import local_zone
 
-CALLS, RELOADS = 2_000, 20
+CALLS, RELOADS, LAST_CALLS = 2_000, 20, 80
+"""How many calls, how many changes, and how many calls are kept for after the last change."""
 WATCH_SECONDS = 20.0
 WEIGHTS = (40, 10, 30, 12, 6, 2)
 """Of single texts, batches, searches, looks at the configuration, counts and snapshots."""
@@ -123,7 +124,7 @@ async def until(host: AMemorixHostService, load: Load, name: str, above: int) ->
     deadline = time.monotonic() + WATCH_SECONDS
     while (await status(host))[name] <= above:
         assert time.monotonic() < deadline, await status(host)
-        load.begin(min(2, CALLS - len(load.running)))
+        load.begin(max(0, min(2, CALLS - LAST_CALLS - len(load.running))))
         await asyncio.sleep(0.01)
 
 

@@ -48,7 +48,7 @@ async def test_stats_count_what_is_stored(opened: Open) -> None:
     expected = {"paragraphs": 1, "superseded": 1, "deleted": 1, "relations": 1, "entities": 2, "persons": 1, "chats": 2,
                 "episodes": 1, "sources": 1, "external_refs": 1}  # fmt: skip
     assert {name: result[name] for name in expected} == expected
-    assert set(result["lag"]) == {"sparse", "graph", "names", "vectors", "episodes"}
+    assert set(result["lag"]) == {"sparse", "graph", "names", "vectors", "relations", "episodes"}
     assert set(result["lag"].values()) == {0}
     assert result["embedding"]["state"] == "idle"
     assert (result["embedding"]["pending"], result["embedding"]["failed"]) == (0, 0)
@@ -86,7 +86,7 @@ async def test_save_writes_snapshots_that_are_loaded(opened: Open, tmp_path: Pat
         first = await admin(host, "save")
         again = await admin(host, "save")
 
-        assert set(first["indexes"]) == {"sparse", "graph", "vectors"}
+        assert set(first["indexes"]) == {"sparse", "graph", "vectors", "relations"}
         assert again["indexes"] == []
         assert Path(first["data_dir"]) == tmp_path / "data" / "a-memorix"
         assert list((tmp_path / "data" / "a-memorix" / "indexes").iterdir())

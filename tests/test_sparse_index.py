@@ -108,10 +108,11 @@ def plain_levels(rows: Sequence[TermRow], terms: Sequence[int], idf: dict[int, f
     window = plain_bm25(wide, idf or plain_idf(wide, terms), 0.9, 0.75)
     session_scores = plain_bm25([*whole.values()], idf or plain_idf([*whole.values()], terms), 0.9, 0.4)
     session = dict(zip(whole, session_scores, strict=True))
-    mass = sum(own_idf.values())
+    telling = {term: max(value, 1.0) for term, value in own_idf.items()}
+    mass = sum(telling.values())
 
     def coverage(one: Bag) -> float:
-        return sum(own_idf[term] for term in terms if term in one) / mass
+        return sum(telling[term] for term in terms if term in one) / mass
 
     return {
         row.id: [paragraph[i], window[i], session[row.session], coverage(own[i]), coverage(wide[i]), before[i]]
@@ -194,7 +195,7 @@ def test_equal_scores_are_cut_by_id(make: Make) -> None:
 
 def test_a_term_nobody_has_lowers_coverage(make: Make) -> None:
     found = make([text_row(1, "tea"), text_row(2, "milk")]).search(term_hashes(["tea", "absent"]), scopes=[1])
-    have, lack = math.log(1 + 1.5 / 1.5), math.log(1 + 2.5 / 0.5)
+    have, lack = 1.0, math.log(1 + 2.5 / 0.5)
     assert found.coverage.tolist() == pytest.approx([have / (have + lack), 0.0])
 
 

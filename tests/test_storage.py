@@ -267,7 +267,8 @@ def test_every_statement_fits_the_schema(database: Database, name: str) -> None:
     assert database.read_here(lambda db: db.execute(explained, values).fetchall()) is not None
 
 
-BIG = {"paragraphs", "embeddings", "changes", "paragraph_persons", "paragraph_entities", "terms", "relation_evidence"}
+BIG = {"paragraphs", "embeddings", "changes", "paragraph_persons", "paragraph_entities", "terms", "relation_evidence",
+       "relation_embeddings"}  # fmt: skip
 MAY_SCAN = {
     "stats_counts", "expected_rows", "live_paragraph_count", "term_rows", "vector_rows", "edge_rows", "person_rows",
     "generations_all", "integrity", "foreign_keys", "embeddings_pending_count", "sources_list", "highest_paragraph",

@@ -282,9 +282,7 @@ def _open_indexes(config: Config, store: MetadataStore) -> Indexes:
 
 def _glosses(config: Config, around: Surroundings, old: Parts | None) -> GlossTable | None:
     """The table of Chinese words; the old one if it is still the one that is installed."""
-    table = table_for(config.embedding, around.environ)
-    known = old.glosses if old else None
-    return known if table and known and known.fingerprint == table.fingerprint else table
+    return table_for(config.embedding, around.environ, old.glosses if old else None)
 
 
 def _embedder(

@@ -83,12 +83,13 @@ async def memory_host(
 ) -> AsyncGenerator[AMemorixHostService, None]:
     """A started memory with its data below `folder`, stopped at the end; the same folder again is the same memory.
 
-    Without `embed` there are no vectors, with it the provider is `host`. `settings` are tables of the configuration:
+    Without `embed` there are no vectors and no table of Chinese words, with it the provider is `host`. `settings` are tables of the configuration:
     `memory_host(folder, retrieval={"candidates": 50})`. The clock stands still unless another is given; the
     configuration file is not watched.
     """
-    provider = {"provider": "none" if embed is None else "host"}
-    path = scratch_config(folder, {**settings, "embedding": {**provider, **settings.get("embedding", {})}})
+    embedding = {"provider": "none", "glosses": False} if embed is None else {"provider": "host"}
+    given = settings.get("embedding", {})
+    path = scratch_config(folder, {**settings, "embedding": given if "provider" in given else {**embedding, **given}})
     around = Surroundings(environ or {}, clock or FrozenClock(), zone, embed)
     async with AMemorixHostService(path, surroundings=around, watch=False) as host:
         yield host

@@ -105,7 +105,8 @@ class Weights(Section):
     topic: float = live(0.2, "Highest cosine in the session.", ge=0, le=10)
     reply: float = live(0.2, "The paragraph before is a question like the query.", ge=0, le=10)
     graph: float = live(0.2, "Personalised PageRank from the query's entities.", ge=0, le=10)
-    time: float = live(0.3, "It happened when the query says.", ge=0, le=10)
+    time: float = live(0.4, "It happened when the query says.", ge=0, le=10)
+    chronology: float = live(0.05, "It lies before or after the event that the query names, as asked.", ge=0, le=10)
     when: float = live(0.3, "A question about time meets a paragraph that speaks of time.", ge=0, le=10)
     answer: float = live(0.2, "A question for a name or a number meets a paragraph that holds one.", ge=0, le=10)
     question: float = live(0.1, "Taken off when the paragraph is itself a question.", ge=0, le=10)
@@ -132,7 +133,7 @@ class Rerank(Section):
     """The second look at the head of the ranking, with the vectors of single words."""
 
     enabled: bool = live(True, "Compare word by word, if the model gives word vectors.")
-    depth: int = live(100, "How many of the first candidates are looked at again.", ge=1, le=1000)
+    depth: int = live(64, "How many of the first candidates are looked at again.", ge=1, le=1000)
     budget_ms: float = live(50.0, "After this long the head ends where it is.", gt=0, le=10_000)
     weights: RerankWeights = RerankWeights()
 
@@ -162,7 +163,10 @@ class Noise(Section):
 class Retrieval(Section):
     """How search finds and ranks."""
 
-    candidates: int = live(100, "Candidates each lane may put forward.", ge=10, le=2000)
+    candidates: int = live(80, "Candidates each lane may put forward.", ge=10, le=2000)
+    lane_budget_ms: float = live(
+        1000.0, "A lane whose statements run longer is left out and named in `degraded`.", gt=0, le=60_000
+    )
     session_gap_minutes: float = live(360.0, "A pause this long begins a new session.", gt=0, le=100_000)
     session_max_paragraphs: int = live(200, "A session is closed at this length.", ge=10, le=2000)
     weights: Weights = Weights()

@@ -14,7 +14,7 @@ from .name_directory import PersonRow
 from .sparse_bm25 import TermRow
 from .vector_store import VectorRow
 
-__all__ = ["Feed", "edges", "persons", "terms", "vectors"]
+__all__ = ["Feed", "edges", "persons", "relation_vectors", "terms", "vectors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,11 @@ def terms() -> Feed:
 def vectors(generation: int) -> Feed:
     """Vectors of live paragraphs, of one generation."""
     return Feed(("paragraph", "embedding"), "vector_rows", VectorRow, (("generation", generation),))
+
+
+def relation_vectors(generation: int) -> Feed:
+    """Vectors of live relations, of one generation."""
+    return Feed(("relation", "relation_embedding"), "relation_vector_rows", VectorRow, (("generation", generation),))
 
 
 def edges() -> Feed:

@@ -16,6 +16,8 @@ K1, B = 0.9, 0.4
 """Saturation and length normalisation of paragraphs and sessions."""
 WINDOW_K1, WINDOW_B = 0.9, 0.75
 """The same for windows, which differ more in length."""
+LEAST_TELLING = np.float32(1)
+"""What a word counts towards coverage even if every document has it: a small store says little about how common it is."""
 WINDOW_REACH = 2
 """Neighbours on either side that count as the paragraph's window."""
 
@@ -94,9 +96,10 @@ def score_levels(matches: Matches, weights: Floats | None = None) -> SparseScore
     starts = _session_starts(matches)
     run = np.repeat(np.arange(len(starts)), np.diff(starts, append=total))
     own = _weights(matches.counts, weights)
-    mass = max(float(own.sum()), 1e-9)
+    tellings = np.maximum(own, LEAST_TELLING)
+    mass = max(float(tellings.sum()), 1e-9)
     present = np.flatnonzero(matches.counts.any(axis=1))
-    own, given = own[present], None if weights is None else weights[present]
+    own, tellings, given = own[present], tellings[present], None if weights is None else weights[present]
     counts, length = matches.counts[present], matches.length
     wide_counts, wide_length = _windows(counts, length, run)
     all_counts = np.add.reduceat(counts, starts, axis=1)
@@ -108,8 +111,8 @@ def score_levels(matches: Matches, weights: Floats | None = None) -> SparseScore
         paragraph=bm25(counts, length, _mean(length), own),
         window=bm25(wide_counts, wide_length, _mean(wide_length), _weights(wide_counts, given), WINDOW_K1, WINDOW_B),
         session=bm25(all_counts, all_length, _mean(all_length), _weights(all_counts, given))[run],
-        coverage=_coverage(counts, own, mass),
-        window_coverage=_coverage(wide_counts, own, mass),
+        coverage=_coverage(counts, tellings, mass),
+        window_coverage=_coverage(wide_counts, tellings, mass),
         previous=previous,
     )
 

@@ -32,8 +32,6 @@ class VectorStore:
     the shortlist nearest by Hamming distance of the signatures are compared.
     """
 
-    name = "vectors"
-
     def __init__(
         self,
         dimension: int,
@@ -41,7 +39,9 @@ class VectorStore:
         fingerprint_suffix: str = "",
         *,
         exact_limit: int = EXACT_LIMIT,
+        name: str = "vectors",
     ) -> None:
+        self.name = name
         self._codec = VectorCodec(dimension, quantization)
         self._fingerprint = f"{_FORMAT}:{dimension}:{quantization.value}:{fingerprint_suffix}"
         self._exact_limit = exact_limit

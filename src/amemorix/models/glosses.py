@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..config.model import Embedding
 from ..errors import ModelUnavailable
-from ..text import fold
+from ..text import STOP_WORDS, fold, tokens
 from .cache import cache_dir as default_cache_dir
 from .manifest import FolderManifest
 
@@ -86,12 +86,18 @@ def installed_glosses(cache_dir: Path | None = None) -> Path | None:
     return folder if manifest and manifest.format == FORMAT and manifest.is_complete(folder) else None
 
 
-def table_for(settings: Embedding, environ: Mapping[str, str]) -> GlossTable | None:
-    """The installed table, if the settings want it; None for models that read Chinese themselves."""
+def table_for(settings: Embedding, environ: Mapping[str, str], known: GlossTable | None = None) -> GlossTable | None:
+    """The installed table, if the settings want it; None for models that read Chinese themselves.
+
+    `known` is returned if it is the one that is installed.
+    """
     if not settings.glosses or settings.provider in READS_CHINESE:
         return None
     folder = installed_glosses(default_cache_dir(environ))
-    return GlossTable.load(folder) if folder else None
+    manifest = GlossManifest.read(folder) if folder else None
+    if folder is None or manifest is None:
+        return None
+    return known if known and known.fingerprint == _fingerprint(manifest) else GlossTable.load(folder)
 
 
 class GlossTable:
@@ -117,6 +123,7 @@ class GlossTable:
         rarity = np.asarray(surprisals, np.float32)
         self._costs: list[float] = rarity.tolist()
         self.weights: NDArray[np.float32] = np.clip((rarity - 6) / 6, 0.05, 2).astype(np.float32)
+        self._chinese = _by_english(words, english, self._costs)
         self._reach = _longest_by_first_character(words)
         self._spoken = {self._ids[word]: said for word, said in FUNCTION_WORDS.items() if word in self._ids}
 
@@ -165,6 +172,10 @@ class GlossTable:
         rendered = " ".join(_HAN_RUN.sub(self._rendered, folded).translate(_PUNCTUATION).split())
         return rendered if any(map(str.isalnum, rendered)) else text
 
+    def chinese(self, terms: Sequence[str]) -> str:
+        """The commonest Chinese word for each English term (stemmed as `text.tokens` does) that is one's whole English."""
+        return " ".join(self._chinese[term] for term in terms if term in self._chinese)
+
     def mean(self, ids: ArrayLike) -> NDArray[np.float32]:
         """The mean of these words' vectors under their weights, float32 (dimension,) of length 1; zeros for no word."""
         rows = np.asarray(ids, np.intp)
@@ -191,6 +202,17 @@ class GlossTable:
             if here + _UNKNOWN < least[start + 1]:
                 least[start + 1], start_of[start + 1], word_to[start + 1] = here + _UNKNOWN, start, -1
         return [word for word in _path(start_of, word_to) if word >= 0]
+
+
+def _by_english(words: Sequence[str], english: Sequence[str], costs: Sequence[float]) -> dict[str, str]:
+    """English term -> the most probable word of two characters or more whose English is that one term."""
+    rows = [
+        row for row, said in enumerate(english)
+        if said.isascii() and said.isalpha() and said not in STOP_WORDS and len(said) > 1 and len(words[row]) > 1
+    ]  # fmt: skip
+    rows.sort(key=costs.__getitem__, reverse=True)
+    terms = tokens("\n".join(english[row] for row in rows))
+    return {term: words[row] for term, row in zip(terms, rows, strict=True)}
 
 
 def _path(start_of: list[int], word_to: list[int]) -> list[int]:

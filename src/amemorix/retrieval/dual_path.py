@@ -15,13 +15,28 @@ from ..ports import SparseScores
 from ..signs import CJK
 from ..storage.embeddings import EmbeddingRepository
 from ..storage.names import NameRepository
-from ..storage.paragraphs import Candidate, ParagraphRepository
-from ..text import fold
+from ..storage.paragraphs import ParagraphRepository, Visible
+from ..storage.relations import RelationRepository
+from ..storage.time_limit import time_limit
+from ..text import fold, query_terms, term_hashes
+from .chronology import anchor_span, anchored, ordered
 from .fusion import Fused, candidates, fuse
-from .lanes import DenseScores, Lanes, dense_lane, empty_scores, graph_lane, person_lane, sparse_lane, time_lane
+from .lanes import (
+    DenseScores,
+    Lanes,
+    dense_lane,
+    empty_scores,
+    graph_lane,
+    nothing_dense,
+    person_lane,
+    sparse_lane,
+    time_lane,
+)
+from .ordering import Ordering
 from .plan import SearchPlan
-from .rerank import Reranked, Reranker
-from .signals import Evidence, gather
+from .relation_lane import relation_lane
+from .rerank import Held, Reranked, Reranker
+from .signals import Evidence, gather, places
 from .threshold import cut
 
 __all__ = ["DualPathRetriever", "Lexical", "Ranking"]
@@ -41,61 +56,115 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Lexical:
-    """What the sparse lane scored, within the ids that the window and the person allow (None: all)."""
+    """What is found without the query's vector, within the ids that the window and the person allow (None: all)."""
 
     allow: Ids | None
     scores: SparseScores
+    graph: dict[int, float]
+    others: tuple[Ids, ...]
+    """What the lanes of persons and times put forward."""
+    asked: Ids
+    """Candidates that have been looked up already, ascending."""
+    visible: Visible
+    """Those of them that may be seen."""
+    held: Held
+    """Token vectors of the likeliest."""
     failed: tuple[str, ...]
+
+
+class _Lanes:
+    """Runs lanes: one that fails is named and gives nothing, and so does one whose statements pass its budget."""
+
+    def __init__(self, db: sqlite3.Connection, plan: SearchPlan, failed: Sequence[str] = ()) -> None:
+        self._db = db
+        self._seconds = plan.settings.lane_budget_ms / 1000
+        self.failed = [*failed]
+
+    def run(self, name: str, lane: Callable[[], T], otherwise: T) -> T:
+        try:
+            with time_limit(self._db, self._seconds):
+                return lane()
+        except Exception:
+            log.exception("the %s lane failed", name)
+            self.failed.append(name)
+            return otherwise
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.failed))
 
 
 class DualPathRetriever:
     """Finds by words, by meaning and over the graph at once; the row decides what may be seen."""
 
-    def __init__(self, names: NameRepository, paragraphs: ParagraphRepository, embeddings: EmbeddingRepository) -> None:
+    def __init__(
+        self,
+        names: NameRepository,
+        paragraphs: ParagraphRepository,
+        embeddings: EmbeddingRepository,
+        relations: RelationRepository,
+    ) -> None:
         self._names = names
         self._paragraphs = paragraphs
+        self._relations = relations
         self._reranker = Reranker(embeddings, paragraphs)
 
     def lexical(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan) -> Lexical:
-        """What the words find: all that can be done while the query's vector is still being made."""
-        allow = self._allowed(db, plan)
-        if not plan.settings.sparse.enabled:
-            return Lexical(allow, empty_scores(), ())
-        try:
-            return Lexical(allow, sparse_lane(lanes, plan, allow), ())
-        except Exception:
-            log.exception("the sparse lane failed")
-            return Lexical(allow, empty_scores(), ("sparse",))
+        """All that can be done while the query's vector is still being made."""
+        allow, lane = self._allowed(db, plan), _Lanes(db, plan)
+        nobody = np.zeros(0, np.int64)
+        scores = empty_scores()
+        if plan.settings.sparse.enabled:
+            scores = lane.run("sparse", lambda: sparse_lane(lanes, plan, allow), scores)
+        graph = lane.run("graph", lambda: graph_lane(db, lanes, self._names, self._paragraphs, plan), {})
+        person = lane.run("person", lambda: person_lane(db, self._paragraphs, plan), nobody)
+        time = lane.run("time", lambda: time_lane(db, self._paragraphs, plan), nobody)
+        others = (np.fromiter(graph, np.int64, len(graph)), person, time)
+        found = _within(candidates(scores, nothing_dense(), others, plan.settings.candidates), allow)
+        visible = self._paragraphs.gate(db, found, plan.scopes, plan.now)
+        likely = visible.ids[_best_by_words(visible.ids, scores, plan.settings.rerank.depth)]
+        held = lane.run("rerank", lambda: self._reranker.fetch(db, plan, likely, scores), Held(0, {}))
+        return Lexical(allow, scores, graph, others, found, visible, held, lane.degraded)
 
     def rank(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan, lexical: Lexical) -> Ranking:
         """Rank what may be seen; at most a few hundred candidates."""
-        failed = [*plan.degraded, *lexical.failed]
+        lane = _Lanes(db, plan, [*plan.degraded, *lexical.failed])
         allow, sparse = lexical.allow, lexical.scores
-
-        def run(name: str, lane: Callable[[], T], otherwise: T) -> T:
-            try:
-                return lane()
-            except Exception:
-                log.exception("the %s lane failed", name)
-                failed.append(name)
-                return otherwise
-
-        nothing, nobody = DenseScores(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0), np.zeros(0, np.int64)
-        dense = run("dense", lambda: dense_lane(db, lanes, self._paragraphs, plan, sparse, allow), nothing)
-        graph = run("graph", lambda: graph_lane(db, lanes, self._names, self._paragraphs, plan), {})
-        person = run("person", lambda: person_lane(db, self._paragraphs, plan), nobody)
-        time = run("time", lambda: time_lane(db, self._paragraphs, plan), nobody)
-        supported = np.fromiter(graph, np.int64, len(graph))
-        found = candidates(sparse, dense, [supported, person, time], plan.settings.candidates)
-        if allow is not None:
-            found = np.intersect1d(found, allow, assume_unique=True)
-        visible = list(self._paragraphs.gate(db, found, plan.scopes, plan.now).values())
-        fused = self._fused(db, plan, visible, sparse, dense, graph)
+        dense = lane.run("dense", lambda: dense_lane(db, lanes, self._paragraphs, plan, sparse, allow), nothing_dense())
+        related = lane.run("relations", lambda: relation_lane(db, lanes, self._relations, plan), {})
+        others = (*lexical.others, np.fromiter(related, np.int64, len(related)))
+        found = _within(candidates(sparse, dense, others, plan.settings.candidates), allow)
+        further = np.setdiff1d(found, lexical.asked, assume_unique=True)
+        visible = lexical.visible.join(self._paragraphs.gate(db, further, plan.scopes, plan.now))
+        fused = self._fused(db, plan, visible, sparse, dense, _highest(lexical.graph, related))
         fused = cut(fused, plan, _in_another_language(visible, plan))
-        head = run("rerank", lambda: self._reranker.rerank(db, plan, fused, sparse), Reranked(fused))
+        head = lane.run("rerank", lambda: self._reranker.rerank(db, plan, fused, sparse, lexical.held), Reranked(fused))
         if head.late:
-            failed.append("rerank")
-        return Ranking(head.fused, tuple(dict.fromkeys(failed)))
+            lane.failed.append("rerank")
+        ranked = self._in_order(db, lanes, plan, head.fused, visible)
+        return Ranking(ranked, lane.degraded)
+
+    def _in_order(
+        self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan, fused: Fused, visible: Visible
+    ) -> Fused:
+        """What the query says about the course of events: before or after another, the first or the last of them."""
+        if plan.query is None or plan.query.ordering == Ordering():
+            return fused
+        times = visible.event_start[np.searchsorted(visible.ids, fused.ids)]
+        span = anchor_span(self._time_of(db, lanes, plan, plan.query.ordering.anchor), plan.query.ordering)
+        if span is not None and len(fused.ids):
+            fused = anchored(fused, times, span, plan.settings.weights.chronology)
+            times = visible.event_start[np.searchsorted(visible.ids, fused.ids)]
+        return ordered(fused, plan.query, times)
+
+    def _time_of(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan, event: str) -> float:
+        """When the event happened, as the paragraph tells that says it best; NaN if none does or it is undated."""
+        hashes = np.unique(term_hashes(query_terms(event)))
+        scores = lanes.sparse.search(hashes, scopes=plan.scopes, limit=1) if len(hashes) else empty_scores()
+        if not len(scores.ids) or not scores.paragraph.max() > 0:
+            return float("nan")
+        best = self._paragraphs.gate(db, scores.ids[[int(scores.paragraph.argmax())]], plan.scopes, plan.now)
+        return float(best.event_start[0]) if len(best.ids) else float("nan")
 
     def _allowed(self, db: sqlite3.Connection, plan: SearchPlan) -> Ids | None:
         """Sorted ids that meet the time window and the person asked for; None if neither restricts."""
@@ -112,7 +181,7 @@ class DualPathRetriever:
         self,
         db: sqlite3.Connection,
         plan: SearchPlan,
-        visible: Sequence[Candidate],
+        visible: Visible,
         sparse: SparseScores,
         dense: DenseScores,
         graph: dict[int, float],
@@ -122,17 +191,33 @@ class DualPathRetriever:
             mentions=lambda unsaid: self._mentions(db, plan, unsaid),
             questions=lambda ids: self._paragraphs.questions(db, ids),
         )  # fmt: skip
-        ids = np.array([c.id for c in visible], np.int64)
-        return fuse(ids, gather(plan, visible, evidence), plan.settings.weights, sparse, dense)
+        return fuse(visible.ids, gather(plan, visible, evidence), plan.settings.weights, sparse, dense)
 
-    def _mentions(self, db: sqlite3.Connection, plan: SearchPlan, unsaid: Sequence[Candidate]) -> NDArray[np.float32]:
-        """1 for each candidate whose text holds the name that the query holds."""
+    def _mentions(self, db: sqlite3.Connection, plan: SearchPlan, unsaid: Ids) -> NDArray[np.float32]:
+        """1 for each paragraph whose text holds the name that the query holds."""
         names = [fold(name) for name in plan.query.names] if plan.query else []
-        texts = self._paragraphs.contents(db, [c.id for c in unsaid])
-        return np.array([any(name in fold(texts.get(c.id, "")) for name in names) for c in unsaid], np.float32)
+        texts = self._paragraphs.contents(db, unsaid.tolist())
+        return np.array(
+            [any(name in fold(texts.get(id_, "")) for name in names) for id_ in unsaid.tolist()], np.float32
+        )
 
 
-def _in_another_language(visible: Sequence[Candidate], plan: SearchPlan) -> list[int]:
-    """Ids of Chinese, Japanese and Korean candidates for a query in words, and of the others for one in those."""
+def _highest(one: dict[int, float], other: dict[int, float]) -> dict[int, float]:
+    return one | {id_: max(score, one.get(id_, 0.0)) for id_, score in other.items()}
+
+
+def _best_by_words(ids: Ids, scores: SparseScores, count: int) -> NDArray[np.intp]:
+    """Places of the `count` ids whose windows score highest."""
+    at = places(scores.ids, ids)
+    window = np.where(at >= 0, scores.window[at], 0) if len(scores.ids) else np.zeros(len(ids), np.float32)
+    return np.argsort(-window, kind="stable")[:count]
+
+
+def _within(found: Ids, allow: Ids | None) -> Ids:
+    return found if allow is None else np.intersect1d(found, allow, assume_unique=True)
+
+
+def _in_another_language(visible: Visible, plan: SearchPlan) -> Ids:
+    """Chinese, Japanese and Korean candidates for a query in words, and the others for one in those."""
     cjk = plan.query is not None and plan.query.cjk
-    return [c.id for c in visible if bool(c.flags & CJK) != cjk]
+    return visible.ids[((visible.flags & CJK) > 0) != cjk]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,30 +22,39 @@ OCCASIONAL = frozenset({"person", "graph", "when", "answer", "time", "reply"})
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """Candidates, best first. `signals` holds each signal scaled to 0..1, `weights` what it counts for."""
+    """Candidates, best first."""
 
     ids: Ids
     score: Floats
-    signals: dict[str, Floats]
-    weights: dict[str, float]
+    names: tuple[str, ...]
+    """The signals."""
+    values: Floats
+    """Each signal scaled to 0..1, shape (candidates, signals)."""
+    weights: tuple[float, ...]
+    """What each signal counts for."""
     cosine: Floats
     coverage: Floats
     bm25: Floats
 
+    @property
+    def signals(self) -> dict[str, Floats]:
+        """The values by the name of their signal."""
+        return {name: self.values[:, i] for i, name in enumerate(self.names)}
+
     def top(self, count: int) -> Fused:
         """The first `count`."""
-        return self.take(np.arange(min(count, len(self.ids))))
+        return self.take(slice(count))
 
-    def take(self, at: NDArray[np.intp]) -> Fused:
+    def take(self, at: NDArray[np.intp] | slice) -> Fused:
         """Those at these places, in this order."""
-        return Fused(
-            self.ids[at],
-            self.score[at],
-            {name: values[at] for name, values in self.signals.items()},
-            self.weights,
-            self.cosine[at],
-            self.coverage[at],
-            self.bm25[at],
+        return replace(
+            self,
+            ids=self.ids[at],
+            score=self.score[at],
+            values=self.values[at],
+            cosine=self.cosine[at],
+            coverage=self.coverage[at],
+            bm25=self.bm25[at],
         )
 
 
@@ -65,27 +74,29 @@ def _best(score: Floats, limit: int) -> NDArray[np.intp]:
     return np.flatnonzero(score > 0)
 
 
-def fuse(ids: Ids, signals: dict[str, Floats], weights: Weights, sparse: SparseScores, dense: DenseScores) -> Fused:
+def fuse(ids: Ids, signals: Mapping[str, Floats], weights: Weights, sparse: SparseScores, dense: DenseScores) -> Fused:
     """The candidates by the weighted sum of their signals."""
     at = places(sparse.ids, ids)
     known = at >= 0
     coverage, bm25 = np.zeros(len(ids), np.float32), np.zeros(len(ids), np.float32)
     coverage[known] = np.maximum(sparse.coverage[at[known]], sparse.window_coverage[at[known]])
     bm25[known] = sparse.paragraph[at[known]]
-    counted, score, total = weighted(signals, weights)
-    order = np.lexsort((-ids, -total))
-    return Fused(ids, score, signals, counted, dense.of(ids), coverage, bm25).take(order)
+    names, values = tuple(signals), np.stack([*signals.values()], axis=1)
+    return weighted(Fused(ids, np.zeros(0, np.float32), names, values, (), dense.of(ids), coverage, bm25), weights)
 
 
-def weighted(signals: Mapping[str, Floats], weights: Weights) -> tuple[dict[str, float], Floats, Floats]:
-    """(what each signal counts for, score in 0..1, weighted sum): the score is the sum over what it could have reached."""
-    counted = {name: -weights.question if name == "question" else float(getattr(weights, name)) for name in signals}
-    size = len(next(iter(signals.values())))
-    total = sum((counted[name] * values for name, values in signals.items()), np.zeros(size, np.float32))
-    reachable = (
-        sum(w for name, w in counted.items() if w > 0 and (name not in OCCASIONAL or signals[name].any())) or 1.0
+def weighted(fused: Fused, weights: Weights) -> Fused:
+    """The same candidates by the weighted sum of their signals; the score is the sum over what it could have reached."""
+    counted = np.array(
+        [-weights.question if name == "question" else getattr(weights, name) for name in fused.names], np.float32
     )
-    return counted, np.clip(total / reachable, 0.0, 1.0).astype(np.float32), total
+    total = fused.values @ counted
+    always = np.array([name not in OCCASIONAL for name in fused.names])
+    occurs = np.logical_or(always, fused.values.any(axis=0))
+    reachable = float(counted[(counted > 0) & occurs].sum()) or 1.0
+    score = np.clip(total / np.float32(reachable), 0.0, 1.0)
+    fused = replace(fused, score=score, weights=tuple(counted.tolist()))
+    return fused.take(np.lexsort((-fused.ids, -total)))
 
 
 def reciprocal_rank_fusion(rankings: Mapping[str, Sequence[str]], k: int = RRF_K) -> dict[str, float]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..storage.episodes import EpisodeRepository, EpisodeRow
 from ..storage.paragraphs import ParagraphRepository, ParagraphRow, PersonOf
-from ..text import content_hash, tokens
+from ..text import content_hash, normalise_name, tokens
 from ..times import format_time
 from .dual_path import Ranking
 from .fusion import Fused
@@ -23,6 +23,10 @@ __all__ = ["HitWriter", "episode_key", "paragraph_key", "summary"]
 
 SUMMARY_HITS, SUMMARY_CHARS = 5, 120
 SPEAKER = 1
+OWN_LANES = ("graph", "person", "time")
+"""Lanes whose score is a signal."""
+OF_SESSION = ("session", "topic")
+"""Signals that a paragraph owes to the session it stands in."""
 
 
 def paragraph_key(row: int) -> str:
@@ -84,10 +88,16 @@ class HitWriter:
     ) -> list[Hit]:
         rows = self._paragraphs.full(db, ids)
         persons = self._paragraphs.persons(db, ids)
+        entities = self._paragraphs.entities(db, ids)
         hits: list[Hit] = []
         for id_ in ids:
             if id_ in rows:
                 score, explain = why[id_]
+                if plan.query is not None:
+                    asked = normalise_name(plan.query.text)
+                    explain["matched_entities"] = [
+                        name for name in entities.get(id_, ()) if normalise_name(name) in asked
+                    ]
                 hits.append(self._paragraph(rows[id_], persons.get(id_, []), score, explain, plan))
         return hits
 
@@ -137,16 +147,20 @@ class HitWriter:
 
 
 def _explain(fused: Fused, place: int, plan: SearchPlan) -> dict[str, Any]:
-    """Each lane's rank and score, and what each signal added."""
+    """Each lane's rank and score, what each signal added, and what of it is owed to the session."""
+    signals = fused.signals
+    scores = {"sparse": fused.bm25, "dense": fused.cosine, **{name: signals[name] for name in OWN_LANES}}
     lanes: dict[str, dict[str, float]] = {}
-    for name, score in (("sparse", fused.bm25), ("dense", fused.cosine), ("graph", fused.signals["graph"])):
+    for name, score in scores.items():
         value = float(score[place])
         if not np.isnan(value) and value > 0:
             lanes[name] = {"rank": 1 + int(np.sum(np.nan_to_num(score, nan=-2.0) > value)), "score": round(value, 4)}
-    counted = {
-        name: round(float(fused.weights[name] * values[place]), 4)
-        for name, values in fused.signals.items()
-        if fused.weights[name] * values[place]
+    added = zip(fused.names, (fused.values[place] * fused.weights).tolist(), strict=True)
+    counted = {name: round(value, 4) for name, value in added if value}
+    return {
+        "lanes": lanes,
+        "signals": counted,
+        "session": round(sum(counted.get(name, 0.0) for name in OF_SESSION), 4),
+        "coverage": round(float(fused.coverage[place]), 3),
+        "persons": list(plan.query.names) if plan.query else [],
     }
-    persons = list(plan.query.names) if plan.query else []
-    return {"lanes": lanes, "signals": counted, "coverage": round(float(fused.coverage[place]), 3), "persons": persons}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from ..indexes.vector_store import VectorStore
 from ..ports import SparseIndex, SparseScores
 from ..storage.names import NameRepository
 from ..storage.paragraphs import ParagraphRepository
+from ..text import query_terms, term_hashes
 from .graph_relation_recall import recall
 from .plan import SearchPlan
 
@@ -22,6 +23,7 @@ __all__ = [
     "dense_lane",
     "empty_scores",
     "graph_lane",
+    "nothing_dense",
     "person_lane",
     "sparse_lane",
     "time_lane",
@@ -33,11 +35,13 @@ NOISE_FLOOR_PERCENTILE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The indexes that lanes read; `vectors` is None while no embedding model answers."""
+    """The indexes that lanes read; those of vectors are None while no embedding model answers."""
 
     sparse: SparseIndex
     graph: GraphStore
     vectors: VectorStore | None
+    relations: VectorStore | None = None
+    """Vectors of relations, of the same generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,11 @@ class DenseScores:
         return np.where(self.ids[at] == ids, self.cosine[at], np.float32(np.nan))
 
 
+def nothing_dense() -> DenseScores:
+    """No vector at all."""
+    return DenseScores(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0)
+
+
 def empty_scores() -> SparseScores:
     """No document at all."""
     nothing = np.zeros(0, np.float32)
@@ -66,9 +75,37 @@ def empty_scores() -> SparseScores:
 
 
 def sparse_lane(lanes: Lanes, plan: SearchPlan, allow: Ids | None) -> SparseScores:
-    """BM25 of paragraph, window and session."""
+    """BM25 of paragraph, window and session; by the words of the other language too, where that is a scan of a chat."""
+    limit = plan.settings.candidates
     hashes = plan.query.hashes if plan.query else np.zeros(0, np.uint32)
-    return lanes.sparse.search(hashes, scopes=plan.scopes, allow=allow, limit=plan.settings.candidates)
+    own = lanes.sparse.search(hashes, scopes=plan.scopes, allow=allow, limit=limit)
+    abroad = _translated(plan) if own.complete else np.zeros(0, np.uint32)
+    if not len(abroad):
+        return own
+    return _better(own, lanes.sparse.search(abroad, scopes=plan.scopes, allow=allow, limit=limit))
+
+
+def _translated(plan: SearchPlan) -> NDArray[np.uint32]:
+    """The query's terms in the other language, word by word."""
+    if plan.glosses is None or plan.query is None:
+        return np.zeros(0, np.uint32)
+    bare = plan.query.bare
+    other = plan.glosses.english(bare) if plan.query.cjk else plan.glosses.chinese(query_terms(bare))
+    return np.unique(term_hashes(query_terms(other)))
+
+
+def _better(one: SparseScores, other: SparseScores) -> SparseScores:
+    """Each document by the query that finds it better; both have scored the same documents."""
+    if not np.array_equal(one.ids, other.ids):
+        return one
+    return replace(
+        one,
+        paragraph=np.maximum(one.paragraph, other.paragraph),
+        window=np.maximum(one.window, other.window),
+        session=np.maximum(one.session, other.session),
+        coverage=np.maximum(one.coverage, other.coverage),
+        window_coverage=np.maximum(one.window_coverage, other.window_coverage),
+    )
 
 
 def dense_lane(
@@ -82,7 +119,7 @@ def dense_lane(
     """Cosines of what the sparse lane scored, and of the nearest of all that may be seen."""
     vectors = lanes.vectors
     if vectors is None or plan.encoded is None:
-        return DenseScores(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0)
+        return nothing_dense()
     query = plan.encoded.vector
     ids = np.sort(scored.ids)
     cosine = vectors.scores(query, ids)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
@@ -25,6 +25,17 @@ _ASKING = re.compile(
     "请问|告诉我|还记得|记不记得|记得|知道|知不知道|有谁|[的了吗嗎呢啊吧呀嘛么麼是谁誰哪啥]"
 )
 """Words that ask or only join others, and say nothing about the answer; pairs of characters must not straddle them."""
+_ORDERING = re.compile(
+    r"\b(?:first|earliest|latest|last|lately|recently|currently|now)\b|第一次|最早|最初|最近一次|最后一次|上次|最近|现在|目前",
+    re.IGNORECASE,
+)
+"""Words that ask for an end of the course of events, or for the present."""
+_DATED = re.compile(
+    r"[0-9]|jan(?:uary)?\b|feb(?:ruary)?\b|march|april|may\b|june|july|aug(?:ust)?\b|sept(?:ember)?\b|oct(?:ober)?\b|nov(?:ember)?\b|dec(?:ember)?\b"
+    r"|[一二三四五六七八九十]月",
+    re.IGNORECASE,
+)
+"""Times whose words may stand in the date of a text; of others only the stretch they name counts."""
 _TITLED_THINGS = """
 name title book novel movie film show series song band album artist musician singer author game brand company team
 league club festival event concert class course program language instrument dish food pet dog cat book podcast app car
@@ -70,7 +81,9 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
     if dialogue is not None and dialogue.asked:
         text = dialogue.asked
     named = directory.find(text, chats)
-    terms = query_terms(_ASKING.sub(" ", named.bare)) or query_terms(named.bare)
+    times = find_span(text, now=now, zone=zone)
+    topic = _without(named.bare, [said for said, _ in times if not _DATED.search(said)])
+    terms = query_terms(_ASKING.sub(" ", topic)) or query_terms(named.bare)
     return Query(
         text=text,
         bare=named.bare,
@@ -80,8 +93,8 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
         names=named.names,
         cjk=is_mostly_cjk(text),
         wants=_wanted(text, read_answer_type(text)),
-        spans=tuple(span for _, span in find_span(text, now=now, zone=zone)),
-        ordering=read_ordering(text),
+        spans=tuple(span for _, span in times),
+        ordering=read_ordering(text, persons=named.names),
         dialogue=dialogue is not None,
         keywords=_is_keywords(text),
     )
@@ -94,6 +107,13 @@ def _is_keywords(text: str) -> bool:
         return False
     words = folded.split()
     return (len(words) > 1 or folded.isascii()) and STOP_WORDS.isdisjoint(words)
+
+
+def _without(text: str, sayings: Sequence[str]) -> str:
+    """The text without these stretches and without the words that only put things in order."""
+    for said in sayings:
+        text = text.replace(said, " ", 1)
+    return _ORDERING.sub(" ", text)
 
 
 def _wanted(text: str, answer: AnswerType) -> int:

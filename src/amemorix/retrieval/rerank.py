@@ -20,12 +20,14 @@ from .plan import SearchPlan
 from .signals import Floats, Ids, places
 from .word_meaning import likeness
 
-__all__ = ["Reranked", "Reranker"]
+__all__ = ["Held", "Reranked", "Reranker"]
 
 BEFORE, AFTER = 0.8, 0.7
 """What a match in the paragraph before or after counts, of one in the paragraph itself."""
-STRIDE = 32
+STRIDE = 64
 """Candidates looked at between two looks at the clock."""
+HEAD_SIGNALS = ("tokens", "token_window", "words")
+"""Signals that only the head of a ranking has."""
 LEAST_RANGE = 0.3
 """Cosines that differ by less are not stretched to the full scale."""
 Look = Callable[[Ids], dict[str, Floats]]
@@ -40,6 +42,14 @@ class Reranked:
     late: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Token vectors of a generation that have been read already, empty for paragraphs without any."""
+
+    generation: int
+    tokens: dict[int, bytes]
+
+
 class Reranker:
     """Orders the first candidates anew by what the words of the query find in them.
 
@@ -50,10 +60,19 @@ class Reranker:
         self._embeddings = embeddings
         self._paragraphs = paragraphs
 
-    def rerank(self, db: sqlite3.Connection, plan: SearchPlan, fused: Fused, sparse: SparseScores) -> Reranked:
+    def fetch(self, db: sqlite3.Connection, plan: SearchPlan, likely: Ids, sparse: SparseScores) -> Held:
+        """What `rerank` will want of these paragraphs, read while the query is still being embedded."""
+        if not plan.settings.rerank.enabled or not plan.generation or not len(likely):
+            return Held(0, {})
+        ids = _with_neighbours(likely, sparse)[0].tolist()
+        return Held(plan.generation, dict.fromkeys(ids, b"") | self._embeddings.tokens(db, plan.generation, ids))
+
+    def rerank(
+        self, db: sqlite3.Connection, plan: SearchPlan, fused: Fused, sparse: SparseScores, held: Held
+    ) -> Reranked:
         """The ranking with its first `rerank.depth` candidates in their new order."""
         settings = plan.settings.rerank
-        looks = self._looks(db, plan, sparse) if settings.enabled and len(fused.ids) else []
+        looks = self._looks(db, plan, sparse, held) if settings.enabled and len(fused.ids) else []
         if not looks:
             return Reranked(fused)
         until = time.perf_counter() + settings.budget_ms / 1000
@@ -65,12 +84,13 @@ class Reranker:
         found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return Reranked(_reordered(fused, plan, found), late=STRIDE * len(parts) < len(head))
 
-    def _looks(self, db: sqlite3.Connection, plan: SearchPlan, sparse: SparseScores) -> list[Look]:
+    def _looks(self, db: sqlite3.Connection, plan: SearchPlan, sparse: SparseScores, held: Held) -> list[Look]:
         """The comparisons that the query and the model allow."""
         looks: list[Look] = []
         if plan.encoded is not None and plan.encoded.tokens.size:
             encoded = plan.encoded
-            looks.append(lambda head: self._by_tokens(db, plan.generation, encoded, head, sparse))
+            known = held if held.generation == plan.generation else Held(plan.generation, {})
+            looks.append(lambda head: self._by_tokens(db, known, encoded, head, sparse))
         if plan.glosses is not None and plan.query is not None and len(plan.glosses.content(plan.query.text)):
             glosses, text = plan.glosses, plan.query.text
             looks.append(lambda head: self._by_words(db, glosses, text, head))
@@ -83,12 +103,13 @@ class Reranker:
         return {"word_mean": near.mean, "word_found": near.found, "word_told": near.told}
 
     def _by_tokens(
-        self, db: sqlite3.Connection, generation: int, query: Encoded, head: Ids, sparse: SparseScores
+        self, db: sqlite3.Connection, held: Held, query: Encoded, head: Ids, sparse: SparseScores
     ) -> dict[str, Floats]:
         """How well the query's words are met by each paragraph, alone and with its neighbours."""
-        before, after = _neighbours(head, sparse)
-        ids = np.unique(np.concatenate([head, before[before >= 0], after[after >= 0]]))
-        matches = best_matches(query, ids.tolist(), self._embeddings.tokens(db, generation, ids.tolist()))
+        ids, before, after = _with_neighbours(head, sparse)
+        further = [id_ for id_ in ids.tolist() if id_ not in held.tokens]
+        more = self._embeddings.tokens(db, held.generation, further) if further else {}
+        matches = best_matches(query, ids.tolist(), held.tokens | more)
         matches = np.concatenate([matches, np.zeros((1, matches.shape[1]), np.float32)])
 
         def of(which: Ids) -> NDArray[np.float32]:
@@ -97,6 +118,12 @@ class Reranker:
         mine = of(head)
         wide = np.maximum(mine, np.maximum(BEFORE * of(before), AFTER * of(after)))
         return {"tokens": mine @ query.weights, "token_window": wide @ query.weights}
+
+
+def _with_neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids, Ids]:
+    """(all distinct ids ascending, before, after): -1 where a paragraph has no neighbour."""
+    before, after = _neighbours(head, sparse)
+    return np.unique(np.concatenate([head, before[before >= 0], after[after >= 0]])), before, after
 
 
 def _neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids]:
@@ -118,16 +145,13 @@ def _neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids]:
 def _reordered(fused: Fused, plan: SearchPlan, found: dict[str, Floats]) -> Fused:
     """The head by all signals, those that only it has included."""
     count = len(next(iter(found.values())))
-    head = fused.top(count)
     none = np.zeros(count, np.float32)
-    seen = {name: _stretched(found[name]) if name in found else none for name in ("tokens", "token_window")}
+    seen = [_stretched(found[name]) if name in found else none for name in ("tokens", "token_window")]
     words = [_stretched(values) for name, values in found.items() if name.startswith("word_")]
-    seen["words"] = sum(words, none) / np.float32(max(len(words), 1))
-    signals = {**head.signals, **seen}
-    counted, score, total = weighted(signals, plan.settings.rerank.weights)
-    order = np.lexsort((-head.ids, -total))
-    head = replace(head, signals=signals, weights=counted, score=score).take(order)
-    return _above(head, fused, count)
+    seen.append(np.stack(words).mean(axis=0) if words else none)
+    values = np.column_stack([fused.values[:count], *seen])
+    head = replace(fused.top(count), names=(*fused.names, *HEAD_SIGNALS), values=values)
+    return _above(weighted(head, plan.settings.rerank.weights), fused.take(slice(count, None)))
 
 
 def _stretched(values: Floats) -> Floats:
@@ -136,20 +160,18 @@ def _stretched(values: Floats) -> Floats:
     return (values - low) / max(high - low, LEAST_RANGE)
 
 
-def _above(head: Fused, fused: Fused, count: int) -> Fused:
+def _above(head: Fused, rest: Fused) -> Fused:
     """The new head before the rest, whose scores are pressed below it."""
-    rest = fused.take(np.arange(count, len(fused.ids)))
     if not len(rest.ids):
         return head
-    ceiling = float(head.score.min())
-    highest = max(float(rest.score.max()), 1e-9)
-    zeros = np.zeros(len(rest.ids), np.float32)
-    return Fused(
-        np.concatenate([head.ids, rest.ids]),
-        np.concatenate([head.score, rest.score * np.float32(min(1.0, ceiling / highest))]),
-        {name: np.concatenate([values, rest.signals.get(name, zeros)]) for name, values in head.signals.items()},
-        head.weights,
-        np.concatenate([head.cosine, rest.cosine]),
-        np.concatenate([head.coverage, rest.coverage]),
-        np.concatenate([head.bm25, rest.bm25]),
+    pressed = rest.score * np.float32(min(1.0, float(head.score.min()) / max(float(rest.score.max()), 1e-9)))
+    unseen = np.zeros((len(rest.ids), len(HEAD_SIGNALS)), np.float32)
+    return replace(
+        head,
+        ids=np.concatenate([head.ids, rest.ids]),
+        score=np.concatenate([head.score, pressed]),
+        values=np.concatenate([head.values, np.column_stack([rest.values, unseen])]),
+        cosine=np.concatenate([head.cosine, rest.cosine]),
+        coverage=np.concatenate([head.coverage, rest.coverage]),
+        bm25=np.concatenate([head.bm25, rest.bm25]),
     )

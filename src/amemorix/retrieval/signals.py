@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..ports import SparseScores
 from ..signs import NAME, NUMBER, QUESTION, TIME
-from ..storage.paragraphs import Candidate
+from ..storage.paragraphs import Visible
 from .lanes import DenseScores
 from .plan import SearchPlan
 
@@ -29,21 +29,20 @@ class Evidence:
     sparse: SparseScores
     dense: DenseScores
     graph: Mapping[int, float]
-    mentions: Callable[[Sequence[Candidate]], Floats]
-    """For candidates that nobody is known to have said: 1 for those that speak of the person named."""
+    mentions: Callable[[Ids], Floats]
+    """1 for those of the ids whose text speaks of the person named."""
     questions: Callable[[Ids], Collection[int]]
     """Those of the ids that are questions."""
 
 
-def gather(plan: SearchPlan, visible: Sequence[Candidate], found: Evidence) -> dict[str, Floats]:
+def gather(plan: SearchPlan, visible: Visible, found: Evidence) -> dict[str, Floats]:
     """Every signal of every candidate.
 
     Lexical signals are scaled by the best candidate, cosines between the store's noise floor and the best one. Where
     there are vectors, lexical signals count less the less of the query any candidate holds: a paraphrase shares no more
     than chance words with its answer.
     """
-    ids = np.array([c.id for c in visible], np.int64)
-    sparse = found.sparse
+    ids, sparse = visible.ids, found.sparse
     at = places(sparse.ids, ids)
     coverage = _picked(sparse.window_coverage, at)
     trust = _trust(coverage) if len(found.dense.ids) else np.float32(1)
@@ -56,7 +55,7 @@ def gather(plan: SearchPlan, visible: Sequence[Candidate], found: Evidence) -> d
         "dense": _between(found.dense.of(ids), found.dense),
         "topic": _between(_topic(found, ids, at), found.dense),
         "reply": _reply(found, visible, ids, at),
-        "graph": np.array([found.graph.get(int(i), 0.0) for i in ids], np.float32),
+        "graph": _of_graph(found.graph, ids),
         "time": _in_time(plan, visible),
         "when": _holds(plan, visible, TIME),
         "answer": np.maximum(_holds(plan, visible, NAME), _holds(plan, visible, NUMBER)),
@@ -110,7 +109,7 @@ def _topic(found: Evidence, ids: Ids, at: NDArray[np.intp]) -> Floats:
     return np.where(at >= 0, best[at], own)
 
 
-def _reply(found: Evidence, visible: Sequence[Candidate], ids: Ids, at: NDArray[np.intp]) -> Floats:
+def _reply(found: Evidence, visible: Visible, ids: Ids, at: NDArray[np.intp]) -> Floats:
     """How well the paragraph before matches the query, if it is a question: then this one answers it."""
     out = np.zeros(len(ids), np.float32)
     sparse = found.sparse
@@ -124,39 +123,44 @@ def _reply(found: Evidence, visible: Sequence[Candidate], ids: Ids, at: NDArray[
     return out
 
 
-def _questions(found: Evidence, visible: Sequence[Candidate], ids: Ids) -> Ids:
-    known = {c.id: bool(c.flags & QUESTION) for c in visible}
-    unknown = np.array([i for i in ids.tolist() if i not in known], np.int64)
-    asked = {i for i in ids.tolist() if known.get(i)} | set(found.questions(unknown) if len(unknown) else ())
-    return np.array(sorted(asked), np.int64)
+def _questions(found: Evidence, visible: Visible, ids: Ids) -> Ids:
+    """Those of the ids that are questions, whether they are candidates or not."""
+    known = visible.ids[(visible.flags & QUESTION) > 0]
+    unknown = np.setdiff1d(ids, visible.ids)
+    more = found.questions(unknown) if len(unknown) else ()
+    return np.concatenate([known, np.fromiter(more, np.int64, len(more))])
 
 
-def _person(plan: SearchPlan, visible: Sequence[Candidate], found: Evidence) -> Floats:
+def _person(plan: SearchPlan, visible: Visible, found: Evidence) -> Floats:
     one = plan.query.one_person if plan.query else None
     if one is None:
-        return np.zeros(len(visible), np.float32)
-    said = np.array([c.speaker in one for c in visible], np.float32)
-    unsaid = [i for i, c in enumerate(visible) if not c.speaker]
-    if unsaid:
-        said[unsaid] = found.mentions([visible[i] for i in unsaid])
+        return np.zeros(len(visible.ids), np.float32)
+    said = np.isin(visible.speaker, np.fromiter(one, np.int64, len(one))).astype(np.float32)
+    unsaid = np.flatnonzero(visible.speaker == 0)
+    if len(unsaid):
+        said[unsaid] = found.mentions(visible.ids[unsaid])
     return said
 
 
-def _in_time(plan: SearchPlan, visible: Sequence[Candidate]) -> Floats:
+def _in_time(plan: SearchPlan, visible: Visible) -> Floats:
     """1 for what happened in a stretch of time that the query names."""
-    spans = plan.query.spans if plan.query else ()
-    times = np.array([np.nan if c.event_start is None else c.event_start for c in visible], np.float64)
-    inside = np.zeros(len(visible), np.bool_)
-    for span in spans:
-        inside |= (times >= span.start) & (times <= span.end)
+    inside = np.zeros(len(visible.ids), np.bool_)
+    for span in plan.query.spans if plan.query else ():
+        inside |= (visible.event_start >= span.start) & (visible.event_start <= span.end)
     return inside.astype(np.float32)
 
 
-def _holds(plan: SearchPlan, visible: Sequence[Candidate], sign: int) -> Floats:
+def _of_graph(graph: Mapping[int, float], ids: Ids) -> Floats:
+    if not graph:
+        return np.zeros(len(ids), np.float32)
+    return np.array([graph.get(id_, 0.0) for id_ in ids.tolist()], np.float32)
+
+
+def _holds(plan: SearchPlan, visible: Visible, sign: int) -> Floats:
     """1 for what holds the kind of thing that the query asks for."""
     wanted = plan.query is not None and plan.query.wants & sign
-    return _flag(visible, sign) if wanted else np.zeros(len(visible), np.float32)
+    return _flag(visible, sign) if wanted else np.zeros(len(visible.ids), np.float32)
 
 
-def _flag(visible: Sequence[Candidate], flag: int) -> Floats:
-    return np.array([bool(c.flags & flag) for c in visible], np.float32)
+def _flag(visible: Visible, flag: int) -> Floats:
+    return ((visible.flags & flag) > 0).astype(np.float32)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
+from numpy.typing import NDArray
 
 from ..config.model import Noise
 from .fusion import Fused
@@ -15,14 +14,16 @@ __all__ = ["cut"]
 
 COVERAGE_WEIGHT = 0.6
 NAMED_PERSON_EASE = 0.5
-QUESTION_EASE, CJK_QUESTION_EASE, FOREIGN_EASE = 0.75, 0.55, 0.5
+QUESTION_EASE, CJK_QUESTION_EASE, FOREIGN_EASE = 0.75, 0.55, 0.45
 """A sentence may be answered in other words; in Chinese with no pair of characters in common, in another language with
 no word at all."""
+SURE = 0.5
+"""From here on the graph alone is reason enough: an entity that the query names, or a relation with a cosine of 0.6."""
 CJK_WORDS_EASE = 0.7
 """Of a query in pairs of characters, those that straddle two words are in no text that words it otherwise."""
 
 
-def cut(fused: Fused, plan: SearchPlan, foreign: Collection[int]) -> Fused:
+def cut(fused: Fused, plan: SearchPlan, foreign: NDArray[np.int64]) -> Fused:
     """The candidates, or none of them if the first `limit` hold nothing relevant; `foreign` are in another language."""
     if plan.query is None:
         return fused
@@ -32,19 +33,19 @@ def cut(fused: Fused, plan: SearchPlan, foreign: Collection[int]) -> Fused:
     return fused
 
 
-def _anything_relevant(head: Fused, plan: SearchPlan, query: Query, noise: Noise, foreign: Collection[int]) -> bool:
+def _anything_relevant(head: Fused, plan: SearchPlan, query: Query, noise: Noise, foreign: NDArray[np.int64]) -> bool:
     """True if a candidate is near enough in meaning and words, or is what the query names."""
     if not len(head.ids):
         return False
     if not query.terms and query.persons:
         return True
     ease = _ease(head, query) * (NAMED_PERSON_EASE if query.persons or plan.persons else 1.0)
-    abroad = np.isin(head.ids, np.fromiter(foreign, np.int64, len(foreign)))
+    abroad = np.isin(head.ids, foreign)
     without = np.isnan(head.cosine)
     near = np.nan_to_num(head.cosine, nan=0.0) + COVERAGE_WEIGHT * head.coverage
     near_enough = near >= noise.min_relevance * np.where(abroad & (not query.keywords), FOREIGN_EASE, ease)
     worded = head.coverage >= noise.min_coverage * ease
-    return bool(np.any(np.where(without, worded, near_enough)) or np.any(head.signals["graph"] > 0))
+    return bool(np.any(np.where(without, worded, near_enough)) or np.any(head.signals["graph"] >= SURE))
 
 
 def _ease(head: Fused, query: Query) -> float:

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ..errors import ModelUnavailable
@@ -18,7 +18,7 @@ from ..ports import Embedder, Encoded
 from ..retrieval.query import Query
 from ..storage.embeddings import Generation
 
-__all__ = ["Asked", "DenseLane", "Serving"]
+__all__ = ["Asked", "Asking", "DenseLane", "Serving"]
 
 log = logging.getLogger(__name__)
 REMEMBERED_QUERIES = 512
@@ -44,6 +44,23 @@ class Asked:
     vectors: Projection[VectorStore] | None = None
     generation: int = 0
     failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A query on its way through the model, or its answer."""
+
+    key: tuple[str, str] = ("", "")
+    serving: Serving | None = None
+    work: Future[list[Encoded]] | None = None
+    answer: Asked | None = None
+
+    @property
+    def generation(self) -> int:
+        """The vectors that the query will be compared to."""
+        if self.answer is not None:
+            return self.answer.generation
+        return self.serving.generation.id if self.serving else 0
 
 
 class DenseLane:
@@ -76,35 +93,41 @@ class DenseLane:
         """Ask the model again from the next search on."""
         self._rest_until = 0.0
 
-    async def query_vector(self, query: Query, timeout: float) -> Asked:
-        """The query embedded, or the reason to do without; waits at most `timeout` seconds."""
+    def begin(self, query: Query) -> Asking:
+        """Begin to embed the query on a thread of its own; from any thread."""
         serving = self._serving
         text = query.bare or query.text
         if serving is None or not text or not serving.embedder.reads(text):
-            return Asked()
+            return Asking(answer=Asked())
         key = (serving.generation.fingerprint, text)
         known = self._remembered(key)
-        if known is None:
-            if time.monotonic() < self._rest_until:
-                return Asked(failed=True)
-            known = await self._encoded(serving.embedder, text, timeout)
-            if known is None:
-                return Asked(failed=True)
-            self._remember(key, known)
-        return Asked(known, serving.vectors, serving.generation.id)
+        if known is not None:
+            return Asking(answer=Asked(known, serving.vectors, serving.generation.id))
+        if time.monotonic() < self._rest_until:
+            return Asking(answer=Asked(failed=True))
+        with self._lock:
+            self._asking += 1
+        work = self._pool.submit(encode, serving.embedder, [text])
+        work.add_done_callback(self._ended)
+        return Asking(key, serving, work)
 
-    async def _encoded(self, embedder: Embedder, text: str, timeout: float) -> Encoded | None:
-        work = asyncio.get_running_loop().run_in_executor(self._pool, encode, embedder, [text])
-        self._asking += 1
+    async def finish(self, asking: Asking, timeout: float) -> Asked:
+        """The query embedded, or the reason to do without; waits at most `timeout` seconds."""
+        if asking.answer is not None or asking.work is None or asking.serving is None:
+            return asking.answer or Asked()
         try:
             async with asyncio.timeout(timeout):
-                return (await work)[0]
+                encoded = (await asyncio.wrap_future(asking.work))[0]
         except (ModelUnavailable, TimeoutError) as exc:
             log.warning("the query was not embedded (%s); the other lanes answer", exc or "time-out")
             if isinstance(exc, TimeoutError) or exc.details.get("endpoint_down"):
                 self._rest_until = time.monotonic() + REST_SECONDS
-            return None
-        finally:
+            return Asked(failed=True)
+        self._remember(asking.key, encoded)
+        return Asked(encoded, asking.serving.vectors, asking.serving.generation.id)
+
+    def _ended(self, _: Future[list[Encoded]]) -> None:
+        with self._lock:
             self._asking -= 1
 
     def close(self) -> None:

@@ -14,33 +14,33 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import numpy as np
-
 from ..clock import Clock
 from ..config.model import Embedding
-from ..errors import Conflict, ModelUnavailable
-from ..indexes.name_directory import NameDirectory
+from ..errors import Conflict
 from ..indexes.projection import Projection
-from ..models.embedding_batches import Outcome, embed_each
-from ..ports import Embedder, Encoded
+from ..ports import Embedder
 from ..storage.database import Unit
 from ..storage.embeddings import Generation, ParagraphVectors, Pending, Waiting
 from ..storage.metadata_store import MetadataStore
+from ..storage.relations import PendingRelation, RelationVector
 from .dense import DenseLane, Serving
+from .due_relations import DueRelations
 from .generations import Choice, Generations
 from .indexes import Indexes
+from .vectors_made import Failure, failure_of_all, of_paragraphs, of_relations
 
 __all__ = ["EmbeddingProgress", "EmbeddingService"]
 
 log = logging.getLogger(__name__)
 NICENESS = 10
 GIVE_UP_AFTER = 5
-"""Tries after which a paragraph no longer holds up the switch to its generation."""
+"""Tries after which a text no longer holds up the switch to its generation."""
 BATCHES_AHEAD = 12
 GIVE_WAY_SECONDS = 0.25
 """While a query is being embedded, a batch waits, but no longer than this."""
 NOTE_EVERY = 2_000
 T = TypeVar("T")
+P = TypeVar("P", Pending, PendingRelation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +57,10 @@ class EmbeddingProgress:
     done: int = 0
     pending: int = 0
     failed: int = 0
+    """It counts paragraphs, as `done` and `pending` do; relations show in `state` alone."""
     rate: float = 0.0
     """Texts per second over the last batches."""
     error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """A paragraph that the model failed on."""
-
-    paragraph: int
-    error: ModelUnavailable
 
 
 @dataclass(slots=True)
@@ -87,7 +80,7 @@ class _Target:
 
 
 class EmbeddingService:
-    """Gives every live paragraph a vector of the configured model, and switches models without a gap."""
+    """Gives every live paragraph, then every live relation a vector of the model; switches models without a gap."""
 
     def __init__(
         self,
@@ -105,9 +98,10 @@ class EmbeddingService:
         self._dense = dense
         self._clock = clock
         self._generations = Generations(store, clock)
+        self._relations = DueRelations(store, retry_seconds=settings.retry_seconds, give_up_after=GIVE_UP_AFTER)
         self._target: _Target | None = None
         self._pool = ThreadPoolExecutor(threads, "amemorix-embed", initializer=_be_nice)
-        self._threads = threads
+        self._ahead = settings.batch_size * threads * BATCHES_AHEAD
         self._gave_way = False
         self._wake = asyncio.Event()
         self._moved = asyncio.Condition()
@@ -193,20 +187,17 @@ class EmbeddingService:
         now = self._clock.now()
         if now < target.retry_from:
             return False
-        batch = await self._read(lambda db: self._due(db, target, now))
-        if batch:
-            await self._embed(target, batch)
-        else:
+        busy = await self._embed_paragraphs(target, now) or await self._embed_relations(target, now)
+        if not busy:
             await self._finished(target)
         async with self._moved:
             self._moved.notify_all()
-        return bool(batch)
+        return busy
 
     def _due(self, db: sqlite3.Connection, target: _Target, now: float) -> list[Pending]:
         """The next texts, and the names that are left out of them as they are known with these texts."""
         self._indexes.names.catch_up(db)
-        limit = self._settings.batch_size * self._threads * BATCHES_AHEAD
-        return self._store.embeddings.pending(db, target.generation.id, target.watermark, now, limit)
+        return self._store.embeddings.pending(db, target.generation.id, target.watermark, now, self._ahead)
 
     async def _claimed(self, target: _Target) -> _Target:
         """The target with its row; at the first step, because the kernel before this one may have moved on meanwhile."""
@@ -221,45 +212,75 @@ class EmbeddingService:
             await self._drop_old()
         return claimed
 
-    async def _embed(self, target: _Target, batch: Sequence[Pending]) -> None:
-        started = time.perf_counter()
-        parts = [batch[i : i + self._settings.batch_size] for i in range(0, len(batch), self._settings.batch_size)]
-        loop = asyncio.get_running_loop()
-        names = self._indexes.names.index
-        work = [loop.run_in_executor(self._pool, self._vectors_of, target.embedder, names, part) for part in parts]
-        outcomes = [outcome for part in await asyncio.gather(*work) for outcome in part]
+    async def _embed_paragraphs(self, target: _Target, now: float) -> bool:
+        """Embed the next paragraphs; False if none is due."""
+        batch = await self._read(lambda db: self._due(db, target, now))
+        if not batch:
+            return False
+        started, names = time.perf_counter(), self._indexes.names.index
+        outcomes = await self._made(batch, lambda part: of_paragraphs(target.embedder, names, part))
         await self._keep(target, outcomes)
         target.done += sum(isinstance(made, ParagraphVectors) for made in outcomes)
         target.rate = len(batch) / max(time.perf_counter() - started, 1e-9)
+        return True
 
-    def _vectors_of(
-        self, embedder: Embedder, names: NameDirectory, part: Sequence[Pending]
-    ) -> list[ParagraphVectors | _Failure]:
-        """One batch, once no query is being embedded or a moment has passed; on an embedding thread."""
+    async def _embed_relations(self, target: _Target, now: float) -> bool:
+        """Embed the next relations; False if none is due."""
+        generation = target.generation.id
+        batch = await self._read(lambda db: self._relations.due(db, generation, now, self._ahead))
+        if not batch:
+            return False
+        outcomes = await self._made(batch, lambda part: of_relations(target.embedder, part))
+        await self._keep_relations(target, outcomes)
+        return True
+
+    async def _made(self, batch: Sequence[P], make: Callable[[Sequence[P]], list[T]]) -> list[T]:
+        """What becomes of a batch, made part by part on the embedding threads."""
+        size, loop = self._settings.batch_size, asyncio.get_running_loop()
+        parts = [batch[i : i + size] for i in range(0, len(batch), size)]
+        work = [loop.run_in_executor(self._pool, self._in_turn, make, part) for part in parts]
+        return [one for part in await asyncio.gather(*work) for one in part]
+
+    def _in_turn(self, make: Callable[[Sequence[P]], list[T]], part: Sequence[P]) -> list[T]:
+        """One part, once no query is being embedded or a moment has passed; on an embedding thread."""
         until = time.monotonic() + GIVE_WAY_SECONDS
         while self._dense.asked and time.monotonic() < until:
             time.sleep(0.005)
-        return _vectors_of(embedder, names, part)
+        return make(part)
 
-    async def _keep(self, target: _Target, outcomes: Sequence[ParagraphVectors | _Failure]) -> None:
+    async def _keep(self, target: _Target, outcomes: Sequence[ParagraphVectors | Failure]) -> None:
         vectors = [made for made in outcomes if isinstance(made, ParagraphVectors)]
-        failures = [made for made in outcomes if isinstance(made, _Failure)]
-        now = self._clock.now()
+        failures = [made for made in outcomes if isinstance(made, Failure)]
+        now, down = self._clock.now(), failure_of_all(failures)
         repository, generation = self._store.embeddings, target.generation.id
 
         def unit(db: sqlite3.Connection) -> None:
             repository.put(db, generation, vectors)
-            tries = repository.attempts(db, generation, [failed.paragraph for failed in failures])
-            pauses = [(f.paragraph, now + self._pause(tries.get(f.paragraph, 0)), str(f.error)) for f in failures]
+            blamed = [] if down else failures
+            tries = repository.attempts(db, generation, [failed.id for failed in blamed])
+            pauses = [(f.id, now + self._pause(tries.get(f.id, 0)), str(f.error)) for f in blamed]
             repository.fail(db, generation, pauses)
 
-        down = next((failed.error for failed in failures if failed.error.details.get("endpoint_down")), None)
-        if down is None:
+        if vectors or not down:
             await self._store.write(unit)
+        self._heed(target, failures, now)
+
+    async def _keep_relations(self, target: _Target, outcomes: Sequence[RelationVector | Failure]) -> None:
+        vectors = [made for made in outcomes if isinstance(made, RelationVector)]
+        failures = [made for made in outcomes if isinstance(made, Failure)]
+        generation, now = target.generation.id, self._clock.now()
+        if vectors:
+            await self._store.write(lambda db: self._store.relations.put_relations(db, generation, vectors))
+        blamed = [] if failure_of_all(failures) else [failed.id for failed in failures]
+        self._relations.note([made.relation for made in vectors], blamed, now)
+        self._heed(target, failures, now)
+
+    def _heed(self, target: _Target, failures: Sequence[Failure], now: float) -> None:
+        """Rest if the model does not answer, longer each time."""
+        down = failure_of_all(failures)
+        if down is None:
             target.pause, target.error = 0.0, str(failures[0].error) if failures else ""
         else:
-            if vectors:
-                await self._store.write(lambda db: repository.put(db, generation, vectors))
             target.pause = min(max(target.pause * 2, self._settings.retry_seconds), self._settings.retry_max_seconds)
             target.retry_from, target.error = now + target.pause, str(down)
             log.warning("the embedding model does not answer (%s); next try in %.0f s", down, target.pause)
@@ -308,7 +329,9 @@ class EmbeddingService:
     def _holds_up(self, db: sqlite3.Connection, target: _Target) -> bool:
         """Whether a vector is still to be had: one that failed often enough is not waited for."""
         pending = self._store.embeddings.pending_count(db, target.generation.id, target.watermark)
-        return pending > self._store.embeddings.hopeless(db, target.generation.id, GIVE_UP_AFTER)
+        if pending > self._store.embeddings.hopeless(db, target.generation.id, GIVE_UP_AFTER):
+            return True
+        return self._relations.left(db, target.generation.id)
 
     async def _switch(self, target: _Target) -> None:
         """Let the completed generation answer; older ones are kept as far as configured."""
@@ -334,6 +357,7 @@ class EmbeddingService:
         if self._target is not None:
             self._target.retry_from = self._target.pause = 0.0
         self._dense.try_again()
+        self._relations.retry_now()
         count = await self._store.write(self._store.embeddings.retry_now)
         self._wake.set()
         return count
@@ -386,29 +410,6 @@ class EmbeddingService:
     def close(self) -> None:
         """Let the threads go."""
         self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _vectors_of(
-    embedder: Embedder, names: NameDirectory, batch: Sequence[Pending]
-) -> list[ParagraphVectors | _Failure]:
-    """What the model makes of each paragraph, nothing of a text that it does not read."""
-    read = [p for p in batch if embedder.reads(p.content)]
-    unread: list[ParagraphVectors | _Failure] = [ParagraphVectors(p.id, b"") for p in batch if p not in read]
-    texts = [names.find(p.content, (p.chat,)).bare or p.content for p in read]
-    return [*unread, *(_kept(p.id, made) for p, made in zip(read, _embedded(embedder, texts), strict=True))]
-
-
-def _kept(paragraph: int, made: Outcome) -> ParagraphVectors | _Failure:
-    if isinstance(made, Encoded):
-        return ParagraphVectors(paragraph, np.asarray(made.vector, "<f2").tobytes(), made.tokens.tobytes())
-    return _Failure(paragraph, made)
-
-
-def _embedded(embedder: Embedder, texts: Sequence[str]) -> Sequence[Outcome]:
-    try:
-        return embed_each(embedder, texts)
-    except ModelUnavailable as exc:
-        return [exc] * len(texts)
 
 
 def _be_nice() -> None:

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
@@ -26,17 +27,27 @@ SPARSE_BACKENDS = {
     "native": "amemorix.indexes.sparse_bm25:create",
     "fts5": "amemorix.indexes.sparse_fts5:create",
 }
+VECTOR_FOLDERS = ("vectors-", "relations-")
+"""What the folders of a generation begin with; its number follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    """What one generation holds."""
+
+    paragraphs: Projection[VectorStore]
+    relations: Projection[VectorStore]
 
 
 class Indexes:
-    """Sparse, graph and name projections, and one vector projection for each generation in use."""
+    """Sparse, graph and name projections, and two of vectors for each generation in use: of paragraphs, of relations."""
 
     def __init__(self, store: MetadataStore, backend: str) -> None:
         self._store = store
         self._home = store.folder / "indexes"
         module, _, factory = SPARSE_BACKENDS[backend].partition(":")
         sparse: SparseIndex = getattr(import_module(module), factory)(self._home)
-        self._vectors: dict[int, Projection[VectorStore]] = {}
+        self._vectors: dict[int, _Vectors] = {}
         self._lock = threading.Lock()
         self.sparse = self._projection(sparse, feeds.terms(), self._home / sparse.name)
         self.graph = self._projection(GraphStore(), feeds.edges(), self._home / "graph")
@@ -48,42 +59,62 @@ class Indexes:
         return self._store.read_here(lambda db: {p.name: p.open(db) for p in (self.names, self.graph, self.sparse)})
 
     def vectors(self, generation: int, dimension: int, quantization: str) -> Projection[VectorStore]:
-        """The projection of a generation, opened when it is first asked for."""
+        """The paragraphs' projection of a generation, opened with that of its relations when it is first asked for."""
         with self._lock:
             known = self._vectors.get(generation)
             if known is None:
-                store = VectorStore(dimension, QuantizationType(quantization), f"generation-{generation}")
-                home = self._home / f"vectors-{generation}"
-                known = self._projection(store, feeds.vectors(generation), home)
-                self._store.read_here(known.open)
-                self._vectors[generation] = known
-            return known
+                known = self._opened(generation, dimension, QuantizationType(quantization))
+                self._vectors = {**self._vectors, generation: known}
+            return known.paragraphs
+
+    def _opened(self, generation: int, dimension: int, quantization: QuantizationType) -> _Vectors:
+        def opened(name: str, feed: feeds.Feed) -> Projection[VectorStore]:
+            store = VectorStore(dimension, quantization, f"generation-{generation}", name=name)
+            projection = self._projection(store, feed, self._home / f"{name}-{generation}")
+            self._store.read_here(projection.open)
+            return projection
+
+        return _Vectors(
+            opened("vectors", feeds.vectors(generation)), opened("relations", feeds.relation_vectors(generation))
+        )
+
+    def relations_beside(self, vectors: Projection[VectorStore]) -> Projection[VectorStore] | None:
+        """The relations' projection of the generation that these paragraphs' vectors are of; None if it was let go."""
+        return next((one.relations for one in self._vectors.values() if one.paragraphs is vectors), None)
 
     def forget_vectors(self, keep: set[int], gone: Iterable[int]) -> None:
         """Let go of the projections of generations that are not used, and of the files of those that are gone."""
         with self._lock:
-            self._vectors = {id_: projection for id_, projection in self._vectors.items() if id_ in keep}
+            self._vectors = {id_: held for id_, held in self._vectors.items() if id_ in keep}
             self._remove_vectors(gone)
 
     def _strays(self, known: set[int]) -> list[int]:
         """Generations that have files and no row."""
-        names = (path.name.removeprefix("vectors-") for path in self._home.glob("vectors-*"))
+        names = (path.name.removeprefix(kind) for kind in VECTOR_FOLDERS for path in self._home.glob(f"{kind}*"))
         return [int(name) for name in names if name.isdecimal() and int(name) not in known]
 
     def _remove_vectors(self, generations: Iterable[int]) -> None:
         for generation in generations:
-            shutil.rmtree(self._home / f"vectors-{generation}", ignore_errors=True)
+            for kind in VECTOR_FOLDERS:
+                shutil.rmtree(self._home / f"{kind}{generation}", ignore_errors=True)
 
     def lanes(self, db: sqlite3.Connection, vectors: Projection[VectorStore] | None) -> Lanes:
         """The indexes, caught up with what the connection sees."""
-        for projection in (self.sparse, self.graph, vectors):
+        relations = self.relations_beside(vectors) if vectors else None
+        for projection in (self.sparse, self.graph, vectors, relations):
             if projection is not None:
                 projection.catch_up(db)
-        return Lanes(self.sparse.index, self.graph.index, vectors.index if vectors else None)
+        return Lanes(
+            self.sparse.index,
+            self.graph.index,
+            vectors.index if vectors else None,
+            relations.index if relations else None,
+        )
 
     def __iter__(self) -> Iterator[Projection]:
         with self._lock:
-            return iter([self.sparse, self.graph, self.names, *self._vectors.values()])
+            of_vectors = [one for held in self._vectors.values() for one in (held.paragraphs, held.relations)]
+            return iter([self.sparse, self.graph, self.names, *of_vectors])
 
     def follow(self) -> None:
         """Catch up with the change log and merge what has accumulated; on a background thread."""

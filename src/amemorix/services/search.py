@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,16 +14,16 @@ from ..config.model import Config, Retrieval
 from ..errors import InvalidRequest
 from ..models.glosses import GlossTable
 from ..retrieval.aggregate import AggregateQueryService
-from ..retrieval.dual_path import DualPathRetriever, Ranking
+from ..retrieval.dual_path import DualPathRetriever, Lexical, Ranking
 from ..retrieval.episode_recall import rank_episodes
 from ..retrieval.hits import HitWriter, summary
 from ..retrieval.plan import SearchPlan, Window
-from ..retrieval.query import Query, read_query
+from ..retrieval.query import read_query
 from ..retrieval.request import KernelSearchRequest
 from ..retrieval.result import Hit, RetrievalResult
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey
-from .dense import DenseLane
+from .dense import Asking, DenseLane
 from .filters import restricts
 from .indexes import Indexes
 from .moments import read_bound
@@ -44,6 +43,16 @@ class _Ask:
 
     request: KernelSearchRequest
     window: Window | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A search whose query is being embedded; `wide` looks for enough paragraphs to tell episodes apart."""
+
+    plan: SearchPlan
+    wide: SearchPlan
+    asking: Asking
+    lexical: Lexical
 
 
 class SearchService:
@@ -67,7 +76,7 @@ class SearchService:
         self._clock = clock
         self._zone = zone
         self._glosses = glosses
-        self._retriever = DualPathRetriever(store.names, store.paragraphs, store.embeddings)
+        self._retriever = DualPathRetriever(store.names, store.paragraphs, store.embeddings, store.relations)
         self._writer = HitWriter(store.paragraphs, store.episodes, zone)
         self._aggregate = AggregateQueryService()
 
@@ -77,24 +86,30 @@ class SearchService:
         asking = ChatKey(request.chat_id, request.group_id, request.user_id)
         if request.respect_filter and not await self._served(asking):
             return RetrievalResult(mode=request.mode, filtered=True)
-        plan = await self._store.read(lambda db: self._planned(db, ask))
-        if plan.query is None:
-            return await self._store.read(lambda db: self._by_time(db, plan))
-        return await self._by_query(request.mode, plan, plan.query)
+        begun = await self._store.read(lambda db: self._begin(db, ask))
+        if isinstance(begun, RetrievalResult):
+            return begun
+        return await self._finish(request.mode, begun)
 
-    async def _by_query(self, mode: str, plan: SearchPlan, query: Query) -> RetrievalResult:
-        """The words are looked up while the query is being embedded."""
-        wide = self._broad(plan) if mode in ("episode", "aggregate") else plan
-        asked, lexical = await asyncio.gather(
-            self._dense.query_vector(query, self._config.embedding.query_timeout_seconds),
-            self._store.read(lambda db: self._retriever.lexical(db, self._indexes.lanes(db, None), wide)),
-        )
+    def _begin(self, db: sqlite3.Connection, ask: _Ask) -> _Begun | RetrievalResult:
+        """Plan the search, send the query to the model, and meanwhile look up its words."""
+        plan = self._planned(db, ask)
+        if plan.query is None:
+            return self._by_time(db, plan)
+        wide = self._broad(plan) if ask.request.mode in ("episode", "aggregate") else plan
+        asking = self._dense.begin(plan.query)
+        wide = replace(wide, generation=asking.generation)
+        return _Begun(plan, wide, asking, self._retriever.lexical(db, self._indexes.lanes(db, None), wide))
+
+    async def _finish(self, mode: str, begun: _Begun) -> RetrievalResult:
+        """Rank what was found once the query is embedded, and write the answer."""
+        asked = await self._dense.finish(begun.asking, self._config.embedding.query_timeout_seconds)
         degraded = ("dense",) if asked.failed else ()
-        meant = replace(wide, encoded=asked.encoded, generation=asked.generation, degraded=degraded)
+        meant = replace(begun.wide, encoded=asked.encoded, generation=asked.generation, degraded=degraded)
 
         def answer(db: sqlite3.Connection) -> RetrievalResult:
-            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), meant, lexical)
-            return self._answer(db, mode, plan, ranking)
+            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), meant, begun.lexical)
+            return self._answer(db, mode, begun.plan, ranking)
 
         return await self._store.read(answer)
 
@@ -174,9 +189,8 @@ class SearchService:
         else:
             mine = paragraphs.of_persons(db, plan.persons)
             held = np.intersect1d(mine, paragraphs.in_window(db, window.start, window.end, plan.scopes))
-            seen = paragraphs.gate(db, held, plan.scopes, plan.now).values()
-            newest = sorted(seen, key=lambda c: (c.event_start or 0.0, c.id), reverse=True)
-            ids = [c.id for c in newest[: plan.limit]]
+            seen = paragraphs.gate(db, held, plan.scopes, plan.now)
+            ids = seen.ids[np.lexsort((-seen.ids, -seen.event_start))][: plan.limit].tolist()
         return _result("time", self._writer.by_time(db, ids, plan), plan, ())
 
 

@@ -118,8 +118,11 @@ class EmbeddingRepository:
     def drop_some(self, db: sqlite3.Connection, id_: int, limit: int) -> bool:
         """Delete some vectors of a generation; True when none is left and it is gone."""
         which = {"id": id_, "limit": limit}
-        removed = db.execute(self._q["generation_vectors_drop"], which).rowcount
-        removed = max(removed, db.execute(self._q["generation_tokens_drop"], which).rowcount)
+        removed = max(
+            db.execute(self._q["generation_vectors_drop"], which).rowcount,
+            db.execute(self._q["generation_tokens_drop"], which).rowcount,
+            db.execute(self._q["generation_relations_drop"], which).rowcount,
+        )
         if removed < limit:
             db.execute(self._q["generation_delete"], {"id": id_})
         return removed < limit

@@ -12,6 +12,7 @@ from .episodes import EpisodeRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
+from .relations import RelationRepository
 from .sources import SourceRepository
 from .texts import TextRepository
 
@@ -37,6 +38,7 @@ class MetadataStore:
         self.texts = TextRepository(self.names)
         self.paragraphs = ParagraphRepository()
         self.embeddings = EmbeddingRepository()
+        self.relations = RelationRepository()
         self.episodes = EpisodeRepository()
         self.sources = SourceRepository()
         self.changes = ChangeRepository()

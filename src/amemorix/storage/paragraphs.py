@@ -13,21 +13,43 @@ from numpy.typing import NDArray
 
 from .queries import queries
 
-__all__ = ["Candidate", "ParagraphRepository", "ParagraphRow", "PersonOf"]
+__all__ = ["ParagraphRepository", "ParagraphRow", "PersonOf", "Visible"]
 
 Scopes = Sequence[int] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """What ranking needs of a row that may be seen."""
+class Visible:
+    """What ranking needs of rows that may be seen, in columns by ascending id."""
 
-    id: int
-    speaker: int
-    flags: int
-    kind: str
-    event_start: float | None
-    recorded_at: float
+    ids: NDArray[np.int64]
+    speaker: NDArray[np.int64]
+    """0 where nobody is known to have said it."""
+    flags: NDArray[np.int64]
+    event_start: NDArray[np.float64]
+    """Epoch seconds, NaN for what is undated."""
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, int, float | None]]) -> Visible:
+        """From rows in any order."""
+        ids, speaker, flags, start = zip(*rows, strict=True) if rows else ((), (), (), ())
+        times = np.array([np.nan if at is None else at for at in start], np.float64)
+        return cls(np.array(ids, np.int64), np.array(speaker, np.int64), np.array(flags, np.int64), times)._sorted()
+
+    def join(self, other: Visible) -> Visible:
+        """Both, which have no row in common."""
+        if not len(other.ids):
+            return self
+        return Visible(
+            np.concatenate([self.ids, other.ids]),
+            np.concatenate([self.speaker, other.speaker]),
+            np.concatenate([self.flags, other.flags]),
+            np.concatenate([self.event_start, other.event_start]),
+        )._sorted()
+
+    def _sorted(self) -> Visible:
+        order = np.argsort(self.ids, kind="stable")
+        return Visible(self.ids[order], self.speaker[order], self.flags[order], self.event_start[order])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +90,10 @@ class ParagraphRepository:
     def __init__(self) -> None:
         self._q = queries()
 
-    def gate(self, db: sqlite3.Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> dict[int, Candidate]:
+    def gate(self, db: sqlite3.Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> Visible:
         """Those of the ids that are alive, current, unexpired and in scope."""
         values = {"ids": _array(ids.tolist()), "scopes": _optional(scopes), "now": now}
-        return {row[0]: Candidate(*row) for row in db.execute(self._q["gate"], values)}
+        return Visible.of(db.execute(self._q["gate"], values).fetchall() if len(ids) else [])
 
     def questions(self, db: sqlite3.Connection, ids: NDArray[np.int64]) -> set[int]:
         """Those of the ids whose text is a question."""
@@ -91,6 +113,13 @@ class ParagraphRepository:
         found: dict[int, list[PersonOf]] = {}
         for paragraph, *person in db.execute(self._q["paragraph_persons_of"], {"ids": _array(ids)}):
             found.setdefault(paragraph, []).append(PersonOf(*person))
+        return found
+
+    def entities(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[str]]:
+        """Paragraph -> names of the entities it is linked to."""
+        found: dict[int, list[str]] = {}
+        for paragraph, name in db.execute(self._q["paragraph_entities_of"], {"ids": _array(ids)}):
+            found.setdefault(paragraph, []).append(name)
         return found
 
     def of_persons(self, db: sqlite3.Connection, persons: Iterable[int]) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ insert into meta (key, value) values ('database_id', lower(hex(randomblob(16))))
 
 create table changes (
     seq integer primary key autoincrement,
-    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'person')),
+    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'relation_embedding', 'person')),
     id integer not null
 ) strict;
 
@@ -179,6 +179,13 @@ create table token_vectors (
     primary key (generation, paragraph)
 ) strict, without rowid;
 
+create table relation_embeddings (
+    generation integer not null references embedding_generations (id) on delete cascade,
+    relation integer not null references relations (id) on delete cascade,
+    vector blob not null,
+    primary key (generation, relation)
+) strict, without rowid;
+
 create table embedding_failures (
     generation integer not null references embedding_generations (id) on delete cascade,
     paragraph integer not null references paragraphs (id) on delete cascade,
@@ -246,6 +253,18 @@ end;
 
 create trigger relations_removed after delete on relations begin
     insert into changes (kind, id) values ('relation', old.id);
+end;
+
+create trigger relation_embeddings_inserted after insert on relation_embeddings begin
+    insert into changes (kind, id) values ('relation_embedding', new.relation);
+end;
+
+create trigger relation_embeddings_updated after update on relation_embeddings begin
+    insert into changes (kind, id) values ('relation_embedding', new.relation);
+end;
+
+create trigger relation_embeddings_removed after delete on relation_embeddings begin
+    insert into changes (kind, id) values ('relation_embedding', old.relation);
 end;
 
 create trigger persons_inserted after insert on persons begin

@@ -45,6 +45,10 @@ delete from embeddings where generation = :id
 delete from token_vectors where generation = :id
   and paragraph in (select paragraph from token_vectors where generation = :id limit :limit);
 
+-- name: generation_relations_drop
+delete from relation_embeddings where generation = :id
+  and relation in (select relation from relation_embeddings where generation = :id limit :limit);
+
 -- name: generation_delete
 delete from embedding_generations where id = :id;
 

@@ -1,6 +1,6 @@
 -- name: gate
 -- what fusion needs of the candidates that may be seen
-select p.id, p.speaker, p.flags, p.kind, p.event_start, p.recorded_at
+select p.id, p.speaker, p.flags, p.event_start
 from paragraphs p
 where p.id in (select value from json_each(:ids))
   and p.deleted_at is null and p.superseded_at is null
@@ -20,13 +20,17 @@ from paragraphs p
 join external_memory_refs r on r.id = p.ref
 join sources s on s.id = p.source
 left join chats c on c.id = p.chat
-where p.id in (select value from json_each(:ids));
+where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null;
 
 -- name: paragraph_persons_of
 select pp.paragraph, p.person_id, pp.name, pp.role
 from paragraph_persons pp join persons p on p.id = pp.person
 where pp.paragraph in (select value from json_each(:ids))
 order by pp.role, pp.person;
+
+-- name: paragraph_entities_of
+select pe.paragraph, e.name from paragraph_entities pe join entities e on e.id = pe.entity
+where pe.paragraph in (select value from json_each(:ids)) order by pe.paragraph, e.id;
 
 -- name: paragraphs_by_person
 select group_concat(paragraph) from paragraph_persons where person in (select value from json_each(:persons));

@@ -1,0 +1,482 @@
+"""Relations have vectors of their own, and lead to what supports them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.indexes.vector_store import VectorStore
+from amemorix.models.embedding_batches import encode
+from amemorix.retrieval.lanes import Lanes
+from amemorix.retrieval.plan import SearchPlan
+from amemorix.retrieval.relation_lane import relation_lane
+from amemorix.services.due_relations import DueRelations
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from conftest import Open
+from endpoint import Endpoint, endpoint
+from entrance import hits, told
+
+VAGUE = "And then she showed it to us."
+"""What a paragraph says that shares no word with its relation."""
+
+
+@pytest.fixture
+def served() -> Iterator[Endpoint]:
+    with endpoint() as running:
+        yield running
+
+
+def at(served: Endpoint, model: str = "small", **more: Any) -> dict[str, Any]:
+    """The settings for a model of the endpoint."""
+    return {"retry_seconds": 10.0, "retry_max_seconds": 40.0, "max_attempts": 1, "provider": "openai",
+            "base_url": served.base_url, "model_name": model, **more}  # fmt: skip
+
+
+def triple(subject: str, predicate: str, object_: str) -> dict[str, str]:
+    return {"subject": subject, "predicate": predicate, "object": object_}
+
+
+KAYAK = triple("Marta", "paddles", "yellow kayak")
+
+
+async def scores(
+    host: AMemorixHostService, query: str, chat: str = "", *, now: float | None = None
+) -> dict[str, float]:
+    """What the lane gives: text -> score; in one chat, or everywhere."""
+    kernel = host.kernel
+    serving = kernel.dense.serving
+    encoded = encode(serving.embedder, [query])[0] if serving else None
+    clock = kernel.surroundings.clock.now() if now is None else now
+
+    def unit(db: sqlite3.Connection) -> dict[str, float]:
+        row = kernel.store.names.chat_row(db, chat) if chat else None
+        scopes = (0, *([row] if row else [])) if chat else None
+        plan = SearchPlan(None, 5, kernel.config.retrieval, clock, scopes, encoded=encoded)
+        lanes = kernel.indexes.lanes(db, serving.vectors if serving else None)
+        found = relation_lane(db, lanes, kernel.store.relations, plan)
+        texts = kernel.store.paragraphs.contents(db, found)
+        return {texts[id_]: score for id_, score in found.items()}
+
+    return await kernel.store.read(unit)
+
+
+async def rows(host: AMemorixHostService, query: str) -> list[tuple[Any, ...]]:
+    return await host.kernel.store.read(lambda db: db.execute(query).fetchall())
+
+
+async def written(host: AMemorixHostService, statement: str) -> None:
+    await host.kernel.store.write(lambda db: db.execute(statement) and None)
+
+
+def has_error(host: AMemorixHostService) -> bool:
+    return bool(host.kernel.store.read_here(host.kernel.embedding.progress).error)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait until it is so."""
+    deadline = time.monotonic() + 8
+    while not true():
+        assert time.monotonic() < deadline, "it never came to be"
+        await asyncio.sleep(0.02)
+
+
+# what the lane finds
+
+
+async def test_a_text_that_says_it_badly_is_found_by_its_relation(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, VAGUE, relations=[KAYAK])
+    await told(dense_host, "Bo keeps bees.", relations=[triple("Bo", "keeps", "bees")])
+    await dense_host.settle(10)
+
+    assert await scores(dense_host, "who paddles a yellow kayak") == {VAGUE: pytest.approx(0.7, abs=0.2)}
+
+
+async def test_scores_are_cosines_scaled(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, VAGUE, relations=[KAYAK, triple("Marta", "owns", "yellow tent")])
+    await dense_host.settle(10)
+    query, sentence = HashEmbedder().embed(["yellow kayak", "Marta paddles yellow kayak"])
+
+    assert await scores(dense_host, "Marta paddles yellow kayak") == {VAGUE: pytest.approx(1, abs=0.01)}
+    assert await scores(dense_host, "yellow kayak") == {
+        VAGUE: pytest.approx((float(query @ sentence) - 0.2) / 0.8, abs=0.01)
+    }
+
+
+async def test_what_is_unlike_every_relation_finds_nothing(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, VAGUE, relations=[KAYAK])
+    await dense_host.settle(10)
+
+    assert await scores(dense_host, "quantum chromodynamics lattice") == {}
+
+
+async def test_without_relations_or_a_model_there_is_nothing(opened: Open, tmp_path: Path) -> None:
+    dense, plain = await opened(embed=HashEmbedder()), await opened(tmp_path / "plain")
+    await told(dense, VAGUE)
+    await told(plain, VAGUE, relations=[KAYAK])
+    await dense.settle(10)
+
+    assert await scores(dense, "yellow kayak") == {}
+    assert await scores(plain, "yellow kayak") == {}
+
+
+async def test_an_identifier_is_read_as_words(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, VAGUE, relations=[triple("Marta", "works_night_shifts_at", "Lot")])
+    await dense_host.settle(10)
+
+    assert await scores(dense_host, "Marta works night shifts at Lot") == {VAGUE: pytest.approx(1, abs=0.01)}
+
+
+async def test_at_most_twenty_relations_and_a_hundred_paragraphs(dense_host: AMemorixHostService) -> None:
+    for n in range(30):
+        await told(dense_host, f"Text {n}.", relations=[triple("Marta", "paddles", f"kayak {'x' * n}{n}")])
+    await dense_host.settle(10)
+    few = await scores(dense_host, "Marta paddles kayak")
+    for n in range(120):
+        await told(dense_host, f"Note {n}.", relations=[KAYAK])
+    await dense_host.settle(10)
+    many = await scores(dense_host, "Marta paddles yellow kayak")
+
+    assert len(few) == 20
+    assert set(many) == {f"Note {n}." for n in range(20, 120)}, "the newest of the nearest relation"
+
+
+# what may be seen
+
+
+async def test_only_what_stands_in_the_chats_asked(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, "Here.", chat_id="c", relations=[KAYAK])
+    await told(dense_host, "There.", chat_id="d", relations=[KAYAK])
+    await told(dense_host, "Only there.", chat_id="d", relations=[triple("Marta", "sells", "yellow kayak")])
+    await told(dense_host, "Everywhere.", chat_id="d", scope="global", relations=[KAYAK])
+    await dense_host.settle(10)
+
+    assert set(await scores(dense_host, "yellow kayak", "c")) == {"Here.", "Everywhere."}
+    assert set(await scores(dense_host, "yellow kayak", "nowhere")) == {"Everywhere."}
+    assert set(await scores(dense_host, "yellow kayak")) == {"Here.", "There.", "Only there.", "Everywhere."}
+
+
+async def test_what_stands_elsewhere_does_not_crowd_out(dense_host: AMemorixHostService) -> None:
+    for part in range(2):
+        many = [triple("yellow", "kayak", f"number{part}{n}") for n in range(700)]
+        await told(dense_host, f"There {part}.", chat_id="d", relations=many)
+    await told(dense_host, "Here.", chat_id="c", relations=[triple("Marta once", "paddled a", "yellow kayak")])
+    await dense_host.settle(20)
+
+    assert set(await scores(dense_host, "yellow kayak", "c")) == {"Here."}
+
+
+async def test_what_is_gone_supports_nothing(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, "Stays.", source="stays", relations=[KAYAK])
+    await told(dense_host, "Goes.", source="goes", relations=[KAYAK])
+    await told(dense_host, "First wording.", external_id="x", relations=[KAYAK])
+    await told(dense_host, "Second wording.", external_id="x")
+    await told(dense_host, "Runs out.", relations=[KAYAK])
+    await written(dense_host, "update paragraphs set expires_at = 2000000000 where content = 'Runs out.'")
+    await dense_host.invoke("memory_source_admin", {"action": "delete", "source": "goes"})
+    await dense_host.settle(10)
+
+    assert set(await scores(dense_host, "yellow kayak", now=1.9e9)) == {"Stays.", "Runs out."}
+    assert set(await scores(dense_host, "yellow kayak", now=2.1e9)) == {"Stays."}
+    await dense_host.invoke("memory_source_admin", {"action": "delete", "source": "stays"})
+    assert await scores(dense_host, "yellow kayak", now=2.1e9) == {}
+
+
+async def test_a_relation_that_comes_back_is_found_again(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, "Before.", source="s", external_id="1", relations=[KAYAK])
+    await dense_host.settle(10)
+    await dense_host.invoke("memory_source_admin", {"action": "delete", "source": "s"})
+    assert await scores(dense_host, "yellow kayak") == {}
+    await told(dense_host, "After.", source="s", external_id="2", relations=[KAYAK])
+    await dense_host.settle(10)
+
+    assert set(await scores(dense_host, "yellow kayak")) == {"After."}
+
+
+async def test_a_relation_that_is_removed_takes_its_vector_with_it(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, VAGUE, relations=[KAYAK])
+    await dense_host.settle(10)
+    assert await scores(dense_host, "yellow kayak")
+    await written(dense_host, "delete from relations")
+
+    assert await scores(dense_host, "yellow kayak") == {}
+    assert await rows(dense_host, "select * from relation_embeddings") == []
+    assert await lane_size(dense_host) == 0
+
+
+async def lane_size(host: AMemorixHostService) -> int:
+    serving = host.kernel.dense.serving
+    assert serving is not None
+
+    def unit(db: sqlite3.Connection) -> int:
+        store = host.kernel.indexes.lanes(db, serving.vectors).relations
+        assert store is not None
+        return len(store)
+
+    return await host.kernel.store.read(unit)
+
+
+# how vectors come about
+
+
+async def test_relations_are_embedded_after_paragraphs(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served, batch_size=4, max_concurrent=1))
+    served.open.clear()
+    for n in range(6):
+        await told(host, f"lamp {n}", relations=[triple("lamp", "number", str(n))])
+    served.open.set()
+    await host.settle(10)
+
+    texts = served.texts("small")
+    assert sorted(texts) == sorted([f"lamp {n}" for n in range(6)] + [f"lamp number {n}" for n in range(6)])
+    assert await rows(host, "select count(*) from relation_embeddings") == [(6,)]
+    asked = len(served.requests)
+    await asyncio.sleep(0.6)
+    assert len(served.requests) == asked
+
+
+async def test_a_relation_said_again_is_not_embedded_again(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served))
+    for n in range(5):
+        await told(host, f"lamp {n}", relations=[KAYAK])
+        await host.settle(10)
+
+    assert served.texts("small").count("Marta paddles yellow kayak") == 1
+
+
+async def test_a_bad_relation_fails_alone_and_is_tried_again_after_a_while(served: Endpoint, opened: Open) -> None:
+    clock = FrozenClock()
+    host = await opened(embedding=at(served), clock=clock)
+    served.poison = "poison"
+    await told(host, "Bad.", relations=[triple("Marta", "drinks", "poison")])
+    await told(host, "Good.", relations=[KAYAK])
+    await until(lambda: tries(served) >= 1)
+    await asyncio.sleep(0.6)
+    alone = [texts for _, texts in served.requests if texts == ["Marta drinks poison"]]
+
+    assert len(alone) == 1, "it is not asked for again before the pause is over"
+    assert set(await scores(host, "yellow kayak")) == {"Good."}
+    assert (await host.invoke("memory_stats", {}))["embedding"]["state"] == "embedding"
+    served.poison = ""
+    clock.advance(10)
+    await host.settle(10)
+    assert set(await scores(host, "Marta drinks poison")) == {"Bad."} | {"Good."}
+
+
+def tries(served: Endpoint) -> int:
+    """How often the bad relation was asked for on its own."""
+    return sum(texts == ["Marta drinks poison"] for _, texts in served.requests)
+
+
+async def test_a_bad_relation_does_not_wait_when_recovery_is_asked_for(served: Endpoint, opened: Open) -> None:
+    host = await opened(embedding=at(served), clock=FrozenClock())
+    served.poison = "poison"
+    await told(host, "Bad.", relations=[triple("Marta", "drinks", "poison")])
+    await until(lambda: has_error(host))
+    served.poison = ""
+    await host.invoke("memory_runtime_admin", {"action": "recover_embedding"})
+    await host.settle(10)
+
+    assert set(await scores(host, "Marta drinks poison")) == {"Bad."}
+
+
+async def test_a_model_that_does_not_answer_loses_no_relation(served: Endpoint, opened: Open) -> None:
+    clock = FrozenClock()
+    host = await opened(embedding=at(served), clock=clock)
+    await told(host, "lamp", external_id="x")
+    await host.settle(10)
+    plain = served.answer
+    served.answer = lambda body: (503, {}) if "Marta" in str(body) else plain(body)  # type: ignore[method-assign]
+    await told(host, "Good.", relations=[KAYAK])
+    await until(lambda: has_error(host))
+    assert host.kernel.store.read_here(host.kernel.embedding.progress).state == "embedding"
+    served.answer = plain  # type: ignore[method-assign]
+    clock.advance(10)
+    await host.settle(10)
+
+    assert set(await scores(host, "yellow kayak")) == {"Good."}
+
+
+async def test_a_rebuild_ends_when_relations_are_done_too(served: Endpoint, opened: Open) -> None:
+    clock = FrozenClock()
+    host = await opened(embedding=at(served, keep_generations=0), clock=clock)
+    await told(host, "Good.", relations=[KAYAK])
+    await told(host, "Bad.", relations=[triple("Marta", "drinks", "poison")])
+    await host.settle(10)
+    old = await rows(host, "select id from embedding_generations")
+    served.poison = "poison"
+    await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
+    before = tries(served)
+    for wanted in range(1, 5):
+        await until(lambda more=before + wanted: tries(served) >= more)
+        await asyncio.sleep(0.3)
+        assert host.kernel.dense.serving is not None
+        assert [(host.kernel.dense.serving.generation.id,)] == old, "it still waits for the relation"
+        assert "Bad." in await scores(host, "Marta drinks")
+        clock.advance(10)
+    await host.settle(10)
+
+    assert await rows(host, "select id from embedding_generations") != old, "at the fifth failure it waits no longer"
+    assert await rows(host, "select count(*), count(distinct generation) from relation_embeddings") == [(1, 1)]
+    assert set(await scores(host, "yellow kayak")) == {"Good."}
+
+
+async def test_a_generation_that_goes_takes_its_relations_with_it(
+    served: Endpoint, opened: Open, tmp_path: Path
+) -> None:
+    served.dimensions |= {f"m{n}": 32 for n in range(4)}
+    host = await opened(embedding=at(served, "m0", keep_generations=1))
+    await told(host, "Good.", relations=[KAYAK])
+    for n in range(4):
+        await host.update_config({"embedding.model_name": f"m{n}"})
+        await host.settle(20)
+        await host.invoke("memory_runtime_admin", {"action": "save"})
+    generations = {id_ for (id_,) in await rows(host, "select id from embedding_generations")}
+
+    assert {id_ for (id_,) in await rows(host, "select generation from relation_embeddings")} == generations
+    folders = {path.name for path in (tmp_path / "data" / "a-memorix" / "indexes").glob("relations-*")}
+    assert folders <= {f"relations-{id_}" for id_ in generations}
+    assert set(await scores(host, "yellow kayak")) == {"Good."}
+
+
+async def test_relations_that_the_model_does_not_read_are_passed_over(tmp_path: Path) -> None:
+    embedder = HashEmbedder(languages=("en",))
+    async with memory_host(tmp_path, embed=HashEmbedder()) as host:
+        await told(host, "好", relations=[triple("林澈", "喜欢", "桂花乌龙"), KAYAK])
+        await host.kernel.pause()
+        host.kernel.embedding.adopt(embedder, None)
+        while await host.kernel.embedding.step():
+            pass
+
+        assert sorted(await rows(host, "select length(vector) from relation_embeddings where generation = "
+                                       "(select max(generation) from relation_embeddings)")) == [(0,), (512,)]  # fmt: skip
+        assert host.kernel.store.read_here(host.kernel.embedding.progress).pending == 0
+
+
+# opening again, and damage
+
+
+async def filled(folder: Path) -> dict[str, float]:
+    async with memory_host(folder, embed=HashEmbedder()) as host:
+        for n in range(12):
+            await told(host, f"Text {n}.", relations=[triple("Marta", "paddles", f"kayak {n}")])
+        await host.settle(10)
+        return await scores(host, "Marta paddles kayak")
+
+
+def home(folder: Path) -> Path:
+    (found,) = (folder / "data" / "a-memorix" / "indexes").glob("relations-*")
+    return found
+
+
+async def test_after_a_restart_nothing_is_embedded_again(tmp_path: Path) -> None:
+    wanted = await filled(tmp_path)
+    embedder, asked = HashEmbedder(), []
+
+    def embed(texts: Any) -> Any:
+        asked.extend(texts)
+        return embedder(texts)
+
+    async with memory_host(tmp_path, embed=embed) as host:
+        await host.settle(10)
+        assert not [text for text in asked if "Marta" in text or "Text" in text]
+        assert await scores(host, "Marta paddles kayak") == wanted
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "cut", "flipped"])
+async def test_a_damaged_snapshot_is_made_anew(tmp_path: Path, damage: str) -> None:
+    wanted = await filled(tmp_path)
+    codes = home(tmp_path) / json.loads((home(tmp_path) / "current.json").read_text("utf-8"))["folder"] / "codes.npy"
+    data = codes.read_bytes()
+    if damage == "gone":
+        shutil.rmtree(home(tmp_path))
+    else:
+        cut = {"empty": b"", "cut": data[:-7], "flipped": data[:-9] + bytes([data[-9] ^ 255]) + data[-8:]}
+        codes.write_bytes(cut[damage])
+    async with memory_host(tmp_path, embed=HashEmbedder()) as host:
+        assert await scores(host, "Marta paddles kayak") == wanted
+
+
+async def test_folders_of_generations_that_are_gone_are_swept_up(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    stray = home(tmp_path).with_name("relations-77")
+    stray.mkdir()
+    async with memory_host(tmp_path, embed=HashEmbedder()):
+        assert not stray.exists()
+
+
+# what is due
+
+
+async def test_what_is_due_is_known_when_the_change_log_was_pruned(dense_host: AMemorixHostService) -> None:
+    store = dense_host.kernel.store
+    await dense_host.kernel.pause()
+    await told(dense_host, VAGUE, relations=[KAYAK])
+    due = DueRelations(store, retry_seconds=10, give_up_after=5)
+    ((relation,),) = [[one.id for one in store.read_here(lambda db: due.due(db, 9, 0, 5))]]
+    await store.write(lambda db: store.changes.prune(db, store.changes.bounds(db)[1]))
+
+    assert [one.id for one in store.read_here(lambda db: due.due(db, 9, 0, 5))] == [relation]
+    due.note([], [relation], 0)
+    assert store.read_here(lambda db: due.due(db, 9, 5, 5)) == []
+    assert store.read_here(lambda db: due.left(db, 9))
+    assert [one.id for one in store.read_here(lambda db: due.due(db, 9, 10, 5))] == [relation]
+    await told(dense_host, "lamp", relations=[triple("lamp", "beside", "shelf")])
+    await store.write(lambda db: store.changes.prune(db, store.changes.bounds(db)[1]))
+    assert [one.sentence for one in store.read_here(lambda db: due.due(db, 9, 5, 5))] == ["lamp beside shelf"]
+
+
+async def test_a_relation_that_failed_often_is_not_waited_for(dense_host: AMemorixHostService) -> None:
+    store = dense_host.kernel.store
+    await dense_host.kernel.pause()
+    await told(dense_host, VAGUE, relations=[KAYAK])
+    due = DueRelations(store, retry_seconds=10, give_up_after=3)
+    for now in (0, 10, 20):
+        (one,) = store.read_here(lambda db, at=now: due.due(db, 9, at, 5))
+        assert store.read_here(lambda db: due.left(db, 9))
+        due.note([], [one.id], now)
+    assert not store.read_here(lambda db: due.left(db, 9))
+    assert store.read_here(lambda db: due.left(db, 10)), "another generation has failed at nothing"
+    assert store.read_here(lambda db: due.due(db, 9, 30, 5)), "it is still tried"
+
+
+async def test_the_lane_is_quick(dense_host: AMemorixHostService) -> None:
+    """A bound ten times as wide as what it takes on a machine at rest."""
+    for n in range(40):
+        await told(dense_host, f"Text {n}.", relations=[triple("Marta", "paddles", f"kayak {n}")])
+    await dense_host.settle(10)
+    kernel = dense_host.kernel
+    encoded = encode(HashEmbedder(), ["Marta paddles kayak"])[0]
+    plan = SearchPlan(None, 5, kernel.config.retrieval, 1.9e9, None, encoded=encoded)
+
+    def seconds(db: sqlite3.Connection) -> float:
+        assert kernel.dense.serving is not None
+        lanes, taken = kernel.indexes.lanes(db, kernel.dense.serving.vectors), []
+        for _ in range(50):
+            started = time.perf_counter()
+            relation_lane(db, lanes, kernel.store.relations, plan)
+            taken.append(time.perf_counter() - started)
+        return float(np.median(taken))
+
+    assert await kernel.store.read(seconds) < 0.003
+
+
+def test_an_empty_store_is_not_searched() -> None:
+    lanes = Lanes(None, None, None, VectorStore(8))  # type: ignore[arg-type]
+    plan = SearchPlan(None, 5, None, 0.0, encoded=encode(HashEmbedder(8), ["kayak"])[0])  # type: ignore[arg-type]
+    assert relation_lane(None, lanes, None, plan) == {}  # type: ignore[arg-type]
+
+
+async def test_searches_go_on_as_before(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, "The lamp is green.", relations=[triple("lamp", "is", "green")])
+    await dense_host.settle(10)
+    assert (await hits(dense_host, "green lamp"))[0]["content"] == "The lamp is green."
