@@ -124,6 +124,17 @@ class SparseScores:
     """Index into `ids` of the paragraph before it in its session, or -1."""
     complete: bool = False
     """True if `ids` are all the documents of the scopes (those allowed), whether they match or not."""
+    _order: NDArray[np.intp] | None = None
+
+    def places(self, wanted: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Where each wanted id stands in `ids`, -1 if it does not."""
+        if not len(self.ids):
+            return np.full(len(wanted), -1, np.intp)
+        if self._order is None:
+            self._order = np.argsort(self.ids, kind="stable")
+        at = np.minimum(np.searchsorted(self.ids, wanted, sorter=self._order), len(self.ids) - 1)
+        found = self._order[at]
+        return np.where(self.ids[found] == wanted, found, -1)
 
 
 class SparseIndex(Index, Protocol):

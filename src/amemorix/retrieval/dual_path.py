@@ -36,7 +36,7 @@ from .ordering import Ordering
 from .plan import SearchPlan
 from .relation_lane import relation_lane
 from .rerank import Held, Reranked, Reranker
-from .signals import Evidence, gather, places
+from .signals import Evidence, gather
 from .threshold import cut
 
 __all__ = ["DualPathRetriever", "Lexical", "Ranking"]
@@ -115,7 +115,7 @@ class DualPathRetriever:
         nobody = np.zeros(0, np.int64)
         scores = empty_scores()
         if plan.settings.sparse.enabled:
-            scores = lane.run("sparse", lambda: sparse_lane(lanes, plan, allow), scores)
+            scores = lane.run("sparse", lambda: sparse_lane(db, lanes, self._paragraphs, plan, allow), scores)
         graph = lane.run("graph", lambda: graph_lane(db, lanes, self._names, self._paragraphs, plan), {})
         person = lane.run("person", lambda: person_lane(db, self._paragraphs, plan), nobody)
         time = lane.run("time", lambda: time_lane(db, self._paragraphs, plan), nobody)
@@ -208,7 +208,7 @@ def _highest(one: dict[int, float], other: dict[int, float]) -> dict[int, float]
 
 def _best_by_words(ids: Ids, scores: SparseScores, count: int) -> NDArray[np.intp]:
     """Places of the `count` ids whose windows score highest."""
-    at = places(scores.ids, ids)
+    at = scores.places(ids)
     window = np.where(at >= 0, scores.window[at], 0) if len(scores.ids) else np.zeros(len(ids), np.float32)
     return np.argsort(-window, kind="stable")[:count]
 

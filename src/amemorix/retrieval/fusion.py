@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..config.model import Weights
 from ..ports import SparseScores
 from .lanes import DenseScores
-from .signals import Floats, Ids, places
+from .signals import Floats, Ids
 
 __all__ = ["RRF_K", "Fused", "candidates", "fuse", "reciprocal_rank_fusion", "weighted"]
 
@@ -76,7 +76,7 @@ def _best(score: Floats, limit: int) -> NDArray[np.intp]:
 
 def fuse(ids: Ids, signals: Mapping[str, Floats], weights: Weights, sparse: SparseScores, dense: DenseScores) -> Fused:
     """The candidates by the weighted sum of their signals."""
-    at = places(sparse.ids, ids)
+    at = sparse.places(ids)
     known = at >= 0
     coverage, bm25 = np.zeros(len(ids), np.float32), np.zeros(len(ids), np.float32)
     coverage[known] = np.maximum(sparse.coverage[at[known]], sparse.window_coverage[at[known]])

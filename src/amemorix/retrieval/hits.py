@@ -62,9 +62,8 @@ class HitWriter:
     def paragraphs(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
         """The first `limit` paragraphs of a ranking."""
         fused = ranking.fused
-        explained = {
-            int(id_): (float(fused.score[i]), _explain(fused, i, plan)) for i, id_ in enumerate(fused.ids[: plan.limit])
-        }
+        why = _Explainer(fused, plan)
+        explained = {int(id_): (float(fused.score[i]), why.explain(i)) for i, id_ in enumerate(fused.ids[: plan.limit])}
         return self._hits(db, list(explained), explained, plan)
 
     def by_time(self, db: sqlite3.Connection, ids: Sequence[int], plan: SearchPlan) -> list[Hit]:
@@ -146,21 +145,34 @@ class HitWriter:
         return HitTime(start=start, end=end, recorded_at=recorded_at, text=text)
 
 
-def _explain(fused: Fused, place: int, plan: SearchPlan) -> dict[str, Any]:
-    """Each lane's rank and score, what each signal added, and what of it is owed to the session."""
-    signals = fused.signals
-    scores = {"sparse": fused.bm25, "dense": fused.cosine, **{name: signals[name] for name in OWN_LANES}}
-    lanes: dict[str, dict[str, float]] = {}
-    for name, score in scores.items():
-        value = float(score[place])
-        if not np.isnan(value) and value > 0:
-            lanes[name] = {"rank": 1 + int(np.sum(np.nan_to_num(score, nan=-2.0) > value)), "score": round(value, 4)}
-    added = zip(fused.names, (fused.values[place] * fused.weights).tolist(), strict=True)
-    counted = {name: round(value, 4) for name, value in added if value}
-    return {
-        "lanes": lanes,
-        "signals": counted,
-        "session": round(sum(counted.get(name, 0.0) for name in OF_SESSION), 4),
-        "coverage": round(float(fused.coverage[place]), 3),
-        "persons": list(plan.query.names) if plan.query else [],
-    }
+class _Explainer:
+    """Says of each candidate what put it where it is: each lane's rank and score, and what every signal added."""
+
+    def __init__(self, fused: Fused, plan: SearchPlan) -> None:
+        signals = fused.signals
+        self._scores = {"sparse": fused.bm25, "dense": fused.cosine, **{name: signals[name] for name in OWN_LANES}}
+        self._ascending = {name: np.sort(np.nan_to_num(score, nan=-2.0)) for name, score in self._scores.items()}
+        self._fused = fused
+        self._persons = list(plan.query.names) if plan.query else []
+
+    def explain(self, place: int) -> dict[str, Any]:
+        """The explanation of the candidate at this place."""
+        fused = self._fused
+        added = zip(fused.names, (fused.values[place] * fused.weights).tolist(), strict=True)
+        counted = {name: round(value, 4) for name, value in added if value}
+        return {
+            "lanes": self._lanes(place),
+            "signals": counted,
+            "session": round(sum(counted.get(name, 0.0) for name in OF_SESSION), 4),
+            "coverage": round(float(fused.coverage[place]), 3),
+            "persons": self._persons,
+        }
+
+    def _lanes(self, place: int) -> dict[str, dict[str, float]]:
+        lanes: dict[str, dict[str, float]] = {}
+        for name, score in self._scores.items():
+            value = float(score[place])
+            if value > 0:
+                better = len(score) - int(np.searchsorted(self._ascending[name], score[place], side="right"))
+                lanes[name] = {"rank": 1 + better, "score": round(value, 4)}
+        return lanes

@@ -74,23 +74,27 @@ def empty_scores() -> SparseScores:
     return SparseScores(ids, nothing, nothing, nothing, nothing, nothing, ids)
 
 
-def sparse_lane(lanes: Lanes, plan: SearchPlan, allow: Ids | None) -> SparseScores:
+def sparse_lane(
+    db: sqlite3.Connection, lanes: Lanes, paragraphs: ParagraphRepository, plan: SearchPlan, allow: Ids | None
+) -> SparseScores:
     """BM25 of paragraph, window and session; by the words of the other language too, where that is a scan of a chat."""
     limit = plan.settings.candidates
     hashes = plan.query.hashes if plan.query else np.zeros(0, np.uint32)
     own = lanes.sparse.search(hashes, scopes=plan.scopes, allow=allow, limit=limit)
-    abroad = _translated(plan) if own.complete else np.zeros(0, np.uint32)
+    abroad = _translated(db, paragraphs, plan) if own.complete else np.zeros(0, np.uint32)
     if not len(abroad):
         return own
     return _better(own, lanes.sparse.search(abroad, scopes=plan.scopes, allow=allow, limit=limit))
 
 
-def _translated(plan: SearchPlan) -> NDArray[np.uint32]:
-    """The query's terms in the other language, word by word."""
-    if plan.glosses is None or plan.query is None:
-        return np.zeros(0, np.uint32)
-    bare = plan.query.bare
-    other = plan.glosses.english(bare) if plan.query.cjk else plan.glosses.chinese(query_terms(bare))
+def _translated(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> NDArray[np.uint32]:
+    """The query's terms in the other language, word by word; none in Chinese where nothing is Chinese."""
+    query, other = plan.query, ""
+    if plan.glosses is not None and query is not None:
+        if query.cjk:
+            other = plan.glosses.english(query.bare)
+        elif paragraphs.any_cjk(db, plan.scopes):
+            other = plan.glosses.chinese(query.terms)
     return np.unique(term_hashes(query_terms(other)))
 
 
@@ -166,9 +170,7 @@ def time_lane(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: Sea
     """The newest paragraphs of each stretch of time that the query names."""
     spans = plan.query.spans if plan.query else ()
     found = [
-        paragraphs.newest_in_window(
-            db, span.start, span.end, plan.scopes, plan.now, plan.settings.candidates // len(spans)
-        )
+        paragraphs.newest_begun(db, span.start, span.end, plan.scopes, plan.settings.candidates // len(spans))
         for span in spans
     ]
     return np.unique(np.array([id_ for ids in found for id_ in ids], np.int64))

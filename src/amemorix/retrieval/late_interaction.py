@@ -20,12 +20,13 @@ def best_matches(query: Encoded, texts: Sequence[int], codes: Mapping[int, bytes
     `codes` holds token vectors by text, one byte a number; a text without any matches nothing.
     """
     width = query.tokens.shape[1]
-    held = [np.frombuffer(codes.get(text, b""), np.int8).reshape(-1, width) for text in texts]
-    lengths = np.array([len(tokens) for tokens in held])
+    held = [codes.get(text, b"") for text in texts]
+    lengths = np.array([len(tokens) for tokens in held]) // width
     matches = np.zeros((len(texts), len(query.tokens)), np.float32)
     some = np.flatnonzero(lengths)
     if len(some):
-        words = np.concatenate(held).astype(np.float32) @ query.tokens.T.astype(np.float32)
+        tokens = np.frombuffer(b"".join(held), np.int8).reshape(-1, width)
+        words = tokens.astype(np.float32) @ query.tokens.T.astype(np.float32)
         starts = (np.cumsum(lengths) - lengths)[some]
         matches[some] = np.maximum.reduceat(words, starts, axis=0) / CODE_SCALE**2
     return np.clip(matches, 0.0, 1.0)

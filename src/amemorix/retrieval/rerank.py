@@ -17,7 +17,7 @@ from ..storage.paragraphs import ParagraphRepository
 from .fusion import Fused, weighted
 from .late_interaction import best_matches
 from .plan import SearchPlan
-from .signals import Floats, Ids, places
+from .signals import Floats, Ids
 from .word_meaning import likeness
 
 __all__ = ["Held", "Reranked", "Reranker"]
@@ -128,7 +128,7 @@ def _with_neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids, Ids]:
 
 def _neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids]:
     """The ids of the paragraphs before and after each in its session, -1 where there is none."""
-    at = places(sparse.ids, head)
+    at = sparse.places(head)
     size = len(sparse.ids)
     if not size:
         return np.full(len(head), -1, np.int64), np.full(len(head), -1, np.int64)

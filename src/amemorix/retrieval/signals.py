@@ -14,7 +14,7 @@ from ..storage.paragraphs import Visible
 from .lanes import DenseScores
 from .plan import SearchPlan
 
-__all__ = ["Evidence", "Floats", "Ids", "gather", "places", "scaled"]
+__all__ = ["Evidence", "Floats", "Ids", "gather", "scaled"]
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -43,7 +43,7 @@ def gather(plan: SearchPlan, visible: Visible, found: Evidence) -> dict[str, Flo
     than chance words with its answer.
     """
     ids, sparse = visible.ids, found.sparse
-    at = places(sparse.ids, ids)
+    at = sparse.places(ids)
     coverage = _picked(sparse.window_coverage, at)
     trust = _trust(coverage) if len(found.dense.ids) else np.float32(1)
     return {
@@ -65,16 +65,6 @@ def gather(plan: SearchPlan, visible: Visible, found: Evidence) -> dict[str, Flo
 
 def _trust(coverage: Floats) -> np.float32:
     return np.float32(min(1.0, float(coverage.max(initial=0.0)) / TRUSTED_COVERAGE))
-
-
-def places(ids: Ids, wanted: Ids) -> NDArray[np.intp]:
-    """Where each wanted id stands in `ids` (any order), -1 if it does not."""
-    if not len(ids):
-        return np.full(len(wanted), -1, np.intp)
-    order = np.argsort(ids, kind="stable")
-    at = np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)
-    found = order[at]
-    return np.where(ids[found] == wanted, found, -1)
 
 
 def scaled(values: Floats) -> Floats:

@@ -95,6 +95,12 @@ class ParagraphRepository:
         values = {"ids": _array(ids.tolist()), "scopes": _optional(scopes), "now": now}
         return Visible.of(db.execute(self._q["gate"], values).fetchall() if len(ids) else [])
 
+    def any_cjk(self, db: sqlite3.Connection, scopes: Scopes) -> bool:
+        """Whether anything in these scopes was ever Chinese, Japanese or Korean."""
+        if scopes is None:
+            return bool(db.execute(self._q["any_cjk"]).fetchone()[0])
+        return bool(db.execute(self._q["any_cjk_in"], {"scopes": _array(scopes)}).fetchone()[0])
+
     def questions(self, db: sqlite3.Connection, ids: NDArray[np.int64]) -> set[int]:
         """Those of the ids whose text is a question."""
         return {row[0] for row in db.execute(self._q["questions_among"], {"ids": _array(ids.tolist())})}
@@ -149,6 +155,12 @@ class ParagraphRepository:
         """Ids of the dated paragraphs whose time meets [start, end], the newest first."""
         name = "newest_in_window_everywhere" if scopes is None else "newest_in_window"
         values = {"start": start, "end": end, "scopes": _optional(scopes), "now": now, "limit": limit}
+        return [row[0] for row in db.execute(self._q[name], values)]
+
+    def newest_begun(self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes, limit: int) -> list[int]:
+        """Ids of the paragraphs whose time begins in [start, end], the newest first."""
+        name = "newest_begun_everywhere" if scopes is None else "newest_begun"
+        values = {"start": start, "end": end, "scopes": _optional(scopes), "limit": limit}
         return [row[0] for row in db.execute(self._q[name], values)]
 
     def evidence(

@@ -96,6 +96,7 @@ create unique index paragraphs_by_ref on paragraphs (ref, revision, position);
 create index paragraphs_by_source on paragraphs (source, event_start);
 create index paragraphs_by_session on paragraphs (session);
 create index paragraphs_by_scope on paragraphs (scope);
+create index paragraphs_in_cjk on paragraphs (scope) where flags & 16;
 create index paragraphs_by_time on paragraphs (scope, event_start) where event_start is not null;
 create index paragraphs_by_event on paragraphs (event_start) where event_start is not null;
 create index paragraphs_by_interval on paragraphs (event_end) where event_end > event_start;

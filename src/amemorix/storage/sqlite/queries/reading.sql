@@ -7,6 +7,15 @@ where p.id in (select value from json_each(:ids))
   and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)));
 
+-- name: any_cjk
+select exists (select 1 from paragraphs indexed by paragraphs_in_cjk where flags & 16);
+
+-- name: any_cjk_in
+select exists (
+    select 1 from paragraphs indexed by paragraphs_in_cjk
+    where flags & 16 and scope in (select value from json_each(:scopes))
+);
+
 -- name: questions_among
 select id from paragraphs where id in (select value from json_each(:ids)) and flags & 1;
 
@@ -82,6 +91,18 @@ where r.deleted_at is null
   and exists (select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
               where e.relation = r.id and p.deleted_at is null and p.superseded_at is null
                 and p.scope in (select value from json_each(:scopes)));
+
+-- name: newest_begun
+-- the newest that began within the stretch, read off the index
+select p.id from paragraphs p indexed by paragraphs_by_time
+where p.scope in (select value from json_each(:scopes)) and p.event_start between :start and :end and p.event_start is not null
+  and p.deleted_at is null and p.superseded_at is null
+order by p.event_start desc limit :limit;
+
+-- name: newest_begun_everywhere
+select p.id from paragraphs p indexed by paragraphs_by_event
+where p.event_start between :start and :end and p.event_start is not null and p.deleted_at is null and p.superseded_at is null
+order by p.event_start desc limit :limit;
 
 -- name: live_paragraph_count
 select count(*) from paragraphs where deleted_at is null and superseded_at is null;
