@@ -12,7 +12,7 @@ from amemorix.indexes.name_directory import NameDirectory
 from amemorix.retrieval.query import read_query
 from amemorix.signs import NAME, NUMBER, TIME
 from conftest import Open
-from entrance import contents, hits, said
+from entrance import contents, hits, said, told
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)  # a Wednesday
 
@@ -102,3 +102,48 @@ def test_the_answer_that_is_wanted(text: str, wants: int) -> None:
 )
 def test_rows_of_words_are_told_from_sentences(text: str, keywords: bool) -> None:
     assert read_query(text, NameDirectory(), None, NOW.timestamp(), UTC).keywords is keywords
+
+
+@pytest.mark.parametrize(
+    ("query", "texts"),
+    [
+        ("上周三发生了什么？", ["我去看了牙医，没事"]),
+        ("3月11日发生了什么", ["我去看了牙医，没事"]),
+        ("三天前发生了什么", []),
+    ],
+)
+async def test_a_question_for_a_time_alone_is_answered_by_that_time_alone(
+    weeks: AMemorixHostService, query: str, texts: list[str]
+) -> None:
+    assert await contents(weeks, query, chat_id="中") == texts
+
+
+async def test_the_limit_does_not_decide_whether_there_is_an_answer(weeks: AMemorixHostService) -> None:
+    for limit in (1, 2, 5):
+        assert len(await contents(weeks, "what happened last Wednesday?", chat_id="c", limit=limit)) == 1
+
+
+@pytest.mark.parametrize("query", ["🦄🦄", "。。。", "???"])
+async def test_what_is_no_word_finds_nothing(weeks: AMemorixHostService, query: str) -> None:
+    assert await contents(weeks, query, chat_id="c") == []
+
+
+async def test_words_that_stand_for_anybody_are_no_entities(host: AMemorixHostService) -> None:
+    likes = [{"subject": "我", "predicate": "喜欢", "object": "郁金香", "confidence": 0.9}]
+    await told(host, "我喜欢郁金香", chat_id="c", relations=likes)
+
+    assert await contents(host, "我的房贷利率是多少", chat_id="c") == []
+
+
+async def test_relations_of_another_chat_change_no_score(host: AMemorixHostService) -> None:
+    def related(*words: str) -> list[dict[str, object]]:
+        return [dict(zip(("subject", "predicate", "object"), words, strict=True), confidence=0.9)]
+
+    await told(host, "Marta paddles at dawn.", chat_id="c1", relations=related("Marta", "owns", "Kayak"))
+    await told(host, "The Kayak hangs in the shed.", chat_id="c1", relations=related("Kayak", "stands in", "Shed"))
+    before = [(hit["content"], hit["score"]) for hit in await hits(host, "Marta", chat_id="c1")]
+    for n in range(30):
+        await told(host, f"Secret {n}", chat_id="c2", relations=related("Marta", "hides", f"Secret{n}"))
+
+    assert [(hit["content"], hit["score"]) for hit in await hits(host, "Marta", chat_id="c1")] == before
+    assert "Marta owns Kayak" in (await hits(host, "Marta", chat_id="c1"))[0]["explain"]["relations"]

@@ -94,7 +94,7 @@ class Embedding(Section):
 
 
 class Weights(Section):
-    """Weights of the fused signals, each scaled to 0..1 before."""
+    """Weights of the fused signals, each scaled to 0..1 before; those of the first candidates are in `rerank.weights`."""
 
     person: float = live(0.4, "The one person named in the query said it.", ge=0, le=10)
     paragraph: float = live(0.25, "BM25 of the paragraph.", ge=0, le=10)
@@ -104,7 +104,9 @@ class Weights(Section):
     dense: float = live(0.75, "Cosine of the vectors.", ge=0, le=10)
     topic: float = live(0.2, "Highest cosine in the session.", ge=0, le=10)
     reply: float = live(0.2, "The paragraph before is a question like the query.", ge=0, le=10)
-    graph: float = live(0.2, "Personalised PageRank from the query's entities.", ge=0, le=10)
+    graph: float = live(
+        0.6, "Personalised PageRank from the query's entities, or a relation near the query.", ge=0, le=10
+    )
     time: float = live(0.4, "It happened when the query says.", ge=0, le=10)
     chronology: float = live(0.05, "It lies before or after the event that the query names, as asked.", ge=0, le=10)
     when: float = live(0.3, "A question about time meets a paragraph that speaks of time.", ge=0, le=10)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,21 +45,29 @@ def text_request(name: str, data: bytes, chat_id: str) -> dict[str, Any]:
 def message_batches(name: str, lines: IO[bytes]) -> Iterator[Batch]:
     """The turns of a file with one JSON object a line; empty lines are passed over.
 
-    A turn without an `external_id` is known by its file and line, so that the same file again changes nothing.
-    Raises InvalidRequest with the line's number.
+    A turn without an `external_id` is known by what it says, and how often that was said before in the file: the same file
+    again changes nothing, and no other line takes its place. Raises InvalidRequest with the line's number.
     """
-    stem = "stdin" if name == "-" else Path(name).name
     held: list[dict[str, Any]] = []
+    said: Counter[str] = Counter()
     size = 0
     for number, line in enumerate(lines, 1):
         size += len(line)
         if line.strip():
-            held.append({"external_id": f"{stem}:{number}", **_message(name, number, line)})
+            message = _message(name, number, line)
+            key = _key(message)
+            said[key] += 1
+            held.append({"external_id": f"line:{key}:{said[key]}", **message})
         if len(held) == BATCH:
             yield Batch(held, size)
             held, size = [], 0
     if held or size:
         yield Batch(held, size)
+
+
+def _key(message: dict[str, Any]) -> str:
+    """The same for turns that say the same."""
+    return hashlib.sha256(json.dumps(message, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _message(name: str, number: int, line: bytes) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..ports import SparseScores
 from ..signs import CJK
+from ..storage.changes import ChangeRepository
 from ..storage.embeddings import EmbeddingRepository
 from ..storage.names import NameRepository
 from ..storage.paragraphs import ParagraphRepository, Visible
@@ -70,6 +71,8 @@ class Lexical:
     held: Held
     """Token vectors of the likeliest."""
     failed: tuple[str, ...]
+    seen: int
+    """The last change that was there."""
 
 
 class _Lanes:
@@ -103,10 +106,12 @@ class DualPathRetriever:
         paragraphs: ParagraphRepository,
         embeddings: EmbeddingRepository,
         relations: RelationRepository,
+        changes: ChangeRepository,
     ) -> None:
         self._names = names
         self._paragraphs = paragraphs
         self._relations = relations
+        self._changes = changes
         self._reranker = Reranker(embeddings, paragraphs)
 
     def lexical(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan) -> Lexical:
@@ -124,10 +129,12 @@ class DualPathRetriever:
         visible = self._paragraphs.gate(db, found, plan.scopes, plan.now)
         likely = visible.ids[_best_by_words(visible.ids, scores, plan.settings.rerank.depth)]
         held = lane.run("rerank", lambda: self._reranker.fetch(db, plan, likely, scores), Held(0, {}))
-        return Lexical(allow, scores, graph, others, found, visible, held, lane.degraded)
+        return Lexical(allow, scores, graph, others, found, visible, held, lane.degraded, self._changes.bounds(db)[1])
 
     def rank(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan, lexical: Lexical) -> Ranking:
         """Rank what may be seen; at most a few hundred candidates."""
+        if self._changed(db, lexical):
+            lexical = self.lexical(db, lanes, plan)
         lane = _Lanes(db, plan, [*plan.degraded, *lexical.failed])
         allow, sparse = lexical.allow, lexical.scores
         dense = lane.run("dense", lambda: dense_lane(db, lanes, self._paragraphs, plan, sparse, allow), nothing_dense())
@@ -144,11 +151,22 @@ class DualPathRetriever:
         ranked = self._in_order(db, lanes, plan, head.fused, visible)
         return Ranking(ranked, lane.degraded)
 
+    def _changed(self, db: sqlite3.Connection, lexical: Lexical) -> bool:
+        """Whether a candidate was revised or deleted while the query was being embedded."""
+        if self._changes.bounds(db)[1] == lexical.seen:
+            return False
+        changed = self._changes.between(db, lexical.seen, self._changes.bounds(db)[1], ("paragraph",))
+        return bool(np.isin(lexical.asked, np.array(changed, np.int64)).any())
+
     def _in_order(
         self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan, fused: Fused, visible: Visible
     ) -> Fused:
         """What the query says about the course of events: before or after another, the first or the last of them."""
-        if plan.query is None or plan.query.ordering == Ordering():
+        if plan.query is None:
+            return fused
+        if plan.query.only_time:
+            return fused.take(np.flatnonzero(fused.signals["time"] > 0))
+        if plan.query.ordering == Ordering():
             return fused
         times = visible.event_start[np.searchsorted(visible.ids, fused.ids)]
         span = anchor_span(self._time_of(db, lanes, plan, plan.query.ordering.anchor), plan.query.ordering)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ..indexes.graph_store import GraphStore
 from ..storage.names import NameRepository
 from ..storage.paragraphs import ParagraphRepository
-from ..text import fold, is_mostly_cjk, normalise_name
+from ..text import STOP_WORDS, fold, is_mostly_cjk, normalise_name
 from .plan import SearchPlan
 
 __all__ = ["recall"]
@@ -16,6 +16,9 @@ __all__ = ["recall"]
 LONGEST_WORDS, LONGEST_CJK = 4, 8
 SPREAD = 64
 """Entities that the walk may reach."""
+HOPS, RELATIONS, ROUNDS, RESTART = 2, 400, 12, 0.15
+"""Of a walk in a chat: steps away from the query's entities, relations looked at in each, iterations, and restarts."""
+_PRONOUNS = frozenset(["我们", "你们", "他们", "她们", "它们", "咱们", "自己", "大家", "别人", "人家"])
 EVIDENCE = 400
 """Supporting paragraphs looked at."""
 
@@ -30,30 +33,50 @@ def recall(
     """Paragraph -> score in 0..1, by personalised PageRank from the query's entities."""
     if plan.query is None:
         return {}
-    seeds = [row[0] for row in names.entities(db, set(_possible_names(plan.query.text)))]
+    seeds = [row[0] for row in names.entities(db, {name for name in _possible_names(plan.query.text) if _tells(name)})]
     if not seeds:
         return {}
-    nodes, ranks = graph.pagerank(dict.fromkeys(seeds, 1.0 / len(seeds)), limit=SPREAD)
-    weight = {int(node): float(rank) for node, rank in zip(nodes, ranks, strict=True)} or dict.fromkeys(seeds, 1.0)
-    if plan.scopes is not None:
-        near = _reached(seeds, paragraphs.relations_among(db, weight, plan.scopes))
-        weight = {node: rank for node, rank in weight.items() if node in near}
+    if plan.scopes is None:
+        nodes, ranks = graph.pagerank(dict.fromkeys(seeds, 1.0 / len(seeds)), limit=SPREAD)
+        weight = {int(node): float(rank) for node, rank in zip(nodes, ranks, strict=True)} or dict.fromkeys(seeds, 1.0)
+    else:
+        weight = _walk(seeds, _around(db, paragraphs, seeds, plan.scopes))
     return _supported(paragraphs.evidence(db, weight, plan.scopes, EVIDENCE), weight)
 
 
-def _reached(seeds: Iterable[int], links: Iterable[tuple[int, int]]) -> set[int]:
-    """The seeds, and what relations lead to from them: none that rests on what may not be seen."""
+def _tells(name: str) -> bool:
+    """Whether a name is more than a word that stands for whoever speaks, or joins others."""
+    return len(name) > 1 and name not in STOP_WORDS and name not in _PRONOUNS
+
+
+def _around(
+    db: sqlite3.Connection, paragraphs: ParagraphRepository, seeds: Sequence[int], scopes: Sequence[int]
+) -> dict[int, set[int]]:
+    """The neighbours of the seeds and of those, over relations that rest on what may be seen: nothing else counts."""
     neighbours: dict[int, set[int]] = {}
-    for one, other in links:
-        neighbours.setdefault(one, set()).add(other)
-        neighbours.setdefault(other, set()).add(one)
-    reached = set(seeds)
-    edge = list(reached)
-    while edge:
-        new = neighbours.get(edge.pop(), set()) - reached
-        reached |= new
-        edge.extend(new)
-    return reached
+    edge = set(seeds)
+    for _ in range(HOPS):
+        for one, other in paragraphs.relations_of(db, edge, scopes, RELATIONS):
+            neighbours.setdefault(one, set()).add(other)
+            neighbours.setdefault(other, set()).add(one)
+        edge = set(neighbours) - edge
+        if not edge or len(neighbours) > SPREAD:
+            break
+    return neighbours
+
+
+def _walk(seeds: Sequence[int], neighbours: dict[int, set[int]]) -> dict[int, float]:
+    """Personalised PageRank by power iteration (Page et al. 1999, section 2.6): the ranks of the highest nodes."""
+    start = dict.fromkeys(seeds, 1.0 / len(seeds))
+    rank = dict(start)
+    for _ in range(ROUNDS):
+        following = {seed: RESTART * share for seed, share in start.items()}
+        for node, held in rank.items():
+            around = neighbours.get(node)
+            for other in around or seeds:
+                following[other] = following.get(other, 0.0) + (1 - RESTART) * held / len(around or seeds)
+        rank = following
+    return dict(sorted(rank.items(), key=lambda item: (-item[1], item[0]))[:SPREAD])
 
 
 def _supported(evidence: Sequence[tuple[int, int]], weight: dict[int, float]) -> dict[int, float]:

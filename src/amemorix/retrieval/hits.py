@@ -88,12 +88,15 @@ class HitWriter:
         rows = self._paragraphs.full(db, ids)
         persons = self._paragraphs.persons(db, ids)
         entities = self._paragraphs.entities(db, ids)
+        relations = self._paragraphs.relations(db, entities)
         hits: list[Hit] = []
         for id_ in ids:
             if id_ in rows:
                 score, explain = why[id_]
                 if plan.query is not None:
                     asked = normalise_name(plan.query.text)
+                    if id_ in relations:
+                        explain["relations"] = relations[id_]
                     explain["matched_entities"] = [
                         name for name in entities.get(id_, ()) if normalise_name(name) in asked
                     ]

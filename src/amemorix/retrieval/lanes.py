@@ -31,6 +31,7 @@ __all__ = [
 
 Ids = NDArray[np.int64]
 NOISE_FLOOR_PERCENTILE = 1.0
+HIGHEST_NOISE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +82,32 @@ def sparse_lane(
     limit = plan.settings.candidates
     hashes = plan.query.hashes if plan.query else np.zeros(0, np.uint32)
     own = lanes.sparse.search(hashes, scopes=plan.scopes, allow=allow, limit=limit)
-    abroad = _translated(db, paragraphs, plan) if own.complete else np.zeros(0, np.uint32)
+    abroad, share = _translated(db, paragraphs, plan) if own.complete else (np.zeros(0, np.uint32), 0.0)
     if not len(abroad):
         return own
-    return _better(own, lanes.sparse.search(abroad, scopes=plan.scopes, allow=allow, limit=limit))
+    return _better(own, lanes.sparse.search(abroad, scopes=plan.scopes, allow=allow, limit=limit), np.float32(share))
 
 
-def _translated(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> NDArray[np.uint32]:
-    """The query's terms in the other language, word by word; none in Chinese where nothing is Chinese."""
-    query, other = plan.query, ""
+def _translated(
+    db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: SearchPlan
+) -> tuple[NDArray[np.uint32], float]:
+    """The query's terms in the other language, word by word, and the share of them that has a translation.
+
+    None in Chinese where nothing is Chinese.
+    """
+    query, other, share = plan.query, "", 0.0
     if plan.glosses is not None and query is not None:
         if query.cjk:
-            other = plan.glosses.english(query.bare)
+            other, share = plan.glosses.english(query.bare), 1.0
         elif paragraphs.any_cjk(db, plan.scopes):
             other = plan.glosses.chinese(query.terms)
-    return np.unique(term_hashes(query_terms(other)))
+            share = len(other.split()) / max(len(query.terms), 1)
+    return np.unique(term_hashes(query_terms(other))), share
 
 
-def _better(one: SparseScores, other: SparseScores) -> SparseScores:
-    """Each document by the query that finds it better; both have scored the same documents."""
+def _better(one: SparseScores, other: SparseScores, share: np.float32) -> SparseScores:
+    """Each document by the query that finds it better, of which the other covers a share at most; both have scored the
+    same documents."""
     if not np.array_equal(one.ids, other.ids):
         return one
     return replace(
@@ -107,8 +115,8 @@ def _better(one: SparseScores, other: SparseScores) -> SparseScores:
         paragraph=np.maximum(one.paragraph, other.paragraph),
         window=np.maximum(one.window, other.window),
         session=np.maximum(one.session, other.session),
-        coverage=np.maximum(one.coverage, other.coverage),
-        window_coverage=np.maximum(one.window_coverage, other.window_coverage),
+        coverage=np.maximum(one.coverage, share * other.coverage),
+        window_coverage=np.maximum(one.window_coverage, share * other.window_coverage),
     )
 
 
@@ -128,17 +136,19 @@ def dense_lane(
     ids = np.sort(scored.ids)
     cosine = vectors.scores(query, ids)
     if scored.complete:
-        known = cosine[~np.isnan(cosine)]
-        floor = float(np.percentile(known, NOISE_FLOOR_PERCENTILE)) if len(known) else 0.0
-        return DenseScores(ids, cosine, floor, _highest(cosine))
+        return DenseScores(ids, cosine, _noise(cosine[~np.isnan(cosine)]), _highest(cosine))
     if allow is None and plan.scopes is not None:
         allow = paragraphs.in_scopes(db, plan.scopes)
     near, near_cosine = vectors.search(query, plan.settings.candidates, allow)
     every, first = np.unique(np.concatenate([ids, near]), return_index=True)
-    sample = vectors.background(query)
-    floor = float(np.percentile(sample, NOISE_FLOOR_PERCENTILE)) if len(sample) else 0.0
+    floor = _noise(vectors.background(query))
     cosine = np.concatenate([cosine, near_cosine])[first]
     return DenseScores(every, cosine, floor, _highest(cosine))
+
+
+def _noise(cosine: NDArray[np.float32]) -> float:
+    """What counts as no likeness at all: where a store is so small that everything is like the query, a fixed cosine."""
+    return min(float(np.percentile(cosine, NOISE_FLOOR_PERCENTILE)), HIGHEST_NOISE) if len(cosine) else 0.0
 
 
 def _highest(cosine: NDArray[np.float32]) -> float:

@@ -12,6 +12,8 @@ from ..ports import Encoded
 __all__ = ["best_matches"]
 
 CODE_SCALE = 127.0
+SMALL_PRODUCT = 200_000
+"""Multiplications up to which the linear algebra library keeps to one thread: waking others takes longer than the work."""
 
 
 def best_matches(query: Encoded, texts: Sequence[int], codes: Mapping[int, bytes]) -> NDArray[np.float32]:
@@ -26,7 +28,14 @@ def best_matches(query: Encoded, texts: Sequence[int], codes: Mapping[int, bytes
     some = np.flatnonzero(lengths)
     if len(some):
         tokens = np.frombuffer(b"".join(held), np.int8).reshape(-1, width)
-        words = tokens.astype(np.float32) @ query.tokens.T.astype(np.float32)
+        words = _products(tokens, query.tokens.T.astype(np.float32))
         starts = (np.cumsum(lengths) - lengths)[some]
         matches[some] = np.maximum.reduceat(words, starts, axis=0) / CODE_SCALE**2
     return np.clip(matches, 0.0, 1.0)
+
+
+def _products(tokens: NDArray[np.int8], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """`tokens @ query`, a few rows at a time."""
+    rows = max(1, SMALL_PRODUCT // query.size)
+    parts = [tokens[at : at + rows].astype(np.float32) @ query for at in range(0, len(tokens), rows)]
+    return np.concatenate(parts)

@@ -30,6 +30,12 @@ _ORDERING = re.compile(
     re.IGNORECASE,
 )
 """Words that ask for an end of the course of events, or for the present."""
+_HAPPENING = re.compile(
+    r"\b(?:happen(?:s|ed|ing)?|occur(?:s|red)?|did|do|doing|done|go(?:es|ing)? on|went on|was|were|anything|something|everything|events?|thing(?:s)?|new|up)\b"
+    r"|发生|過|过|做|干|有|事情|事|大家|群里|我们|咱们|聊|说|在|都|些|呢",
+    re.IGNORECASE,
+)
+"""Words of a question that asks only what there was."""
 _DATED = re.compile(
     r"[0-9]|jan(?:uary)?\b|feb(?:ruary)?\b|march|april|may\b|june|july|aug(?:ust)?\b|sept(?:ember)?\b|oct(?:ober)?\b|nov(?:ember)?\b|dec(?:ember)?\b"
     r"|[一二三四五六七八九十]月",
@@ -68,6 +74,8 @@ class Query:
     dialogue: bool = False
     keywords: bool = False
     """It is a row of words, and no sentence."""
+    only_time: bool = False
+    """It asks what happened at a time, and nothing else: neither of whom nor of what."""
 
     @property
     def one_person(self) -> frozenset[int] | None:
@@ -97,6 +105,9 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
         ordering=read_ordering(text, persons=named.names),
         dialogue=dialogue is not None,
         keywords=_is_keywords(text),
+        only_time=bool(times)
+        and not named.persons
+        and not query_terms(_HAPPENING.sub(" ", _ASKING.sub(" ", _without(named.bare, [said for said, _ in times])))),
     )
 
 

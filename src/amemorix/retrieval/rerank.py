@@ -28,6 +28,8 @@ STRIDE = 64
 """Candidates looked at between two looks at the clock."""
 HEAD_SIGNALS = ("tokens", "token_window", "words")
 """Signals that only the head of a ranking has."""
+LOWEST_MATCH = 0.4
+"""A cosine of words that means nothing: where everything is above it, everything matches."""
 LEAST_RANGE = 0.3
 """Cosines that differ by less are not stretched to the full scale."""
 Look = Callable[[Ids], dict[str, Floats]]
@@ -117,7 +119,11 @@ class Reranker:
 
         mine = of(head)
         wide = np.maximum(mine, np.maximum(BEFORE * of(before), AFTER * of(after)))
-        return {"tokens": mine @ query.weights, "token_window": wide @ query.weights}
+        has = np.array([bool(held.tokens.get(id_) or more.get(id_)) for id_ in head.tolist()])
+        return {
+            "tokens": np.where(has, mine @ query.weights, np.float32(np.nan)),
+            "token_window": np.where(has, wide @ query.weights, np.float32(np.nan)),
+        }
 
 
 def _with_neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids, Ids]:
@@ -143,21 +149,31 @@ def _neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids]:
 
 
 def _reordered(fused: Fused, plan: SearchPlan, found: dict[str, Floats]) -> Fused:
-    """The head by all signals, those that only it has included."""
+    """The head by all signals, those that only it has included; as it was if it has none of them."""
     count = len(next(iter(found.values())))
-    none = np.zeros(count, np.float32)
-    seen = [_stretched(found[name]) if name in found else none for name in ("tokens", "token_window")]
-    words = [_stretched(values) for name, values in found.items() if name.startswith("word_")]
+    if all(np.isnan(values).all() for values in found.values()):
+        return fused
+    none, signals = np.zeros(count, np.float32), fused.signals
+    seen = [
+        _stretched(found[name], signals[instead][:count]) if name in found else none
+        for name, instead in (("tokens", "paragraph"), ("token_window", "window"))
+    ]
+    words = [_stretched(values, seen[0]) for name, values in found.items() if name.startswith("word_")]
     seen.append(np.stack(words).mean(axis=0) if words else none)
     values = np.column_stack([fused.values[:count], *seen])
     head = replace(fused.top(count), names=(*fused.names, *HEAD_SIGNALS), values=values)
     return _above(weighted(head, plan.settings.rerank.weights), fused.take(slice(count, None)))
 
 
-def _stretched(values: Floats) -> Floats:
-    """From 0 for the lowest to 1 for the highest, or to less where they hardly differ."""
-    low, high = float(values.min()), float(values.max())
-    return (values - low) / max(high - low, LEAST_RANGE)
+def _stretched(values: Floats, instead: Floats) -> Floats:
+    """From 0 for the lowest to 1 for the highest, or to less where they hardly differ.
+
+    What has no value yet, because its vectors are still to be made, is taken at what the words of the index say.
+    """
+    if np.isnan(values).all():
+        return instead
+    low, high = min(float(np.nanmin(values)), LOWEST_MATCH), float(np.nanmax(values))
+    return np.where(np.isnan(values), instead, (values - low) / max(high - low, LEAST_RANGE)).astype(np.float32)
 
 
 def _above(head: Fused, rest: Fused) -> Fused:

@@ -12,9 +12,11 @@ from .query import Query
 
 __all__ = ["cut"]
 
+HEAD = 20
+"""Candidates of which one has to be relevant."""
 COVERAGE_WEIGHT = 0.6
 NAMED_PERSON_EASE = 0.5
-QUESTION_EASE, CJK_QUESTION_EASE, FOREIGN_EASE = 0.75, 0.55, 0.45
+QUESTION_EASE, CJK_QUESTION_EASE, FOREIGN_EASE = 0.75, 0.55, 0.55
 """A sentence may be answered in other words; in Chinese with no pair of characters in common, in another language with
 no word at all."""
 SURE = 0.5
@@ -24,11 +26,11 @@ CJK_WORDS_EASE = 0.7
 
 
 def cut(fused: Fused, plan: SearchPlan, foreign: NDArray[np.int64]) -> Fused:
-    """The candidates, or none of them if the first `limit` hold nothing relevant; `foreign` are in another language."""
+    """The candidates, or none of them if the first hold nothing relevant; `foreign` are in another language."""
     if plan.query is None:
         return fused
     noise = plan.settings.noise
-    if noise.enabled and not _anything_relevant(fused.top(plan.limit), plan, plan.query, noise, foreign):
+    if noise.enabled and not _anything_relevant(fused.top(HEAD), plan, plan.query, noise, foreign):
         return fused.top(0)
     return fused
 
@@ -37,12 +39,14 @@ def _anything_relevant(head: Fused, plan: SearchPlan, query: Query, noise: Noise
     """True if a candidate is near enough in meaning and words, or is what the query names."""
     if not len(head.ids):
         return False
-    if not query.terms and query.persons:
+    if (not query.terms and query.persons) or query.only_time:
         return True
     ease = _ease(head, query) * (NAMED_PERSON_EASE if query.persons or plan.persons else 1.0)
     abroad = np.isin(head.ids, foreign)
     without = np.isnan(head.cosine)
     near = np.nan_to_num(head.cosine, nan=0.0) + COVERAGE_WEIGHT * head.coverage
+    if not any(map(str.isalnum, query.text)):
+        near = head.coverage
     near_enough = near >= noise.min_relevance * np.where(abroad & (not query.keywords), FOREIGN_EASE, ease)
     worded = head.coverage >= noise.min_coverage * ease
     return bool(np.any(np.where(without, worded, near_enough)) or np.any(head.signals["graph"] >= SURE))

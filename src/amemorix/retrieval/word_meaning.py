@@ -18,7 +18,7 @@ CODE_SCALE = 127.0
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Per text, each a cosine; 0 for a text without Chinese words."""
+    """Per text, each a cosine; NaN for a text without Chinese words."""
 
     mean: Floats
     """Of the two weighted means."""
@@ -34,7 +34,7 @@ def likeness(glosses: GlossTable, query: str, texts: Sequence[str]) -> Likeness:
     words = [glosses.content(text) for text in texts]
     lengths = np.array([len(ids) for ids in words])
     some = np.flatnonzero(lengths)
-    mean, found, told = (np.zeros(len(texts), np.float32) for _ in range(3))
+    mean, found, told = (np.full(len(texts), np.nan, np.float32) for _ in range(3))
     if len(some):
         flat = np.concatenate(words)
         starts = (np.cumsum(lengths) - lengths)[some]

@@ -76,7 +76,9 @@ class SearchService:
         self._clock = clock
         self._zone = zone
         self._glosses = glosses
-        self._retriever = DualPathRetriever(store.names, store.paragraphs, store.embeddings, store.relations)
+        self._retriever = DualPathRetriever(
+            store.names, store.paragraphs, store.embeddings, store.relations, store.changes
+        )
         self._writer = HitWriter(store.paragraphs, store.episodes, zone)
         self._aggregate = AggregateQueryService()
 

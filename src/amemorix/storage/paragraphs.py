@@ -128,6 +128,13 @@ class ParagraphRepository:
             found.setdefault(paragraph, []).append(name)
         return found
 
+    def relations(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[str]]:
+        """Paragraph -> relations that it supports, each as one sentence."""
+        found: dict[int, list[str]] = {}
+        for paragraph, *words in db.execute(self._q["paragraph_relations_of"], {"ids": _array(ids)}):
+            found.setdefault(paragraph, []).append(" ".join(words))
+        return found
+
     def of_persons(self, db: sqlite3.Connection, persons: Iterable[int]) -> NDArray[np.int64]:
         """Sorted ids of the paragraphs bound to any of these persons."""
         return _ids(db.execute(self._q["paragraphs_by_person"], {"persons": _array(persons)}))
@@ -170,12 +177,12 @@ class ParagraphRepository:
         values = {"entities": _array(entities), "scopes": _optional(scopes), "limit": limit}
         return db.execute(self._q["evidence_of_entities"], values).fetchall()
 
-    def relations_among(
-        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Sequence[int]
+    def relations_of(
+        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Sequence[int], limit: int
     ) -> list[tuple[int, int]]:
-        """(subject, object) of the relations between these entities that a live paragraph in scope supports."""
-        values = {"entities": _array(entities), "scopes": _array(scopes)}
-        return db.execute(self._q["relations_among"], values).fetchall()
+        """(subject, object) of the newest relations of these entities that a live paragraph in scope supports."""
+        values = {"entities": _array(entities), "scopes": _array(scopes), "limit": limit}
+        return db.execute(self._q["relations_of"], values).fetchall()
 
     def highest(self, db: sqlite3.Connection) -> int:
         """The last row given out."""

@@ -41,6 +41,12 @@ order by pp.role, pp.person;
 select pe.paragraph, e.name from paragraph_entities pe join entities e on e.id = pe.entity
 where pe.paragraph in (select value from json_each(:ids)) order by pe.paragraph, e.id;
 
+-- name: paragraph_relations_of
+select re.paragraph, s.name, r.predicate, o.name
+from relation_evidence re join relations r on r.id = re.relation
+join entities s on s.id = r.subject join entities o on o.id = r.object
+where re.paragraph in (select value from json_each(:ids)) and r.deleted_at is null order by re.paragraph, r.id limit 200;
+
 -- name: paragraphs_by_person
 select group_concat(paragraph) from paragraph_persons where person in (select value from json_each(:persons));
 
@@ -83,14 +89,16 @@ where pe.entity in (select value from json_each(:entities))
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
 order by pe.paragraph desc limit :limit;
 
--- name: relations_among
--- the ends of the relations between these entities that a paragraph in scope supports
+-- name: relations_of
+-- the ends of the relations of these entities that a paragraph in scope supports
 select r.subject, r.object from relations r
-where r.deleted_at is null
-  and r.subject in (select value from json_each(:entities)) and r.object in (select value from json_each(:entities))
+where r.deleted_at is null and r.id in (
+    select id from relations where subject in (select value from json_each(:entities))
+    union select id from relations where object in (select value from json_each(:entities)))
   and exists (select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
               where e.relation = r.id and p.deleted_at is null and p.superseded_at is null
-                and p.scope in (select value from json_each(:scopes)));
+                and p.scope in (select value from json_each(:scopes)))
+order by r.id desc limit :limit;
 
 -- name: newest_begun
 -- the newest that began within the stretch, read off the index
