@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder", "EmbedderInfo", "Encoded", "Index", "SparseIndex", "SparseScores", "TokenEmbedder"]
+__all__ = ["CODE_SCALE", "Embedder", "EmbedderInfo", "Encoded", "Index", "SparseIndex", "SparseScores", "TokenEmbedder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,10 @@ class EmbedderInfo:
     """Numbers of a token vector; 0 if the model gives none, else it is a `TokenEmbedder`."""
 
 
+CODE_SCALE = 127
+"""A unit vector kept as int8 has this length."""
+
+
 @dataclass(frozen=True, slots=True)
 class Encoded:
     """A text as one vector and as the vectors of its content tokens."""
@@ -34,7 +38,7 @@ class Encoded:
     vector: NDArray[np.float32]
     """Of unit length, shape (dimension,)."""
     tokens: NDArray[np.int8]
-    """Shape (tokens, token_dimension): unit vectors times 127."""
+    """Shape (tokens, token_dimension): unit vectors times CODE_SCALE."""
     weights: NDArray[np.float32]
     """How much each token says, shape (tokens,); they sum to 1."""
 

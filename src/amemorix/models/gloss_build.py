@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelUnavailable
+from ..ports import CODE_SCALE
 from ..text import fold
 from .cedict import Gloss, brief, glosses, read_entries
 from .glosses import (
@@ -179,7 +180,7 @@ def _least_probability(text: str) -> float:
 
 
 def _vectors(words: Sequence[_Word], embed: Embed, say: Progress) -> NDArray[np.int8]:
-    """Each word's vector, int8 (words, dimension): unit length times 127.
+    """Each word's vector, int8 (words, dimension): unit length times CODE_SCALE.
 
     Mean and first components of all words are taken out, for they say only "a gloss" (all-but-the-top, Mu and
     Viswanath 2018); the vectors of the characters are mixed in; the rest is turned to its principal axes.
@@ -187,7 +188,7 @@ def _vectors(words: Sequence[_Word], embed: Embed, say: Progress) -> NDArray[np.
     texts = ["; ".join(map(brief, word.gloss.senses[:_SENSES])) for word in words]
     own = _unit(_without_shared(_embedded(texts, embed, say)))
     mixed = _unit(own + _CHARACTER_SHARE * _of_characters([word.text for word in words], own))
-    return np.round(_unit(_principal(mixed)) * 127).astype(np.int8)
+    return np.round(_unit(_principal(mixed)) * CODE_SCALE).astype(np.int8)
 
 
 def _embedded(texts: Sequence[str], embed: Embed, say: Progress) -> NDArray[np.float32]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from math import inf
 from pathlib import Path
 
@@ -43,8 +44,6 @@ WORDS, ENGLISH, VECTORS, SURPRISALS = "words.txt", "english.txt", "vectors.npy",
 MAX_CHARACTERS = 6
 """No word of the table is longer."""
 
-_SCALE = 127
-"""A vector's bytes for a length of 1."""
 _UNKNOWN = 25.0
 """The surprisal of a character that is not in the table: more than that of any word."""
 _HAN_RUN = re.compile("[\u3400-\u9fff]+")
@@ -118,12 +117,12 @@ class GlossTable:
     ) -> None:
         self.fingerprint = fingerprint
         self.vectors = vectors
+        self._words = words
         self._english = english
         self._ids = {word: row for row, word in enumerate(words)}
         rarity = np.asarray(surprisals, np.float32)
         self._costs: list[float] = rarity.tolist()
         self.weights: NDArray[np.float32] = np.clip((rarity - 6) / 6, 0.05, 2).astype(np.float32)
-        self._chinese = _by_english(words, english, self._costs)
         self._reach = _longest_by_first_character(words)
         self._spoken = {self._ids[word]: said for word, said in FUNCTION_WORDS.items() if word in self._ids}
 
@@ -175,6 +174,11 @@ class GlossTable:
     def chinese(self, terms: Sequence[str]) -> str:
         """The commonest Chinese word for each English term (stemmed as `text.tokens` does) that is one's whole English."""
         return " ".join(self._chinese[term] for term in terms if term in self._chinese)
+
+    @cached_property
+    def _chinese(self) -> dict[str, str]:
+        """Made when it is first asked for: only an English query about a chat in Chinese wants it."""
+        return _by_english(self._words, self._english, self._costs)
 
     def mean(self, ids: ArrayLike) -> NDArray[np.float32]:
         """The mean of these words' vectors under their weights, float32 (dimension,) of length 1; zeros for no word."""

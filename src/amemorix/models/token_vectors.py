@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..ports import CODE_SCALE
 from ..text import STOP_WORDS
 
 __all__ = ["TokenChoice", "to_codes"]
 
-CODE_SCALE = 127
 _COMMONEST = 900
 """Word pieces up to here are marks, letters and placeholders; beyond, the vocabulary goes from common to rare."""
 

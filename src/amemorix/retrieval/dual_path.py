@@ -153,9 +153,10 @@ class DualPathRetriever:
 
     def _changed(self, db: sqlite3.Connection, lexical: Lexical) -> bool:
         """Whether a candidate was revised or deleted while the query was being embedded."""
-        if self._changes.bounds(db)[1] == lexical.seen:
+        last = self._changes.bounds(db)[1]
+        if last == lexical.seen:
             return False
-        changed = self._changes.between(db, lexical.seen, self._changes.bounds(db)[1], ("paragraph",))
+        changed = self._changes.between(db, lexical.seen, last, ("paragraph",))
         return bool(np.isin(lexical.asked, np.array(changed, np.int64)).any())
 
     def _in_order(

@@ -7,13 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ports import Encoded
+from ..indexes.vector_codec import SMALL_PRODUCT
+from ..ports import CODE_SCALE, Encoded
 
 __all__ = ["best_matches"]
-
-CODE_SCALE = 127.0
-SMALL_PRODUCT = 200_000
-"""Multiplications up to which the linear algebra library keeps to one thread: waking others takes longer than the work."""
 
 
 def best_matches(query: Encoded, texts: Sequence[int], codes: Mapping[int, bytes]) -> NDArray[np.float32]:

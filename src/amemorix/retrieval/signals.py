@@ -14,7 +14,7 @@ from ..storage.paragraphs import Visible
 from .lanes import DenseScores
 from .plan import SearchPlan
 
-__all__ = ["Evidence", "Floats", "Ids", "gather", "scaled"]
+__all__ = ["Evidence", "Floats", "Ids", "gather"]
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -48,9 +48,9 @@ def gather(plan: SearchPlan, visible: Visible, found: Evidence) -> dict[str, Flo
     trust = _trust(coverage) if len(found.dense.ids) else np.float32(1)
     return {
         "person": _person(plan, visible, found),
-        "paragraph": trust * scaled(_picked(sparse.paragraph, at)),
-        "window": trust * scaled(_picked(sparse.window, at)),
-        "session": trust * scaled(_picked(sparse.session, at)),
+        "paragraph": trust * _scaled(_picked(sparse.paragraph, at)),
+        "window": trust * _scaled(_picked(sparse.window, at)),
+        "session": trust * _scaled(_picked(sparse.session, at)),
         "coverage": coverage,
         "dense": _between(found.dense.of(ids), found.dense),
         "topic": _between(_topic(found, ids, at), found.dense),
@@ -67,7 +67,7 @@ def _trust(coverage: Floats) -> np.float32:
     return np.float32(min(1.0, float(coverage.max(initial=0.0)) / TRUSTED_COVERAGE))
 
 
-def scaled(values: Floats) -> Floats:
+def _scaled(values: Floats) -> Floats:
     """Divided by the highest value."""
     top = float(values.max()) if len(values) else 0.0
     return values / top if top > 0 else values
@@ -108,7 +108,7 @@ def _reply(found: Evidence, visible: Visible, ids: Ids, at: NDArray[np.intp]) ->
     earlier = sparse.ids[before[has]]
     asked = _questions(found, visible, earlier)
     cosine = _between(found.dense.of(earlier), found.dense)
-    worded = scaled(sparse.paragraph)[before[has]]
+    worded = _scaled(sparse.paragraph)[before[has]]
     out[has] = np.where(np.isin(earlier, asked), cosine if len(found.dense.ids) else worded, 0)
     return out
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.glosses import GlossTable
+from ..ports import CODE_SCALE
 
 __all__ = ["Likeness", "likeness"]
 
 Floats = NDArray[np.float32]
-CODE_SCALE = 127.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +50,4 @@ def likeness(glosses: GlossTable, query: str, texts: Sequence[str]) -> Likeness:
 
 
 def _unit(glosses: GlossTable, ids: NDArray[np.int32]) -> Floats:
-    return glosses.vectors[ids].astype(np.float32) / CODE_SCALE
+    return glosses.vectors[ids].astype(np.float32) / np.float32(CODE_SCALE)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .queries import queries
+from .queries import array, queries
 
 __all__ = ["ChangeRepository"]
 
@@ -29,7 +28,7 @@ class ChangeRepository:
 
     def between(self, db: sqlite3.Connection, cursor: int, upto: int, kinds: Iterable[str]) -> list[int]:
         """Ids of these kinds that changed after `cursor`, up to and including `upto`."""
-        values = {"cursor": cursor, "upto": upto, "kinds": json.dumps(list(kinds))}
+        values = {"cursor": cursor, "upto": upto, "kinds": array(kinds)}
         return [row[0] for row in db.execute(self._q["changes_between"], values)]
 
     def prune(self, db: sqlite3.Connection, upto: int) -> None:
@@ -49,7 +48,7 @@ class ChangeRepository:
         self, db: sqlite3.Connection, query: str, ids: Iterable[int], **values: Any
     ) -> Sequence[tuple[Any, ...]]:
         """The rows of a projection with these ids (`term_rows_of`, `vector_rows_of`, `edge_rows_of`)."""
-        return db.execute(self._q[query], {"ids": json.dumps(list(ids)), **values}).fetchall()
+        return db.execute(self._q[query], {"ids": array(ids), **values}).fetchall()
 
     def get(self, db: sqlite3.Connection, key: str) -> str | None:
         """A value of the store about itself."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..ports import EmbedderInfo
-from .queries import queries
+from .queries import array, queries
 
 __all__ = ["EmbeddingRepository", "Generation", "ParagraphVectors", "Pending", "Waiting"]
 
@@ -140,7 +139,7 @@ class EmbeddingRepository:
 
     def tokens(self, db: sqlite3.Connection, generation: int, ids: Iterable[int]) -> dict[int, bytes]:
         """Paragraph -> token vectors, of those that have any."""
-        values = {"generation": generation, "ids": json.dumps(list(ids))}
+        values = {"generation": generation, "ids": array(ids)}
         return dict(db.execute(self._q["token_vectors_of"], values).fetchall())
 
     def fail(self, db: sqlite3.Connection, generation: int, failures: Iterable[tuple[int, float, str]]) -> None:
@@ -151,9 +150,7 @@ class EmbeddingRepository:
 
     def attempts(self, db: sqlite3.Connection, generation: int, ids: Sequence[int]) -> dict[int, int]:
         """Failed tries so far, of the paragraphs that had any."""
-        return dict(
-            db.execute(self._q["embedding_attempts"], {"generation": generation, "ids": json.dumps(ids)}).fetchall()
-        )
+        return dict(db.execute(self._q["embedding_attempts"], {"generation": generation, "ids": array(ids)}).fetchall())
 
     def retry_now(self, db: sqlite3.Connection) -> int:
         """Make every failed paragraph due; returns how many there are."""

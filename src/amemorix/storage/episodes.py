@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .queries import queries
+from .queries import array, queries
 
 __all__ = ["EpisodeDraft", "EpisodeRepository", "EpisodeRow", "Material"]
 
@@ -84,7 +84,7 @@ class EpisodeRepository:
 
     def regroup_from(self, db: sqlite3.Connection, source: int, paragraphs: Sequence[int]) -> float:
         """The time from which the source's episodes have to be made again, when these paragraphs changed."""
-        ids = json.dumps(list(paragraphs))
+        ids = array(paragraphs)
         earliest = db.execute(self._q["paragraphs_earliest"], {"ids": ids}).fetchone()[0]
         values = {"ids": ids, "source": source, "at": earliest}
         held = db.execute(self._q["episode_start"], values).fetchone()[0]
@@ -132,16 +132,16 @@ class EpisodeRepository:
 
     def of_paragraphs(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, int]:
         """Paragraph -> episode, for episodes whose paragraphs all live."""
-        return dict(db.execute(self._q["episodes_of_paragraphs"], {"ids": json.dumps(list(ids))}).fetchall())
+        return dict(db.execute(self._q["episodes_of_paragraphs"], {"ids": array(ids)}).fetchall())
 
     def full(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, EpisodeRow]:
         """Episode -> row."""
-        rows = db.execute(self._q["episodes_full"], {"ids": json.dumps(list(ids))})
+        rows = db.execute(self._q["episodes_full"], {"ids": array(ids)})
         return {row[0]: EpisodeRow(*row) for row in rows}
 
     def members(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[int]]:
         """Episode -> its paragraphs in order."""
         found: dict[int, list[int]] = {}
-        for episode, paragraph in db.execute(self._q["episode_members"], {"ids": json.dumps(list(ids))}):
+        for episode, paragraph in db.execute(self._q["episode_members"], {"ids": array(ids)}):
             found.setdefault(episode, []).append(paragraph)
         return found

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable
 
-from .queries import queries
+from .queries import array, queries
 from .records import ChatKey, Entity, Person
 
 __all__ = ["NameRepository"]
@@ -117,11 +116,11 @@ class NameRepository:
 
     def entities(self, db: sqlite3.Connection, norms: Iterable[str]) -> list[tuple[int, str, str]]:
         """(row, normalised name, name) of the entities with these normalised names."""
-        return db.execute(self._q["entities_by_norms"], {"norms": json.dumps(list(norms))}).fetchall()
+        return db.execute(self._q["entities_by_norms"], {"norms": array(norms)}).fetchall()
 
     def entity_names(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
         """Entity row -> name."""
-        return dict(db.execute(self._q["entity_names"], {"ids": json.dumps(list(ids))}).fetchall())
+        return dict(db.execute(self._q["entity_names"], {"ids": array(ids)}).fetchall())
 
 
 def _bounded(memory: dict) -> dict:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .queries import queries
+from .queries import array, optional_array, queries
 
 __all__ = ["ParagraphRepository", "ParagraphRow", "PersonOf", "Visible"]
 
@@ -92,61 +91,61 @@ class ParagraphRepository:
 
     def gate(self, db: sqlite3.Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> Visible:
         """Those of the ids that are alive, current, unexpired and in scope."""
-        values = {"ids": _array(ids.tolist()), "scopes": _optional(scopes), "now": now}
+        values = {"ids": array(ids.tolist()), "scopes": optional_array(scopes), "now": now}
         return Visible.of(db.execute(self._q["gate"], values).fetchall() if len(ids) else [])
 
     def any_cjk(self, db: sqlite3.Connection, scopes: Scopes) -> bool:
         """Whether anything in these scopes was ever Chinese, Japanese or Korean."""
         if scopes is None:
             return bool(db.execute(self._q["any_cjk"]).fetchone()[0])
-        return bool(db.execute(self._q["any_cjk_in"], {"scopes": _array(scopes)}).fetchone()[0])
+        return bool(db.execute(self._q["any_cjk_in"], {"scopes": array(scopes)}).fetchone()[0])
 
     def questions(self, db: sqlite3.Connection, ids: NDArray[np.int64]) -> set[int]:
         """Those of the ids whose text is a question."""
-        return {row[0] for row in db.execute(self._q["questions_among"], {"ids": _array(ids.tolist())})}
+        return {row[0] for row in db.execute(self._q["questions_among"], {"ids": array(ids.tolist())})}
 
     def contents(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
         """Paragraph -> text."""
-        return dict(db.execute(self._q["paragraph_contents"], {"ids": _array(ids)}).fetchall())
+        return dict(db.execute(self._q["paragraph_contents"], {"ids": array(ids)}).fetchall())
 
     def full(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
         """Paragraph -> row."""
-        rows = db.execute(self._q["paragraphs_full"], {"ids": _array(ids)})
+        rows = db.execute(self._q["paragraphs_full"], {"ids": array(ids)})
         return {row[0]: ParagraphRow(*row) for row in rows}
 
     def persons(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[PersonOf]]:
         """Paragraph -> persons, who said it first."""
         found: dict[int, list[PersonOf]] = {}
-        for paragraph, *person in db.execute(self._q["paragraph_persons_of"], {"ids": _array(ids)}):
+        for paragraph, *person in db.execute(self._q["paragraph_persons_of"], {"ids": array(ids)}):
             found.setdefault(paragraph, []).append(PersonOf(*person))
         return found
 
     def entities(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[str]]:
         """Paragraph -> names of the entities it is linked to."""
         found: dict[int, list[str]] = {}
-        for paragraph, name in db.execute(self._q["paragraph_entities_of"], {"ids": _array(ids)}):
+        for paragraph, name in db.execute(self._q["paragraph_entities_of"], {"ids": array(ids)}):
             found.setdefault(paragraph, []).append(name)
         return found
 
     def relations(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[str]]:
         """Paragraph -> relations that it supports, each as one sentence."""
         found: dict[int, list[str]] = {}
-        for paragraph, *words in db.execute(self._q["paragraph_relations_of"], {"ids": _array(ids)}):
+        for paragraph, *words in db.execute(self._q["paragraph_relations_of"], {"ids": array(ids)}):
             found.setdefault(paragraph, []).append(" ".join(words))
         return found
 
     def of_persons(self, db: sqlite3.Connection, persons: Iterable[int]) -> NDArray[np.int64]:
         """Sorted ids of the paragraphs bound to any of these persons."""
-        return _ids(db.execute(self._q["paragraphs_by_person"], {"persons": _array(persons)}))
+        return _ids(db.execute(self._q["paragraphs_by_person"], {"persons": array(persons)}))
 
     def recent_of(self, db: sqlite3.Connection, person: int, scopes: Scopes, limit: int) -> NDArray[np.int64]:
         """Sorted ids of the newest paragraphs bound to a person."""
-        values = {"person": person, "scopes": _optional(scopes), "limit": limit}
+        values = {"person": person, "scopes": optional_array(scopes), "limit": limit}
         return np.unique(np.array([row[0] for row in db.execute(self._q["recent_by_person"], values)], np.int64))
 
     def in_window(self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes) -> NDArray[np.int64]:
         """Sorted ids of the dated paragraphs whose time meets [start, end]."""
-        values: dict[str, Any] = {"start": start, "end": end, "scopes": _optional(scopes)}
+        values: dict[str, Any] = {"start": start, "end": end, "scopes": optional_array(scopes)}
         name = "paragraphs_in_window" if scopes is None else "paragraphs_in_window_scoped"
         points = _ids(db.execute(self._q[name], values))
         intervals = _ids(db.execute(self._q["intervals_over_start"], values))
@@ -154,34 +153,34 @@ class ParagraphRepository:
 
     def in_scopes(self, db: sqlite3.Connection, scopes: Sequence[int]) -> NDArray[np.int64]:
         """Sorted ids of every paragraph of these scopes, dead ones included."""
-        return _ids(db.execute(self._q["paragraphs_in_scopes"], {"scopes": _array(scopes)}))
+        return _ids(db.execute(self._q["paragraphs_in_scopes"], {"scopes": array(scopes)}))
 
     def newest_in_window(
         self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes, now: float, limit: int
     ) -> list[int]:
         """Ids of the dated paragraphs whose time meets [start, end], the newest first."""
         name = "newest_in_window_everywhere" if scopes is None else "newest_in_window"
-        values = {"start": start, "end": end, "scopes": _optional(scopes), "now": now, "limit": limit}
+        values = {"start": start, "end": end, "scopes": optional_array(scopes), "now": now, "limit": limit}
         return [row[0] for row in db.execute(self._q[name], values)]
 
     def newest_begun(self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes, limit: int) -> list[int]:
         """Ids of the paragraphs whose time begins in [start, end], the newest first."""
         name = "newest_begun_everywhere" if scopes is None else "newest_begun"
-        values = {"start": start, "end": end, "scopes": _optional(scopes), "limit": limit}
+        values = {"start": start, "end": end, "scopes": optional_array(scopes), "limit": limit}
         return [row[0] for row in db.execute(self._q[name], values)]
 
     def evidence(
         self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, limit: int
     ) -> list[tuple[int, int]]:
         """(entity, paragraph) pairs that may be seen."""
-        values = {"entities": _array(entities), "scopes": _optional(scopes), "limit": limit}
+        values = {"entities": array(entities), "scopes": optional_array(scopes), "limit": limit}
         return db.execute(self._q["evidence_of_entities"], values).fetchall()
 
     def relations_of(
         self, db: sqlite3.Connection, entities: Iterable[int], scopes: Sequence[int], limit: int
     ) -> list[tuple[int, int]]:
         """(subject, object) of the newest relations of these entities that a live paragraph in scope supports."""
-        values = {"entities": _array(entities), "scopes": _array(scopes), "limit": limit}
+        values = {"entities": array(entities), "scopes": array(scopes), "limit": limit}
         return db.execute(self._q["relations_of"], values).fetchall()
 
     def highest(self, db: sqlite3.Connection) -> int:
@@ -191,14 +190,6 @@ class ParagraphRepository:
     def live_count(self, db: sqlite3.Connection) -> int:
         """Paragraphs that are alive and current."""
         return db.execute(self._q["live_paragraph_count"]).fetchone()[0]
-
-
-def _array(values: Iterable[int]) -> str:
-    return json.dumps(list(values))
-
-
-def _optional(scopes: Scopes) -> str | None:
-    return None if scopes is None else _array(scopes)
 
 
 def _ids(cursor: sqlite3.Cursor) -> NDArray[np.int64]:

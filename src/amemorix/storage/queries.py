@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["queries"]
+__all__ = ["array", "optional_array", "queries"]
 
 _HEAD = re.compile(r"^-- name: (\w+)\n((?:--.*\n)*)", re.M)
 
@@ -25,3 +27,13 @@ def queries(dialect: str = "sqlite") -> dict[str, str]:
                 raise ValueError(f"query {name} is defined twice")
             found[name] = sql.strip().removesuffix(";")
     return found
+
+
+def array(values: Iterable[int | str]) -> str:
+    """A list as the one parameter that `json_each` reads."""
+    return json.dumps(list(values))
+
+
+def optional_array(values: Iterable[int | str] | None) -> str | None:
+    """The same, with None for no restriction."""
+    return None if values is None else array(values)

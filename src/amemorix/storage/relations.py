@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .queries import queries
+from .queries import array, optional_array, queries
 
 __all__ = ["PendingRelation", "RelationRepository", "RelationVector"]
 
@@ -47,11 +46,11 @@ class RelationRepository:
         self, db: sqlite3.Connection, generation: int, limit: int, *, among: Iterable[int] | None, but: Iterable[int]
     ) -> list[PendingRelation]:
         """Live relations without a vector of the generation, of those among `among` (None: of all) without `but`."""
-        values = {"generation": generation, "limit": limit, "but": _array(but)}
+        values = {"generation": generation, "limit": limit, "but": array(but)}
         if among is None:
             rows = db.execute(self._q["relations_pending"], values)
         else:
-            rows = db.execute(self._q["relations_pending_among"], {**values, "among": _array(among)})
+            rows = db.execute(self._q["relations_pending_among"], {**values, "among": array(among)})
         return [PendingRelation(*row) for row in rows]
 
     def put_relations(self, db: sqlite3.Connection, generation: int, made: Iterable[RelationVector]) -> None:
@@ -62,23 +61,15 @@ class RelationRepository:
 
     def seen(self, db: sqlite3.Connection, relations: Iterable[int], scopes: Scopes, now: float) -> set[int]:
         """Those of the relations that rest on a paragraph which is alive, current, unexpired and in scope."""
-        values = {"ids": _array(relations), "scopes": _optional(scopes), "now": now}
+        values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now}
         return {row[0] for row in db.execute(self._q["relations_seen"], values)}
 
     def support(
         self, db: sqlite3.Connection, relations: Iterable[int], scopes: Scopes, now: float, each: int
     ) -> dict[int, list[int]]:
         """Relation -> its newest `each` paragraphs that are alive, current, unexpired and in scope, the newest first."""
-        values = {"ids": _array(relations), "scopes": _optional(scopes), "now": now, "each": each}
+        values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now, "each": each}
         found: dict[int, list[int]] = {}
         for relation, paragraph in db.execute(self._q["relation_support"], values):
             found.setdefault(relation, []).append(paragraph)
         return {relation: sorted(paragraphs, reverse=True) for relation, paragraphs in found.items()}
-
-
-def _array(values: Iterable[int]) -> str:
-    return json.dumps(list(values))
-
-
-def _optional(scopes: Scopes) -> str | None:
-    return None if scopes is None else _array(scopes)

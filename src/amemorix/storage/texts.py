@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .names import NameRepository
-from .queries import queries
+from .queries import array, queries
 from .records import NewText, Relation, SessionRule, Stored
 
 __all__ = ["TextRepository"]
@@ -54,7 +54,7 @@ class TextRepository:
         if ids:
             db.execute(self._q["source_delete_paragraphs"], {"source": source, "now": now})
             db.execute(self._q["source_delete_refs"], {"source": source, "now": now})
-            db.execute(self._q["relations_unsupported"], {"paragraphs": json.dumps(ids), "now": now})
+            db.execute(self._q["relations_unsupported"], {"paragraphs": array(ids), "now": now})
         return len(ids)
 
     def _paragraphs(self, db: sqlite3.Connection, ref: int, revision: int) -> tuple[int, ...]:
