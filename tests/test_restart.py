@@ -145,6 +145,23 @@ async def test_a_rebuild_begun_while_the_config_changes_is_not_forgotten(tmp_pat
             assert status["embedding"]["serving_generation"] == begun["generation"], (number, status)
 
 
+async def test_a_rebuild_that_the_old_kernel_brought_to_its_end_is_taken_up_by_the_new(tmp_path: Path) -> None:
+    """The old kernel's last write may come after the new kernel has chosen what to fill."""
+    async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
+        await host.call("ingest_text", note(1))
+        await host.settle(10)
+        kernel = host.kernel
+        info, now = kernel.parts.embedder.part.info, kernel.surroundings.clock.now()
+        made = await kernel.store.write(lambda db: kernel.store.embeddings.create(db, info, "building", now))
+        await kernel.store.write(lambda db: kernel.store.embeddings.serve(db, made.id, now))
+
+        await host.settle(10)
+
+        status = await host.invoke("memory_runtime_admin", {"action": "rebuild_status"})
+        assert (status["embedding"]["state"], status["embedding"]["serving_generation"]) == ("idle", made.id)
+        assert await host.invoke("search_memory", {"query": "note"})
+
+
 async def test_a_rebuild_begun_through_a_call_of_the_old_kernel_is_carried_out_by_the_new(tmp_path: Path) -> None:
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         await host.call("ingest_text", note(1))

@@ -305,9 +305,8 @@ class EmbeddingService:
         await self._switch(target)
 
     def _begun_elsewhere(self, db: sqlite3.Connection, target: _Target) -> bool:
-        """Whether a rebuild was begun through the kernel before this one, which no longer fills anything."""
-        building = self._store.embeddings.building(db)
-        return building is not None and building.id != target.generation.id
+        """Whether the kernel before this one has begun a rebuild since, which it may even have brought to its end."""
+        return self._generations.choice(db, target.embedder.info).filling.id != target.generation.id
 
     async def _advance(self, target: _Target, highest: int) -> None:
         """Nothing is missing up to `highest`; now and then this is written down, so that opening need not look again."""
