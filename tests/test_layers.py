@@ -27,11 +27,12 @@ STANDS_ON = {
     "host_service": ("components",),
     "components": ("kernel",),
     "kernel": ("services",),
-    "services": ("retrieval", "models"),
+    "services": ("retrieval", "models", "strategies"),
     "retrieval": ("indexes", "models"),
     "indexes": ("storage",),
     "storage": LEAVES,
     "models": LEAVES,
+    "strategies": LEAVES,
 }
 """What each part stands on; it may import that, and whatever that stands on."""
 PUBLIC_ROOT = "amemorix"

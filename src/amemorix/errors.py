@@ -12,6 +12,7 @@ MemoryFault
 ├── NotReady           503  the host is not started, or is stopping
 ├── TimedOut           504  the call took longer than its `timeout_ms`
 ├── ModelUnavailable   503  an embedding model cannot be loaded or reached
+├── ChatUnavailable    503  the chat model gave no usable answer, or its budget is spent
 └── StorageFailure     500  the database refused: disk full, damaged file, newer schema
 """
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "ChatUnavailable",
     "Conflict",
     "DirectoryInUse",
     "Forbidden",
@@ -115,6 +117,12 @@ class ModelUnavailable(MemoryFault):
     """The embedding model cannot be loaded or reached."""
 
     code, status = "model_unavailable", 503
+
+
+class ChatUnavailable(MemoryFault):
+    """The chat model gave no usable answer."""
+
+    code, status = "chat_unavailable", 503
 
 
 class StorageFailure(MemoryFault):

@@ -20,7 +20,7 @@ from .errors import ModelUnavailable
 from .models.glosses import GlossTable, table_for
 from .models.host_callable import EmbedFunction
 from .models.registry import make_embedder
-from .ports import Embedder
+from .ports import ChatModel, Embedder
 from .services.checks import Finding
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
@@ -52,6 +52,8 @@ class Surroundings:
     clock: Clock
     zone: tzinfo
     embed: EmbedFunction | None = None
+    chat: ChatModel | None = None
+    """A chat model of the host's own; it outlives the kernel."""
 
     @classmethod
     def default(cls, embed: EmbedFunction | None = None) -> Surroundings:
@@ -92,6 +94,7 @@ class SDKMemoryKernel:
         self.notice = parts.notice
         clock = surroundings.clock
         self._background = ThreadPoolExecutor(1, "amemorix-upkeep")
+        self.chat = surroundings.chat
         self.dense = DenseLane()
         self.embedding = EmbeddingService(
             self.store, settings=config.embedding, indexes=self.indexes, dense=self.dense, clock=clock,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,7 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CODE_SCALE", "Embedder", "EmbedderInfo", "Encoded", "Index", "SparseIndex", "SparseScores", "TokenEmbedder"]
+__all__ = [
+    "CODE_SCALE", "ChatInfo", "ChatModel", "Embedder", "EmbedderInfo", "Encoded", "Index", "SparseIndex", "SparseScores",
+    "TokenEmbedder",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,35 @@ class TokenEmbedder(Embedder, Protocol):
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """One result for each text; the vectors are those of `embed`. Raises ModelUnavailable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatInfo:
+    """What identifies a chat model."""
+
+    provider: str
+    model: str
+
+
+class ChatModel(Protocol):
+    """Answers a question with an object of a given shape; asked by background work only, never while a caller waits."""
+
+    @property
+    def info(self) -> ChatInfo:
+        """The model's identity."""
+        ...
+
+    async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """An object that is valid against the JSON Schema; `task` names the work in counters.
+
+        Raises ChatUnavailable: the model cannot be reached, its answer does not fit, or the budget is spent. The work
+        then goes on by rules.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back connections."""
         ...
 
 

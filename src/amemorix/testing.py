@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 from numpy.typing import NDArray
 
 from .clock import Clock, FrozenClock
 from .config import patched
+from .errors import ChatUnavailable
 from .host_service import AMemorixHostService
 from .kernel import Surroundings
 from .models.host_callable import EmbedFunction
-from .ports import EmbedderInfo
+from .ports import ChatInfo, ChatModel, EmbedderInfo
 from .text import is_mostly_cjk, term_hashes, tokens
 
-__all__ = ["FrozenClock", "HashEmbedder", "memory_host", "scratch_config"]
+__all__ = ["FrozenClock", "HashEmbedder", "ScriptedChat", "memory_host", "scratch_config"]
 
 
 class HashEmbedder:
@@ -63,6 +65,45 @@ class HashEmbedder:
         return vector / np.float32(np.linalg.norm(vector))
 
 
+Script = Callable[[str, str], Mapping[str, Any]]
+"""(task, user text) to the answer."""
+
+
+class ScriptedChat:
+    """A chat model that answers what it is told to, and remembers what it was asked.
+
+    `script` is a function of (task, user text), or answers by task. Raise ChatUnavailable in it to play a model that
+    is away; a task without an answer is unavailable too.
+    """
+
+    def __init__(self, script: Script | Mapping[str, Mapping[str, Any]]) -> None:
+        self._script = script
+        self.asked: list[tuple[str, str]] = []
+
+    @property
+    def info(self) -> ChatInfo:
+        """The model's identity."""
+        return ChatInfo("scripted", "script")
+
+    async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The scripted answer, for `task` and the user text; `asked` keeps both texts. Raises ChatUnavailable if there is none, or if it does not fit the schema."""
+        self.asked.append((task, f"{system}\n\n{user}"))
+        if callable(self._script):
+            found = self._script(task, user)
+        elif task in self._script:
+            found = self._script[task]
+        else:
+            raise ChatUnavailable(f"The script has no answer for {task}.")
+        try:
+            jsonschema.validate(dict(found), schema)
+        except jsonschema.ValidationError as exc:
+            raise ChatUnavailable(f"The answer for {task} does not fit: {exc.message}") from exc
+        return dict(found)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
 def scratch_config(folder: Path, settings: Mapping[str, Any]) -> Path:
     """Write `folder/config/a_memorix.toml` with these settings (nested or dotted); returns its path."""
     path = folder / "config" / "a_memorix.toml"
@@ -76,6 +117,7 @@ async def memory_host(
     folder: Path,
     *,
     embed: EmbedFunction | None = None,
+    chat: ChatModel | None = None,
     clock: Clock | None = None,
     zone: tzinfo = UTC,
     environ: Mapping[str, str] | None = None,
@@ -90,6 +132,6 @@ async def memory_host(
     embedding = {"provider": "none", "glosses": False} if embed is None else {"provider": "host"}
     given = settings.get("embedding", {})
     path = scratch_config(folder, {**settings, "embedding": given if "provider" in given else {**embedding, **given}})
-    around = Surroundings(environ or {}, clock or FrozenClock(), zone, embed)
+    around = Surroundings(environ or {}, clock or FrozenClock(), zone, embed, chat)
     async with AMemorixHostService(path, surroundings=around, watch=False) as host:
         yield host

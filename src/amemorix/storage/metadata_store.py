@@ -7,6 +7,7 @@ from typing import Literal, TypeVar
 
 from .changes import ChangeRepository
 from .database import Database, Unit
+from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
 from .episodes import EpisodeRepository
 from .health import HealthRepository
@@ -40,6 +41,7 @@ class MetadataStore:
         self.embeddings = EmbeddingRepository()
         self.relations = RelationRepository()
         self.episodes = EpisodeRepository()
+        self.derive_tasks = DeriveTaskRepository()
         self.sources = SourceRepository()
         self.changes = ChangeRepository()
         self.health = HealthRepository()

@@ -83,15 +83,13 @@ class NameRepository:
         return db.execute(self._q["person_insert"], values).fetchone()[0]
 
     def entity(self, db: sqlite3.Connection, entity: Entity, now: float) -> int:
-        """The entity's row, created if its normalised name is new."""
+        """The entity's row by name or alias, of the one it was merged into; created if new, alive again if deleted."""
         row = db.execute(self._q["entity_by_norm"], {"norm": entity.norm}).fetchone()
-        row = (
-            row
-            or db.execute(
-                self._q["entity_insert"], {"name": entity.name, "norm": entity.norm, "kind": entity.kind, "now": now}
-            ).fetchone()
-        )
-        return row[0]
+        if row is not None:
+            db.execute(self._q["entity_revive"], {"id": row[0]})
+            return row[0]
+        values = {"name": entity.name, "norm": entity.norm, "kind": entity.kind, "now": now}
+        return db.execute(self._q["entity_insert"], values).fetchone()[0]
 
     # read on any thread
 

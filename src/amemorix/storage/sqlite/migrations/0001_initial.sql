@@ -7,7 +7,7 @@ insert into meta (key, value) values ('database_id', lower(hex(randomblob(16))))
 
 create table changes (
     seq integer primary key autoincrement,
-    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'relation_embedding', 'person')),
+    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'relation_embedding', 'person', 'entity')),
     id integer not null
 ) strict;
 
@@ -54,6 +54,17 @@ create table chat_persons (
     primary key (person, chat, name)
 ) strict, without rowid;
 
+-- Further names of a person, given by hand or by a caller; they count in every chat (chat 0) or in one.
+create table person_aliases (
+    person integer not null references persons (id) on delete cascade,
+    chat integer not null default 0,
+    norm text not null,
+    alias text not null,
+    origin text not null check (origin in ('caller', 'rule', 'model', 'admin')),
+    created_at real not null,
+    primary key (person, chat, norm)
+) strict, without rowid;
+
 create table external_memory_refs (
     id integer primary key autoincrement,
     source integer not null references sources (id),
@@ -78,6 +89,7 @@ create table paragraphs (
     scope integer not null,
     session integer not null references sessions (id),
     kind text not null check (kind in ('message', 'text', 'summary')),
+    knowledge text not null default '' check (knowledge in ('', 'factual', 'narrative', 'quote')),
     speaker integer not null default 0,
     flags integer not null default 0,
     event_start real,
@@ -116,13 +128,29 @@ create table paragraph_persons (
 
 create index paragraph_persons_by_paragraph on paragraph_persons (paragraph);
 
+-- A merged entity keeps its row and points at the one that it became, which is itself never merged.
 create table entities (
     id integer primary key autoincrement,
     name text not null,
     norm text not null unique,
     kind text not null default '',
-    created_at real not null
+    metadata text not null default '{}' check (json_valid(metadata)),
+    created_at real not null,
+    deleted_at real,
+    merged_into integer references entities (id)
 ) strict;
+
+create index entities_by_merge on entities (merged_into) where merged_into is not null;
+
+create table entity_aliases (
+    norm text primary key,
+    entity integer not null references entities (id) on delete cascade,
+    alias text not null,
+    origin text not null check (origin in ('caller', 'rule', 'model', 'admin')),
+    created_at real not null
+) strict, without rowid;
+
+create index entity_aliases_by_entity on entity_aliases (entity);
 
 create table paragraph_entities (
     entity integer not null references entities (id),
@@ -138,11 +166,20 @@ create table relations (
     predicate text not null,
     object integer not null references entities (id),
     confidence real not null check (confidence between 0 and 1),
+    weight real not null default 1 check (weight > 0),
+    origin text not null default 'caller' check (origin in ('caller', 'rule', 'model', 'admin')),
     created_at real not null,
+    inactive_at real,
+    inactive_reason text not null default '' check (inactive_reason in ('', 'decay', 'frozen', 'forgotten')),
     deleted_at real,
+    merged_into integer references relations (id),
     check (subject <> object),
     unique (subject, predicate, object)
 ) strict;
+
+create index relations_by_object on relations (object);
+create index relations_by_age on relations (created_at) where deleted_at is null;
+create index relations_by_merge on relations (merged_into) where merged_into is not null;
 
 create table relation_evidence (
     relation integer not null references relations (id) on delete cascade,
@@ -163,6 +200,202 @@ create table embedding_generations (
     served_at real
 ) strict;
 
+-- What use and hand have made of the retention of a memory; without a row it is 1 at the time it was recorded.
+create table retention (
+    kind text not null check (kind in ('paragraph', 'relation')),
+    id integer not null,
+    strength real not null check (strength between 0 and 1),
+    anchor_at real not null,
+    pinned integer not null default 0 check (pinned in (0, 1)),
+    protected_until real,
+    accessed_at real,
+    reinforced_at real,
+    reinforcements integer not null default 0,
+    primary key (kind, id)
+) strict, without rowid;
+
+create table memory_v5_operations (
+    id integer primary key autoincrement,
+    action text not null,
+    kind text not null check (kind in ('paragraph', 'relation')),
+    items text not null check (json_valid(items)),
+    strength real,
+    requested_by text not null default '',
+    reason text not null default '',
+    created_at real not null
+) strict;
+
+-- Something that can be undone; `detail` holds ids and what was there before.
+create table undo_records (
+    id integer primary key autoincrement,
+    kind text not null,
+    detail text not null check (json_valid(detail)),
+    requested_by text not null default '',
+    reason text not null default '',
+    created_at real not null,
+    undone_at real
+) strict;
+
+-- Facts, bi-temporal: valid_* when it is true in the world, recorded_at and superseded_at when the memory held it true.
+-- The subject is a person, or an entity where person is null.
+create table facts (
+    id integer primary key autoincrement,
+    person integer references persons (id) on delete cascade,
+    entity integer references entities (id) on delete cascade,
+    scope integer not null,
+    attribute text not null,
+    value text not null,
+    norm text not null,
+    polarity integer not null default 1 check (polarity in (1, -1)),
+    cardinality text not null check (cardinality in ('single', 'set')),
+    stability text not null check (stability in ('stable', 'temporal', 'uncertain')),
+    authority text not null check (authority in ('manual', 'direct_user', 'imported', 'summary', 'rule', 'model')),
+    status text not null check (status in ('active', 'conflicted', 'superseded', 'retracted')),
+    confidence real not null check (confidence between 0 and 1),
+    valid_from real,
+    valid_to real,
+    recorded_at real not null,
+    superseded_at real,
+    superseded_by integer references facts (id) on delete set null,
+    deleted_at real,
+    check ((person is null) <> (entity is null))
+) strict;
+
+create index facts_by_person on facts (person, scope, attribute) where person is not null;
+create index facts_by_entity on facts (entity, scope, attribute) where entity is not null;
+create index facts_by_successor on facts (superseded_by) where superseded_by is not null;
+
+create table fact_evidence (
+    fact integer not null references facts (id) on delete cascade,
+    paragraph integer not null references paragraphs (id) on delete cascade,
+    stance text not null check (stance in ('support', 'refute')),
+    primary key (fact, paragraph)
+) strict, without rowid;
+
+create index fact_evidence_by_paragraph on fact_evidence (paragraph);
+
+create table fact_transitions (
+    id integer primary key autoincrement,
+    fact integer not null references facts (id) on delete cascade,
+    was text not null,
+    became text not null,
+    cause integer references facts (id) on delete set null,
+    undo integer references undo_records (id) on delete set null,
+    requested_by text not null default '',
+    reason text not null default '',
+    at real not null
+) strict;
+
+create index fact_transitions_by_fact on fact_transitions (fact);
+create index fact_transitions_by_cause on fact_transitions (cause) where cause is not null;
+create index fact_transitions_by_undo on fact_transitions (undo) where undo is not null;
+
+-- What is known of a person from the memories of one scope (a chat's row, 0 for global ones); the newest version counts.
+create table profile_snapshots (
+    id integer primary key autoincrement,
+    person integer not null references persons (id) on delete cascade,
+    scope integer not null,
+    version integer not null,
+    text text not null,
+    content text not null check (json_valid(content)),
+    confidence real not null check (confidence between 0 and 1),
+    derived_at real not null,
+    unique (person, scope, version)
+) strict;
+
+create table profile_overrides (
+    person integer primary key references persons (id) on delete cascade,
+    text text not null,
+    updated_by text not null default '',
+    source text not null default '',
+    updated_at real not null
+) strict;
+
+-- Work that is derived in the background, one row for each thing to derive; `revision` counts how often it was wanted.
+create table derive_tasks (
+    kind text not null check (kind in ('episodes', 'profile')),
+    key integer not null,
+    revision integer not null default 1,
+    since real,
+    status text not null check (status in ('pending', 'processing', 'completed', 'failed')),
+    attempts integer not null default 0,
+    due_at real not null,
+    leased_until real,
+    worker text not null default '',
+    error text not null default '',
+    updated_at real not null,
+    primary key (kind, key)
+) strict, without rowid;
+
+create index derive_tasks_due on derive_tasks (kind, due_at) where status in ('pending', 'processing', 'failed');
+
+-- How far the messages of a chat are covered by summaries; `upto` is a paragraph.
+create table summary_cursors (
+    chat integer primary key,
+    upto integer not null,
+    updated_at real not null
+) strict;
+
+create table delete_operations (
+    id integer primary key autoincrement,
+    mode text not null check (mode in ('relation', 'paragraph', 'entity', 'source', 'person', 'chat', 'mixed')),
+    selector text not null check (json_valid(selector)),
+    counts text not null check (json_valid(counts)),
+    requested_by text not null default '',
+    reason text not null default '',
+    status text not null check (status in ('executed', 'restored', 'purging', 'purged')),
+    created_at real not null,
+    restored_at real,
+    purged_at real,
+    receipt text not null default '{}' check (json_valid(receipt))
+) strict;
+
+create table delete_operation_items (
+    operation integer not null references delete_operations (id) on delete cascade,
+    kind text not null,
+    id integer not null,
+    detail text not null default '{}' check (json_valid(detail)),
+    primary key (operation, kind, id)
+) strict, without rowid;
+
+create index delete_operation_items_by_id on delete_operation_items (kind, id);
+
+create table correction_plans (
+    id integer primary key autoincrement,
+    request text not null,
+    person integer references persons (id) on delete set null,
+    chat integer not null default 0,
+    plan text not null check (json_valid(plan)),
+    status text not null
+        check (status in ('awaiting_confirmation', 'executing', 'executed', 'failed', 'rolled_back')),
+    result text not null default '{}' check (json_valid(result)),
+    requested_by text not null default '',
+    reason text not null default '',
+    created_at real not null,
+    executed_at real,
+    rolled_back_at real
+) strict;
+
+create table feedback_tasks (
+    id integer primary key autoincrement,
+    query_tool_id text not null unique,
+    chat integer not null default 0,
+    query text not null,
+    asked_at real not null,
+    hits text not null check (json_valid(hits)),
+    status text not null check (status in ('pending', 'running', 'applied', 'skipped', 'failed')),
+    due_at real not null,
+    attempts integer not null default 0,
+    leased_until real,
+    decision text not null default '{}' check (json_valid(decision)),
+    rollback_status text not null default 'none' check (rollback_status in ('none', 'rolled_back', 'failed')),
+    result text not null default '{}' check (json_valid(result)),
+    error text not null default '',
+    updated_at real not null
+) strict;
+
+create index feedback_tasks_due on feedback_tasks (due_at) where status in ('pending', 'running');
+
 create unique index one_serving_generation on embedding_generations (status) where status = 'serving';
 
 create table embeddings (
@@ -180,12 +413,17 @@ create table token_vectors (
     primary key (generation, paragraph)
 ) strict, without rowid;
 
+create index embeddings_by_paragraph on embeddings (paragraph);
+create index token_vectors_by_paragraph on token_vectors (paragraph);
+
 create table relation_embeddings (
     generation integer not null references embedding_generations (id) on delete cascade,
     relation integer not null references relations (id) on delete cascade,
     vector blob not null,
     primary key (generation, relation)
 ) strict, without rowid;
+
+create index relation_embeddings_by_relation on relation_embeddings (relation);
 
 create table embedding_failures (
     generation integer not null references embedding_generations (id) on delete cascade,
@@ -195,6 +433,8 @@ create table embedding_failures (
     error text not null,
     primary key (generation, paragraph)
 ) strict, without rowid;
+
+create index embedding_failures_by_paragraph on embedding_failures (paragraph);
 
 create table episodes (
     id integer primary key autoincrement,
@@ -207,6 +447,8 @@ create table episodes (
     paragraph_count integer not null,
     participants text not null check (json_valid(participants)),
     keywords text not null check (json_valid(keywords)),
+    revision integer not null default 1,
+    segmented_by text not null default 'rules' check (segmented_by in ('rules', 'model')),
     derived_at real not null
 ) strict;
 
@@ -274,4 +516,40 @@ end;
 
 create trigger chat_persons_inserted after insert on chat_persons begin
     insert into changes (kind, id) values ('person', new.person);
+end;
+
+create trigger person_aliases_inserted after insert on person_aliases begin
+    insert into changes (kind, id) values ('person', new.person);
+end;
+
+create trigger person_aliases_removed after delete on person_aliases begin
+    insert into changes (kind, id) values ('person', old.person);
+end;
+
+create trigger persons_updated after update on persons begin
+    insert into changes (kind, id) values ('person', new.id);
+end;
+
+create trigger persons_removed after delete on persons begin
+    insert into changes (kind, id) values ('person', old.id);
+end;
+
+create trigger entities_inserted after insert on entities begin
+    insert into changes (kind, id) values ('entity', new.id);
+end;
+
+create trigger entities_updated after update on entities begin
+    insert into changes (kind, id) values ('entity', new.id);
+end;
+
+create trigger entities_removed after delete on entities begin
+    insert into changes (kind, id) values ('entity', old.id);
+end;
+
+create trigger paragraphs_forget_retention after delete on paragraphs begin
+    delete from retention where kind = 'paragraph' and id = old.id;
+end;
+
+create trigger relations_forget_retention after delete on relations begin
+    delete from retention where kind = 'relation' and id = old.id;
 end;

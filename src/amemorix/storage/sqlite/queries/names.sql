@@ -38,13 +38,25 @@ insert into persons (person_id, name, created_at) values (:person_id, :name, :no
 insert into chat_persons (person, chat, name) values (:person, :chat, :name) on conflict do nothing;
 
 -- name: entity_by_norm
-select id from entities where norm = :norm;
+-- the entity of this name, or the one that it was merged into, or the one that has it as an alias; a deleted one is given too
+select coalesce(e.merged_into, e.id) from entities e where e.norm = :norm
+union all
+select a.entity from entity_aliases a where a.norm = :norm
+limit 1;
+
+-- name: entity_revive
+update entities set deleted_at = null where id = :id and deleted_at is not null;
 
 -- name: entity_insert
 insert into entities (name, norm, kind, created_at) values (:name, :norm, :kind, :now) returning id;
 
 -- name: entities_by_norms
-select id, norm, name from entities where norm in (select value from json_each(:norms));
+-- the entities that these names mean, by name, alias or merge
+select t.id, n.norm, t.name
+from (select e.norm, coalesce(e.merged_into, e.id) as id from entities e where e.norm in (select value from json_each(:norms))
+      union
+      select a.norm, a.entity from entity_aliases a where a.norm in (select value from json_each(:norms))) n
+join entities t on t.id = n.id where t.deleted_at is null;
 
 -- name: entity_names
 select id, name from entities where id in (select value from json_each(:ids));

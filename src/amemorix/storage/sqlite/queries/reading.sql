@@ -45,7 +45,7 @@ where pe.paragraph in (select value from json_each(:ids)) order by pe.paragraph,
 select re.paragraph, s.name, r.predicate, o.name
 from relation_evidence re join relations r on r.id = re.relation
 join entities s on s.id = r.subject join entities o on o.id = r.object
-where re.paragraph in (select value from json_each(:ids)) and r.deleted_at is null order by re.paragraph, r.id limit 200;
+where re.paragraph in (select value from json_each(:ids)) and r.deleted_at is null and r.inactive_at is null order by re.paragraph, r.id limit 200;
 
 -- name: paragraphs_by_person
 select group_concat(paragraph) from paragraph_persons where person in (select value from json_each(:persons));
@@ -92,7 +92,7 @@ order by pe.paragraph desc limit :limit;
 -- name: relations_of
 -- the ends of the relations of these entities that a paragraph in scope supports
 select r.subject, r.object from relations r
-where r.deleted_at is null and r.id in (
+where r.deleted_at is null and r.inactive_at is null and r.id in (
     select id from relations where subject in (select value from json_each(:entities))
     union select id from relations where object in (select value from json_each(:entities)))
   and exists (select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph

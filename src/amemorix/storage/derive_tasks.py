@@ -1,0 +1,102 @@
+"""Background work as leased rows: what is to be derived, by whom, and how it went."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from .queries import array, queries
+
+__all__ = ["Claim", "DeriveKind", "DeriveTask", "DeriveTaskRepository"]
+
+DeriveKind = Literal["episodes", "profile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A task that this worker holds; `since` (epoch seconds) is where the news begins, None for everything."""
+
+    key: int
+    revision: int
+    since: float | None
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeriveTask:
+    """How a task stands; times in epoch seconds."""
+
+    key: int
+    revision: int
+    status: str
+    attempts: int
+    due_at: float
+    error: str
+    updated_at: float
+
+
+class DeriveTaskRepository:
+    """Reads and moves tasks; the caller owns the transaction.
+
+    A worker claims a task, does the work outside any transaction, and stores the result together with `done`: if `done`
+    is false another worker has taken the task over, and the result must not be stored. A lease that ran out, or that
+    was held by another worker (only one lives at a time), is claimed again.
+    """
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def want(
+        self, db: sqlite3.Connection, kind: DeriveKind, key: int, *, since: float | None, due_at: float, now: float
+    ) -> None:
+        """Ask for the work, from `since` on; one that waits already becomes due at the earlier of both times."""
+        values = {"kind": kind, "key": key, "since": since, "due_at": due_at, "now": now}
+        db.execute(self._q["derive_want"], values)
+
+    def claim(
+        self, db: sqlite3.Connection, kind: DeriveKind, *, worker: str, now: float, lease: float, most: int, limit: int
+    ) -> list[Claim]:
+        """Take up to `limit` tasks that are due, for `lease` seconds; those that failed `most` times are left alone."""
+        values = {"kind": kind, "worker": worker, "now": now, "until": now + lease, "most": most, "limit": limit}
+        return [Claim(*row) for row in db.execute(self._q["derive_claim"], values).fetchall()]
+
+    def done(self, db: sqlite3.Connection, kind: DeriveKind, claim: Claim, *, worker: str, now: float) -> bool:
+        """The work is stored in this transaction; False if the task is no longer this worker's."""
+        values = {"kind": kind, "key": claim.key, "revision": claim.revision, "worker": worker, "now": now}
+        return db.execute(self._q["derive_done"], values).fetchone() is not None
+
+    def failed(
+        self,
+        db: sqlite3.Connection,
+        kind: DeriveKind,
+        claim: Claim,
+        *,
+        worker: str,
+        error: str,
+        due_at: float,
+        now: float,
+    ) -> None:
+        """The work stumbled; it is due again at `due_at`."""
+        values = {"kind": kind, "key": claim.key, "worker": worker, "error": error, "due_at": due_at, "now": now}
+        db.execute(self._q["derive_failed"], values)
+
+    def counts(self, db: sqlite3.Connection, kind: DeriveKind) -> dict[str, int]:
+        """Status -> how many tasks."""
+        return dict(db.execute(self._q["derive_counts"], {"kind": kind}).fetchall())
+
+    def open_count(self, db: sqlite3.Connection, kind: DeriveKind) -> int:
+        """Tasks that wait or are under way."""
+        return db.execute(self._q["derive_open"], {"kind": kind}).fetchone()[0]
+
+    def list(
+        self, db: sqlite3.Connection, kind: DeriveKind, *, status: str | None, limit: int, offset: int
+    ) -> list[DeriveTask]:
+        """Tasks, the last touched first."""
+        values = {"kind": kind, "status": status, "limit": limit, "offset": offset}
+        return [DeriveTask(*row) for row in db.execute(self._q["derive_list"], values)]
+
+    def forget(self, db: sqlite3.Connection, kind: DeriveKind, keys: Iterable[int]) -> None:
+        """Drop tasks whose object is gone."""
+        db.execute(self._q["derive_forget"], {"kind": kind, "keys": array(keys)})
