@@ -99,4 +99,5 @@ def _one(outcome: Outcome) -> IngestResult:
         stored_ids=[paragraph_key(p) for p in stored.paragraphs],
         relation_ids=[f"r{r}" for r in stored.relations],
         superseded_ids=[paragraph_key(p) for p in stored.superseded],
+        warnings=list(stored.warnings),
     )

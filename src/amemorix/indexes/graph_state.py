@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .graph_adjacency import Adjacency
 from .graph_edges import EdgeRow, Edges
+from .graph_standing import Standing
 from .pagerank import Positions, Steps
 
 __all__ = ["GraphState", "Ids", "MergedEdges", "find"]
@@ -71,6 +72,11 @@ class GraphState:
         """All live edges by ascending id."""
         edges = np.concatenate((self.base.edges[~self.gone], self.recent))
         return edges[np.argsort(edges["id"], kind="stable")]
+
+    @cached_property
+    def standing(self) -> Standing:
+        """The live edges and their nodes by importance."""
+        return Standing.of(self.edges())
 
     @cached_property
     def new_nodes(self) -> Ids:

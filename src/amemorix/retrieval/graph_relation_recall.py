@@ -18,6 +18,8 @@ SPREAD = 64
 """Entities that the walk may reach."""
 HOPS, RELATIONS, ROUNDS, RESTART = 2, 400, 12, 0.15
 """Of a walk in a chat: steps away from the query's entities, relations looked at in each, iterations, and restarts."""
+Neighbours = dict[int, dict[int, float]]
+"""Node -> the nodes beside it, with the summed weights of the relations between."""
 _PRONOUNS = frozenset(["我们", "你们", "他们", "她们", "它们", "咱们", "自己", "大家", "别人", "人家"])
 EVIDENCE = 400
 """Supporting paragraphs looked at."""
@@ -40,8 +42,8 @@ def recall(
         nodes, ranks = graph.pagerank(dict.fromkeys(seeds, 1.0 / len(seeds)), limit=SPREAD)
         weight = {int(node): float(rank) for node, rank in zip(nodes, ranks, strict=True)} or dict.fromkeys(seeds, 1.0)
     else:
-        weight = _walk(seeds, _around(db, paragraphs, seeds, plan.scopes))
-    return _supported(paragraphs.evidence(db, weight, plan.scopes, EVIDENCE), weight)
+        weight = _walk(seeds, _around(db, paragraphs, seeds, plan.scopes, plan.now))
+    return _supported(paragraphs.evidence(db, weight, plan.scopes, plan.now, EVIDENCE), weight)
 
 
 def _tells(name: str) -> bool:
@@ -50,31 +52,36 @@ def _tells(name: str) -> bool:
 
 
 def _around(
-    db: sqlite3.Connection, paragraphs: ParagraphRepository, seeds: Sequence[int], scopes: Sequence[int]
-) -> dict[int, set[int]]:
+    db: sqlite3.Connection, paragraphs: ParagraphRepository, seeds: Sequence[int], scopes: Sequence[int], now: float
+) -> Neighbours:
     """The neighbours of the seeds and of those, over relations that rest on what may be seen: nothing else counts."""
-    neighbours: dict[int, set[int]] = {}
-    edge = set(seeds)
+    neighbours: Neighbours = {}
+    edge, walked = set(seeds), set[int]()
     for _ in range(HOPS):
-        for one, other in paragraphs.relations_of(db, edge, scopes, RELATIONS):
-            neighbours.setdefault(one, set()).add(other)
-            neighbours.setdefault(other, set()).add(one)
+        for relation, one, other, weight in paragraphs.relations_of(db, edge, scopes, now, RELATIONS):
+            for here, there in () if relation in walked else ((one, other), (other, one)):
+                beside = neighbours.setdefault(here, {})
+                beside[there] = beside.get(there, 0.0) + weight
+            walked.add(relation)
         edge = set(neighbours) - edge
         if not edge or len(neighbours) > SPREAD:
             break
     return neighbours
 
 
-def _walk(seeds: Sequence[int], neighbours: dict[int, set[int]]) -> dict[int, float]:
+def _walk(seeds: Sequence[int], neighbours: Neighbours) -> dict[int, float]:
     """Personalised PageRank by power iteration (Page et al. 1999, section 2.6): the ranks of the highest nodes."""
     start = dict.fromkeys(seeds, 1.0 / len(seeds))
     rank = dict(start)
     for _ in range(ROUNDS):
         following = {seed: RESTART * share for seed, share in start.items()}
         for node, held in rank.items():
-            around = neighbours.get(node)
-            for other in around or seeds:
-                following[other] = following.get(other, 0.0) + (1 - RESTART) * held / len(around or seeds)
+            around = neighbours.get(node, start)
+            leaving = sum(around.values())
+            if leaving <= 0:
+                around, leaving = start, 1.0
+            for other, weight in around.items():
+                following[other] = following.get(other, 0.0) + (1 - RESTART) * held * weight / leaving
         rank = following
     return dict(sorted(rank.items(), key=lambda item: (-item[1], item[0]))[:SPREAD])
 

@@ -7,7 +7,7 @@ import json
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any, TypeVar
 
@@ -15,12 +15,13 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
 from ..storage.metadata_store import MetadataStore
-from ..storage.records import ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
+from ..storage.records import Alias, ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
 from ..text import clean_text, content_hash, normalise_name
 from .analysis import Analyser
 from .filters import restricts
 from .ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
 from .moments import read_event
+from .relation_write import RelationWriteService
 from .scope import chat_key, served
 
 __all__ = ["IngestService", "Outcome"]
@@ -44,6 +45,7 @@ class IngestService:
 
     def __init__(self, store: MetadataStore, *, config: Config, clock: Clock, zone: tzinfo) -> None:
         self._store = store
+        self._knowledge = RelationWriteService(store)
         self._config = config
         self._clock = clock
         self._zone = zone
@@ -209,10 +211,18 @@ class IngestService:
 
     async def _write(self, texts: Sequence[NewText | None], now: float, ids: tuple[str, ...] = ()) -> Outcome:
         def unit(db: sqlite3.Connection) -> tuple[Stored | None, ...]:
-            return tuple(None if text is None else self._store.texts.store(db, text, now) for text in texts)
+            return tuple(None if text is None else self._stored(db, text, now) for text in texts)
 
         stored = await self._store.write(unit)
         return Outcome(False, stored, ids or tuple(text.external_id for text in texts if text))
+
+    def _stored(self, db: sqlite3.Connection, text: NewText, now: float) -> Stored:
+        """Write a text and what it says of entities and relations, all or nothing."""
+        stored = self._store.texts.store(db, text, now)
+        if stored.status == "existing" or not (text.entities or text.relations):
+            return stored
+        written = self._knowledge.of_text(db, text, stored.paragraphs, now)
+        return replace(stored, relations=tuple(written.relations), warnings=tuple(written.warnings))
 
 
 def _speaker(message: Message) -> Person | None:
@@ -227,7 +237,15 @@ def _persons(person_ids: Iterable[str], participants: Iterable[str]) -> tuple[Pe
 
 
 def _entities(inputs: Iterable[EntityInput]) -> tuple[Entity, ...]:
-    return tuple(Entity(e.name, normalise_name(e.name), e.type) for e in inputs)
+    return tuple(
+        Entity(
+            e.name,
+            normalise_name(e.name),
+            e.type,
+            tuple(Alias(a, normalise_name(a), f"entities.{i}.aliases.{j}") for j, a in enumerate(e.aliases)),
+        )
+        for i, e in enumerate(inputs)
+    )
 
 
 def _relations(inputs: Iterable[RelationInput]) -> tuple[Relation, ...]:

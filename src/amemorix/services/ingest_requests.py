@@ -27,6 +27,9 @@ class EntityInput(Request):
 
     name: RequiredName
     type: Name = ""
+    aliases: list[RequiredName] = Field(
+        default_factory=list, max_length=100, description="Other names that mean it, in every chat."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -37,6 +40,11 @@ class EntityInput(Request):
     @classmethod
     def _has_a_name(cls, value: str) -> str:
         return _named(value)
+
+    @field_validator("aliases")
+    @classmethod
+    def _have_names(cls, value: list[str]) -> list[str]:
+        return [_named(alias) for alias in value]
 
 
 class RelationInput(Request):

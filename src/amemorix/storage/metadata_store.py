@@ -9,7 +9,10 @@ from .changes import ChangeRepository
 from .database import Database, Unit
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
+from .entities import EntityRepository
 from .episodes import EpisodeRepository
+from .graph_reading import GraphRepository
+from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
@@ -39,7 +42,10 @@ class MetadataStore:
         self.texts = TextRepository(self.names)
         self.paragraphs = ParagraphRepository()
         self.embeddings = EmbeddingRepository()
+        self.entities = EntityRepository()
         self.relations = RelationRepository()
+        self.graph = GraphRepository()
+        self.graph_undo = GraphUndoRepository()
         self.episodes = EpisodeRepository()
         self.derive_tasks = DeriveTaskRepository()
         self.sources = SourceRepository()

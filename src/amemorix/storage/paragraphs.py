@@ -138,9 +138,11 @@ class ParagraphRepository:
         """Sorted ids of the paragraphs bound to any of these persons."""
         return _ids(db.execute(self._q["paragraphs_by_person"], {"persons": array(persons)}))
 
-    def recent_of(self, db: sqlite3.Connection, person: int, scopes: Scopes, limit: int) -> NDArray[np.int64]:
+    def recent_of(
+        self, db: sqlite3.Connection, person: int, scopes: Scopes, now: float, limit: int
+    ) -> NDArray[np.int64]:
         """Sorted ids of the newest paragraphs bound to a person."""
-        values = {"person": person, "scopes": optional_array(scopes), "limit": limit}
+        values = {"person": person, "scopes": optional_array(scopes), "now": now, "limit": limit}
         return np.unique(np.array([row[0] for row in db.execute(self._q["recent_by_person"], values)], np.int64))
 
     def in_window(self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes) -> NDArray[np.int64]:
@@ -170,17 +172,17 @@ class ParagraphRepository:
         return [row[0] for row in db.execute(self._q[name], values)]
 
     def evidence(
-        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, limit: int
+        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
     ) -> list[tuple[int, int]]:
         """(entity, paragraph) pairs that may be seen."""
-        values = {"entities": array(entities), "scopes": optional_array(scopes), "limit": limit}
+        values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
         return db.execute(self._q["evidence_of_entities"], values).fetchall()
 
     def relations_of(
-        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Sequence[int], limit: int
-    ) -> list[tuple[int, int]]:
-        """(subject, object) of the newest relations of these entities that a live paragraph in scope supports."""
-        values = {"entities": array(entities), "scopes": array(scopes), "limit": limit}
+        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Sequence[int], now: float, limit: int
+    ) -> list[tuple[int, int, int, float]]:
+        """(relation, subject, object, weight) of the newest relations of these entities that a paragraph supports which may be seen."""
+        values = {"entities": array(entities), "scopes": array(scopes), "now": now, "limit": limit}
         return db.execute(self._q["relations_of"], values).fetchall()
 
     def highest(self, db: sqlite3.Connection) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 __all__ = [
+    "Alias",
     "ChatKey",
     "Entity",
     "NewParagraph",
@@ -37,12 +38,22 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class Alias:
+    """Another name of something, and the argument that it came in."""
+
+    name: str
+    norm: str
+    field: str = "alias"
+
+
+@dataclass(frozen=True, slots=True)
 class Entity:
     """A named thing."""
 
     name: str
     norm: str
     kind: str = ""
+    aliases: tuple[Alias, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +119,4 @@ class Stored:
     paragraphs: tuple[int, ...]
     relations: tuple[int, ...] = ()
     superseded: tuple[int, ...] = field(default=())
+    warnings: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The writing of texts: one external reference with its paragraphs, persons, entities and relations."""
+"""The writing of texts: one external reference with its paragraphs and persons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from .names import NameRepository
 from .queries import array, queries
-from .records import NewText, Relation, SessionRule, Stored
+from .records import NewText, SessionRule, Stored
 
 __all__ = ["TextRepository"]
 
@@ -44,9 +44,8 @@ class TextRepository:
         shared = self._shared_values(db, text, source, chat, scope, now) | {"ref": ref, "revision": revision}
         shared["session"] = self._session(db, text, source, scope, shared["at"], superseded)
         ids = tuple(self._paragraph(db, text, i, shared) for i in range(len(text.paragraphs)))
-        relations = self._knowledge(db, text, chat, ids, now)
-        status = "revised" if superseded else "stored"
-        return Stored(status, text.external_id, ids, relations, superseded)
+        self._participants(db, text, chat, ids, now)
+        return Stored("revised" if superseded else "stored", text.external_id, ids, superseded=superseded)
 
     def delete_source(self, db: sqlite3.Connection, source: int, now: float) -> int:
         """Take a source's live paragraphs away; returns how many there were."""
@@ -151,29 +150,10 @@ class TextRepository:
         values = {"paragraph": paragraph, "person": person, "role": role, "name": name}
         db.execute(self._q["paragraph_person_insert"], values)
 
-    def _knowledge(
+    def _participants(
         self, db: sqlite3.Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float
-    ) -> tuple[int, ...]:
-        """Persons, entities and relations of the text, each with its paragraphs as evidence."""
+    ) -> None:
         persons = [(self._names.person(db, person, chat, now), person.name) for person in text.persons]
-        named = [*text.entities, *(end for r in text.relations for end in (r.subject, r.object))]
-        entities = {entity.norm: self._names.entity(db, entity, now) for entity in named}
-        relations = tuple(dict.fromkeys(self._relation(db, r, entities, now) for r in text.relations))
         for paragraph in paragraphs:
             for person, name in persons:
                 self._person_of(db, paragraph, person, PARTICIPANT, name)
-            for entity in entities.values():
-                db.execute(self._q["paragraph_entity_insert"], {"paragraph": paragraph, "entity": entity})
-            for relation in relations:
-                db.execute(self._q["relation_evidence_insert"], {"relation": relation, "paragraph": paragraph})
-        return relations
-
-    def _relation(self, db: sqlite3.Connection, relation: Relation, entities: dict[str, int], now: float) -> int:
-        values = {
-            "subject": entities[relation.subject.norm],
-            "predicate": relation.predicate,
-            "object": entities[relation.object.norm],
-            "confidence": relation.confidence,
-            "now": now,
-        }
-        return db.execute(self._q["relation_upsert"], values).fetchone()[0]

@@ -178,6 +178,7 @@ create table relations (
 ) strict;
 
 create index relations_by_object on relations (object);
+create index relations_by_predicate on relations (predicate) where deleted_at is null;
 create index relations_by_age on relations (created_at) where deleted_at is null;
 create index relations_by_merge on relations (merged_into) where merged_into is not null;
 

@@ -39,7 +39,7 @@ order by pp.role, pp.person;
 
 -- name: paragraph_entities_of
 select pe.paragraph, e.name from paragraph_entities pe join entities e on e.id = pe.entity
-where pe.paragraph in (select value from json_each(:ids)) order by pe.paragraph, e.id;
+where pe.paragraph in (select value from json_each(:ids)) and e.deleted_at is null order by pe.paragraph, e.id;
 
 -- name: paragraph_relations_of
 select re.paragraph, s.name, r.predicate, o.name
@@ -53,6 +53,7 @@ select group_concat(paragraph) from paragraph_persons where person in (select va
 -- name: recent_by_person
 select pp.paragraph from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
 where pp.person = :person and p.deleted_at is null and p.superseded_at is null
+  and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
 order by pp.paragraph desc limit :limit;
 
@@ -85,18 +86,19 @@ order by p.event_start desc, p.id desc limit :limit;
 -- name: evidence_of_entities
 select pe.entity, pe.paragraph from paragraph_entities pe join paragraphs p on p.id = pe.paragraph
 where pe.entity in (select value from json_each(:entities))
-  and p.deleted_at is null and p.superseded_at is null
+  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
 order by pe.paragraph desc limit :limit;
 
 -- name: relations_of
--- the ends of the relations of these entities that a paragraph in scope supports
-select r.subject, r.object from relations r
+-- the ends and weights of the relations of these entities that a paragraph supports which may be seen
+select r.id, r.subject, r.object, r.confidence * r.weight from relations r
 where r.deleted_at is null and r.inactive_at is null and r.id in (
     select id from relations where subject in (select value from json_each(:entities))
     union select id from relations where object in (select value from json_each(:entities)))
   and exists (select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
               where e.relation = r.id and p.deleted_at is null and p.superseded_at is null
+                and (p.expires_at is null or p.expires_at > :now)
                 and p.scope in (select value from json_each(:scopes)))
 order by r.id desc limit :limit;
 

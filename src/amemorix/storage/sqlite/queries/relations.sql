@@ -16,7 +16,10 @@ order by r.id limit :limit;
 
 -- name: relation_embedding_put
 insert into relation_embeddings (relation, generation, vector)
-select :relation, :generation, :vector where exists (select 1 from relations where id = :relation)
+select :relation, :generation, :vector where exists (
+    select 1 from relations r join entities s on s.id = r.subject join entities o on o.id = r.object
+    where r.id = :relation
+      and :sentence in ('', s.name || ' ' || replace(r.predicate, '_', ' ') || ' ' || o.name))
 on conflict (generation, relation) do update set vector = excluded.vector;
 
 -- name: relation_vector_rows

@@ -48,23 +48,22 @@ insert into terms (id, v) values (:id, :v);
 insert into paragraph_persons (paragraph, person, role, name) values (:paragraph, :person, :role, :name)
 on conflict do nothing;
 
--- name: paragraph_entity_insert
-insert into paragraph_entities (paragraph, entity) values (:paragraph, :entity) on conflict do nothing;
-
 -- name: relation_upsert
-insert into relations (subject, predicate, object, confidence, created_at)
-values (:subject, :predicate, :object, :confidence, :now)
+-- what is said again is alive again, and active unless it was made inactive by hand
+insert into relations (subject, predicate, object, confidence, origin, created_at)
+values (:subject, :predicate, :object, :confidence, :origin, :now)
 on conflict (subject, predicate, object) do update
-set confidence = max(relations.confidence, excluded.confidence), deleted_at = null
+set confidence = max(relations.confidence, excluded.confidence), deleted_at = null,
+    origin = case when excluded.origin = 'admin' or relations.deleted_at is not null then excluded.origin
+                  else relations.origin end,
+    inactive_at = case when relations.inactive_reason = 'decay' then null else relations.inactive_at end,
+    inactive_reason = case when relations.inactive_reason = 'decay' then '' else relations.inactive_reason end
 returning id;
 
--- name: relation_evidence_insert
-insert into relation_evidence (relation, paragraph) values (:relation, :paragraph) on conflict do nothing;
-
 -- name: relations_unsupported
--- relations of these paragraphs that no live paragraph supports
+-- relations of these paragraphs that no live paragraph supports; what was asserted by hand needs no support
 update relations set deleted_at = :now
-where deleted_at is null
+where deleted_at is null and origin <> 'admin'
   and id in (select e.relation from relation_evidence e where e.paragraph in (select value from json_each(:paragraphs)))
   and not exists (
       select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
