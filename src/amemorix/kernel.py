@@ -25,6 +25,12 @@ from .services.checks import Finding
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
 from .services.episodes import EpisodeService
+from .services.graph_edit import GraphEditService
+from .services.graph_export import GraphExportService
+from .services.graph_search import GraphSearchService
+from .services.graph_suggestions import GraphSuggestionService
+from .services.graph_undo import GraphUndoService
+from .services.graph_view import GraphViewService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
 from .services.parts import Shared, reused
@@ -110,6 +116,13 @@ class SDKMemoryKernel:
             self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone,
             glosses=parts.glosses,
         )  # fmt: skip
+        self.graph_views = GraphViewService(self.store, config=config, indexes=self.indexes, clock=clock)
+        self.graph_search = GraphSearchService(self.store, self.graph_views)
+        self.graph_edits = GraphEditService(self.store, clock=clock)
+        self.graph_undo = GraphUndoService(self.store, clock=clock)
+        self._apart = ThreadPoolExecutor(1, "amemorix-graph")
+        self.graph_suggestions = GraphSuggestionService(self.store, self.graph_views, background=self._apart)
+        self.graph_exports = GraphExportService(self.store, self.graph_views, clock=clock, background=self._apart)
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None
@@ -200,6 +213,7 @@ class SDKMemoryKernel:
             self._borrowed.release()
         self._parts.embedder.release()
         self.embedding.close()
+        self._apart.shutdown(wait=True)
         self._background.shutdown(wait=True)
         self._parts.release_data()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -73,6 +73,15 @@ class EntityMerge:
         self._relations.forget_vectors(db, [one["id"] for one in detail["relations"] if _moved(one["was"])])
         behind = [paragraph for moved in detail["evidence"] for paragraph in moved["paragraphs"]]
         self._relations.drop_unsupported(db, behind, now)
+        self._drop_loose(db, rows, now)
+
+    def _drop_loose(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> None:
+        """Take away what has come back to life while the entity at its other end was deleted."""
+        rows = [row for row in self._relations.rows(db, ids).values() if row.alive]
+        ends = self._entities.rows(db, {end for row in rows for end in (row.subject, row.object)})
+        for row in rows:
+            if ends[row.subject].deleted_at is not None or ends[row.object].deleted_at is not None:
+                self._relations.put(db, replace(row, deleted_at=now))
 
     # entities
 
@@ -99,7 +108,9 @@ class EntityMerge:
 
     # relations
 
-    def _move_relations(self, db: sqlite3.Connection, becomes: Mapping[int, int], record: MergeRecord, now: float) -> None:
+    def _move_relations(
+        self, db: sqlite3.Connection, becomes: Mapping[int, int], record: MergeRecord, now: float
+    ) -> None:
         rows = self._relations.at(db, becomes)
         ends = self._entities.rows(db, {end for row in rows for end in (row.subject, row.object)})
         for row in rows:

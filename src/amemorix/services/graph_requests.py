@@ -197,7 +197,7 @@ class CreateEdge(_ByHand):
     predicate: RequiredName = Field(validation_alias=AliasChoices("predicate", "relation", "label"))
     object: RequiredKey = Field(validation_alias=AliasChoices("object", "target"))
     confidence: float = Field(1.0, ge=0, le=1)
-    weight: float = Field(1.0, gt=0, le=1_000)
+    weight: float | None = Field(None, gt=0, le=1_000, description="1 for a new relation if not given.")
     paragraphs: list[RequiredName] = Field(
         default_factory=list, max_length=1_000,
         validation_alias=AliasChoices("paragraphs", "paragraph", "source_paragraph", "paragraph_ids"),
@@ -227,7 +227,9 @@ class EdgeEdit(_ByHand):
 class WeighEdge(EdgeEdit):
     """An edge and its weight."""
 
-    weight: float = Field(gt=0, le=1_000, description="1 is what every relation begins with; the walk of search uses it.")
+    weight: float = Field(
+        gt=0, le=1_000, description="1 is what every relation begins with; the walk of search uses it."
+    )
 
 
 class Undo(_ByHand):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .queries import array, optional_array, queries
 
-__all__ = ["EdgeRecord", "GraphRepository", "NameMatch", "NodeRecord", "Sight"]
+__all__ = ["EdgeRecord", "GraphRepository", "NameMatch", "NodeRecord", "RelationAt", "Sight"]
 
 Ids = NDArray[np.int64]
 LAST_CHARACTER = "\U0010ffff"
@@ -54,6 +54,17 @@ class EdgeRecord:
     weight: float
     origin: str
     created_at: float
+    support: int
+
+
+@dataclass(frozen=True, slots=True)
+class RelationAt:
+    """A relation of a node, with its weight in walks and the paragraphs behind it."""
+
+    id: int
+    subject: int
+    object: int
+    weight: float
     support: int
 
 
@@ -123,11 +134,10 @@ class GraphRepository:
         values = {"predicates": array(predicates), "limit": limit, **sight.values}
         return [row[0] for row in db.execute(self._q["graph_relations_saying"], values)]
 
-    def relations_at(
-        self, db: sqlite3.Connection, entities: Iterable[int], sight: Sight
-    ) -> list[tuple[int, int, int]]:
-        """(relation, subject, object) of all that begins or ends at the entities, the best supported first."""
-        return db.execute(self._q["graph_relations_at"], {"entities": array(entities), **sight.values}).fetchall()
+    def relations_at(self, db: sqlite3.Connection, entities: Iterable[int], sight: Sight) -> list[RelationAt]:
+        """All that begins or ends at the entities, the best supported first."""
+        rows = db.execute(self._q["graph_relations_at"], {"entities": array(entities), **sight.values})
+        return [RelationAt(*row) for row in rows]
 
     def paragraphs_at(self, db: sqlite3.Connection, entity: int, sight: Sight, limit: int) -> list[int]:
         """The newest paragraphs of an entity."""

@@ -103,7 +103,7 @@ order by r.id desc limit :limit;
 
 -- name: graph_relations_at
 -- the relations of these entities that may be seen, the best supported first
-select g.id, g.subject, g.object from (
+select g.id, g.subject, g.object, g.weight, g.support from (
     select r.id, r.subject, r.object, r.confidence * r.weight as weight,
            (select count(*) from relation_evidence e join paragraphs p on p.id = e.paragraph
             where e.relation = r.id and p.deleted_at is null and p.superseded_at is null
