@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import os
@@ -149,8 +150,10 @@ class GraphExportService:
                 os.fsync(file.fileno())
             unfinished.replace(path)
         except OSError as exc:
-            unfinished.unlink(missing_ok=True)
             raise StorageFailure(f"{path} cannot be written: {exc.strerror}.", file=str(path)) from exc
+        finally:
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
         return Exported(format=format_, nodes=nodes, edges=edges, path=str(path), bytes=path.stat().st_size)
 
     def _write(self, db: sqlite3.Connection, format_: str, chosen: _Selection, out: TextIO) -> tuple[int, int]:

@@ -499,6 +499,14 @@ create trigger relations_removed after delete on relations begin
     insert into changes (kind, id) values ('relation', old.id);
 end;
 
+create trigger relation_evidence_inserted after insert on relation_evidence begin
+    insert into changes (kind, id) values ('relation', new.relation);
+end;
+
+create trigger relation_evidence_removed after delete on relation_evidence begin
+    insert into changes (kind, id) values ('relation', old.relation);
+end;
+
 create trigger relation_embeddings_inserted after insert on relation_embeddings begin
     insert into changes (kind, id) values ('relation_embedding', new.relation);
 end;
