@@ -127,6 +127,24 @@ def speed(
     print_report(report)
 
 
+@app.command()
+def graph(
+    nodes: Annotated[int, typer.Option(min=100, help="Entities in the graph.")] = 100_000,
+    edges: Annotated[int, typer.Option(min=100, help="Relations between them.")] = 400_000,
+    json_file: JsonFile = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Keep the filled store here.")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Times each call is made.")] = 20,
+) -> None:
+    """Fill a graph and measure how long its pages, searches and details take."""
+    from ..bench.graph import run
+
+    report = asyncio.run(run(nodes, edges, repeats=repeats, data_dir=data_dir))
+    _write(json_file, json.dumps(report.to_record(), ensure_ascii=False, indent=1))
+    remark(f"{report.nodes} nodes, {report.edges} relations, stored in {report.fill_seconds} s")
+    for one in report.times:
+        remark(f"{one.call}: {one.p50} / {one.p95} ms (p50 / p95); longest stall {one.stall} ms")
+
+
 def _recall(
     dataset: Dataset,
     json_file: Path | None,

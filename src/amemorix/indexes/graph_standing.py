@@ -1,4 +1,4 @@
-"""The nodes of some edges by importance."""
+"""The nodes of a graph by importance."""
 
 from __future__ import annotations
 
@@ -9,50 +9,68 @@ from numpy.typing import NDArray
 
 from .graph_edges import Edges
 
-__all__ = ["Standing"]
+__all__ = ["Ranks", "Standing", "amounts", "pair_keys"]
 
 Ids = NDArray[np.int64]
+UNIT = 1_000_000
+"""Importance is counted in millionths, so that taking an edge away leaves nothing behind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Nodes in order, with what puts them there.
+    """Nodes that have an edge, in order, with what puts them there.
 
     A node's importance is the sum over its edges of their weight times the paragraphs behind them (at least one): its
     strength, or weighted degree, which for an undirected graph is proportional to its PageRank without a restart. Of
     equally important nodes the newer comes first.
     """
 
-    edges: Edges
     nodes: Ids
     score: NDArray[np.float64]
     degree: Ids
     """Edges at each node."""
     support: Ids
     """Evidence of all of a node's edges."""
+    relations: int
+    """Edges in all."""
     pairs: int
     """Ordered pairs of nodes that have an edge."""
 
     @classmethod
-    def of(cls, edges: Edges) -> Standing:
-        """The nodes of these edges."""
-        ends = np.concatenate((edges["subject"], edges["object"]))
-        nodes, place = np.unique(ends, return_inverse=True)
-        counted = np.maximum(edges["support"], 1)
-        weighed = np.tile(edges["weight"] * counted, 2)
-        strength = np.bincount(place, weighed, minlength=len(nodes)).astype(np.float64)
-        support = np.bincount(place, np.tile(edges["support"], 2), minlength=len(nodes)).astype(np.int64)
-        degree = np.bincount(place, minlength=len(nodes))
-        half = len(edges)
-        pairs = len(np.unique(place[:half] * np.int64(max(len(nodes), 1)) + place[half:]))
+    def of(cls, nodes: Ids, totals: Ids, relations: int, pairs: int) -> Standing:
+        """Order nodes by their totals: a row each of strength, degree and support; nodes without an edge are left out."""
+        strength, degree, support = totals[:, totals[1] > 0]
+        nodes = nodes[totals[1] > 0]
         order = np.lexsort((-nodes, -strength))
-        return cls(edges, nodes[order], strength[order], degree[order], support[order], pairs)
+        return cls(nodes[order], strength[order] / UNIT, degree[order], support[order], relations, pairs)
 
-    def among(self, nodes: Ids, before: Ids) -> Edges:
-        """The edges that join one of `nodes` with another of them, or with one of `before`."""
-        subject, object_ = self.edges["subject"], self.edges["object"]
-        begins, ends = np.isin(subject, nodes), np.isin(object_, nodes)
-        inside = begins & ends
-        if len(before):
-            inside |= (begins & np.isin(object_, before)) | (ends & np.isin(subject, before))
-        return self.edges[inside]
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Totals of the nodes of many edges, and how many edges each pair of nodes has."""
+
+    totals: Ids
+    pairs: Ids
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, edges: Edges, nodes: Ids) -> Ranks:
+        """Of edges between these nodes, given in ascending order."""
+        totals = np.zeros((3, len(nodes)), np.int64)
+        columns = amounts(edges)
+        for end in ("subject", "object"):
+            at = np.searchsorted(nodes, edges[end])
+            for row, column in enumerate(columns):
+                totals[row] += np.bincount(at, column, minlength=len(nodes)).astype(np.int64)
+        return cls(totals, *np.unique(pair_keys(edges), return_counts=True))
+
+
+def amounts(edges: Edges) -> Ids:
+    """What each edge adds to its ends: a row each of strength, degree and support."""
+    strength = np.rint(edges["weight"].astype(np.float64) * np.maximum(edges["support"], 1) * UNIT)
+    return np.stack((strength.astype(np.int64), np.ones(len(edges), np.int64), edges["support"].astype(np.int64)))
+
+
+def pair_keys(edges: Edges) -> Ids:
+    """A number for each ordered pair of nodes."""
+    return (edges["subject"] << 32) | edges["object"]

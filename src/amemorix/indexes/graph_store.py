@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .graph_edges import EDGE, EdgeRow, Edges, check_edges, edge_table
-from .graph_standing import Standing
 from .graph_state import GraphState, Ids, find
 from .pagerank import Positions, personalised_pagerank
 
@@ -115,9 +114,10 @@ class GraphStore:
         """Every edge's id with (subject, object, weight, support)."""
         return {number: tuple(rest) for number, *rest in self._state.edges().tolist()}
 
-    def standing(self) -> Standing:
-        """The nodes that have an edge, the most important first, and every edge."""
-        return self._state.standing
+    @property
+    def state(self) -> GraphState:
+        """The graph as it is at this moment; it does not change."""
+        return self._state
 
     def build(self, rows: Iterator[EdgeRow]) -> None:
         """Replace the whole content; of rows with the same id the last counts. ValueError leaves the store as it was."""

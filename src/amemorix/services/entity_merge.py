@@ -65,7 +65,7 @@ class EntityMerge:
             self._restore_entity(db, source, target)
         for moved in detail["evidence"]:
             self._relations.unlink(db, moved["to"], moved["added"])
-            self._relations.link(db, moved["from"], moved["paragraphs"])
+            self._relations.link(db, [moved["from"]], moved["paragraphs"])
         rows = self._relations.rows(db, [one["id"] for one in detail["relations"]])
         for one in detail["relations"]:
             if one["id"] in rows:
@@ -92,7 +92,7 @@ class EntityMerge:
         linked = sorted(set(paragraphs) - set(self._entities.paragraphs(db, target)))
         self._entities.set_merged(db, [source, *merged], target)
         self._entities.move_aliases(db, aliases, target)
-        self._entities.link(db, target, linked)
+        self._entities.link(db, [target], linked)
         self._entities.unlink(db, source, paragraphs)
         self._entities.move_facts(db, facts, target)
         moved = {"merged": merged, "aliases": aliases, "paragraphs": paragraphs, "linked": linked, "facts": facts}
@@ -103,7 +103,7 @@ class EntityMerge:
         self._entities.set_merged(db, source["merged"], source["id"])
         self._entities.move_aliases(db, source["aliases"], source["id"])
         self._entities.unlink(db, target, source["linked"])
-        self._entities.link(db, source["id"], source["paragraphs"])
+        self._entities.link(db, [source["id"]], source["paragraphs"])
         self._entities.move_facts(db, source["facts"], source["id"])
 
     # relations
@@ -144,7 +144,7 @@ class EntityMerge:
             self._put(db, record, twin, _stronger(twin, row))
             paragraphs = self._relations.evidence(db, row.id)
             added = sorted(set(paragraphs) - set(self._relations.evidence(db, twin.id)))
-            self._relations.link(db, twin.id, added)
+            self._relations.link(db, [twin.id], added)
             self._relations.unlink(db, row.id, paragraphs)
             record.evidence.append({"from": row.id, "to": twin.id, "paragraphs": paragraphs, "added": added})
         for child in self._relations.rows(db, self._relations.joined(db, row.id)).values():

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from ..clock import Clock
 from ..errors import InvalidRequest, StorageFailure
-from ..indexes.graph_standing import Standing
 from ..storage.graph_reading import EdgeRecord, Sight
 from ..storage.metadata_store import MetadataStore
 from .graph_answers import Exported
@@ -106,16 +105,16 @@ class GraphExportService:
         view = self._views.view(db, sight)
         if request.node:
             node = self._finder.node(db, "node", request.node, sight)
-            near = _around(view.standing, node.id, request.depth)
+            near = view.graph.around(node.id, request.depth)
             nodes = [seen.id for seen in self._store.graph.nodes(db, near.tolist(), sight)]
-            edges = view.standing.among(near, near[:0])["id"]
+            edges = view.graph.joining(near, near[:0])["id"]
             return _Selection(sight, nodes, edges.tolist(), len(nodes) + len(edges))
         if view.alone is None:
-            size = self._store.graph.entity_count(db) + len(view.standing.edges)
+            size = self._store.graph.entity_count(db) + view.standing.relations
             return _Selection(sight, None, None, size)
         linked = np.concatenate((view.standing.nodes, view.alone)).tolist()
         seen = [node.id for node in self._store.graph.nodes(db, linked, sight)]
-        return _Selection(sight, seen, view.standing.edges["id"].tolist(), len(seen) + len(view.standing.edges))
+        return _Selection(sight, seen, view.graph.edges()["id"].tolist(), len(seen) + view.standing.relations)
 
     def _nodes(self, db: sqlite3.Connection, chosen: _Selection) -> Iterator[Row]:
         for id_, name, kind, created_at, _ in self._store.graph.every_node(db, chosen.nodes):
@@ -174,19 +173,6 @@ def _edge(edge: EdgeRecord) -> Row:
         "evidence_count": edge.support,
         "created_at": edge.created_at,
     }
-
-
-def _around(standing: Standing, node: int, depth: int) -> Ids:
-    """The node and what is at most `depth` steps away."""
-    reached = np.array([node], np.int64)
-    subject, object_ = standing.edges["subject"], standing.edges["object"]
-    for _ in range(depth):
-        further = np.concatenate((object_[np.isin(subject, reached)], subject[np.isin(object_, reached)]))
-        grown = np.union1d(reached, further)
-        if len(grown) == len(reached):
-            break
-        reached = grown
-    return reached
 
 
 def _node_link(out: TextIO, nodes: Iterable[Row], edges: Iterable[Row]) -> tuple[int, int]:

@@ -73,7 +73,7 @@ class GraphSuggestionService:
 
 
 def _found(material: _Material, min_score: float) -> list[Candidate]:
-    found = candidates(material.names, material.view.standing.edges)
+    found = candidates(material.names, material.view.graph.edges())
     return [one for one in found if one.score >= min_score and (not material.node or material.node in one.pair)]
 
 

@@ -16,6 +16,7 @@ from ..clock import Clock
 from ..config.model import Config
 from ..indexes.graph_edges import EdgeRow, edge_table
 from ..indexes.graph_standing import Standing
+from ..indexes.graph_state import GraphState
 from ..retrieval.hits import paragraph_key
 from ..storage.entities import EntityRow
 from ..storage.graph_reading import EdgeRecord, RelationAt, Sight
@@ -40,9 +41,14 @@ VIEWS = 8
 class View:
     """What may be seen, by importance: nodes with relations, and those without."""
 
-    standing: Standing
+    graph: GraphState
     alone: Ids | None
     """None: not looked up, because everything may be seen."""
+
+    @property
+    def standing(self) -> Standing:
+        """The nodes that have an edge, the most important first."""
+        return self.graph.standing
 
     @property
     def total(self) -> int:
@@ -80,7 +86,7 @@ class GraphViewService:
         """The nodes by importance, and all edges."""
         if sight.scopes is None:
             self._indexes.graph.catch_up(db)
-            return View(self._indexes.graph.index.standing(), None)
+            return View(self._indexes.graph.index.state, None)
         key = (tuple(sight.scopes), self._store.changes.bounds(db)[1])
         with self._remembering:
             known = self._views.get(key)
@@ -94,9 +100,9 @@ class GraphViewService:
 
     def _made(self, db: sqlite3.Connection, sight: Sight) -> View:
         rows = [EdgeRow(*row) for row in self._graph.scope_edges(db, sight)]
-        standing = Standing.of(edge_table(rows))
+        state = GraphState.merged(edge_table(rows))
         linked = self._graph.scope_nodes(db, sight)
-        return View(standing, np.setdiff1d(linked, standing.nodes)[::-1])
+        return View(state, np.setdiff1d(linked, state.standing.nodes)[::-1])
 
     # a page
 
@@ -111,14 +117,14 @@ class GraphViewService:
         before, ids = self._placed(db, view, request, total)
         nodes = self._graph.nodes(db, ids.tolist(), sight)
         shown = np.array([node.id for node in nodes], np.int64)
-        edges, left_out = self._edges(db, view.standing, shown, before, request, sight)
+        edges, left_out = self._edges(db, view.graph, shown, before, request, sight)
         end = request.offset + len(ids)
         return GraphPage(
             nodes=node_items(nodes, view.standing),
             edges=edge_items(edges),
             total_nodes=total,
             total_edges=view.standing.pairs,
-            total_relations=len(view.standing.edges),
+            total_relations=view.standing.relations,
             offset=request.offset,
             limit=request.limit,
             next_offset=end if len(ids) and end < total else None,
@@ -143,9 +149,9 @@ class GraphViewService:
         return order[:start], order[start:end]
 
     def _edges(
-        self, db: sqlite3.Connection, standing: Standing, ids: Ids, before: Ids, request: GetGraph, sight: Sight
+        self, db: sqlite3.Connection, state: GraphState, ids: Ids, before: Ids, request: GetGraph, sight: Sight
     ) -> tuple[list[EdgeRecord], int]:
-        found = standing.among(ids, before if request.edges == "before" else before[:0])
+        found = state.joining(ids, before if request.edges == "before" else before[:0])
         weightiest = np.argsort(-found["weight"] * np.maximum(found["support"], 1), kind="stable")
         kept = found["id"][weightiest][: request.edge_limit]
         if not len(kept):

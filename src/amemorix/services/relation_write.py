@@ -23,7 +23,8 @@ class Written:
 
     entities: dict[str, int] = field(default_factory=dict[str, int])
     """Normalised name -> entity."""
-    relations: list[int] = field(default_factory=list[int])
+    relations: dict[int, None] = field(default_factory=dict[int, None])
+    """Each once, in order."""
     warnings: list[str] = field(default_factory=list[str])
 
 
@@ -72,16 +73,13 @@ class RelationWriteService:
         id_ = self._relations.upsert(
             db, subject, relation.predicate, object_, confidence=relation.confidence, origin=origin, now=now
         )
-        if id_ not in written.relations:
-            written.relations.append(id_)
+        written.relations[id_] = None
         return id_
 
     def support(self, db: sqlite3.Connection, written: Written, paragraphs: Sequence[int]) -> None:
         """Put paragraphs behind what was written."""
-        for entity in dict.fromkeys(written.entities.values()):
-            self._entities.link(db, entity, paragraphs)
-        for relation in written.relations:
-            self._relations.link(db, relation, paragraphs)
+        self._entities.link(db, dict.fromkeys(written.entities.values()), paragraphs)
+        self._relations.link(db, written.relations, paragraphs)
 
     def alias(self, db: sqlite3.Connection, entity: int, alias: Alias, origin: Origin, now: float) -> str:
         """Let an entity go by another name too; returns a warning if that name means something else already.

@@ -144,9 +144,10 @@ class EntityRepository:
         """Let aliases mean another entity."""
         db.execute(self._q["entity_aliases_move"], {"norms": array(norms), "entity": entity})
 
-    def link(self, db: sqlite3.Connection, entity: int, paragraphs: Iterable[int]) -> None:
-        """Link an entity to paragraphs, of those that exist."""
-        db.execute(self._q["entity_paragraphs_link"], {"entity": entity, "paragraphs": array(paragraphs)})
+    def link(self, db: sqlite3.Connection, entities: Iterable[int], paragraphs: Iterable[int]) -> None:
+        """Link each of the entities to each of the paragraphs that exist."""
+        values = {"entities": array(entities), "paragraphs": array(paragraphs)}
+        db.execute(self._q["entity_paragraphs_link"], values)
 
     def unlink(self, db: sqlite3.Connection, entity: int, paragraphs: Iterable[int]) -> None:
         """Take an entity's links to paragraphs away."""

@@ -112,9 +112,10 @@ class RelationRepository:
         """Every paragraph behind a relation, whatever its state."""
         return [row[0] for row in db.execute(self._q["relation_paragraphs"], {"relation": relation})]
 
-    def link(self, db: sqlite3.Connection, relation: int, paragraphs: Iterable[int]) -> None:
-        """Put paragraphs behind a relation, of those that exist."""
-        db.execute(self._q["relation_paragraphs_link"], {"relation": relation, "paragraphs": array(paragraphs)})
+    def link(self, db: sqlite3.Connection, relations: Iterable[int], paragraphs: Iterable[int]) -> None:
+        """Put each of the paragraphs that exist behind each of the relations."""
+        values = {"relations": array(relations), "paragraphs": array(paragraphs)}
+        db.execute(self._q["relation_paragraphs_link"], values)
 
     def unlink(self, db: sqlite3.Connection, relation: int, paragraphs: Iterable[int]) -> None:
         """Take paragraphs from behind a relation."""

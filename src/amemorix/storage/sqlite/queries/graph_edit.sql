@@ -50,7 +50,8 @@ select paragraph from paragraph_entities where entity = :entity order by paragra
 
 -- name: entity_paragraphs_link
 insert into paragraph_entities (entity, paragraph)
-select :entity, p.id from paragraphs p where p.id in (select value from json_each(:paragraphs))
+select e.value, p.id from json_each(:entities) e cross join paragraphs p
+where p.id in (select value from json_each(:paragraphs))
 on conflict do nothing;
 
 -- name: entity_paragraphs_unlink
@@ -98,7 +99,8 @@ select paragraph from relation_evidence where relation = :relation order by para
 
 -- name: relation_paragraphs_link
 insert into relation_evidence (relation, paragraph)
-select :relation, p.id from paragraphs p where p.id in (select value from json_each(:paragraphs))
+select r.value, p.id from json_each(:relations) r cross join paragraphs p
+where p.id in (select value from json_each(:paragraphs))
 on conflict do nothing;
 
 -- name: relation_paragraphs_unlink
