@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.storage.relations import RelationVector
 from conftest import Open
 from entrance import contents, found, hits, told
 from graph_entrance import changed, edges, family, fits, graph, nodes, page, rows, triple, turned_down, wrong
@@ -181,6 +182,23 @@ async def test_a_renamed_node_is_found_by_both_names(dense_host: AMemorixHostSer
     await graph(host, "undo", undo_id=undo)
     await fits(host)
     assert await rows(host) == before
+
+
+async def test_a_vector_of_what_a_relation_said_before_is_not_kept(dense_host: AMemorixHostService) -> None:
+    kernel = dense_host.kernel
+    await told(dense_host, "x", relations=[triple("Mia", "sold", "kayak")])
+    await dense_host.settle()
+    await kernel.pause()
+    vector = (await rows(dense_host))["relation_embeddings"][0][2]
+    await changed(dense_host, "rename_node", node="Mia", new_name="Ada")
+
+    async def kept(sentence: str) -> int:
+        made = [RelationVector(1, vector, sentence)]
+        await kernel.store.write(lambda db: kernel.store.relations.put_relations(db, 1, made))
+        return len((await rows(dense_host))["relation_embeddings"])
+
+    assert await kept("Mia sold kayak") == 0
+    assert await kept("Ada sold kayak") == 1
 
 
 async def test_a_rename_may_change_only_the_spelling(host: AMemorixHostService) -> None:
