@@ -16,7 +16,7 @@ from typing import Any
 
 from .clock import Clock, SystemClock
 from .config.model import Config
-from .errors import ModelUnavailable
+from .errors import MemoryFault, ModelUnavailable
 from .models.glosses import GlossTable, table_for
 from .models.host_callable import EmbedFunction
 from .models.registry import make_embedder
@@ -27,6 +27,9 @@ from .services.embedding import EmbeddingService
 from .services.episodes import EpisodeService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
+from .services.lifecycle import LifecycleService
+from .services.lifecycle_rounds import LifecycleRounds
+from .services.memory_targets import MemoryTargets
 from .services.parts import Shared, reused
 from .services.runtime import RuntimeStatus
 from .services.search import SearchService
@@ -110,6 +113,13 @@ class SDKMemoryKernel:
             self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone,
             glosses=parts.glosses,
         )  # fmt: skip
+        self.lifecycle = LifecycleService(
+            self.store, settings=config.lifecycle, clock=clock, on_revived=self.embedding.look_again
+        )
+        self.rounds = LifecycleRounds(
+            self.store, lifecycle=self.lifecycle, settings=config.lifecycle, clock=clock, background=self._background
+        )
+        self.targets = MemoryTargets(self.store, config=config, searches=self.searches)
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None
@@ -176,7 +186,13 @@ class SDKMemoryKernel:
         self.paused = False
         self.embedding.take_up()
         if not self._loops:
-            work = (self.upkeep.run(), self.embedding.run(), self.episodes.run(), self._retry_model())
+            work = (
+                self.upkeep.run(),
+                self.embedding.run(),
+                self.episodes.run(),
+                self._retry_model(),
+                self.rounds.run(),
+            )
             self._loops = [asyncio.create_task(loop) for loop in work]
 
     async def pause(self) -> None:
@@ -191,8 +207,15 @@ class SDKMemoryKernel:
     async def close(self) -> None:
         """End everything and let go of the parts."""
         await self.pause()
+        await self._write_uses()
         self.dense.close()
         await asyncio.to_thread(self._close)
+
+    async def _write_uses(self) -> None:
+        try:
+            await self.lifecycle.flush()
+        except MemoryFault as exc:
+            log.warning("the last uses of memories were not counted: %s", exc)
 
     def _close(self) -> None:
         """The models first: one that nobody else uses ends its requests, which the embedding threads wait for."""
@@ -217,6 +240,7 @@ class SDKMemoryKernel:
 
     async def settle(self) -> None:
         """Wait until every projection, embedding and derived row has caught up."""
+        await self.lifecycle.flush()
         await self.upkeep.follow()
         await self.embedding.settled()
         await self.episodes.drain()

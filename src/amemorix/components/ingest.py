@@ -24,7 +24,9 @@ class IngestResult(Response):
     relation_ids: list[str] = Field(default_factory=list, description="Relations written or confirmed by this call.")
     superseded_ids: list[str] = Field(default_factory=list, description="Paragraphs of the revision it replaces.")
     skipped_ids: list[str] = Field(default_factory=list, description="External ids that were not written.")
-    reason: str = Field(default="", description="Why nothing was written: `exists`, `chat_filtered`, `disabled`.")
+    reason: str = Field(
+        default="", description="Why no text was written: `exists`, `expiry_changed`, `chat_filtered`, `disabled`."
+    )
     external_id: str = ""
 
 
@@ -93,7 +95,8 @@ def _one(outcome: Outcome) -> IngestResult:
         return IngestResult(external_id=external_id, skipped_ids=[external_id], reason="chat_filtered")
     stored = outcome.stored[0]
     if stored is None or stored.status == "existing":
-        return IngestResult(external_id=external_id, skipped_ids=[external_id], reason="exists")
+        reason = "expiry_changed" if stored is not None and stored.expiry_changed else "exists"
+        return IngestResult(external_id=external_id, skipped_ids=[external_id], reason=reason)
     return IngestResult(
         external_id=external_id,
         stored_ids=[paragraph_key(p) for p in stored.paragraphs],

@@ -20,7 +20,7 @@ from ..text import clean_text, content_hash, normalise_name
 from .analysis import Analyser
 from .filters import restricts
 from .ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
-from .moments import read_event
+from .moments import read_event, read_expiry
 from .scope import chat_key, served
 
 __all__ = ["IngestService", "Outcome"]
@@ -60,10 +60,11 @@ class IngestService:
             (request.timestamp if request.time_start is None else request.time_start, request.time_end),
             now, self._zone,
         )  # fmt: skip
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
         source = request.source or (f"{request.source_type}:{chat.chat_id}" if chat else request.source_type)
         new = await self._analysed(
             len(request.text),
-            lambda: self._new_text(request, "text", source, request.source_type, chat, start, end),
+            lambda: self._new_text(request, "text", source, request.source_type, chat, start, end, expires_at),
         )
         return await self._write([new], now)
 
@@ -74,9 +75,11 @@ class IngestService:
             return Outcome(True, (), (request.external_id,))
         now = self._clock.now()
         start, end = read_event(("time_start", "time_end"), (request.time_start, request.time_end), now, self._zone)
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
         source = f"chat_summary:{request.chat_id}"
         new = await self._analysed(
-            len(request.text), lambda: self._new_text(request, "summary", source, "chat_summary", chat, start, end)
+            len(request.text),
+            lambda: self._new_text(request, "summary", source, "chat_summary", chat, start, end, expires_at),
         )
         return await self._write([new], now)
 
@@ -115,6 +118,7 @@ class IngestService:
         chat: ChatKey | None,
         start: float | None,
         end: float | None,
+        expires_at: float | None,
     ) -> NewText:
         text = self._text("text", request.text)
         knowing = request if isinstance(request, IngestText) else None
@@ -129,6 +133,7 @@ class IngestService:
             shared=chat is None or bool(knowing and knowing.scope == "global"),
             event_start=start,
             event_end=end,
+            expires_at=expires_at,
             persons=_persons(request.person_ids, request.participants),
             tags=json.dumps(request.tags, ensure_ascii=False),
             metadata=self._metadata("metadata", request.metadata),
@@ -144,8 +149,9 @@ class IngestService:
         )
         source = request.source or f"chat:{chat.chat_id if chat else ''}"
         self._metadata("metadata", request.metadata)
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
         return [
-            self._turn(request, message, i, chat, source, external_id, rule, now)
+            self._turn(request, message, i, chat, source, external_id, rule, now, expires_at)
             for i, (message, external_id) in enumerate(zip(request.messages, ids, strict=True))
         ]
 
@@ -159,6 +165,7 @@ class IngestService:
         external_id: str,
         rule: SessionRule,
         now: float,
+        expires_at: float | None,
     ) -> NewText | None:
         field = f"messages.{place}"
         if not clean_text(message.text):
@@ -178,6 +185,7 @@ class IngestService:
             chat=chat,
             event_start=at,
             event_end=at,
+            expires_at=expires_at,
             speaker=_speaker(message),
             tags=json.dumps(message.tags, ensure_ascii=False),
             metadata=self._metadata(f"{field}.metadata", {**request.metadata, **message.metadata}),

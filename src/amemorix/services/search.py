@@ -21,6 +21,7 @@ from ..retrieval.plan import SearchPlan, Window
 from ..retrieval.query import read_query
 from ..retrieval.request import KernelSearchRequest
 from ..retrieval.result import Hit, RetrievalResult
+from ..retrieval.retention import DAY
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey
 from .dense import Asking, DenseLane
@@ -77,9 +78,9 @@ class SearchService:
         self._zone = zone
         self._glosses = glosses
         self._retriever = DualPathRetriever(
-            store.names, store.paragraphs, store.embeddings, store.relations, store.changes
+            store.names, store.paragraphs, store.embeddings, store.relations, store.changes, store.retention
         )
-        self._writer = HitWriter(store.paragraphs, store.episodes, zone)
+        self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, zone)
         self._aggregate = AggregateQueryService()
 
     async def search(self, request: KernelSearchRequest) -> RetrievalResult:
@@ -158,6 +159,7 @@ class SearchService:
             persons=tuple(directory.matching(request.person_id, scopes)) if request.person_id else None,
             min_score=request.min_score,
             glosses=self._glosses,
+            half_life=self._config.lifecycle.paragraph_half_life_days * DAY,
         )
 
     def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan, ranking: Ranking) -> RetrievalResult:

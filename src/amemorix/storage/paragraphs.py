@@ -27,13 +27,19 @@ class Visible:
     flags: NDArray[np.int64]
     event_start: NDArray[np.float64]
     """Epoch seconds, NaN for what is undated."""
+    recorded_at: NDArray[np.float64]
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[int, int, int, float | None]]) -> Visible:
+    def of(cls, rows: Sequence[tuple[int, int, int, float | None, float]]) -> Visible:
         """From rows in any order."""
-        ids, speaker, flags, start = zip(*rows, strict=True) if rows else ((), (), (), ())
-        times = np.array([np.nan if at is None else at for at in start], np.float64)
-        return cls(np.array(ids, np.int64), np.array(speaker, np.int64), np.array(flags, np.int64), times)._sorted()
+        ids, speaker, flags, start, recorded_at = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+        return cls(
+            np.array(ids, np.int64),
+            np.array(speaker, np.int64),
+            np.array(flags, np.int64),
+            np.array([np.nan if at is None else at for at in start], np.float64),
+            np.array(recorded_at, np.float64),
+        )._sorted()
 
     def join(self, other: Visible) -> Visible:
         """Both, which have no row in common."""
@@ -44,11 +50,14 @@ class Visible:
             np.concatenate([self.speaker, other.speaker]),
             np.concatenate([self.flags, other.flags]),
             np.concatenate([self.event_start, other.event_start]),
+            np.concatenate([self.recorded_at, other.recorded_at]),
         )._sorted()
 
     def _sorted(self) -> Visible:
         order = np.argsort(self.ids, kind="stable")
-        return Visible(self.ids[order], self.speaker[order], self.flags[order], self.event_start[order])
+        return Visible(
+            self.ids[order], self.speaker[order], self.flags[order], self.event_start[order], self.recorded_at[order]
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 -- name: gate
 -- what fusion needs of the candidates that may be seen
-select p.id, p.speaker, p.flags, p.event_start
+select p.id, p.speaker, p.flags, p.event_start, p.recorded_at
 from paragraphs p
 where p.id in (select value from json_each(:ids))
   and p.deleted_at is null and p.superseded_at is null
