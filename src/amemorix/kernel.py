@@ -251,7 +251,7 @@ class SDKMemoryKernel:
 
         def read(db: sqlite3.Connection) -> dict[str, Any]:
             return {
-                **asdict(self.store.sources.counts(db)),
+                **asdict(self.store.sources.counts(db, self.surroundings.clock.now())),
                 "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db)},
                 "embedding": asdict(self.embedding.progress(db)),
             }

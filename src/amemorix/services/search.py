@@ -172,7 +172,7 @@ class SearchService:
         return replace(plan, settings=_with_candidates(plan.settings, plan.limit * EPISODE_BREADTH))
 
     def _episodes(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
-        found = rank_episodes(db, self._store.episodes, ranking.fused, plan.limit)
+        found = rank_episodes(db, self._store.episodes, ranking.fused, plan.limit, plan.now)
         return self._writer.episodes(db, found, plan)
 
     def _aggregated(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
