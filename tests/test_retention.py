@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amemorix.config.model import Lifecycle
-from amemorix.retrieval.retention import RetentionRules, retained, retained_of
+from amemorix.retrieval.retention import RetentionRules, retained, retained_all
 from amemorix.retrieval.signals import fading
 from amemorix.storage.retention import Retention
 
@@ -52,12 +52,11 @@ def test_what_is_pinned_does_not_fade() -> None:
 
 
 def test_many_are_worked_out_as_one_is() -> None:
-    ids = np.array([3, 5, 9], np.int64)
-    recorded = np.array([START, START - 730 * DAY, START + 5], np.float64)
-    touched = {5: Retention(0.5, START, pinned=True)}
-    left = retained_of(ids, recorded, touched, START, 730 * DAY)
-    assert left.tolist() == pytest.approx([1.0, 0.5, 1.0])
-    assert retained_of(ids, recorded, {}, START, math.inf).tolist() == [1, 1, 1]
+    strength = np.array([1.0, 1.0, 0.5])
+    anchors = np.array([START, START - 730 * DAY, math.inf])
+    assert retained_all(strength, anchors, START, 730 * DAY).tolist() == [1.0, 0.5, 0.5]
+    assert retained_all(strength, anchors, START + 5, math.inf).tolist() == [1.0, 1.0, 0.5]
+    assert retained_all(strength, anchors, START - 800 * DAY, DAY).tolist() == [1.0, 1.0, 0.5]
 
 
 def test_a_relation_fades_after_598_days() -> None:

@@ -233,9 +233,7 @@ async def perform(
     kernel: SDKMemoryKernel, request: Maintenance, action: Any, *, strength: float = 1.0, hours: float = 0.0
 ) -> Maintained:
     """Do an action to what the target means."""
-    found = await kernel.targets.find(
-        request.target, request.kind or None, request.chat_id, gone=action == "restore"
-    )
+    found = await kernel.targets.find(request.target, request.kind or None, request.chat_id, gone=action == "restore")
     ask = Ask(action, strength, hours, request.requested_by, request.reason)
     done = await kernel.lifecycle.act(ask, found.refs, found.scopes, named=found.named)
     return maintained(kernel, action, done)

@@ -250,7 +250,9 @@ class Lifecycle(Section):
         0.5, "Share of what is missing that a reinforcement of strength 1 gives back.", ge=0, le=1
     )
     weaken_gain: float = live(0.5, "Share that a weakening of strength 1 takes away.", ge=0, le=1)
-    interval_minutes: float = live(60.0, "Time between two rounds over what has faded or expired.", gt=0, le=100_000_000)
+    interval_minutes: float = live(
+        60.0, "Time between two rounds over what has faded or expired.", gt=0, le=100_000_000
+    )
     batch: int = live(500, "Most memories that one transaction of a round moves.", ge=1, le=10_000)
 
 

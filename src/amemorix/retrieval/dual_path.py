@@ -18,7 +18,6 @@ from ..storage.embeddings import EmbeddingRepository
 from ..storage.names import NameRepository
 from ..storage.paragraphs import ParagraphRepository, Visible
 from ..storage.relations import RelationRepository
-from ..storage.retention import RetentionRepository
 from ..storage.time_limit import time_limit
 from ..text import fold, query_terms, term_hashes
 from .chronology import anchor_span, anchored, ordered
@@ -38,7 +37,7 @@ from .ordering import Ordering
 from .plan import SearchPlan
 from .relation_lane import relation_lane
 from .rerank import Held, Reranked, Reranker
-from .retention import retained_of
+from .retention import retained_all
 from .signals import Evidence, Floats, fading, gather
 from .threshold import cut
 
@@ -109,13 +108,11 @@ class DualPathRetriever:
         embeddings: EmbeddingRepository,
         relations: RelationRepository,
         changes: ChangeRepository,
-        retention: RetentionRepository,
     ) -> None:
         self._names = names
         self._paragraphs = paragraphs
         self._relations = relations
         self._changes = changes
-        self._retention = retention
         self._reranker = Reranker(embeddings, paragraphs)
 
     def lexical(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan) -> Lexical:
@@ -214,15 +211,8 @@ class DualPathRetriever:
             mentions=lambda unsaid: self._mentions(db, plan, unsaid),
             questions=lambda ids: self._paragraphs.questions(db, ids),
         )  # fmt: skip
-        signals = gather(plan, visible, evidence) | self._fading(db, plan, visible)
+        signals = gather(plan, visible, evidence) | _fading(plan, visible)
         return fuse(visible.ids, signals, plan.settings.weights, sparse, dense)
-
-    def _fading(self, db: sqlite3.Connection, plan: SearchPlan, visible: Visible) -> dict[str, Floats]:
-        """The signal of what has faded, if it counts for anything."""
-        if not (plan.settings.weights.retention or plan.settings.rerank.weights.retention):
-            return {}
-        touched = self._retention.of(db, "paragraph", visible.ids.tolist())
-        return fading(retained_of(visible.ids, visible.recorded_at, touched, plan.now, plan.half_life))
 
     def _mentions(self, db: sqlite3.Connection, plan: SearchPlan, unsaid: Ids) -> NDArray[np.float32]:
         """1 for each paragraph whose text holds the name that the query holds."""
@@ -231,6 +221,13 @@ class DualPathRetriever:
         return np.array(
             [any(name in fold(texts.get(id_, "")) for name in names) for id_ in unsaid.tolist()], np.float32
         )
+
+
+def _fading(plan: SearchPlan, visible: Visible) -> dict[str, Floats]:
+    """The signal of what has faded, if it counts for anything."""
+    if not (plan.settings.weights.retention or plan.settings.rerank.weights.retention):
+        return {}
+    return fading(retained_all(visible.strength, visible.anchor_at, plan.now, plan.half_life))
 
 
 def _highest(one: dict[int, float], other: dict[int, float]) -> dict[int, float]:

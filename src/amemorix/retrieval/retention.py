@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from ..config.model import Lifecycle
 from ..storage.retention import MemoryKind, Retention
 
-__all__ = ["DAY", "RetentionRules", "retained", "retained_of"]
+__all__ = ["DAY", "RetentionRules", "retained", "retained_all"]
 
 HOUR, DAY = 3_600.0, 86_400.0
 PROTECTION_HOURS = 24.0
@@ -29,18 +28,11 @@ def retained(retention: Retention, now: float, half_life: float) -> float:
     return retention.strength * 2.0 ** (-max(0.0, now - retention.anchor_at) / half_life)
 
 
-def retained_of(
-    ids: NDArray[np.int64],
-    recorded_at: NDArray[np.float64],
-    touched: Mapping[int, Retention],
-    now: float,
-    half_life: float,
+def retained_all(
+    strength: NDArray[np.float64], anchor_at: NDArray[np.float64], now: float, half_life: float
 ) -> NDArray[np.float32]:
-    """What is left of many memories: those that were never touched fade from the time they were recorded."""
-    left = np.exp2(-np.maximum(0.0, now - recorded_at) / half_life)
-    for id_, retention in touched.items():
-        left[np.searchsorted(ids, id_)] = retained(retention, now, half_life)
-    return left.astype(np.float32)
+    """The same of many memories; an anchor at infinity stands for a pinned one."""
+    return (strength * np.exp2(-np.maximum(0.0, now - anchor_at) / half_life)).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class SearchService:
         self._zone = zone
         self._glosses = glosses
         self._retriever = DualPathRetriever(
-            store.names, store.paragraphs, store.embeddings, store.relations, store.changes, store.retention
+            store.names, store.paragraphs, store.embeddings, store.relations, store.changes
         )
         self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, zone)
         self._aggregate = AggregateQueryService()
