@@ -17,8 +17,9 @@ from .config import patched
 from .errors import ChatUnavailable
 from .host_service import AMemorixHostService
 from .kernel import Surroundings
+from .models.chat_registry import GivenChat
 from .models.host_callable import EmbedFunction
-from .ports import ChatInfo, ChatModel, EmbedderInfo
+from .ports import ChatInfo, EmbedderInfo
 from .text import is_mostly_cjk, term_hashes, tokens
 
 __all__ = ["FrozenClock", "HashEmbedder", "ScriptedChat", "memory_host", "scratch_config"]
@@ -117,7 +118,7 @@ async def memory_host(
     folder: Path,
     *,
     embed: EmbedFunction | None = None,
-    chat: ChatModel | None = None,
+    chat: GivenChat | None = None,
     clock: Clock | None = None,
     zone: tzinfo = UTC,
     environ: Mapping[str, str] | None = None,
