@@ -23,9 +23,11 @@ from .models.host_callable import EmbedFunction
 from .models.registry import make_embedder
 from .ports import ChatModel, Embedder
 from .services.checks import Finding
+from .services.corrections import CorrectionService
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
 from .services.episodes import EpisodeService
+from .services.feedback import FeedbackService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
 from .services.metered_chat import ChatMeter, MeteredChat
@@ -123,6 +125,13 @@ class SDKMemoryKernel:
             self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone,
             glosses=parts.glosses,
         )  # fmt: skip
+        self.corrections = CorrectionService(
+            self.store, config=config, searches=self.searches, indexes=self.indexes, clock=clock,
+            zone=surroundings.zone, chat=self.chat,
+        )  # fmt: skip
+        self.feedback = FeedbackService(
+            self.store, settings=config.feedback, corrections=self.corrections, clock=clock, chat=self.chat
+        )
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None
@@ -190,8 +199,13 @@ class SDKMemoryKernel:
         self.embedding.take_up()
         if not self._loops:
             work = (
-                self.upkeep.run(), self.embedding.run(), self.episodes.run(), self.summaries.run(), self._retry_model(),
-            )  # fmt: skip
+                self.upkeep.run(),
+                self.embedding.run(),
+                self.episodes.run(),
+                self.summaries.run(),
+                self._retry_model(),
+                self.feedback.run(),
+            )
             self._loops = [asyncio.create_task(loop) for loop in work]
 
     async def pause(self) -> None:

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Chat", "Config", "Embedding", "Episode", "Filter", "Http", "Ingest", "Noise", "Plugin", "ReloadLevel",
-    "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage", "Summary",
-    "Weights",
+    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Feedback", "Filter", "Http", "Ingest", "Noise",
+    "Plugin", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage",
+    "Summary", "Weights",
 ]  # fmt: skip
 
 ReloadLevel = Literal["live", "rebuild", "restart"]
@@ -255,6 +255,25 @@ class Ingest(Section):
     max_metadata_bytes: int = live(65_536, "Most bytes of metadata (as JSON) of one text.", ge=256, le=10_000_000)
 
 
+class Correction(Section):
+    """Corrections said in words."""
+
+    model_timeout_seconds: float = live(
+        20.0, "How long a preview that asks for it waits for the chat model's reading.", gt=0, le=300
+    )
+
+
+class Feedback(Section):
+    """What users say of an answer some time after it was given."""
+
+    enabled: bool = live(False, "Take feedback tasks, and correct what users later say is wrong.")
+    window_hours: float = live(12.0, "So long after the answer the chat is looked at.", ge=0, le=720)
+    most_messages: int = live(30, "Messages after the answer that are looked at.", ge=1, le=200)
+    min_confidence: float = live(0.85, "Below this nothing is changed, only noted.", ge=0, le=1)
+    poll_interval_seconds: float = live(60.0, "Pause between looks for tasks that are due.", gt=0, le=86_400)
+    most_attempts: int = live(3, "Tries of a task that stumbles.", ge=1, le=100)
+
+
 class Http(Section):
     """The HTTP front door of the daemon."""
 
@@ -289,5 +308,7 @@ class Config(Section):
     episode: Episode = Episode()
     summary: Summary = Summary()
     ingest: Ingest = Ingest()
+    correction: Correction = Correction()
+    feedback: Feedback = Feedback()
     http: Http = Http()
     advanced: Advanced = Advanced()

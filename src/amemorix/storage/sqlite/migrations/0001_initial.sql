@@ -402,6 +402,7 @@ create table feedback_tasks (
     due_at real not null,
     attempts integer not null default 0,
     leased_until real,
+    worker text not null default '',
     decision text not null default '{}' check (json_valid(decision)),
     rollback_status text not null default 'none' check (rollback_status in ('none', 'rolled_back', 'failed')),
     result text not null default '{}' check (json_valid(result)),
