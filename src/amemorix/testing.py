@@ -127,7 +127,8 @@ async def memory_host(
     """A started memory with its data below `folder`, stopped at the end; the same folder again is the same memory.
 
     Without `embed` there are no vectors and no table of Chinese words, with it the provider is `host`. `settings` are tables of the configuration:
-    `memory_host(folder, retrieval={"candidates": 50})`. The clock stands still unless another is given; the
+    `memory_host(folder, retrieval={"candidates": 50})`, or dotted names, as those of `[chat]` have to be:
+    `memory_host(folder, chat=model, **{"chat.daily_token_budget": 5})`. The clock stands still unless another is given; the
     configuration file is not watched.
     """
     embedding = {"provider": "none", "glosses": False} if embed is None else {"provider": "host"}

@@ -95,7 +95,7 @@ class Embedding(Section):
 
 
 class Chat(Section):
-    """The language model that background work may ask; nothing that a caller waits for does."""
+    """The language model that background work may ask; no search and no ingest waits for it."""
 
     provider: Literal["auto", "openai", "host", "none"] = rebuild(
         "auto", "`auto`: the model given to the host service, else the endpoint if `base_url` and `model_name` are set, "
