@@ -19,7 +19,9 @@ __all__ = ["Effect", "Operation", "Operations", "Request", "Response"]
 Effect = Literal["read", "write", "destructive"]
 Kernel = TypeVar("Kernel")
 MOST_WARNINGS = 20
-WHO_AND_WHERE = frozenset({"chat_id", "group_id", "person_id", "respect_filter", "scope", "session_id", "source", "user_id"})
+WHO_AND_WHERE = frozenset(
+    {"chat_id", "group_id", "person_id", "respect_filter", "scope", "session_id", "source", "user_id"}
+)
 """Arguments that say whose memory is meant: one that is misspelt must not be passed over, the call would reach further."""
 
 
@@ -132,7 +134,7 @@ class Operations(Generic[Kernel]):
         if component not in (known := self.components()):
             raise UnknownComponent(
                 f"There is no component {component!r}.{_did_you_mean(component, known)}",
-                component=component,
+                component=str(component),
                 known=known,
             )
         args = {} if args is None else args
@@ -199,7 +201,9 @@ def _refuse_misspelt(op: Operation, args: dict[str, Any]) -> None:
     for key in args.keys() - set(known):
         near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.7)
         if op.effect == "destructive" or (near and near[0] in WHO_AND_WHERE):
-            raise InvalidRequest(f"{op.name}: {key}: there is no such argument.{_did_you_mean(key, known)}", field=str(key))
+            raise InvalidRequest(
+                f"{op.name}: {key}: there is no such argument.{_did_you_mean(key, known)}", field=str(key)
+            )
 
 
 @cache
