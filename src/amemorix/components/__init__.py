@@ -5,6 +5,8 @@ from ..ops import Operations
 from . import (
     ingest,
     maintain_memory,
+    memory_correction_admin,
+    memory_feedback_admin,
     memory_runtime_admin,
     memory_source_admin,
     memory_stats,
@@ -22,4 +24,6 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_runtime_admin.ops,
     maintain_memory.ops,
     memory_v5_admin.ops,
+    memory_correction_admin.ops,
+    memory_feedback_admin.ops,
 )
