@@ -485,7 +485,9 @@ async def test_a_used_episode_is_its_paragraphs(host: AMemorixHostService, clock
     await host.settle(20)
     assert {item["id"] for item in (await v5(host, "status"))["items"]} == {"p1", "p2"}
     clock.advance(HOUR)
-    assert sorted((await maintain(host, "used", targets=[episode["id"]]))["ids"]) == ["p1", "p2"]
+    assert sorted((await maintain(host, "used", targets=[episode["id"]], chat_id="c"))["ids"]) == ["p1", "p2"]
+    args = {"action": "used", "targets": [episode["id"]], "chat_id": "d"}
+    await refused(host, "maintain_memory", args, "target", "not_found")
 
 
 async def test_what_is_not_active_is_passed_over_when_used(host: AMemorixHostService, kite: str) -> None:

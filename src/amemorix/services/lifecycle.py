@@ -103,10 +103,14 @@ class LifecycleService:
 
         def unit(db: sqlite3.Connection) -> Done:
             members = self._store.episodes.members(db, episodes)
-            if missing := [f"e{id_}" for id_ in episodes if id_ not in members]:
-                raise _unknown(missing)
             known = self._every(db, refs, members.values(), scopes)
-            if missing := [f"{kind[0]}{id_}" for kind, id_ in refs if (kind, id_) not in known]:
+            missing = [f"{kind[0]}{id_}" for kind, id_ in refs if (kind, id_) not in known]
+            missing += [
+                f"e{id_}"
+                for id_ in episodes
+                if not any(("paragraph", paragraph) in known for paragraph in members.get(id_, ()))
+            ]
+            if missing:
                 raise _unknown(missing)
             return self._use(db, known, scopes, now, ask)
 
