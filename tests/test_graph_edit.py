@@ -383,6 +383,14 @@ async def test_an_edge_that_is_there_is_confirmed(host: AMemorixHostService) -> 
     assert (result["created"], relation["confidence"], relation["weight"]) == (False, 0.6, 7)
 
 
+async def test_a_forgotten_edge_is_restored_and_not_made_again(host: AMemorixHostService) -> None:
+    await told(host, "x", relations=[triple("林澈", "喜欢", "花生")])
+    forgotten = await host.invoke("memory_v5_admin", {"action": "forget", "target": "r1"})
+    assert forgotten["success"], forgotten
+    await host.kernel.store.write(lambda db: db.execute("update relations set deleted_at = 1"))
+    await wrong(host, "create_edge", "predicate", "conflict", subject="林澈", predicate="喜欢", object="花生")
+
+
 async def test_nodes_are_made_once(host: AMemorixHostService) -> None:
     made = await graph(host, "create_node", name="西湖", type="place", aliases=["West Lake"], metadata={"city": "杭州"})
     again = await graph(host, "create_node", name="west lake")

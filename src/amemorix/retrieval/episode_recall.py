@@ -15,13 +15,13 @@ SUPPORT = 0.3
 
 
 def rank_episodes(
-    db: sqlite3.Connection, episodes: EpisodeRepository, fused: Fused, limit: int
+    db: sqlite3.Connection, episodes: EpisodeRepository, fused: Fused, limit: int, now: float
 ) -> dict[int, tuple[float, dict[str, Any]]]:
     """Episode -> (score in 0..1, explanation), best first.
 
     An episode scores as its best paragraph does, and a little more for each further one that answers.
     """
-    of = episodes.of_paragraphs(db, fused.ids.tolist())
+    of = episodes.of_paragraphs(db, fused.ids.tolist(), now)
     best: dict[int, list[tuple[float, int]]] = {}
     for paragraph, score in zip(fused.ids.tolist(), fused.score.tolist(), strict=True):
         if paragraph in of:

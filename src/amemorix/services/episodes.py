@@ -124,7 +124,7 @@ class EpisodeService:
         since = -math.inf if paragraphs is None else self._store.episodes.regroup_from(db, source, paragraphs)
         if kind in self._settings.disabled_source_types:
             return _Regrouped(source, since, ())
-        material = self._store.episodes.material(db, source, since)
+        material = self._store.episodes.material(db, source, since, self._clock.now())
         drafts = tuple(self._draft(db, segment) for segment in self._segmentation.segments(material))
         return _Regrouped(source, since, drafts)
 

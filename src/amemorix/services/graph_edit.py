@@ -262,6 +262,8 @@ class GraphEditService:
 
     def _weighed(self, db: sqlite3.Connection, id_: int, weight: float | None, *, made: bool) -> Changed:
         row = self._relations.rows(db, [id_])[id_]
+        if not row.alive:
+            raise Conflict(f"predicate: r{id_}, which says this, was forgotten; restore it first.", field="predicate")
         if weight is not None:
             self._relations.put(db, replace(row, weight=weight))
         asleep = f"r{id_} is inactive ({row.inactive_reason}); it does not count until it is restored."

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ..errors import InvalidRequest
 from ..storage.entities import AliasRow
 from ..storage.metadata_store import MetadataStore
-from ..storage.records import Alias, Entity, NewText, Relation
+from ..storage.records import Alias, Entity, NewText, Relation, Stored
 
 __all__ = ["Origin", "RelationWriteService", "Written"]
 
-Origin = Literal["caller", "admin"]
+Origin = Literal["caller", "rule", "model", "admin"]
 
 
 @dataclass(slots=True)
@@ -32,20 +32,24 @@ class RelationWriteService:
     """Writes within the transaction of whatever the knowledge comes from; writing the same again changes nothing."""
 
     def __init__(self, store: MetadataStore) -> None:
+        self._texts = store.texts
         self._names = store.names
         self._entities = store.entities
         self._relations = store.relations
 
-    def of_text(self, db: sqlite3.Connection, text: NewText, paragraphs: Sequence[int], now: float) -> Written:
-        """The entities and relations of a text, with its paragraphs as their evidence.
+    def store(self, db: sqlite3.Connection, text: NewText, now: float, origin: Origin = "caller") -> Stored:
+        """Write a text with its entities and relations, and its paragraphs as their evidence; all or nothing.
 
         Raises InvalidRequest for an alias that is the name of another entity.
         """
-        written = self.entities(db, text.entities, "caller", now)
+        stored = self._texts.store(db, text, now)
+        if stored.status == "existing" or not (text.entities or text.relations):
+            return stored
+        written = self.entities(db, text.entities, origin, now)
         for relation in text.relations:
-            self.relation(db, written, relation, "caller", now)
-        self.support(db, written, paragraphs)
-        return written
+            self.relation(db, written, relation, origin, now)
+        self.support(db, written, stored.paragraphs)
+        return replace(stored, relations=tuple(written.relations), warnings=tuple(written.warnings))
 
     def entities(self, db: sqlite3.Connection, entities: Iterable[Entity], origin: Origin, now: float) -> Written:
         """Entities with their aliases, of which none may be the name of another."""

@@ -21,6 +21,7 @@ from ..retrieval.plan import SearchPlan, Window
 from ..retrieval.query import read_query
 from ..retrieval.request import KernelSearchRequest
 from ..retrieval.result import Hit, RetrievalResult
+from ..retrieval.retention import DAY
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey
 from .dense import Asking, DenseLane
@@ -79,7 +80,7 @@ class SearchService:
         self._retriever = DualPathRetriever(
             store.names, store.paragraphs, store.embeddings, store.relations, store.changes
         )
-        self._writer = HitWriter(store.paragraphs, store.episodes, zone)
+        self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, zone)
         self._aggregate = AggregateQueryService()
 
     async def search(self, request: KernelSearchRequest) -> RetrievalResult:
@@ -158,6 +159,7 @@ class SearchService:
             persons=tuple(directory.matching(request.person_id, scopes)) if request.person_id else None,
             min_score=request.min_score,
             glosses=self._glosses,
+            half_life=self._config.lifecycle.paragraph_half_life_days * DAY,
         )
 
     def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan, ranking: Ranking) -> RetrievalResult:
@@ -170,7 +172,7 @@ class SearchService:
         return replace(plan, settings=_with_candidates(plan.settings, plan.limit * EPISODE_BREADTH))
 
     def _episodes(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
-        found = rank_episodes(db, self._store.episodes, ranking.fused, plan.limit)
+        found = rank_episodes(db, self._store.episodes, ranking.fused, plan.limit, plan.now)
         return self._writer.episodes(db, found, plan)
 
     def _aggregated(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:

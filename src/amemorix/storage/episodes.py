@@ -98,9 +98,9 @@ class EpisodeRepository:
                 return since
             since = reach
 
-    def material(self, db: sqlite3.Connection, source: int, since: float) -> list[Material]:
+    def material(self, db: sqlite3.Connection, source: int, since: float, now: float) -> list[Material]:
         """The source's live paragraphs from a time on, in order."""
-        rows = db.execute(self._q["episode_material"], {"source": source, "since": since})
+        rows = db.execute(self._q["episode_material"], {"source": source, "since": since, "now": now})
         return [Material(*row) for row in rows]
 
     def replace(
@@ -130,9 +130,9 @@ class EpisodeRepository:
         ]
         db.executemany(self._q["episode_member_insert"], members)
 
-    def of_paragraphs(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, int]:
+    def of_paragraphs(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> dict[int, int]:
         """Paragraph -> episode, for episodes whose paragraphs all live."""
-        return dict(db.execute(self._q["episodes_of_paragraphs"], {"ids": array(ids)}).fetchall())
+        return dict(db.execute(self._q["episodes_of_paragraphs"], {"ids": array(ids), "now": now}).fetchall())
 
     def full(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, EpisodeRow]:
         """Episode -> row."""

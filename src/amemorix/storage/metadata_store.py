@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from .changes import ChangeRepository
+from .chat_usage import ChatUsageRepository
 from .database import Database, Unit
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
@@ -16,8 +17,11 @@ from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
+from .recycling import RecyclingRepository
 from .relations import RelationRepository
+from .retention import RetentionRepository
 from .sources import SourceRepository
+from .summaries import SummaryRepository
 from .texts import TextRepository
 
 __all__ = ["DATABASE_FILE", "MetadataStore"]
@@ -46,9 +50,13 @@ class MetadataStore:
         self.relations = RelationRepository()
         self.graph = GraphRepository()
         self.graph_undo = GraphUndoRepository()
+        self.retention = RetentionRepository()
+        self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
         self.derive_tasks = DeriveTaskRepository()
         self.sources = SourceRepository()
+        self.summaries = SummaryRepository()
+        self.chat_usage = ChatUsageRepository()
         self.changes = ChangeRepository()
         self.health = HealthRepository()
         self._database = Database(

@@ -33,7 +33,7 @@ select min(coalesce(event_start, recorded_at)) from paragraphs where id in (sele
 select p.id, p.scope, coalesce(p.event_start, p.recorded_at), p.event_start, p.event_end, p.content, p.speaker, t.v
 from paragraphs p join terms t on t.id = p.id
 where p.source = :source and coalesce(p.event_start, p.recorded_at) >= :since
-  and p.deleted_at is null and p.superseded_at is null
+  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
 order by coalesce(p.event_start, p.recorded_at), p.id;
 
 -- name: episodes_drop
@@ -54,12 +54,12 @@ insert into episode_paragraphs (paragraph, episode, position) values (:paragraph
 on conflict (paragraph) do update set episode = excluded.episode, position = excluded.position;
 
 -- name: episodes_of_paragraphs
--- an episode that tells of a paragraph which was deleted or reworded is left out until it is derived again
+-- an episode that tells of a paragraph which was deleted or reworded or has expired is left out until it is derived again
 with held as materialized (
     select paragraph, episode from episode_paragraphs where paragraph in (select value from json_each(:ids))),
 stale as materialized (
     select distinct m.episode from episode_paragraphs m join paragraphs p on p.id = m.paragraph
-    where m.episode in (select distinct episode from held) and (p.deleted_at is not null or p.superseded_at is not null))
+    where m.episode in (select distinct episode from held) and (p.deleted_at is not null or p.superseded_at is not null or p.expires_at <= :now))
 select paragraph, episode from held where episode not in (select episode from stale);
 
 -- name: episodes_full

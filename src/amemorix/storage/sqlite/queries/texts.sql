@@ -13,6 +13,13 @@ set content_hash = :content_hash, revision = :revision, recorded_at = :now, dele
 -- name: ref_paragraphs
 select id from paragraphs where ref = :ref and revision = :revision order by position;
 
+-- name: ref_has_expired
+select exists (select 1 from paragraphs where ref = :ref and revision = :revision and deleted_at is null and expires_at <= :now);
+
+-- name: ref_set_expiry
+update paragraphs set expires_at = :expires_at
+where ref = :ref and revision = :revision and deleted_at is null and expires_at is not :expires_at;
+
 -- name: paragraphs_supersede
 update paragraphs set superseded_at = :now where ref = :ref and superseded_at is null and deleted_at is null;
 
@@ -49,15 +56,14 @@ insert into paragraph_persons (paragraph, person, role, name) values (:paragraph
 on conflict do nothing;
 
 -- name: relation_upsert
--- what is said again is alive again, and active unless it was made inactive by hand
+-- what is said again is alive again, unless it was forgotten
 insert into relations (subject, predicate, object, confidence, origin, created_at)
 values (:subject, :predicate, :object, :confidence, :origin, :now)
 on conflict (subject, predicate, object) do update
-set confidence = max(relations.confidence, excluded.confidence), deleted_at = null,
+set confidence = max(relations.confidence, excluded.confidence),
+    deleted_at = case when relations.inactive_reason = 'forgotten' then relations.deleted_at end,
     origin = case when excluded.origin = 'admin' or relations.deleted_at is not null then excluded.origin
-                  else relations.origin end,
-    inactive_at = case when relations.inactive_reason = 'decay' then null else relations.inactive_at end,
-    inactive_reason = case when relations.inactive_reason = 'decay' then '' else relations.inactive_reason end
+                  else relations.origin end
 returning id;
 
 -- name: relations_unsupported
