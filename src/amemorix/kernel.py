@@ -24,6 +24,7 @@ from .ports import ChatModel, Embedder
 from .services.checks import Finding
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
+from .services.episode_retrieval import EpisodeRetrievalService
 from .services.episodes import EpisodeService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
@@ -100,7 +101,9 @@ class SDKMemoryKernel:
             self.store, settings=config.embedding, indexes=self.indexes, dense=self.dense, clock=clock,
             threads=config.embedding.max_concurrent,
         )  # fmt: skip
-        self.episodes = EpisodeService(self.store, settings=config.episode, clock=clock, background=self._background)
+        self.episodes = EpisodeService(
+            self.store, settings=config.episode, clock=clock, background=self._background, chat=self.chat
+        )
         self.upkeep = UpkeepService(
             self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes,
             background=self._background,
@@ -110,6 +113,7 @@ class SDKMemoryKernel:
             self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone,
             glosses=parts.glosses,
         )  # fmt: skip
+        self.episode_retrieval = EpisodeRetrievalService(self.store, config=config, indexes=self.indexes, clock=clock)
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None

@@ -9,6 +9,7 @@ from .changes import ChangeRepository
 from .database import Database, Unit
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
+from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .health import HealthRepository
 from .names import NameRepository
@@ -41,6 +42,7 @@ class MetadataStore:
         self.embeddings = EmbeddingRepository()
         self.relations = RelationRepository()
         self.episodes = EpisodeRepository()
+        self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
         self.sources = SourceRepository()
         self.changes = ChangeRepository()
