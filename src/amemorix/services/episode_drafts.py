@@ -47,7 +47,7 @@ def speaker_of(persons: Persons, paragraph: int) -> str:
     return next((person.name for person in persons.get(paragraph, ()) if person.role == SPEAKER), "")
 
 
-def times_of(segment: Iterable[Material]) -> tuple[float | None, float | None]:
+def times_of(segment: Sequence[Material]) -> tuple[float | None, float | None]:
     """When the dated ones among the paragraphs begin and end; None if none is."""
     starts = [p.event_start for p in segment if p.event_start is not None]
     ends = [p.event_end for p in segment if p.event_end is not None]

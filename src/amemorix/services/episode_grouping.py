@@ -192,7 +192,7 @@ def _is_same(segment: Sequence[Material], parts: Sequence[HeldEpisode]) -> bool:
         part.stretch == segment[0].id
         and part.scope == segment[0].scope
         and [places[id_] for id_ in part.paragraphs] == sorted(places[id_] for id_ in part.paragraphs)
-        and (part.event_start, part.event_end) == times_of(segment[places[id_]] for id_ in part.paragraphs)
+        and (part.event_start, part.event_end) == times_of([segment[places[id_]] for id_ in part.paragraphs])
         for part in parts
     )
 

@@ -104,12 +104,12 @@ class EpisodeService:
 
     async def drain(self) -> None:
         """Derive until nothing is left to do but what waits for another try."""
-        while self._settings.enabled and await self.step(ahead=self._settings.debounce_seconds):
+        while self._settings.enabled and await self.step(hurry=True):
             pass
 
-    async def step(self, *, ahead: float = 0.0) -> bool:
-        """Do what comes due within `ahead` seconds, and ask the chat model once; False if there was nothing to do."""
-        derived = await self._derive_next(ahead)
+    async def step(self, *, hurry: bool = False) -> bool:
+        """Do what is due, or (`hurry`) waits for more news, and ask the chat model once; False if there was nothing."""
+        derived = await self._derive_next(hurry=hurry)
         return await self.model.step() or derived
 
     async def process(self, limit: int) -> Worked:
@@ -120,16 +120,16 @@ class EpisodeService:
             await self._store.write(self._revive)
             done = Worked()
             while (left := limit - done.done - done.failed) > 0:
-                some = await self._work(self._settings.debounce_seconds, min(left, BATCH))
+                some = await self._work(min(left, BATCH), hurry=True)
                 if some == Worked():
                     break
                 done += some
         return done
 
-    async def _derive_next(self, ahead: float = 0.0) -> bool:
+    async def _derive_next(self, *, hurry: bool = False) -> bool:
         async with self._turn():
             took = await self._take_up()
-            return await self._work(ahead, BATCH) != Worked() or took
+            return await self._work(BATCH, hurry=hurry) != Worked() or took
 
     @contextlib.asynccontextmanager
     async def _turn(self) -> AsyncGenerator[None]:
@@ -227,9 +227,11 @@ class EpisodeService:
 
     # working
 
-    async def _work(self, ahead: float, limit: int) -> Worked:
+    async def _work(self, limit: int, *, hurry: bool) -> Worked:
         """Claim sources and work on them one after the other; what is worked out is stored together."""
-        claims = await self._store.write(lambda db: self._claim(db, ahead, limit)) if await self._is_due(ahead) else []
+        claims: list[Claim] = []
+        if await self._store.read(lambda db: self._is_due(db, hurry=hurry)):
+            claims = await self._store.write(lambda db: self._claim(db, limit, hurry=hurry))
         worked, ready = Worked(), list[tuple[Claim, Derived]]()
         for claim in claims:
             try:
@@ -242,17 +244,20 @@ class EpisodeService:
                 ready = []
         return worked + await self._keep_all(ready)
 
-    async def _is_due(self, ahead: float) -> bool:
+    def _is_due(self, db: sqlite3.Connection, *, hurry: bool) -> bool:
         """Whether there may be anything to claim: most looks find nothing, and should write nothing."""
-        now, most = self._clock.now() + ahead, self._settings.max_attempts
-        return await self._store.read(
-            lambda db: self._store.derive_tasks.any_due(db, KIND, worker=self._worker, now=now, most=most)
-        )
+        tasks, now, most = self._store.derive_tasks, self._clock.now(), self._settings.max_attempts
+        if hurry and tasks.open_count(db, KIND):
+            return True
+        return tasks.any_due(db, KIND, worker=self._worker, now=now, most=most)
 
-    def _claim(self, db: sqlite3.Connection, ahead: float, limit: int) -> list[Claim]:
-        return self._store.derive_tasks.claim(
-            db, KIND, worker=self._worker, now=self._clock.now() + ahead, lease=self._settings.lease_seconds,
-            most=self._settings.max_attempts, limit=limit,
+    def _claim(self, db: sqlite3.Connection, limit: int, *, hurry: bool) -> list[Claim]:
+        tasks, now, settings = self._store.derive_tasks, self._clock.now(), self._settings
+        if hurry:
+            tasks.hurry(db, KIND, now)
+        return tasks.claim(
+            db, KIND, worker=self._worker, now=now, lease=settings.lease_seconds, most=settings.max_attempts,
+            limit=limit,
         )  # fmt: skip
 
     async def _derive(self, source: int) -> Derived:
