@@ -42,9 +42,11 @@ async def listed(host: AMemorixHostService) -> list[tuple[str, int, int]]:
 
 async def until(host: AMemorixHostService, name: str, value: int) -> None:
     """Wait until the status says so."""
-    async with asyncio.timeout(20):
-        while (await asked(host, "status"))[name] != value:
-            await asyncio.sleep(0.01)  # noqa: ASYNC110 - nothing tells of it
+    for _ in range(2_000):
+        if (await asked(host, "status"))[name] == value:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{name} never came to {value}")
 
 
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -20,7 +20,7 @@ __all__ = ["rank_episodes"]
 
 SUPPORT = 0.3
 """What further paragraphs of an episode add, halved for each."""
-OWN_WORDS = 0.25
+OWN_WORDS = 0.2
 """How far a query that an episode's own words hold in full lifts it towards 1."""
 OWN_ALONE, ENOUGH = 0.5, 0.6
 """What own words are worth if no paragraph answers, and the share of the query that they have to hold then."""

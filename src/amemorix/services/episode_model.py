@@ -162,11 +162,13 @@ class EpisodeModelService:
         yield segment[start:]
 
     def _keep(self, db: sqlite3.Connection, claim: ModelClaim, drafts: Sequence[EpisodeDraft]) -> None:
-        """The largest part goes on as the episode that there was; nothing if it has been made anew meanwhile."""
+        """The part that begins it goes on as the episode that there was; nothing if it has been made anew meanwhile."""
         deriving = self._store.episode_deriving
-        if not deriving.still_claimed(db, claim) or self._material(db, claim) is None:
+        now = self._material(db, claim) if deriving.still_claimed(db, claim) else None
+        if now is None:
             return
-        first, *others = sorted(drafts, key=lambda draft: -len(draft.paragraphs))
+        asked = [paragraph.id for paragraph in now.segment]
+        first, *others = sorted(drafts, key=lambda draft: asked.index(draft.paragraphs[0]))
         deriving.store(db, claim.source, Regrouping(((claim.id, first),), tuple(others)), self._clock.now())
 
     async def _put_off(self, claim: ModelClaim, *, final: bool = False) -> float:

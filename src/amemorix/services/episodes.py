@@ -129,6 +129,8 @@ class EpisodeService:
     async def _derive_next(self, *, hurry: bool = False) -> bool:
         async with self._turn():
             took = await self._take_up()
+            while took and hurry and await self._take_up():
+                pass
             return await self._work(BATCH, hurry=hurry) != Worked() or took
 
     @contextlib.asynccontextmanager
