@@ -26,6 +26,7 @@ from .services.checks import Finding
 from .services.corrections import CorrectionService
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
+from .services.episode_retrieval import EpisodeRetrievalService
 from .services.episodes import EpisodeService
 from .services.feedback import FeedbackService
 from .services.indexes import Indexes
@@ -117,7 +118,9 @@ class SDKMemoryKernel:
             self.store, settings=config.embedding, indexes=self.indexes, dense=self.dense, clock=clock,
             threads=config.embedding.max_concurrent,
         )  # fmt: skip
-        self.episodes = EpisodeService(self.store, settings=config.episode, clock=clock, background=self._background)
+        self.episodes = EpisodeService(
+            self.store, settings=config.episode, clock=clock, background=self._background, chat=self.chat
+        )
         self.upkeep = UpkeepService(
             self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes,
             background=self._background,
@@ -135,6 +138,7 @@ class SDKMemoryKernel:
             self.store, lifecycle=self.lifecycle, settings=config.lifecycle, clock=clock, background=self._background
         )
         self.targets = MemoryTargets(self.store, config=config, searches=self.searches)
+        self.episode_retrieval = EpisodeRetrievalService(self.store, config=config, indexes=self.indexes, clock=clock)
         self.corrections = CorrectionService(
             self.store, config=config, searches=self.searches, indexes=self.indexes, clock=clock,
             zone=surroundings.zone, chat=self.chat,

@@ -6,6 +6,7 @@ from . import (
     ingest,
     maintain_memory,
     memory_correction_admin,
+    memory_episode_admin,
     memory_feedback_admin,
     memory_runtime_admin,
     memory_source_admin,
@@ -26,4 +27,5 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_v5_admin.ops,
     memory_correction_admin.ops,
     memory_feedback_admin.ops,
+    memory_episode_admin.ops,
 )

@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, field_validator
 from ..ops import Request
 from ..text import clean_text
 
-__all__ = ["MODES", "Count", "KernelSearchRequest", "Name", "RequiredName", "TimeInput"]
+__all__ = ["MAX_QUERY_CHARS", "MODES", "Count", "KernelSearchRequest", "Name", "RequiredName", "TimeInput"]
 
 MODES = ("search", "time", "hybrid", "episode", "aggregate")
 MAX_QUERY_CHARS = 10_000

@@ -44,6 +44,7 @@ class _Ask:
 
     request: KernelSearchRequest
     window: Window | None
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,12 @@ class SearchService:
         self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, zone)
         self._aggregate = AggregateQueryService()
 
-    async def search(self, request: KernelSearchRequest) -> RetrievalResult:
-        """Answer one search. Raises InvalidRequest for times that cannot be read and for what a mode needs and lacks."""
-        ask = self._checked(request)
+    async def search(self, request: KernelSearchRequest, *, source: str = "") -> RetrievalResult:
+        """Answer one search, within the sources of a name if one is given.
+
+        Raises InvalidRequest for times that cannot be read and for what a mode needs and lacks.
+        """
+        ask = self._checked(request, source)
         asking = ChatKey(request.chat_id, request.group_id, request.user_id)
         if request.respect_filter and not await self._served(asking):
             return RetrievalResult(mode=request.mode, filtered=True)
@@ -122,7 +126,7 @@ class SearchService:
             return True
         return await self._store.read(lambda db: served(db, self._store.names, self._config.filter, asking))
 
-    def _checked(self, request: KernelSearchRequest) -> _Ask:
+    def _checked(self, request: KernelSearchRequest, source: str) -> _Ask:
         now = self._clock.now()
         start = read_bound("time_start", request.time_start, now, self._zone)
         end = read_bound("time_end", request.time_end, now, self._zone)
@@ -137,7 +141,7 @@ class SearchService:
         if start is not None and end is not None and start > end:
             raise InvalidRequest("time_start is after time_end.", field="time_start")
         window = Window(LONG_AGO if start is None else start, FAR_OFF if end is None else end) if bounded else None
-        return _Ask(request, window)
+        return _Ask(request, window, source)
 
     def _planned(self, db: sqlite3.Connection, ask: _Ask) -> SearchPlan:
         request = ask.request
@@ -157,6 +161,7 @@ class SearchService:
             scopes=scopes,
             window=ask.window,
             persons=tuple(directory.matching(request.person_id, scopes)) if request.person_id else None,
+            sources=tuple(self._store.sources.named(db, ask.source, None)) if ask.source else None,
             min_score=request.min_score,
             glosses=self._glosses,
             half_life=self._config.lifecycle.paragraph_half_life_days * DAY,
@@ -172,7 +177,7 @@ class SearchService:
         return replace(plan, settings=_with_candidates(plan.settings, plan.limit * EPISODE_BREADTH))
 
     def _episodes(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
-        found = rank_episodes(db, self._store.episodes, ranking.fused, plan.limit, plan.now)
+        found = rank_episodes(db, self._store.episodes, ranking, plan)
         return self._writer.episodes(db, found, plan)
 
     def _aggregated(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:

@@ -10,6 +10,7 @@ from .chat_usage import ChatUsageRepository
 from .database import Database, Unit
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
+from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .health import HealthRepository
 from .names import NameRepository
@@ -47,6 +48,7 @@ class MetadataStore:
         self.retention = RetentionRepository()
         self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
+        self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
         self.sources = SourceRepository()
         self.summaries = SummaryRepository()

@@ -153,6 +153,10 @@ class ParagraphRepository:
         """Sorted ids of the paragraphs bound to any of these persons."""
         return _ids(db.execute(self._q["paragraphs_by_person"], {"persons": array(persons)}))
 
+    def of_sources(self, db: sqlite3.Connection, sources: Iterable[int]) -> NDArray[np.int64]:
+        """Sorted ids of the paragraphs of these sources, dead ones included."""
+        return _ids(db.execute(self._q["paragraphs_by_sources"], {"sources": array(sources)}))
+
     def recent_of(self, db: sqlite3.Connection, person: int, scopes: Scopes, limit: int) -> NDArray[np.int64]:
         """Sorted ids of the newest paragraphs bound to a person."""
         values = {"person": person, "scopes": optional_array(scopes), "limit": limit}

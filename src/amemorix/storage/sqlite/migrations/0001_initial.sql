@@ -107,14 +107,13 @@ create table paragraphs (
 ) strict;
 
 create unique index paragraphs_by_ref on paragraphs (ref, revision, position);
-create index paragraphs_by_source on paragraphs (source, event_start);
+create index paragraphs_by_source on paragraphs (source, coalesce(event_start, recorded_at));
 create index paragraphs_by_session on paragraphs (session);
 create index paragraphs_by_scope on paragraphs (scope);
 create index paragraphs_in_cjk on paragraphs (scope) where flags & 16;
 create index paragraphs_by_time on paragraphs (scope, event_start) where event_start is not null;
 create index paragraphs_by_event on paragraphs (event_start) where event_start is not null;
-create index paragraphs_by_expiry on paragraphs (expires_at)
-    where expires_at is not null and deleted_at is null and superseded_at is null;
+create index paragraphs_by_expiry on paragraphs (expires_at) where expires_at is not null;
 create index paragraphs_in_bin on paragraphs (deleted_at) where deleted_reason <> '';
 create index paragraphs_by_interval on paragraphs (event_end) where event_end > event_start;
 
@@ -462,10 +461,13 @@ create table embedding_failures (
 
 create index embedding_failures_by_paragraph on embedding_failures (paragraph);
 
+-- stretch: the first paragraph of the stretch that the rules cut out; a model may have divided it into several episodes.
+-- model_due: when the chat model may be asked about it, null if it is not to be.
 create table episodes (
     id integer primary key autoincrement,
     source integer not null references sources (id),
     scope integer not null,
+    stretch integer not null,
     title text not null,
     summary text not null,
     event_start real,
@@ -475,10 +477,15 @@ create table episodes (
     keywords text not null check (json_valid(keywords)),
     revision integer not null default 1,
     segmented_by text not null default 'rules' check (segmented_by in ('rules', 'model')),
+    model_due real,
+    model_attempts integer not null default 0,
     derived_at real not null
 ) strict;
 
-create index episodes_by_source on episodes (source, id);
+create index episodes_by_source on episodes (source, stretch);
+create index episodes_by_scope on episodes (scope);
+create index episodes_by_age on episodes (coalesce(event_start, derived_at));
+create index episodes_by_model_due on episodes (model_due) where model_due is not null;
 
 create table episode_paragraphs (
     paragraph integer primary key references paragraphs (id) on delete cascade,
@@ -487,6 +494,36 @@ create table episode_paragraphs (
 ) strict;
 
 create index episode_paragraphs_by_episode on episode_paragraphs (episode, position);
+
+-- The words of an episode's title, keywords and, if a model wrote it, its summary.
+create table episode_terms (
+    term integer not null,
+    scope integer not null,
+    episode integer not null references episodes (id) on delete cascade,
+    primary key (term, scope, episode)
+) strict, without rowid;
+
+create index episode_terms_by_episode on episode_terms (episode);
+
+-- Stretches of time in which a source has changed since its episodes were made; anew: to be made again even if it has not.
+create table episode_news (
+    id integer primary key autoincrement,
+    source integer not null references sources (id) on delete cascade,
+    since real not null,
+    upto real not null,
+    anew integer not null default 0 check (anew in (0, 1)),
+    check (upto >= since)
+) strict;
+
+create index episode_news_by_source on episode_news (source, since);
+
+-- A paragraph that is removed takes the words of its episode with it; the others of it are grouped again.
+create trigger paragraphs_leave_episodes before delete on paragraphs begin
+    insert into changes (kind, id)
+        select 'paragraph', o.paragraph from episode_paragraphs m join episode_paragraphs o on o.episode = m.episode
+        where m.paragraph = old.id and o.paragraph <> old.id;
+    delete from episodes where id = (select episode from episode_paragraphs where paragraph = old.id);
+end;
 
 create trigger paragraphs_inserted after insert on paragraphs begin
     insert into changes (kind, id) values ('paragraph', new.id);
