@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Feedback", "Filter", "Http", "Ingest", "Noise",
+    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Feedback", "Filter", "Http", "Ingest", "Lifecycle", "Noise",
     "Plugin", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage",
     "Summary", "Weights",
 ]  # fmt: skip
@@ -135,6 +135,9 @@ class Weights(Section):
     when: float = live(0.3, "A question about time meets a paragraph that speaks of time.", ge=0, le=10)
     answer: float = live(0.2, "A question for a name or a number meets a paragraph that holds one.", ge=0, le=10)
     question: float = live(0.1, "Taken off when the paragraph is itself a question.", ge=0, le=10)
+    retention: float = live(
+        0.1, "Taken off, times how much more it has faded than the freshest candidate (`[lifecycle]`).", ge=0, le=10
+    )
 
 
 class RerankWeights(Weights):
@@ -278,6 +281,41 @@ class Ingest(Section):
     max_metadata_bytes: int = live(65_536, "Most bytes of metadata (as JSON) of one text.", ge=256, le=10_000_000)
 
 
+class Lifecycle(Section):
+    """How memories fade, and what use and hand do against it; fading changes ranking, never what exists."""
+
+    enabled: bool = live(
+        True,
+        "Put relations to rest that have faded, and later into the recycle bin. What expires goes there either way.",
+    )
+    relation_half_life_days: float = live(
+        180.0, "Time after which half of a relation is left if nothing refreshes it.", gt=0, le=100_000
+    )
+    paragraph_half_life_days: float = live(
+        730.0, "The same for a paragraph; it only ever ranks lower, and is never put to rest.", gt=0, le=100_000
+    )
+    freeze_threshold: float = live(
+        0.1, "A relation of which no more is left leaves the graph; untouched ones after about 600 days.", gt=0, lt=1
+    )
+    revive_threshold: float = live(
+        0.15, "A reinforcement that brings a faded relation to so much takes it up again.", gt=0, le=1
+    )
+    recycle_after_days: float = live(
+        30.0, "A relation that has faded goes to the recycle bin after so long.", ge=0, le=100_000
+    )
+    access_gain: float = live(0.05, "Share of what is missing that a use gives back.", ge=0, le=1)
+    access_cooldown_minutes: float = live(60.0, "Uses within this time count once.", ge=0, le=1_000_000)
+    access_top: int = live(3, "First hits that a search with `used` counts as used.", ge=1, le=200)
+    reinforce_gain: float = live(
+        0.5, "Share of what is missing that a reinforcement of strength 1 gives back.", ge=0, le=1
+    )
+    weaken_gain: float = live(0.5, "Share that a weakening of strength 1 takes away.", ge=0, le=1)
+    interval_minutes: float = live(
+        60.0, "Time between two rounds over what has faded or expired.", gt=0, le=100_000_000
+    )
+    batch: int = live(500, "Most memories that one transaction of a round moves.", ge=1, le=10_000)
+
+
 class Correction(Section):
     """Corrections said in words."""
 
@@ -331,6 +369,7 @@ class Config(Section):
     episode: Episode = Episode()
     summary: Summary = Summary()
     ingest: Ingest = Ingest()
+    lifecycle: Lifecycle = Lifecycle()
     correction: Correction = Correction()
     feedback: Feedback = Feedback()
     http: Http = Http()

@@ -38,7 +38,8 @@ from .ordering import Ordering
 from .plan import SearchPlan
 from .relation_lane import relation_lane
 from .rerank import Held, Reranked, Reranker
-from .signals import Evidence, gather
+from .retention import retained_all
+from .signals import Evidence, Floats, fading, gather
 from .threshold import cut
 
 __all__ = ["DualPathRetriever", "Lexical", "Ranking"]
@@ -215,7 +216,8 @@ class DualPathRetriever:
             mentions=lambda unsaid: self._mentions(db, plan, unsaid),
             questions=lambda ids: self._paragraphs.questions(db, ids),
         )  # fmt: skip
-        return fuse(visible.ids, gather(plan, visible, evidence), plan.settings.weights, sparse, dense)
+        signals = gather(plan, visible, evidence) | _fading(plan, visible)
+        return fuse(visible.ids, signals, plan.settings.weights, sparse, dense)
 
     def _mentions(self, db: sqlite3.Connection, plan: SearchPlan, unsaid: Ids) -> NDArray[np.float32]:
         """1 for each paragraph whose text holds the name that the query holds."""
@@ -224,6 +226,13 @@ class DualPathRetriever:
         return np.array(
             [any(name in fold(texts.get(id_, "")) for name in names) for id_ in unsaid.tolist()], np.float32
         )
+
+
+def _fading(plan: SearchPlan, visible: Visible) -> dict[str, Floats]:
+    """The signal of what has faded, if it counts for anything."""
+    if not (plan.settings.weights.retention or plan.settings.rerank.weights.retention):
+        return {}
+    return fading(retained_all(visible.strength, visible.anchor_at, plan.now, plan.half_life))
 
 
 def _highest(one: dict[int, float], other: dict[int, float]) -> dict[int, float]:

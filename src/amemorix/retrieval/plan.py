@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..config.model import Retrieval
@@ -40,6 +41,8 @@ class SearchPlan:
     generation: int = 0
     """The generation whose token vectors the query compares to."""
     min_score: float = 0.0
+    half_life: float = math.inf
+    """Seconds after which half of a paragraph is left."""
     glosses: GlossTable | None = None
     """Vectors of Chinese words, None if there are none or the model does not need them."""
     degraded: tuple[str, ...] = ()

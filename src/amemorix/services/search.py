@@ -21,6 +21,7 @@ from ..retrieval.plan import SearchPlan, Window
 from ..retrieval.query import read_query
 from ..retrieval.request import KernelSearchRequest
 from ..retrieval.result import Hit, RetrievalResult
+from ..retrieval.retention import DAY
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey
 from .dense import Asking, DenseLane
@@ -80,7 +81,7 @@ class SearchService:
         self._retriever = DualPathRetriever(
             store.names, store.paragraphs, store.embeddings, store.relations, store.changes
         )
-        self._writer = HitWriter(store.paragraphs, store.episodes, zone)
+        self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, zone)
         self._aggregate = AggregateQueryService()
 
     async def search(self, request: KernelSearchRequest, *, source: str = "") -> RetrievalResult:
@@ -163,6 +164,7 @@ class SearchService:
             sources=tuple(self._store.sources.named(db, ask.source, None)) if ask.source else None,
             min_score=request.min_score,
             glosses=self._glosses,
+            half_life=self._config.lifecycle.paragraph_half_life_days * DAY,
         )
 
     def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan, ranking: Ranking) -> RetrievalResult:

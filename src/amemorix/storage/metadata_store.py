@@ -15,7 +15,9 @@ from .episodes import EpisodeRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
+from .recycling import RecyclingRepository
 from .relations import RelationRepository
+from .retention import RetentionRepository
 from .sources import SourceRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
@@ -43,6 +45,8 @@ class MetadataStore:
         self.paragraphs = ParagraphRepository()
         self.embeddings = EmbeddingRepository()
         self.relations = RelationRepository()
+        self.retention = RetentionRepository()
+        self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
         self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()

@@ -76,7 +76,8 @@ create table external_memory_refs (
     unique (source, external_id)
 ) strict;
 
--- scope: the chat that may see the row, 0 for everyone. An undated row has no event times.
+-- scope: the chat that may see the row, 0 for everyone. An undated row has no event times. deleted_reason: how it came
+-- into the recycle bin, empty for what was deleted otherwise.
 -- flags: 1 the text is a question, 2 it speaks of time, 4 it gives a number, 8 it holds a proper name, 16 it is Chinese,
 -- Japanese or Korean.
 create table paragraphs (
@@ -98,6 +99,7 @@ create table paragraphs (
     superseded_at real,
     deleted_at real,
     expires_at real,
+    deleted_reason text not null default '' check (deleted_reason in ('', 'forgotten', 'expired')),
     content_hash blob not null,
     content text not null,
     tags text not null default '[]' check (json_valid(tags)),
@@ -112,6 +114,7 @@ create index paragraphs_in_cjk on paragraphs (scope) where flags & 16;
 create index paragraphs_by_time on paragraphs (scope, event_start) where event_start is not null;
 create index paragraphs_by_event on paragraphs (event_start) where event_start is not null;
 create index paragraphs_by_expiry on paragraphs (expires_at) where expires_at is not null;
+create index paragraphs_in_bin on paragraphs (deleted_at) where deleted_reason <> '';
 create index paragraphs_by_interval on paragraphs (event_end) where event_end > event_start;
 
 create table terms (
@@ -179,7 +182,9 @@ create table relations (
 ) strict;
 
 create index relations_by_object on relations (object);
-create index relations_by_age on relations (created_at) where deleted_at is null;
+create index relations_by_age on relations (created_at) where deleted_at is null and inactive_at is null;
+create index relations_inactive on relations (inactive_at) where inactive_at is not null and deleted_at is null;
+create index relations_in_bin on relations (deleted_at) where inactive_at is not null and deleted_at is not null;
 create index relations_by_merge on relations (merged_into) where merged_into is not null;
 
 create table relation_evidence (
@@ -215,10 +220,13 @@ create table retention (
     primary key (kind, id)
 ) strict, without rowid;
 
+create index retention_weakened on retention (id) where kind = 'relation' and strength < 1 and pinned = 0;
+
+-- What was done to the retention of memories; `items` holds ids with what was there before and after, never texts.
 create table memory_v5_operations (
     id integer primary key autoincrement,
     action text not null,
-    kind text not null check (kind in ('paragraph', 'relation')),
+    kind text not null check (kind in ('paragraph', 'relation', 'mixed')),
     items text not null check (json_valid(items)),
     strength real,
     requested_by text not null default '',
@@ -521,7 +529,7 @@ create trigger paragraphs_inserted after insert on paragraphs begin
     insert into changes (kind, id) values ('paragraph', new.id);
 end;
 
-create trigger paragraphs_updated after update of scope, session, event_start, superseded_at, deleted_at on paragraphs begin
+create trigger paragraphs_updated after update of scope, session, event_start, superseded_at, deleted_at, expires_at on paragraphs begin
     insert into changes (kind, id) values ('paragraph', new.id);
 end;
 
@@ -607,4 +615,16 @@ end;
 
 create trigger relations_forget_retention after delete on relations begin
     delete from retention where kind = 'relation' and id = old.id;
+end;
+
+-- A new supporting paragraph makes a relation fresh, and wakes one that had faded.
+create trigger relation_evidence_refreshes after insert on relation_evidence begin
+    insert into retention (kind, id, strength, anchor_at)
+    select 'relation', r.id, 1, p.recorded_at from relations r join paragraphs p on p.id = new.paragraph
+    where r.id = new.relation and p.recorded_at > r.created_at
+    on conflict (kind, id) do update set strength = 1, anchor_at = excluded.anchor_at
+    where excluded.anchor_at >= retention.anchor_at;
+    update relations set inactive_at = null, inactive_reason = ''
+    where id = new.relation and inactive_reason = 'decay'
+      and inactive_at <= (select recorded_at from paragraphs where id = new.paragraph);
 end;
