@@ -22,9 +22,12 @@ from .models.host_callable import EmbedFunction
 from .models.registry import make_embedder
 from .ports import ChatModel, Embedder
 from .services.checks import Finding
+from .services.dedup import MemUpdateChecker
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
 from .services.episodes import EpisodeService
+from .services.fact_editor import FactEditor
+from .services.facts import FactService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
 from .services.parts import Shared, reused
@@ -101,8 +104,13 @@ class SDKMemoryKernel:
             threads=config.embedding.max_concurrent,
         )  # fmt: skip
         self.episodes = EpisodeService(self.store, settings=config.episode, clock=clock, background=self._background)
+        self.facts = FactService(
+            self.store, settings=config.facts, clock=clock, zone=surroundings.zone, indexes=self.indexes,
+            checker=self._checker(), background=self._background,
+        )  # fmt: skip
+        self.fact_editor = FactEditor(self.store, clock=clock)
         self.upkeep = UpkeepService(
-            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes,
+            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes, facts=self.facts,
             background=self._background,
         )  # fmt: skip
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
@@ -114,6 +122,16 @@ class SDKMemoryKernel:
         self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None
         self.last_check: tuple[float, list[Finding]] | None = None
+
+    def _checker(self) -> MemUpdateChecker:
+        """Compares statements with the model that serves at the time, and the chat model."""
+
+        def embedder() -> Embedder | None:
+            return self.dense.serving.embedder if self.dense.serving else None
+
+        return MemUpdateChecker(
+            self.config.facts, embedder=embedder, chat=lambda: self.chat, background=self._background
+        )
 
     @property
     def parts(self) -> Parts:
@@ -176,7 +194,7 @@ class SDKMemoryKernel:
         self.paused = False
         self.embedding.take_up()
         if not self._loops:
-            work = (self.upkeep.run(), self.embedding.run(), self.episodes.run(), self._retry_model())
+            work = (self.upkeep.run(), self.embedding.run(), self.episodes.run(), self.facts.run(), self._retry_model())
             self._loops = [asyncio.create_task(loop) for loop in work]
 
     async def pause(self) -> None:
@@ -220,6 +238,7 @@ class SDKMemoryKernel:
         await self.upkeep.follow()
         await self.embedding.settled()
         await self.episodes.drain()
+        await self.facts.drain()
         await self.upkeep.follow()
 
     async def statistics(self) -> dict[str, Any]:
@@ -228,7 +247,7 @@ class SDKMemoryKernel:
         def read(db: sqlite3.Connection) -> dict[str, Any]:
             return {
                 **asdict(self.store.sources.counts(db)),
-                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db)},
+                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db), "facts": self.facts.lag(db)},
                 "embedding": asdict(self.embedding.progress(db)),
             }
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Config", "Embedding", "Episode", "Filter", "Http", "Ingest", "Noise", "Plugin", "ReloadLevel",
+    "Advanced", "Config", "Embedding", "Episode", "Facts", "Filter", "Http", "Ingest", "Noise", "Plugin", "ReloadLevel",
     "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage", "Weights",
 ]  # fmt: skip
 
@@ -209,6 +209,18 @@ class Episode(Section):
     disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that get no episodes.")
 
 
+class Facts(Section):
+    """What is known of persons, as statements with a time."""
+
+    enabled: bool = live(True, "Read facts out of what is stored.")
+    poll_interval_seconds: float = live(1.0, "Pause between looks for news.", gt=0, le=3600)
+    dedup_threshold: float = live(
+        0.75, "Statements of a person this alike are compared: one may repeat or complete the other.", ge=0, le=1
+    )
+    dedup_top_k: int = live(5, "How many of them are compared.", ge=1, le=50)
+    search_limit: int = live(5, "Most facts that come with a search; 0 for none.", ge=0, le=50)
+
+
 class Ingest(Section):
     """What may be stored."""
 
@@ -249,6 +261,7 @@ class Config(Section):
         (), 'Groups of chats that share memories, such as [{ targets = ["group:1", "private:2"] }].'
     )  # fmt: skip
     episode: Episode = Episode()
+    facts: Facts = Facts()
     ingest: Ingest = Ingest()
     http: Http = Http()
     advanced: Advanced = Advanced()

@@ -8,12 +8,17 @@ from typing import Any, Literal
 from ..errors import InvalidRequest
 from ..times import read_time
 
-__all__ = ["read_bound", "read_event"]
+__all__ = ["read_bound", "read_event", "read_instant"]
 
 
 def read_bound(field: str, value: Any, now: float, zone: tzinfo) -> float | None:
     """A bound of a window: a start is the first moment of the span named, an end its last. None stays None."""
     return _read(field, value, now, zone, "end" if field.endswith("end") else "start")
+
+
+def read_instant(field: str, value: Any, now: float, zone: tzinfo) -> float | None:
+    """The last moment of the time named. None stays None."""
+    return _read(field, value, now, zone, "end")
 
 
 def read_event(

@@ -10,10 +10,12 @@ from .database import Database, Unit
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
 from .episodes import EpisodeRepository
+from .facts import FactRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
 from .relations import RelationRepository
+from .revisions import RevisionRepository
 from .sources import SourceRepository
 from .texts import TextRepository
 
@@ -41,7 +43,9 @@ class MetadataStore:
         self.embeddings = EmbeddingRepository()
         self.relations = RelationRepository()
         self.episodes = EpisodeRepository()
+        self.facts = FactRepository()
         self.derive_tasks = DeriveTaskRepository()
+        self.revisions = RevisionRepository()
         self.sources = SourceRepository()
         self.changes = ChangeRepository()
         self.health = HealthRepository()
