@@ -11,7 +11,7 @@ __all__ = ["PATTERNS", "SUBJECT", "Pattern", "Shape"]
 SUBJECT = "\ue000"
 """What stands in a clause in the place of its subject."""
 Shape = Literal[
-    "place", "name", "thing", "likes", "food", "people", "date", "age", "number", "mail", "job", "school", "deed"
+    "place", "firm", "name", "thing", "likes", "food", "people", "date", "age", "number", "mail", "job", "school", "deed"
 ]
 """What a value has to look like."""
 
@@ -91,17 +91,17 @@ PATTERNS = (
     _en("hometown", "place", rf"@ (?:am|is) (?:originally |actually )?from {_ENG}"),
     _en("hometown", "place", rf"@(?:'s hometown is| comes? from| (?:grew up|was born(?: and raised)?) in) {_ENG}"),
     # work and school
-    _zh("workplace", "place", rf"@{_ADV}{_NO}?{_ADV}(?:在|就职于|任职于|供职于|受雇于){_CN}(?:上班|工作|任职|就职|打工|实习)"),
-    _zh("workplace", "place", rf"@{_ADV}(?:就职于|任职于|供职于|入职|跳槽到|跳槽去)了?{_CN}"),
-    _zh("workplace", "place", rf"@{_ADV}从{_CN}(?:离职|辞职|跳槽)", -1),
-    _en("workplace", "place", rf"@ {_NOW}{_NOT}?{_NOW}(?:works?|(?:am |is )?working) (?:{_NOW})?(?:at|for) {_ENG}"),
-    _en("workplace", "place", rf"@ {_NOW}(?:joined|started (?:working |a job )?at|got a job at) {_ENG}"),
-    _en("workplace", "place", rf"@ {_NOW}(?:quit|left) (?:my job at|his job at|her job at) {_ENG}", -1),
+    _zh("workplace", "firm", rf"@{_ADV}{_NO}?{_ADV}(?:在|就职于|任职于|供职于|受雇于){_CN}(?:上班|工作|任职|就职|打工|实习)"),
+    _zh("workplace", "firm", rf"@{_ADV}(?:就职于|任职于|供职于|入职|跳槽到|跳槽去)了?{_CN}"),
+    _zh("workplace", "firm", rf"@{_ADV}从{_CN}(?:离职|辞职|跳槽)", -1),
+    _en("workplace", "firm", rf"@ {_NOW}{_NOT}?{_NOW}(?:works?|(?:am |is )?working) (?:{_NOW})?(?:at|for) {_ENG}"),
+    _en("workplace", "firm", rf"@ {_NOW}(?:joined|started (?:working |a job )?at|got a job at) {_ENG}"),
+    _en("workplace", "firm", rf"@ {_NOW}(?:quit|left) (?:my job at|his job at|her job at) {_ENG}", -1),
     _zh("occupation", "job", rf"@{_ADV}(?:是|当|成为)了?(?:一名|一个|一位|个|名|位)?(?P<v>[^\s,，。的]{{0,8}}?(?:{_JOB_ZH}))"),
     _zh("occupation", "job", rf"@{_ADV}(?:做|从事){_SHORT}(?:工作|行业|这一?行)"),
     _zh("occupation", "job", rf"@{_OF}(?:职业|工作|本职)是(?:一名|一个|一位|个|名|位)?{_SHORT}"),
     _en("occupation", "job", rf"@ {_NOW}(?:am|is) {_NOW}(?:an?|the) (?P<v>(?:[a-z-]+ ){{0,3}}?(?:{_JOB_EN}))(?: (?:at|for|in) .{{1,40}})?"),
-    _en("workplace", "place", rf"@ {_NOW}(?:am|is) {_NOW}(?:an?|the) (?:[a-z-]+ ){{0,3}}?(?:{_JOB_EN}) (?:at|for) {_ENG}"),
+    _en("workplace", "firm", rf"@ {_NOW}(?:am|is) {_NOW}(?:an?|the) (?:[a-z-]+ ){{0,3}}?(?:{_JOB_EN}) (?:at|for) {_ENG}"),
     _en("occupation", "job", rf"@ {_NOW}(?:(?:am |is )?working|works?|started) as (?:an?|the) {_ENG}"),
     _en("occupation", "job", rf"@'s (?:job|occupation|profession) is (?:an? )?{_ENG}"),
     _zh("school", "school", rf"@{_ADV}(?:在|就读于|毕业于|考上|考进|读的是?|是)了?{_SCHOOL_ZH}(?:读书|上学|念书|读研|读博|读本科|读大[一二三四]|毕业|学生|的学生)?"),

@@ -52,6 +52,7 @@ _ABOUT = re.compile(
     r"我(?![们俩国校司方等])|[他她](?!们)|该?用户|对方|此人|\b(?:the )?user(?:'s)?\b|\b(?:he|she|i)(?:'s|'m|'ve)?\b|\b(?:his|her|my|their)\b|\bthey\b|\bthis person\b",
     re.I,
 )
+_CAPITAL = re.compile(r"[A-Z](?:\B|(?<!\bI)\b)")
 _SHORT_FORMS = {"i'm": " am", "i've": " have", "he's": " is", "she's": " is", "my": "'s", "his": "'s", "her": "'s",
                 "their": "'s", "user's": "'s", "the user's": "'s"}  # fmt: skip
 
@@ -156,17 +157,22 @@ def _in_sentence(sentence: str, how: Reader) -> Iterator[Claim]:
     at = 0
     while at < len(places):
         for width in (2, 1):
-            if at + width > len(places):
+            if at + width > len(places) or (width == 2 and _is_subject(raw[slice(*places[at + 1])], how)):
                 continue
             start, stop = places[at][0], places[at + width - 1][1]
             said = raw[start:stop].strip()
-            claims = _in_clause(_Clause(said, folded[start:stop].strip(), said != said.lower()), how, before)
+            claims = _in_clause(_Clause(said, folded[start:stop].strip(), _CAPITAL.search(said) is not None), how, before)
             if claims:
                 yield from claims
                 before = claims[0].who
                 at += width - 1
                 break
         at += 1
+
+
+def _is_subject(clause: str, how: Reader) -> bool:
+    """Whether the clause begins with somebody of its own."""
+    return bool((_ABOUT if how.about else _FIRST).match(clause.strip())) or clause.strip().startswith(how.names or ("\0",))
 
 
 def _places(folded: str) -> list[tuple[int, int]]:

@@ -24,7 +24,7 @@ _NO_PLACE = re.compile(
 _JOINING = frozenset({"of", "de", "del", "la", "le", "upon", "city", "du", "el", "da", "do", "on", "am", "state", "the", "and", "&", "university", "company"})  # fmt: skip
 _NO_TOWN_WORDS = (
     "a an the fear peace harmony same hiding denial town apartment flat dorm house room hotel here there home school person"
-    " general fact reality poverty style time night fun free work public love trouble future past bed next another different"
+    " general fact tears sin reality poverty style time night fun free work public love trouble future past bed next another different"
 )
 _NO_TOWN = frozenset(_NO_TOWN_WORDS.split())
 _NO_NAME = re.compile(
@@ -61,7 +61,8 @@ def accepted(shape: Shape, value: str, *, cased: bool) -> bool:
 
 def _fits(shape: Shape, value: str, chinese: bool, cased: bool) -> bool:
     words = value.split()
-    if shape == "place":
+    if shape in ("place", "firm"):
+        cased = cased or shape == "firm"
         return len(value) <= 16 and not _NO_PLACE.search(value) if chinese else _is_place(words, cased)
     if shape in ("name", "people"):
         return len(value) <= 8 and not _NO_NAME.search(value) and "的" not in value if chinese else _is_name(words)
