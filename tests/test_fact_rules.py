@@ -129,7 +129,10 @@ def test_one_message_may_tell_several() -> None:
 
 
 def test_a_part_that_is_unsure_takes_nothing_from_the_others() -> None:
-    assert told("我住在上海。如果我搬到北京，会告诉你。我对虾过敏。") == [("residence", "上海", 1), ("allergy", "虾", 1)]
+    assert told("我住在上海。如果我搬到北京，会告诉你。我对虾过敏。") == [
+        ("residence", "上海", 1),
+        ("allergy", "虾", 1),
+    ]
     assert told("I live in Berlin. Would you move? I'm vegan.") == [("residence", "Berlin", 1), ("diet", "vegan", 1)]
 
 
@@ -168,7 +171,9 @@ def test_of_a_person_who_is_named(text: str, name: str, fact: tuple[str, str, in
     assert told(text) == []
 
 
-@pytest.mark.parametrize("text", ["我觉得小美住在上海", "小美住在上海吗", "小美的朋友住在上海", "Melanie said she lives in Berlin"])
+@pytest.mark.parametrize(
+    "text", ["我觉得小美住在上海", "小美住在上海吗", "小美的朋友住在上海", "Melanie said she lives in Berlin"]
+)
 def test_of_a_person_who_is_named_but_not_told_of(text: str) -> None:
     assert told(text, "小美", "Melanie") == []
 

@@ -78,7 +78,10 @@ async def test_a_newer_statement_takes_the_place_of_the_older(
 async def test_the_raw_texts_stay(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + DAY))
     await host.settle(20)
-    assert {hit["content"] for hit in (await found(host, "住在上海 搬到北京", limit=10))["hits"]} == {"我住在上海", "我搬到北京了"}
+    assert {hit["content"] for hit in (await found(host, "住在上海 搬到北京", limit=10))["hits"]} == {
+        "我住在上海",
+        "我搬到北京了",
+    }
 
 
 async def test_an_older_statement_that_comes_later_changes_nothing(host: AMemorixHostService) -> None:
@@ -167,6 +170,19 @@ async def test_the_same_fact_in_two_chats_is_two_facts(host: AMemorixHostService
     assert (await found(host, "林澈对什么过敏？", chat_id="c"))["facts"][0]["value"] == "芒果"
 
 
+async def test_what_several_chats_say_is_put_in_order_for_whom_may_see_them(opened: Open) -> None:
+    host = await opened(shared_memory_groups=[{"targets": ["c", "d"]}])
+    await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我对花生过敏", START))
+    await said(host, "d", ("林澈", "我搬到北京了", START + DAY), ("林澈", "我对花生过敏", START + DAY))
+    await host.settle(20)
+    together = [f["value"] for f in (await found(host, "林澈住在哪里", chat_id="c"))["facts"]]
+    allergies = [f["value"] for f in (await found(host, "林澈对什么过敏", chat_id="c"))["facts"]]
+
+    assert together == ["北京"]
+    assert allergies == ["花生"]
+    assert {f["status"] for f in await facts(host)} == {"active"}, "nothing of it is written into either chat"
+
+
 async def test_a_name_of_one_chat_is_nobody_in_another(host: AMemorixHostService) -> None:
     await said(host, "c", ("小美", "大家好", START))
     await said(host, "d", ("林澈", "小美住在上海", START))
@@ -198,18 +214,22 @@ async def test_a_new_wording_takes_the_facts_of_the_old_with_it(host: AMemorixHo
 
 
 async def test_purged_words_are_in_no_fact(host: AMemorixHostService) -> None:
-    await said(host, "c", ("林澈", "我对花生过敏", START), ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + 1))
+    await said(
+        host, "c", ("林澈", "我对花生过敏", START), ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + 1)
+    )
     await told(host, "每周三晚上夜跑", source_type="person_fact", person_ids=["林澈"], chat_id="c")
     await host.settle(20)
 
     def purge(db: Any) -> None:
-        db.execute("delete from paragraphs where content like '%花生%' or content like '%北京%' or content like '%夜跑%'")
+        db.execute(
+            "delete from paragraphs where content like '%花生%' or content like '%北京%' or content like '%夜跑%'"
+        )
 
     await host.kernel.store.write(purge)
     await host.settle(20)
+    tables = ("facts", "fact_evidence", "fact_transitions", "undo_records")
     texts = await host.kernel.store.read(
-        lambda db: [str(row) for table in ("facts", "fact_evidence", "fact_transitions", "undo_records")
-                    for row in db.execute(f"select * from {table}")]  # fmt: skip
+        lambda db: [str(row) for table in tables for row in db.execute(f"select * from {table}")]
     )
     assert not [text for text in texts if any(word in text for word in ("花生", "北京", "夜跑"))]
     assert await held(host) == {("residence", "上海", "active")}
@@ -310,7 +330,9 @@ async def test_a_retracted_fact_gives_room_to_what_it_had_replaced(host: AMemori
 
 async def test_what_a_hand_adds_outweighs_and_is_replaced_only_by_another_hand(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我住在上海", START))
-    added = await admin(host, "add", person_id="林澈", attribute="residence", value="深圳", chat_id="c", valid_from=START + DAY)
+    added = await admin(
+        host, "add", person_id="林澈", attribute="residence", value="深圳", chat_id="c", valid_from=START + DAY
+    )
     assert (added["fact"]["authority"], added["fact"]["confidence"]) == ("manual", 1.0)
     assert await held(host) == {("residence", "深圳", "active")}
     await said(host, "c", ("林澈", "我搬到北京了", START + 2 * DAY))
@@ -321,7 +343,9 @@ async def test_a_fact_about_a_thing(host: AMemorixHostService) -> None:
     await told(host, "咖啡馆在巷口", entities=["蓝鸟咖啡馆"], chat_id="c")
     added = await admin(host, "add", entity="蓝鸟咖啡馆", attribute="营业时间", value="早上八点到晚上十点")
     assert added["fact"]["entity"] == "蓝鸟咖啡馆"
-    assert [f["value"] for f in (await found(host, "蓝鸟咖啡馆的营业时间", chat_id="c"))["facts"]] == ["早上八点到晚上十点"]
+    assert [f["value"] for f in (await found(host, "蓝鸟咖啡馆的营业时间", chat_id="c"))["facts"]] == [
+        "早上八点到晚上十点"
+    ]
 
 
 # any order, any interruption

@@ -265,6 +265,6 @@ def _contradict(one: FactRow, other: FactRow) -> bool:
 def _norm(attribute: str, value: str) -> str:
     """The norm of a value given by hand. Raises InvalidRequest if nothing is left of it."""
     norm = content_hash(fold(value).strip(" .。!！")) if attribute == STATEMENT else normal(attribute, value)
-    if not norm:
+    if not any(char.isalnum() for char in value):
         raise InvalidRequest("value: it has no letters or digits.", field="value")
     return norm

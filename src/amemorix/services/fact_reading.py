@@ -12,6 +12,7 @@ from ..retrieval.result import FactItem
 from ..storage.facts import FactRow
 from ..storage.metadata_store import MetadataStore
 from ..strategies.fact_slots import FAVOURITE, slot_of
+from ..strategies.fact_timeline import Point, timeline
 from ..text import fold, query_terms, tokens
 
 __all__ = ["FIRST_PERSON", "Asked", "FactReader", "Moment"]
@@ -57,7 +58,20 @@ class FactReader:
         moment: Moment,
         entities: Iterable[int] = (),
     ) -> list[FactRow]:
-        """What is held true of these persons and entities, the newest first; with the status of that time."""
+        """What is held true of these persons and entities, the newest first; with the status of that time.
+
+        Where several chats may be seen, what one says later, on no less authority, counts instead of the other.
+        """
+        return _in_order(self._held(db, persons, scopes, moment, entities))
+
+    def _held(
+        self,
+        db: sqlite3.Connection,
+        persons: Iterable[int],
+        scopes: Sequence[int] | None,
+        moment: Moment,
+        entities: Iterable[int],
+    ) -> list[FactRow]:
         who, what = list(persons), list(entities)
         if moment.as_of is not None:
             found = self._facts.as_of(db, who, scopes, as_of=moment.as_of, now=moment.now, entities=what, limit=MOST)
@@ -106,6 +120,24 @@ class FactReader:
                 )
             )  # fmt: skip
         return items
+
+
+def _in_order(rows: Sequence[FactRow]) -> list[FactRow]:
+    """The facts without those that another chat has something newer about, and each value once."""
+    if len({row.scope for row in rows}) < 2:
+        return list(rows)
+    groups: dict[tuple[int | None, int | None, str], list[FactRow]] = {}
+    for row in rows:
+        groups.setdefault((row.person, row.entity, row.attribute), []).append(row)
+    kept: set[int] = set()
+    for (_, _, attribute), group in groups.items():
+        points = [
+            Point(row.id, row.id, row.valid_from, row.norm, row.polarity, row.value, row.authority, row.confidence)
+            for row in group
+        ]
+        runs = timeline(points, slot_of(attribute).compatible)
+        kept |= {run.points[-1].fact for run in runs if run.status != "superseded"}
+    return [row for row in rows if row.id in kept]
 
 
 def _item(row: FactRow, moment: Moment) -> FactItem:

@@ -11,7 +11,20 @@ __all__ = ["PATTERNS", "SUBJECT", "Pattern", "Shape"]
 SUBJECT = "\ue000"
 """What stands in a clause in the place of its subject."""
 Shape = Literal[
-    "place", "firm", "name", "thing", "likes", "food", "people", "date", "age", "number", "mail", "job", "school", "deed"
+    "place",
+    "firm",
+    "name",
+    "thing",
+    "likes",
+    "food",
+    "people",
+    "date",
+    "age",
+    "number",
+    "mail",
+    "job",
+    "school",
+    "deed",
 ]
 """What a value has to look like."""
 

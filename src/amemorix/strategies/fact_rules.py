@@ -161,7 +161,9 @@ def _in_sentence(sentence: str, how: Reader) -> Iterator[Claim]:
                 continue
             start, stop = places[at][0], places[at + width - 1][1]
             said = raw[start:stop].strip()
-            claims = _in_clause(_Clause(said, folded[start:stop].strip(), _CAPITAL.search(said) is not None), how, before)
+            claims = _in_clause(
+                _Clause(said, folded[start:stop].strip(), _CAPITAL.search(said) is not None), how, before
+            )
             if claims:
                 yield from claims
                 before = claims[0].who
@@ -172,7 +174,9 @@ def _in_sentence(sentence: str, how: Reader) -> Iterator[Claim]:
 
 def _is_subject(clause: str, how: Reader) -> bool:
     """Whether the clause begins with somebody of its own."""
-    return bool((_ABOUT if how.about else _FIRST).match(clause.strip())) or clause.strip().startswith(how.names or ("\0",))
+    return bool((_ABOUT if how.about else _FIRST).match(clause.strip())) or clause.strip().startswith(
+        how.names or ("\0",)
+    )
 
 
 def _places(folded: str) -> list[tuple[int, int]]:
