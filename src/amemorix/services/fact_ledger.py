@@ -239,7 +239,7 @@ class FactLedger:
             for point in run.points
             if point.paragraph in news and not point.fact
         ]
-        detail = snapshot((), free.values(), refute=refute)
+        detail = snapshot((), (), refute=refute)
         undo = self._facts.keep_undo(db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
         return replace(change, undo=undo)
 
@@ -309,5 +309,5 @@ def snapshot(
     """What an undo needs, as ids and times: the facts that a hand changes, and how the others of their group stood."""
     names = ("status", "pinned", "asserted_at", "valid_to", "superseded_at", "superseded_by")
     rows: dict[str, Any] = {str(row.id): {name: getattr(row, name) for name in names} for row in targets}
-    stood = {str(row.id): [row.superseded_at, row.superseded_by] for row in group}
+    stood = {str(row.id): [row.superseded_at, row.superseded_by] for row in group if row.superseded_at is not None}
     return json.dumps({"rows": rows, "stood": stood, "created": list(created), "refute": [list(r) for r in refute]})
