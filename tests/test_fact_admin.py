@@ -73,6 +73,18 @@ async def test_as_the_memory_stood_then(opened: Open) -> None:
     assert values(await admin(host, "query", person_id="林澈", as_of=START + 20 * DAY)) == ["北京"]
 
 
+async def test_the_chat_filter_hides_facts_too(opened: Open) -> None:
+    host = await opened(filter={"chats": ["stream:c"]})
+    await told(host, "林澈住在上海", source_type="person_fact", person_ids=["林澈"])
+    messages = [{"speaker": "林澈", "text": "我对花生过敏"}]
+    await host.invoke("ingest_messages", {"chat_id": "c", "messages": messages, "respect_filter": False})
+    await host.settle(20)
+
+    assert values(await admin(host, "list", chat_id="c")) == []
+    assert values(await admin(host, "list", chat_id="d")) == ["上海"]
+    assert values(await admin(host, "list")) == ["上海"]
+
+
 async def test_status_and_pending(opened: Open) -> None:
     host = await opened(facts={"poll_interval_seconds": 3600})
     await host.settle(10)

@@ -2,7 +2,16 @@
 
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations
-from . import ingest, memory_fact_admin, memory_runtime_admin, memory_source_admin, memory_stats, search_memory
+from . import (
+    ingest,
+    memory_correction_admin,
+    memory_fact_admin,
+    memory_feedback_admin,
+    memory_runtime_admin,
+    memory_source_admin,
+    memory_stats,
+    search_memory,
+)
 
 __all__ = ["OPERATIONS"]
 
@@ -13,4 +22,6 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_source_admin.ops,
     memory_runtime_admin.ops,
     memory_fact_admin.ops,
+    memory_correction_admin.ops,
+    memory_feedback_admin.ops,
 )

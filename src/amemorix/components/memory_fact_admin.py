@@ -17,8 +17,9 @@ from ..retrieval.result import FactItem
 from ..services.fact_editor import By, Edited, NewFact
 from ..services.fact_reading import FactReader, Moment
 from ..services.moments import read_instant
-from ..services.scope import visible_scopes
+from ..services.scope import served, visible_scopes
 from ..storage.facts import FactRow
+from ..storage.records import ChatKey
 from ..text import clean_text, fold, normalise_name
 
 __all__ = ["ops"]
@@ -371,6 +372,11 @@ def _instant(kernel: SDKMemoryKernel, field: str, value: Any) -> float | None:
 
 
 def _scopes(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: _Asking) -> tuple[int, ...] | None:
+    """What the call may see; nothing, for a chat that the filter does not serve."""
+    asking = ChatKey(request.chat_id, request.group_id, request.user_id)
+    named = any((asking.chat_id, asking.group_id, asking.user_id))
+    if named and not served(db, kernel.store.names, kernel.config.filter, asking):
+        return ()
     return visible_scopes(
         db, kernel.store.names, kernel.config, request.chat_id, request.group_id, request.user_id, respect_filter=True
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from .changes import ChangeRepository
+from .chat_usage import ChatUsageRepository
 from .database import Database, Unit
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
@@ -17,6 +18,7 @@ from .paragraphs import ParagraphRepository
 from .relations import RelationRepository
 from .revisions import RevisionRepository
 from .sources import SourceRepository
+from .summaries import SummaryRepository
 from .texts import TextRepository
 
 __all__ = ["DATABASE_FILE", "MetadataStore"]
@@ -47,6 +49,8 @@ class MetadataStore:
         self.derive_tasks = DeriveTaskRepository()
         self.revisions = RevisionRepository()
         self.sources = SourceRepository()
+        self.summaries = SummaryRepository()
+        self.chat_usage = ChatUsageRepository()
         self.changes = ChangeRepository()
         self.health = HealthRepository()
         self._database = Database(
