@@ -235,6 +235,19 @@ async def test_purged_words_are_in_no_fact(host: AMemorixHostService) -> None:
     assert await held(host) == {("residence", "上海", "active")}
 
 
+async def test_a_paragraph_that_moves_takes_its_facts_out_of_sight(host: AMemorixHostService) -> None:
+    await told(host, "林澈对花生过敏", source_type="person_fact", person_ids=["林澈"], chat_id="c", scope="global")
+    await said(host, "d", ("小美", "你好", START))
+    await host.settle(20)
+    scope = await host.kernel.store.read(lambda db: host.kernel.store.names.chat_row(db, "c"))
+    await host.kernel.store.write(
+        lambda db: db.execute("update paragraphs set scope = ? where kind = 'text'", (scope,))
+    )
+    assert (await admin(host, "list", chat_id="d"))["items"] == []
+    assert await held(host, chat_id="d") == set()
+    assert await held(host, chat_id="c") == {("allergy", "花生", "active")}
+
+
 # authority
 
 
@@ -258,7 +271,8 @@ async def test_who_says_so_decides_how_much_it_counts(
 async def test_a_fact_of_an_unread_kind_is_kept_as_it_is(host: AMemorixHostService) -> None:
     await told(host, "每周三晚上会去江边夜跑", source_type="person_fact", person_ids=["p1"], participants=["林澈"])
     await told(host, "Runs along the river on Wednesdays", source_type="person_fact", person_ids=["p2"])
-    assert ("statement", "每周三晚上会去江边夜跑", "active") in await held(host, person_id="p1")
+    assert await held(host, person_id="p1") == {("statement", "每周三晚上会去江边夜跑", "active")}
+    assert await held(host, person_id="林澈") == set(), "who takes part is not whom it is about"
     assert await held(host, person_id="p2") == {("statement", "Runs along the river on Wednesdays", "active")}
 
 

@@ -31,7 +31,7 @@ STEP = 100
 """Changes taken up at a time: the writer is held for some tens of milliseconds at most."""
 IDLE_SHARE = 3.0
 """Seconds of rest for each second of work, so that deriving never crowds out calls."""
-SPEAKER = 1
+ABOUT = 3
 PERSON_FACT = "person_fact"
 TRUST = {
     "manual_confirmed": ("manual", 0.97),
@@ -180,7 +180,8 @@ class FactService:
         named = self._named(paragraph)
         at = paragraph.recorded_at if paragraph.event_start is None else paragraph.event_start
         if paragraph.source_type == PERSON_FACT and persons and paragraph.kind == "text":
-            return [h for person in persons for h in self._told(db, paragraph, person.person, named, at)]
+            meant = [person for person in persons if person.role == ABOUT] or persons
+            return [h for person in meant for h in self._told(db, paragraph, person.person, named, at)]
         speaker = paragraph.speaker if paragraph.kind == "message" else 0
         how = Reader(at, self._zone, bool(speaker), names=tuple(named))
         other = SUMMARISED if paragraph.kind == "summary" else HEARSAY

@@ -80,7 +80,7 @@ class FactMaterial:
 
 @dataclass(frozen=True, slots=True)
 class PersonThere:
-    """A person that a paragraph is bound to; role 1 said it."""
+    """A person that a paragraph is bound to; role 1 said it, 3: it is about them."""
 
     person: int
     role: int

@@ -119,10 +119,11 @@ create table terms (
     v blob not null
 ) strict;
 
+-- role: 1 said it, 2 took part, 3 it is about them.
 create table paragraph_persons (
     person integer not null references persons (id),
     paragraph integer not null references paragraphs (id) on delete cascade,
-    role integer not null check (role in (1, 2)),
+    role integer not null check (role in (1, 2, 3)),
     name text not null,
     primary key (person, paragraph)
 ) strict, without rowid;

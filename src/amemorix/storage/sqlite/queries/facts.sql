@@ -35,7 +35,7 @@ order by f.id;
 -- name: fact_points
 -- what live paragraphs say of these facts; refuted ones say nothing
 select e.fact, e.paragraph, e.at, e.value, e.authority, e.confidence, e.until
-from fact_evidence e join paragraphs p on p.id = e.paragraph
+from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
 where e.fact in (select value from json_each(:ids)) and e.stance = 'support'
   and p.deleted_at is null and p.superseded_at is null
 order by e.fact, e.paragraph;
@@ -49,7 +49,7 @@ select f.id from facts f
 where f.id in (select value from json_each(:ids)) and f.deleted_at is null and f.status <> 'retracted'
   and (f.asserted_at is not null or exists (
       select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
-      where e.fact = f.id and e.stance = 'support' and p.deleted_at is null and p.superseded_at is null));
+      where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null));
 
 -- name: fact_insert
 insert into facts (person, entity, scope, attribute, value, norm, polarity, cardinality, stability, authority, status,
@@ -104,7 +104,7 @@ where f.id in (select id from facts where person in (select value from json_each
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
   and (f.asserted_at is not null or exists (
       select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
-      where e.fact = f.id and e.stance = 'support' and p.deleted_at is null and p.superseded_at is null
+      where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
         and (p.expires_at is null or p.expires_at > :now)))
 order by f.valid_from desc, f.id desc limit :limit;
 
@@ -118,7 +118,7 @@ where f.id in (select id from facts where person in (select value from json_each
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
   and (f.asserted_at is not null or exists (
       select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
-      where e.fact = f.id and e.stance = 'support' and p.deleted_at is null and p.superseded_at is null
+      where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
         and (p.expires_at is null or p.expires_at > :now)))
 order by f.valid_from desc, f.id desc limit :limit;
 
@@ -135,7 +135,7 @@ where f.id in (select id from facts where person in (select value from json_each
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
   and (f.asserted_at is not null or exists (
       select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
-      where e.fact = f.id and e.stance = 'support' and p.deleted_at is null and p.recorded_at <= :as_of
+      where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.recorded_at <= :as_of
         and (p.superseded_at is null or p.superseded_at > :as_of) and (p.expires_at is null or p.expires_at > :now)
         and not exists (select 1 from paragraphs n
                         where n.ref = p.ref and n.revision > p.revision and n.deleted_at is not null)))
@@ -152,7 +152,7 @@ where (:persons is null or f.person in (select value from json_each(:persons)))
   and (f.asserted_at is not null or exists (
       select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
       where e.fact = f.id and (e.stance = 'support' or f.status = 'retracted')
-        and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)))
+        and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)))
 order by f.id desc limit :limit offset :offset;
 
 -- name: fact_one
@@ -164,7 +164,7 @@ select was, became, cause, undo, requested_by, reason, at from fact_transitions 
 -- name: fact_evidence_of
 -- live paragraphs only
 select e.fact, e.paragraph, e.stance, e.at, e.authority, e.confidence
-from fact_evidence e join paragraphs p on p.id = e.paragraph
+from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
 where e.fact in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
   and (p.expires_at is null or p.expires_at > :now)
 order by e.fact, e.at, e.paragraph;
@@ -172,7 +172,7 @@ order by e.fact, e.at, e.paragraph;
 -- name: fact_evidence_then
 -- the paragraphs that the memory held at a time
 select e.fact, e.paragraph, e.stance, e.at, e.authority, e.confidence
-from fact_evidence e join paragraphs p on p.id = e.paragraph
+from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
 where e.fact in (select value from json_each(:ids)) and p.deleted_at is null and p.recorded_at <= :as_of
   and (p.superseded_at is null or p.superseded_at > :as_of) and (p.expires_at is null or p.expires_at > :now)
   and not exists (select 1 from paragraphs n
