@@ -36,7 +36,7 @@ _NO_FOOD = re.compile(
     re.I,
 )
 _NO_LIKE = re.compile(
-    r"^(?:上$|死|过|得|着|不|到|吗|就|和|跟|对|被|把|在$|说话$|情$|心$|人$|好$|这么|的)|得(?:很|不行|要命|要死)$|死$"
+    r"^(?:上$|死|过|得|着|不|到|吗|就|和|跟|对|被|把|在$|说话$|情$|心$|人$|好$|这么|的)|得(?:很|不行|要命|要死)$|死$| - "
     r"|^(?:the|all|both|both of|to help|every|how|when|what|why|where|to be|to see (?:you|it)|being|seeing|having|if|hearing|so|too|more|less|as|at|in|on|about|for|with)\b",
     re.I,
 )
@@ -90,6 +90,8 @@ def _is_name(words: list[str]) -> bool:
 
 def parts(shape: Shape, value: str) -> list[str]:
     """The values of a list such as 花生和虾, or the value alone."""
+    if shape == "likes":
+        value = re.sub(r"^to ", "", value, flags=re.I)
     found = [part.strip() for part in _SPLIT.split(value)] if shape in _LISTS else [value]
     short = all(part and len(part) <= 24 and len(part.split()) <= 3 for part in found)
     return found if short else [value]
