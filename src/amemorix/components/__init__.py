@@ -4,12 +4,15 @@ from ..kernel import SDKMemoryKernel
 from ..ops import Operations
 from . import (
     ingest,
+    maintain_memory,
     memory_correction_admin,
+    memory_episode_admin,
     memory_fact_admin,
     memory_feedback_admin,
     memory_runtime_admin,
     memory_source_admin,
     memory_stats,
+    memory_v5_admin,
     search_memory,
 )
 
@@ -22,6 +25,9 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_source_admin.ops,
     memory_runtime_admin.ops,
     memory_fact_admin.ops,
+    maintain_memory.ops,
+    memory_v5_admin.ops,
     memory_correction_admin.ops,
     memory_feedback_admin.ops,
+    memory_episode_admin.ops,
 )

@@ -58,8 +58,8 @@ class PastWordings:
         return sorted([*found, *hits], key=lambda hit: -(hit.time.start or 0.0))[: plan.limit]
 
     def _found(self, db: sqlite3.Connection, plan: SearchPlan) -> Iterator[Revision]:
-        """Those that the window and the person allow."""
-        if plan.as_of is None:
+        """Those that the window and the person allow; none within a source, where the present alone is looked at."""
+        if plan.as_of is None or plan.sources is not None:
             return
         mine = None if plan.persons is None else set(self._store.paragraphs.of_persons(db, plan.persons).tolist())
         for one in self._store.revisions.replaced(db, plan.as_of, plan.scopes, plan.now, MOST):
