@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Feedback", "Filter", "Http", "Ingest", "Lifecycle", "Noise",
+    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Facts", "Feedback", "Filter", "Http", "Ingest", "Lifecycle", "Noise",
     "Plugin", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage",
     "Summary", "Weights",
 ]  # fmt: skip
@@ -258,6 +258,18 @@ class Episode(Section):
     disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that get no episodes.")
 
 
+class Facts(Section):
+    """What is known of persons, as statements with a time."""
+
+    enabled: bool = live(True, "Read facts out of what is stored.")
+    poll_interval_seconds: float = live(1.0, "Pause between looks for news.", gt=0, le=3600)
+    dedup_threshold: float = live(
+        0.75, "Statements of a person this alike are compared: one may repeat or complete the other.", ge=0, le=1
+    )
+    dedup_top_k: int = live(5, "How many of them are compared.", ge=1, le=50)
+    search_limit: int = live(5, "Most facts that come with a search; 0 for none.", ge=0, le=50)
+
+
 class Summary(Section):
     """How the messages of a chat are summarised when `ingest_summary` is called without a text."""
 
@@ -367,6 +379,7 @@ class Config(Section):
         (), 'Groups of chats that share memories, such as [{ targets = ["group:1", "private:2"] }].'
     )  # fmt: skip
     episode: Episode = Episode()
+    facts: Facts = Facts()
     summary: Summary = Summary()
     ingest: Ingest = Ingest()
     lifecycle: Lifecycle = Lifecycle()

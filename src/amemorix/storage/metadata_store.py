@@ -12,12 +12,14 @@ from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
 from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
+from .facts import FactRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
 from .recycling import RecyclingRepository
 from .relations import RelationRepository
 from .retention import RetentionRepository
+from .revisions import RevisionRepository
 from .sources import SourceRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
@@ -48,8 +50,10 @@ class MetadataStore:
         self.retention = RetentionRepository()
         self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
+        self.facts = FactRepository()
         self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
+        self.revisions = RevisionRepository()
         self.sources = SourceRepository()
         self.summaries = SummaryRepository()
         self.chat_usage = ChatUsageRepository()
