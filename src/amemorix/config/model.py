@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Feedback", "Filter", "Http", "Ingest", "Lifecycle", "Noise",
+    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Facts", "Feedback", "Filter", "Http", "Ingest", "Lifecycle", "Noise",
     "Plugin", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage",
     "Summary", "Weights",
 ]  # fmt: skip
@@ -232,7 +232,42 @@ class Episode(Section):
     )
     max_paragraphs: int = live(60, "Longest episode.", ge=2, le=500)
     poll_interval_seconds: float = live(1.0, "Pause between looks for sources with news.", gt=0, le=3600)
+    debounce_seconds: float = live(
+        2.0,
+        "A source is grouped again so long after its first news: talk in full flow comes in between.",
+        ge=0,
+        le=3600,
+    )
+    lease_seconds: float = live(300.0, "After this long, work that was begun may be taken over.", ge=1, le=86_400)
+    retry_seconds: float = live(
+        5.0, "First pause after a failure; it doubles up to `retry_max_seconds`.", gt=0, le=3600
+    )
+    retry_max_seconds: float = live(300.0, "Longest pause between tries.", gt=0, le=86_400)
+    max_attempts: int = live(5, "Tries before a source is left alone until somebody asks for it.", ge=1, le=100)
+    model_enabled: bool = live(True, "Let the chat model, if there is one, divide and describe finished episodes.")
+    model_quiet_minutes: float = live(
+        30.0, "Without news for so long an episode counts as finished even if nothing follows.", ge=0, le=10_000
+    )
+    model_min_paragraphs: int = live(3, "Shorter episodes are left to the rules.", ge=1, le=500)
+    model_paragraphs: int = live(60, "Most paragraphs shown to the model at once.", ge=2, le=500)
+    model_chars: int = live(6_000, "Most characters shown to the model at once.", ge=500, le=200_000)
+    model_retry_minutes: float = live(
+        10.0, "First pause after the model gave no usable answer; it doubles each time.", gt=0, le=10_000
+    )
+    model_max_attempts: int = live(4, "Times that the model is asked about one state of an episode.", ge=1, le=20)
     disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that get no episodes.")
+
+
+class Facts(Section):
+    """What is known of persons, as statements with a time."""
+
+    enabled: bool = live(True, "Read facts out of what is stored.")
+    poll_interval_seconds: float = live(1.0, "Pause between looks for news.", gt=0, le=3600)
+    dedup_threshold: float = live(
+        0.75, "Statements of a person this alike are compared: one may repeat or complete the other.", ge=0, le=1
+    )
+    dedup_top_k: int = live(5, "How many of them are compared.", ge=1, le=50)
+    search_limit: int = live(5, "Most facts that come with a search; 0 for none.", ge=0, le=50)
 
 
 class Summary(Section):
@@ -344,6 +379,7 @@ class Config(Section):
         (), 'Groups of chats that share memories, such as [{ targets = ["group:1", "private:2"] }].'
     )  # fmt: skip
     episode: Episode = Episode()
+    facts: Facts = Facts()
     summary: Summary = Summary()
     ingest: Ingest = Ingest()
     lifecycle: Lifecycle = Lifecycle()

@@ -6,6 +6,7 @@ import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..storage.embeddings import EmbeddingRepository
 from ..storage.names import NameRepository
 from ..storage.paragraphs import ParagraphRepository, Visible
 from ..storage.relations import RelationRepository
+from ..storage.revisions import RevisionRepository
 from ..storage.time_limit import time_limit
 from ..text import fold, query_terms, term_hashes
 from .chronology import anchor_span, anchored, ordered
@@ -54,6 +56,8 @@ class Ranking:
 
     fused: Fused
     degraded: tuple[str, ...]
+    allow: Ids | None = None
+    """Sorted ids that meet what else was asked; None if nothing restricts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +112,13 @@ class DualPathRetriever:
         embeddings: EmbeddingRepository,
         relations: RelationRepository,
         changes: ChangeRepository,
+        revisions: RevisionRepository,
     ) -> None:
         self._names = names
         self._paragraphs = paragraphs
         self._relations = relations
         self._changes = changes
+        self._revisions = revisions
         self._reranker = Reranker(embeddings, paragraphs)
 
     def lexical(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan) -> Lexical:
@@ -150,7 +156,7 @@ class DualPathRetriever:
         if head.late:
             lane.failed.append("rerank")
         ranked = self._in_order(db, lanes, plan, head.fused, visible)
-        return Ranking(ranked, lane.degraded)
+        return Ranking(ranked, lane.degraded, allow)
 
     def _changed(self, db: sqlite3.Connection, lexical: Lexical) -> bool:
         """Whether a candidate was revised or deleted while the query was being embedded."""
@@ -187,15 +193,19 @@ class DualPathRetriever:
         return float(best.event_start[0]) if len(best.ids) else float("nan")
 
     def _allowed(self, db: sqlite3.Connection, plan: SearchPlan) -> Ids | None:
-        """Sorted ids that meet the time window and the person asked for; None if neither restricts."""
+        """Sorted ids that meet the time window, the person, the source and the state of the memory asked for; None if nothing restricts."""
         sets: list[Ids] = []
         if plan.window is not None:
             sets.append(self._paragraphs.in_window(db, plan.window.start, plan.window.end, plan.scopes))
         if plan.persons is not None:
             sets.append(self._paragraphs.of_persons(db, plan.persons))
+        if plan.sources is not None:
+            sets.append(self._paragraphs.of_sources(db, plan.sources))
+        if plan.as_of is not None:
+            sets.append(self._revisions.current(db, plan.as_of, plan.scopes))
         if not sets:
             return None
-        return sets[0] if len(sets) == 1 else np.intersect1d(*sets, assume_unique=True)
+        return reduce(partial(np.intersect1d, assume_unique=True), sets)
 
     def _fused(
         self,

@@ -11,7 +11,9 @@ from .database import Database, Unit
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
 from .entities import EntityRepository
+from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
+from .facts import FactRepository
 from .graph_reading import GraphRepository
 from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
@@ -20,6 +22,7 @@ from .paragraphs import ParagraphRepository
 from .recycling import RecyclingRepository
 from .relations import RelationRepository
 from .retention import RetentionRepository
+from .revisions import RevisionRepository
 from .sources import SourceRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
@@ -53,7 +56,10 @@ class MetadataStore:
         self.retention = RetentionRepository()
         self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
+        self.facts = FactRepository()
+        self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
+        self.revisions = RevisionRepository()
         self.sources = SourceRepository()
         self.summaries = SummaryRepository()
         self.chat_usage = ChatUsageRepository()

@@ -91,7 +91,7 @@ class ParagraphRow:
 
 @dataclass(frozen=True, slots=True)
 class PersonOf:
-    """A person a paragraph is bound to, by the name used there; role 1 said it, 2 took part."""
+    """A person a paragraph is bound to, by the name used there; role 1 said it, 2 took part, 3: it is about them."""
 
     person_id: str
     name: str
@@ -152,6 +152,10 @@ class ParagraphRepository:
     def of_persons(self, db: sqlite3.Connection, persons: Iterable[int]) -> NDArray[np.int64]:
         """Sorted ids of the paragraphs bound to any of these persons."""
         return _ids(db.execute(self._q["paragraphs_by_person"], {"persons": array(persons)}))
+
+    def of_sources(self, db: sqlite3.Connection, sources: Iterable[int]) -> NDArray[np.int64]:
+        """Sorted ids of the paragraphs of these sources, dead ones included."""
+        return _ids(db.execute(self._q["paragraphs_by_sources"], {"sources": array(sources)}))
 
     def recent_of(
         self, db: sqlite3.Connection, person: int, scopes: Scopes, now: float, limit: int

@@ -14,7 +14,7 @@ from .records import NewText, SessionRule, Stored
 
 __all__ = ["TextRepository"]
 
-SPEAKER, PARTICIPANT = 1, 2
+SPEAKER, PARTICIPANT, ABOUT = 1, 2, 3
 
 
 class TextRepository:
@@ -166,10 +166,10 @@ class TextRepository:
     def _participants(
         self, db: sqlite3.Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float
     ) -> None:
-        persons = [(self._names.person(db, person, chat, now), person.name) for person in text.persons]
+        persons = [(self._names.person(db, person, chat, now), person) for person in text.persons]
         for paragraph in paragraphs:
-            for person, name in persons:
-                self._person_of(db, paragraph, person, PARTICIPANT, name)
+            for row, person in persons:
+                self._person_of(db, paragraph, row, ABOUT if person.about else PARTICIPANT, person.name)
 
 
 def _finite(expires_at: float | None) -> float | None:

@@ -107,14 +107,14 @@ create table paragraphs (
 ) strict;
 
 create unique index paragraphs_by_ref on paragraphs (ref, revision, position);
-create index paragraphs_by_source on paragraphs (source, event_start);
+create index paragraphs_by_source on paragraphs (source, coalesce(event_start, recorded_at));
 create index paragraphs_by_session on paragraphs (session);
 create index paragraphs_by_scope on paragraphs (scope);
+create index paragraphs_by_supersession on paragraphs (superseded_at) where superseded_at is not null;
 create index paragraphs_in_cjk on paragraphs (scope) where flags & 16;
 create index paragraphs_by_time on paragraphs (scope, event_start) where event_start is not null;
 create index paragraphs_by_event on paragraphs (event_start) where event_start is not null;
-create index paragraphs_by_expiry on paragraphs (expires_at)
-    where expires_at is not null and deleted_at is null and superseded_at is null;
+create index paragraphs_by_expiry on paragraphs (expires_at) where expires_at is not null;
 create index paragraphs_in_bin on paragraphs (deleted_at) where deleted_reason <> '';
 create index paragraphs_by_interval on paragraphs (event_end) where event_end > event_start;
 
@@ -123,10 +123,11 @@ create table terms (
     v blob not null
 ) strict;
 
+-- role: 1 said it, 2 took part, 3 it is about them.
 create table paragraph_persons (
     person integer not null references persons (id),
     paragraph integer not null references paragraphs (id) on delete cascade,
-    role integer not null check (role in (1, 2)),
+    role integer not null check (role in (1, 2, 3)),
     name text not null,
     primary key (person, paragraph)
 ) strict, without rowid;
@@ -248,7 +249,9 @@ create table undo_records (
 ) strict;
 
 -- Facts, bi-temporal: valid_* when it is true in the world, recorded_at and superseded_at when the memory held it true.
--- The subject is a person, or an entity where person is null.
+-- The subject is a person, or an entity where person is null. asserted_at: since when it is true by a hand that gave it, so
+-- that it needs no paragraph; pinned: its status was set by hand (or by the dedup checker) and the rules leave it; merged:
+-- its wording draws on every paragraph that supports it, so it goes with any of them.
 create table facts (
     id integer primary key autoincrement,
     person integer references persons (id) on delete cascade,
@@ -263,7 +266,10 @@ create table facts (
     authority text not null check (authority in ('manual', 'direct_user', 'imported', 'summary', 'rule', 'model')),
     status text not null check (status in ('active', 'conflicted', 'superseded', 'retracted')),
     confidence real not null check (confidence between 0 and 1),
-    valid_from real,
+    asserted_at real,
+    pinned integer not null default 0 check (pinned in (0, 1)),
+    merged integer not null default 0 check (merged in (0, 1)),
+    valid_from real not null,
     valid_to real,
     recorded_at real not null,
     superseded_at real,
@@ -276,14 +282,25 @@ create index facts_by_person on facts (person, scope, attribute) where person is
 create index facts_by_entity on facts (entity, scope, attribute) where entity is not null;
 create index facts_by_successor on facts (superseded_by) where superseded_by is not null;
 
+-- What a paragraph says of a fact: in which words, since when, on whose authority; until: when it ends by itself.
 create table fact_evidence (
     fact integer not null references facts (id) on delete cascade,
     paragraph integer not null references paragraphs (id) on delete cascade,
-    stance text not null check (stance in ('support', 'refute')),
+    stance text not null default 'support' check (stance in ('support', 'refute')),
+    value text not null,
+    at real not null,
+    until real,
+    authority text not null check (authority in ('manual', 'direct_user', 'imported', 'summary', 'rule', 'model')),
+    confidence real not null check (confidence between 0 and 1),
     primary key (fact, paragraph)
 ) strict, without rowid;
 
 create index fact_evidence_by_paragraph on fact_evidence (paragraph);
+
+create view fact_rows as
+select id, person, entity, scope, attribute, value, norm, polarity, cardinality, stability, authority, status, confidence,
+       asserted_at, pinned, merged, valid_from, valid_to, recorded_at, superseded_at, superseded_by
+from facts where deleted_at is null;
 
 create table fact_transitions (
     id integer primary key autoincrement,
@@ -463,10 +480,13 @@ create table embedding_failures (
 
 create index embedding_failures_by_paragraph on embedding_failures (paragraph);
 
+-- stretch: the first paragraph of the stretch that the rules cut out; a model may have divided it into several episodes.
+-- model_due: when the chat model may be asked about it, null if it is not to be.
 create table episodes (
     id integer primary key autoincrement,
     source integer not null references sources (id),
     scope integer not null,
+    stretch integer not null,
     title text not null,
     summary text not null,
     event_start real,
@@ -476,10 +496,15 @@ create table episodes (
     keywords text not null check (json_valid(keywords)),
     revision integer not null default 1,
     segmented_by text not null default 'rules' check (segmented_by in ('rules', 'model')),
+    model_due real,
+    model_attempts integer not null default 0,
     derived_at real not null
 ) strict;
 
-create index episodes_by_source on episodes (source, id);
+create index episodes_by_source on episodes (source, stretch);
+create index episodes_by_scope on episodes (scope);
+create index episodes_by_age on episodes (coalesce(event_start, derived_at));
+create index episodes_by_model_due on episodes (model_due) where model_due is not null;
 
 create table episode_paragraphs (
     paragraph integer primary key references paragraphs (id) on delete cascade,
@@ -488,6 +513,36 @@ create table episode_paragraphs (
 ) strict;
 
 create index episode_paragraphs_by_episode on episode_paragraphs (episode, position);
+
+-- The words of an episode's title, keywords and, if a model wrote it, its summary.
+create table episode_terms (
+    term integer not null,
+    scope integer not null,
+    episode integer not null references episodes (id) on delete cascade,
+    primary key (term, scope, episode)
+) strict, without rowid;
+
+create index episode_terms_by_episode on episode_terms (episode);
+
+-- Stretches of time in which a source has changed since its episodes were made; anew: to be made again even if it has not.
+create table episode_news (
+    id integer primary key autoincrement,
+    source integer not null references sources (id) on delete cascade,
+    since real not null,
+    upto real not null,
+    anew integer not null default 0 check (anew in (0, 1)),
+    check (upto >= since)
+) strict;
+
+create index episode_news_by_source on episode_news (source, since);
+
+-- A paragraph that is removed takes the words of its episode with it; the others of it are grouped again.
+create trigger paragraphs_leave_episodes before delete on paragraphs begin
+    insert into changes (kind, id)
+        select 'paragraph', o.paragraph from episode_paragraphs m join episode_paragraphs o on o.episode = m.episode
+        where m.paragraph = old.id and o.paragraph <> old.id;
+    delete from episodes where id = (select episode from episode_paragraphs where paragraph = old.id);
+end;
 
 create trigger paragraphs_inserted after insert on paragraphs begin
     insert into changes (kind, id) values ('paragraph', new.id);
@@ -587,6 +642,23 @@ end;
 
 create trigger relations_forget_retention after delete on relations begin
     delete from retention where kind = 'relation' and id = old.id;
+end;
+
+-- A paragraph that is purged takes its words out of the facts it supported.
+create trigger fact_evidence_removed after delete on fact_evidence begin
+    delete from facts
+    where id = old.fact and asserted_at is null
+      and (merged or not exists (select 1 from fact_evidence e where e.fact = old.fact));
+    update facts set value = (select e.value from fact_evidence e where e.fact = old.fact order by e.at, e.paragraph limit 1)
+    where id = old.fact and asserted_at is null;
+end;
+
+-- What a fact had taken the place of is looked at again when it goes.
+create trigger facts_removed before delete on facts begin
+    update facts set pinned = 0 where superseded_by = old.id and status = 'superseded';
+    insert into changes (kind, id)
+    select 'paragraph', e.paragraph from facts f join fact_evidence e on e.fact = f.id
+    where f.superseded_by = old.id or f.id = old.id;
 end;
 
 -- A new supporting paragraph makes a relation fresh, and wakes one that had faded.

@@ -51,6 +51,9 @@ where re.paragraph in (select value from json_each(:ids)) and r.deleted_at is nu
 -- name: paragraphs_by_person
 select group_concat(paragraph) from paragraph_persons where person in (select value from json_each(:persons));
 
+-- name: paragraphs_by_sources
+select group_concat(id) from paragraphs where source in (select value from json_each(:sources));
+
 -- name: recent_by_person
 select pp.paragraph from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
 where pp.person = :person and p.deleted_at is null and p.superseded_at is null

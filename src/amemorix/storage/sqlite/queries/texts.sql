@@ -33,7 +33,8 @@ where s.id = (select max(id) from sessions where source = :source and scope = :s
 select n.session, (select max(p.event_start) from paragraphs p where p.session = n.session),
        (select count(*) from paragraphs p where p.session = n.session)
 from (select session, event_start from paragraphs
-      where source = :source and scope = :scope and kind = 'message' and event_start between :at - :gap and :at + :gap
+      where source = :source and scope = :scope and kind = 'message' and event_start is not null
+        and coalesce(event_start, recorded_at) between :at - :gap and :at + :gap
       order by abs(event_start - :at) limit 1) n;
 
 -- name: session_of
