@@ -25,6 +25,7 @@ from .services.checks import Finding
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
 from .services.episodes import EpisodeService
+from .services.extraction import ExtractionService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
 from .services.parts import Shared, reused
@@ -101,9 +102,12 @@ class SDKMemoryKernel:
             threads=config.embedding.max_concurrent,
         )  # fmt: skip
         self.episodes = EpisodeService(self.store, settings=config.episode, clock=clock, background=self._background)
+        self.extraction = ExtractionService(
+            self.store, settings=config.extraction, clock=clock, background=self._background, chat=self.chat
+        )
         self.upkeep = UpkeepService(
             self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes,
-            background=self._background,
+            extraction=self.extraction, background=self._background,
         )  # fmt: skip
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
         self.searches = SearchService(
@@ -176,7 +180,13 @@ class SDKMemoryKernel:
         self.paused = False
         self.embedding.take_up()
         if not self._loops:
-            work = (self.upkeep.run(), self.embedding.run(), self.episodes.run(), self._retry_model())
+            work = (
+                self.upkeep.run(),
+                self.embedding.run(),
+                self.episodes.run(),
+                self.extraction.run(),
+                self._retry_model(),
+            )
             self._loops = [asyncio.create_task(loop) for loop in work]
 
     async def pause(self) -> None:
@@ -218,6 +228,7 @@ class SDKMemoryKernel:
     async def settle(self) -> None:
         """Wait until every projection, embedding and derived row has caught up."""
         await self.upkeep.follow()
+        await self.extraction.drain()
         await self.embedding.settled()
         await self.episodes.drain()
         await self.upkeep.follow()
@@ -228,7 +239,11 @@ class SDKMemoryKernel:
         def read(db: sqlite3.Connection) -> dict[str, Any]:
             return {
                 **asdict(self.store.sources.counts(db)),
-                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db)},
+                "lag": {
+                    **self.indexes.lag(db),
+                    "episodes": self.episodes.lag(db),
+                    "extraction": self.extraction.lag(db),
+                },
                 "embedding": asdict(self.embedding.progress(db)),
             }
 

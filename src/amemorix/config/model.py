@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Config", "Embedding", "Episode", "Filter", "Http", "Ingest", "Noise", "Plugin", "ReloadLevel",
+    "Advanced", "Config", "Embedding", "Episode", "Extraction", "Filter", "Http", "Ingest", "Noise", "Plugin", "ReloadLevel",
     "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage", "Weights",
 ]  # fmt: skip
 
@@ -209,6 +209,21 @@ class Episode(Section):
     disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that get no episodes.")
 
 
+class Extraction(Section):
+    """What is read out of texts in the background: entities, and relations between them."""
+
+    enabled: bool = live(True, "Read new paragraphs for entities and relations.")
+    rules: bool = live(True, "Read by rules: patterns and parts of speech, Chinese and English.")
+    model: bool = live(True, "Read by the chat model as well, if there is one.")
+    disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that are not read.")
+    max_relations: int = live(8, "Most relations taken from one paragraph.", ge=0, le=100)
+    max_entities: int = live(16, "Most entities taken from one paragraph.", ge=0, le=200)
+    model_batch: int = live(12, "Paragraphs shown to the chat model in one call.", ge=1, le=100)
+    model_chars: int = live(6_000, "Most characters shown to the chat model in one call.", ge=500, le=200_000)
+    poll_interval_seconds: float = live(1.0, "Pause between looks for news.", gt=0, le=3600)
+    model_retry_seconds: float = live(60.0, "Pause after the chat model could not answer.", gt=0, le=86_400)
+
+
 class Ingest(Section):
     """What may be stored."""
 
@@ -249,6 +264,7 @@ class Config(Section):
         (), 'Groups of chats that share memories, such as [{ targets = ["group:1", "private:2"] }].'
     )  # fmt: skip
     episode: Episode = Episode()
+    extraction: Extraction = Extraction()
     ingest: Ingest = Ingest()
     http: Http = Http()
     advanced: Advanced = Advanced()

@@ -10,6 +10,7 @@ from .database import Database, Unit
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
 from .episodes import EpisodeRepository
+from .extractions import ExtractionRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
@@ -41,6 +42,7 @@ class MetadataStore:
         self.embeddings = EmbeddingRepository()
         self.relations = RelationRepository()
         self.episodes = EpisodeRepository()
+        self.extractions = ExtractionRepository(self.names)
         self.derive_tasks = DeriveTaskRepository()
         self.sources = SourceRepository()
         self.changes = ChangeRepository()

@@ -72,6 +72,8 @@ class ParagraphRow:
     tags: str
     metadata: str
     scope: int
+    knowledge: str
+    """`factual`, `narrative` or `quote`; empty for what is short or said in a chat."""
 
 
 @dataclass(frozen=True, slots=True)

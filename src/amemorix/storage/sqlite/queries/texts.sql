@@ -36,9 +36,9 @@ select session from paragraphs where id = :id and scope = :scope;
 insert into sessions (source, scope) values (:source, :scope) returning id;
 
 -- name: paragraph_insert
-insert into paragraphs (source, ref, revision, position, chat, scope, session, kind, speaker, flags, event_start,
+insert into paragraphs (source, ref, revision, position, chat, scope, session, kind, knowledge, speaker, flags, event_start,
                         event_end, recorded_at, expires_at, content_hash, content, tags, metadata)
-values (:source, :ref, :revision, :position, :chat, :scope, :session, :kind, :speaker, :flags, :event_start,
+values (:source, :ref, :revision, :position, :chat, :scope, :session, :kind, :knowledge, :speaker, :flags, :event_start,
         :event_end, :now, :expires_at, :content_hash, :content, :tags, :metadata) returning id;
 
 -- name: terms_insert
@@ -55,7 +55,7 @@ insert into paragraph_entities (paragraph, entity) values (:paragraph, :entity) 
 insert into relations (subject, predicate, object, confidence, created_at)
 values (:subject, :predicate, :object, :confidence, :now)
 on conflict (subject, predicate, object) do update
-set confidence = max(relations.confidence, excluded.confidence), deleted_at = null
+set confidence = max(relations.confidence, excluded.confidence), deleted_at = null, origin = 'caller'
 returning id;
 
 -- name: relation_evidence_insert
