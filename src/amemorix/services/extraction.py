@@ -188,7 +188,9 @@ class ExtractionService:
             met = {norm: known[norm] for norm in possible[one.id] if norm in known}
             passage = Passage(one.content, one.speaker, {**met, **persons[one.chat]})
             reading = reading_of(one.id, STRATEGIES[one.knowledge].extract(passage), self._settings)
-            known |= {entity.norm: Mention(entity.name, entity.kind) for entity in reading.entities}
+            known |= {
+                entity.norm: Mention(entity.name, entity.kind) for entity in reading.named() if len(entity.norm) > 1
+            }
             readings.append(reading)
         return [reading for reading in readings if reading.entities or reading.relations]
 

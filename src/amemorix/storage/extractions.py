@@ -36,6 +36,10 @@ class Reading:
     entities: tuple[Entity, ...]
     relations: tuple[Relation, ...]
 
+    def named(self) -> list[Entity]:
+        """Every entity, the ends of relations among them."""
+        return [*self.entities, *(end for r in self.relations for end in (r.subject, r.object))]
+
 
 class ExtractionRepository:
     """Reads material and writes readings; the caller owns the transaction."""
@@ -77,8 +81,7 @@ class ExtractionRepository:
                 self._keep(db, reading, origin, now)
 
     def _keep(self, db: sqlite3.Connection, reading: Reading, origin: Origin, now: float) -> None:
-        named = [*reading.entities, *(end for r in reading.relations for end in (r.subject, r.object))]
-        entities = {entity.norm: self._names.entity(db, entity, now) for entity in named}
+        entities = {entity.norm: self._names.entity(db, entity, now) for entity in reading.named()}
         for entity in set(entities.values()):
             db.execute(self._q["paragraph_entity_insert"], {"paragraph": reading.paragraph, "entity": entity})
         for relation in reading.relations:

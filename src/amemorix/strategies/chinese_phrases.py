@@ -50,15 +50,20 @@ def tagged_words(text: str) -> Sequence[Tagged]:
 
 
 HAN = re.compile(r"[\u3400-\u9fff]")
-MEASURE = "(?:一|两|三|几)?[个只条名位家台辆把本张]"
+_MEASURES = "个只条名位家台辆把本张"
+MEASURE = f"(?:一|两|三|几)?[{_MEASURES}]"
+_COUNTED = re.compile(f"(?:[一两三几那这][{_MEASURES}])(?=.)")
+_QUOTES = '“”「」"'
 _LAST_MEASURE = re.compile(r"^[^，。]{0,8}?(?:一[个家所间座]|的一?[个家所间座])(?=.{2})")
 PRONOUN = re.compile(r"[他她它你您谁]|自己|大家|别人|人家|这|那|哪|某")
 _NOUN = ("n", "vn", "eng", "an", "l", "j", "s")
-_BEFORE_NOUN = ("a", "b", "m", "q", "uj", "f", "g", "k", "h")
+_BEFORE_NOUN = ("a", "b", "m", "q", "uj", "f", "g", "k", "h", "zg")
 _SURNAMES = frozenset(
     "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻苏潘葛范彭郎鲁韦马苗方俞任袁柳唐罗薛雷贺汤滕殷毕郝邬安常乐于傅齐康伍余元顾孟黄穆萧尹姚邵汪毛戴宋庞熊纪舒屈项祝董梁杜阮蓝季贾江郭梅林钟徐邱高夏蔡田樊胡霍万柯卢莫房丁邓包左石崔龚程邢裴陆翁段侯武刘景龙叶白赖卓池乔曾关游岳夏侯欧阳司马上官诸葛"
 )
 RECURRING, RECURRING_CHARS = 2, 150
+_USED_FOR = re.compile(r"^v n\w*$")
+"""A verb before a noun that says what it is for."""
 _TITLES = ("老师", "师傅", "阿姨", "叔叔", "医生", "教授", "总", "哥", "姐", "经理", "主任")
 _WORK = re.compile(r"《([^》\n]{1,40})》")
 _QUOTED = re.compile(r"[“「\"]([^”」\"\n]{2,12})[”」\"]")
@@ -88,13 +93,19 @@ def whole_phrase(text: str) -> str:
 
 def bare(text: str) -> str:
     """The text without the measure word before it and the quotes around it."""
-    return re.sub(rf"^(?:{MEASURE}|那[个只]|这[个只])(?=.)", "", text).strip('“”「」"')
+    counted = _COUNTED.match(text)
+    if counted is None and len(text) > 1 and text[0] in _MEASURES:
+        word, _ = next(iter(tagged_words(text)))
+        return (text[1:] if len(word) == 1 else text).strip(_QUOTES)
+    return text[counted.end() if counted else 0 :].strip(_QUOTES)
 
 
 def thing(text: str) -> str:
     """A noun phrase, of which a single character may be one."""
     kept = bare(text)
-    return "" if PRONOUN.search(kept) or kept[:1] in "我咱" else whole_phrase(text)
+    if PRONOUN.search(kept) or kept[:1] in "我咱":
+        return ""
+    return whole_phrase(text) or (kept if _USED_FOR.match(" ".join(flag for _, flag in tagged_words(kept))) else "")
 
 
 def given_name(text: str) -> str:

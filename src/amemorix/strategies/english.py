@@ -70,6 +70,7 @@ _MY_NAMED = re.compile(
 _CALLED = re.compile(
     rf"\b(?:an?|another|the|my|our|one|new)\s(?P<k>[a-z][a-z -]{{1,30}}?)\s(?:named|called)\s[\"']?(?P<o>{_CAPITALS})"
 )
+_NAMED = re.compile(r"\b(?:named|called)\b")
 _OWNS = re.compile(r"\b(?:I|[Ww]e)(?:'ve)?\s(?:\w+\s){0,2}?(?:have|got|own|adopted|bought)\b")
 _UNSURE = re.compile(
     r"\b(?:if|wish|would|could|might|may|should|maybe|perhaps|hope|hoping|want|wants|wanted|wanna|imagine|pretend|used to|unless|whether"
@@ -106,7 +107,8 @@ def _stated(sentence: str, passage: Passage) -> Iterator[Triple]:
         for match in rule.pattern.finditer(sentence):
             denies = rule.predicate == "dislikes"
             subject = _subject(match, passage)
-            if subject and not _doubtful(sentence, match, denies=denies):
+            named = rule.predicate == "has" and _NAMED.search(match["o"])
+            if subject and not named and not _doubtful(sentence, match, denies=denies):
                 object_ = _object(match["o"], determined=rule.determined)
                 if object_:
                     yield Triple(subject, rule.predicate, object_, rule.confidence)
@@ -117,7 +119,8 @@ def _identities(sentence: str, passage: Passage) -> Iterator[Triple]:
     """What somebody is, and what belongs to somebody by name."""
     for match in _IS.finditer(sentence):
         subject, object_ = _subject(match, passage), _object(match["o"])
-        if subject and object_ and not _doubtful(sentence, match) and not WEAK & set(object_.lower().split()):
+        weak = WEAK & set(object_.lower().split())
+        if subject and object_ and not _doubtful(sentence, match) and not weak:
             yield Triple(subject, "is", object_, 0.7)
     for match in _MY_NAMED.finditer(sentence):
         whose = passage.speaker if match["w"].lower() in ("my", "our") else match["w"].removesuffix("'s")
@@ -188,7 +191,7 @@ def _object(phrase: str, *, determined: bool = False) -> str:
         words.append(word)
         if len(words) > 6:
             return ""
-    while words and words[0].lower() in LEADING_ADJECTIVES:
+    while words and words[0] in LEADING_ADJECTIVES:
         words.pop(0)
     return _sound(words[:5])
 
@@ -244,4 +247,6 @@ def _proper(text: str, match: re.Match[str]) -> Iterator[Mention]:
     if not words or (begins and len(words) == 1) or not _is_proper(name):
         return
     last = words[-1].lower()
-    yield Mention(name, "place" if last in PLACE_WORDS else "organisation" if last in GROUP_WORDS else "")
+    yield Mention(
+        name, "place" if {last, words[0].lower()} & PLACE_WORDS else "organisation" if last in GROUP_WORDS else ""
+    )

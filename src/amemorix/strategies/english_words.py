@@ -19,6 +19,7 @@ amazing awesome beautiful big cute good great little lovely new nice old own sma
 """
 LEADING_ADJECTIVES = frozenset(_LEADING_ADJECTIVES_TEXT.split())
 _WEAK_TEXT = """
+best worst same only first last next right wrong
 big bit blast challenge chance couple dream fan few gift good great hit honor huge inspiration joy kind lifesaver
 little long lot member mess must nice one part pleasure relief reminder sort start surprise total treat type way
 """

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from ..signs import QUESTION, read_signs
-from ..text import is_mostly_cjk, normalise_name
+from ..text import is_mostly_cjk, normalise_name, simplified
 from . import chinese, english
 from .base import Extraction, Mention, Passage, Triple
 from .words import LONGEST_NAME, is_name
@@ -26,10 +27,25 @@ def read_passage(passage: Passage, defined: Sequence[Triple] = ()) -> Extraction
     """What the text names and says. A question says nothing, and names only what is known."""
     text = passage.text[:MOST_CHARS].replace("’", "'")
     reader = chinese if is_mostly_cjk(text) else english
+    if reader is chinese and (plain := simplified(text)) != text:
+        return _as_written(text, plain, read_passage(replace(passage, text=plain), defined))
     asks = bool(read_signs(text[-200:]) & QUESTION) and len(text) < 200
     relations = [*defined, *reader.relations(text, passage)]
     entities = [*_known(passage, reader.names(text)), *([] if asks else reader.mentions(text))]
     return _distinct(entities, relations)
+
+
+def _as_written(text: str, plain: str, found: Extraction) -> Extraction:
+    """What was read in simplified characters, in the characters of the text."""
+
+    def written(name: str) -> str:
+        at = plain.find(name)
+        return name if at < 0 else text[at : at + len(name)]
+
+    return Extraction(
+        tuple(replace(mention, name=written(mention.name)) for mention in found.entities),
+        tuple(replace(r, subject=written(r.subject), object=written(r.object)) for r in found.relations),
+    )
 
 
 def read_definitions(passage: Passage) -> list[Triple]:
