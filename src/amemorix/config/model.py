@@ -109,6 +109,9 @@ class Weights(Section):
     )
     time: float = live(0.4, "It happened when the query says.", ge=0, le=10)
     chronology: float = live(0.05, "It lies before or after the event that the query names, as asked.", ge=0, le=10)
+    linked: float = live(
+        0.05, "It shares a rare entity with one of the first hits, or one that is related to it.", ge=0, le=10
+    )
     when: float = live(0.3, "A question about time meets a paragraph that speaks of time.", ge=0, le=10)
     answer: float = live(0.2, "A question for a name or a number meets a paragraph that holds one.", ge=0, le=10)
     question: float = live(0.1, "Taken off when the paragraph is itself a question.", ge=0, le=10)

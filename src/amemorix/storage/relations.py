@@ -64,6 +64,10 @@ class RelationRepository:
         values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now}
         return {row[0] for row in db.execute(self._q["relations_seen"], values)}
 
+    def origins(self, db: sqlite3.Connection, relations: Iterable[int]) -> dict[int, str]:
+        """Relation -> who told it: `caller`, `admin`, `model` or `rule`."""
+        return dict(db.execute(self._q["relation_origins"], {"ids": array(relations)}).fetchall())
+
     def support(
         self, db: sqlite3.Connection, relations: Iterable[int], scopes: Scopes, now: float, each: int
     ) -> dict[int, list[int]]:

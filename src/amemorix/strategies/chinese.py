@@ -19,11 +19,13 @@ from .chinese_phrases import (
     leading_name,
     mentions,
     names,
+    place_name,
     place_phrase,
     tagged_words,
     thing,
     whole_phrase,
 )
+from .words import ABSTRACT
 
 __all__ = ["mentions", "names", "relations"]
 
@@ -97,16 +99,27 @@ _BOTH = re.compile(
 _ALLERGIC = re.compile(rf"^{_LEAD}{_SUBJECT}{_ADVERB}是?(?:对(?P<o>.{{1,8}}?)|(?P<n>[\u4e00-\u9fff]{{1,4}}))过敏$")
 _ROLE = re.compile(r"^(?P<w>.+?)(?:的|家的|家)(?P<r>[^的]{1,6})$")
 _KIN = "女儿|儿子|闺女|老婆|老公|妻子|丈夫|女朋友|男朋友|女友|男友|未婚妻|未婚夫|爸爸|妈妈|哥哥|姐姐|弟弟|妹妹|奶奶|爷爷|外婆|外公|表姐|表哥|表弟|表妹|导师|老板|室友|同事|同学|朋友|邻居"
+SHORT = 4
+"""Characters of the two ends of a plain statement such as `豆沙是三花`."""
 _KIN_NAMED = re.compile(rf"^(?P<w>我|咱)们?家?的?(?P<r>{_KIN}|猫|狗|车)(?P<o>.+)$")
 _KIN_IN = re.compile(rf"^{_LEAD}我们?家?的?(?P<r>{_KIN})(?:一家|他们|人)?{_ADVERB}在(?P<o>[^，。]{{2,8}})")
 _MINE = re.compile(rf"^(?P<w>我)们?(?P<r>{_KIN}|猫|狗|车)$")
 _KIN_HEAD = re.compile(rf"^(?:我|咱)们?(?:的|家的?)?(?:{_KIN}|猫|狗|车)")
 _NAMING = re.compile(r"^(?:给[它他她])?(?:取名叫?|起名叫?|名字叫|名叫|叫)(?P<o>[^，。\s]{1,8}?)[了吧啊哈呀]?$")
+_IT = "它"
+_TAKES_IT = re.compile("我.{0,3}(?:收养|领养|养|捡)了?它")
+_ASIDE = re.compile(r"(?P<n>[\u4e00-\u9fff]{2,3})[（(]我(?:家|那|的)*[只条个](?P<k>[\u4e00-\u9fff]{1,5})[）)]")
+"""`可乐（我那只柯基）`."""
 _FIRST = frozenset(("我", "我们", "咱", "咱们", "俺", "本人"))
 
 
 def relations(text: str, passage: Passage) -> Iterator[Triple]:
     """What the statements say; nothing from a question, from what is wished or supposed, or from what is denied."""
+    for match in _ASIDE.finditer(text):
+        name, kind = given_name(match["n"]), whole_phrase(match["k"])
+        if name and kind and passage.speaker:
+            yield Triple(passage.speaker, "养", name, 0.7)
+            yield Triple(name, "是", kind, 0.7)
     for sentence in _SENTENCE.findall(text):
         if sentence.rstrip()[-1:] in "?？":
             continue
@@ -116,8 +129,8 @@ def relations(text: str, passage: Passage) -> Iterator[Triple]:
             if 3 <= len(clause) <= 40 and HAN.search(clause) and not _ASKS.search(clause):
                 topic = _topic(clause, topic, passage)
                 found = list(_stated(clause, passage, topic))
-                yield from found or _named_after(clause, topic, kept)
-                kept = next((r.object for r in found if r.predicate == "养"), kept)
+                yield from found or _named_after(clause, topic or (passage.speaker if kept == _IT else ""), kept)
+                kept = next((r.object for r in found if r.predicate == "养"), kept or _taken_in(clause))
 
 
 def _topic(clause: str, before: str, passage: Passage) -> str:
@@ -132,11 +145,17 @@ def _topic(clause: str, before: str, passage: Passage) -> str:
     return "" if flag[:1] in "nr" else before
 
 
+def _taken_in(clause: str) -> str:
+    """Whether somebody takes in something that is only pointed at; it may get its name in the next clause."""
+    return _IT if _TAKES_IT.search(clause) else ""
+
+
 def _named_after(clause: str, topic: str, kept: str) -> Iterator[Triple]:
     """What was taken in one clause before is given its name in this one."""
     match = _NAMING.match(clause)
     if match and kept and (name := given_name(match["o"])):
-        yield Triple(name, "是", kept, 0.7)
+        if kept != _IT:
+            yield Triple(name, "是", kept, 0.7)
         if topic:
             yield Triple(topic, "养", name, 0.7)
 
@@ -147,10 +166,8 @@ def _stated(clause: str, passage: Passage, topic: str) -> Iterator[Triple]:
         if match is None or _doubtful(clause, match, denies=rule.predicate in _DENYING):
             continue
         subject = _subject(match["s"], passage) if match["s"] else topic
-        object_ = first_phrase(match["o"])
+        object_ = place_name(match["o"]) if rule.predicate in ("去", "在") else first_phrase(match["o"])
         if rule.predicate == "在" and not match["s"]:
-            continue
-        if rule.predicate in ("去", "在") and not is_place(match["o"]):
             continue
         if subject and object_:
             yield Triple(subject, rule.predicate, object_, rule.confidence if match["s"] else rule.confidence - 0.15)
@@ -184,7 +201,8 @@ def _identities(clause: str, passage: Passage) -> Iterator[Triple]:
             yield from _owned(match["s"], "叫", name, passage)
     match = _IS.match(clause)
     if match and (object_ := whole_phrase(match["o"])) and not object_.endswith("过敏"):
-        yield from _owned(match["s"], "是", object_, passage)
+        short = len(object_) <= SHORT and len(match["s"]) <= SHORT and whole_phrase(match["s"]) not in ABSTRACT
+        yield from _owned(match["s"], "是", object_, passage, plain=short)
 
 
 def _before(clause: str, match: re.Match[str]) -> str:
@@ -196,8 +214,8 @@ def _before(clause: str, match: re.Match[str]) -> str:
     )
 
 
-def _owned(said: str, predicate: str, object_: str, passage: Passage) -> Iterator[Triple]:
-    """`X的Y是Z` is (X, Y, Z); `我女儿叫Z` too."""
+def _owned(said: str, predicate: str, object_: str, passage: Passage, *, plain: bool = False) -> Iterator[Triple]:
+    """`X的Y是Z` is (X, Y, Z); `我女儿叫Z` too. Only what is `plain` may be said of a common word."""
     said = re.sub(rf"^{_LEAD}", "", said)
     role = _MINE.match(said) or _ROLE.match(said)
     if role:
@@ -206,7 +224,9 @@ def _owned(said: str, predicate: str, object_: str, passage: Passage) -> Iterato
             yield Triple(whose, what or role["r"], object_, 0.8)
         return
     subject = _subject(said, passage)
-    if subject and (subject in (passage.speaker, *(m.name for m in passage.known.values())) or is_particular(said)):
+    if subject and (
+        subject in (passage.speaker, *(m.name for m in passage.known.values())) or is_particular(said) or plain
+    ):
         yield Triple(subject, predicate, object_, 0.75)
 
 
@@ -215,7 +235,8 @@ def _bonds(clause: str, passage: Passage) -> Iterator[Triple]:
     match = _BOTH.match(clause)
     if match:
         subject, other = _subject(match["s"], passage), _subject(match["o"], passage)
-        predicate = (match["r"] and whole_phrase(match["r"])) or (match["p"] if not match["r"] else "")
+        ended = "分手" if match["p"] == "分" else match["p"]
+        predicate = whole_phrase(match["r"]) if match["r"] else ended
         if subject and other and predicate:
             yield Triple(subject, predicate, other, 0.8)
     match = _PUT.match(clause)

@@ -23,6 +23,7 @@ __all__ = [
     "leading_name",
     "mentions",
     "names",
+    "place_name",
     "place_phrase",
     "tagged_words",
     "thing",
@@ -65,12 +66,30 @@ RECURRING, RECURRING_CHARS = 2, 150
 _USED_FOR = re.compile(r"^v n\w*$")
 """A verb before a noun that says what it is for."""
 _TITLES = ("老师", "师傅", "阿姨", "叔叔", "医生", "教授", "总", "哥", "姐", "经理", "主任")
+_NAMED = re.compile(
+    r"(?:[只个条它]|取名|名字|^|(?<=[，。！\s]))叫(?!外卖|救护|滴滴|出租|快递|代驾|服务|停|醒|好|苦|我|你|他|她|人)(?P<o>[\u4e00-\u9fff]{2,4}?)(?=[，。！!；\s吧啦呀]|$)"
+)
+_AT_HOME = re.compile(r"我家(?P<o>[\u4e00-\u9fff]{2})(?!的)")
+_HOUSEHOLD_WORDS = (
+    "厨房 客厅 卧室 阳台 厕所 水管 天花板 楼下 楼上 门口 门卫 孩子 小孩 儿子 女儿 老公 老婆 老人 大人 亲戚 邻居 冰箱 空调 电视 沙发 衣柜 地址 附近"
+    " 对面 隔壁 钥匙 墙上 窗户 大门 年夜 猫咪 狗狗 小区 能睡 那边 这边 里面 有猫 有狗 表弟 表姐 爸妈 父母 奶奶 爷爷 老家 两只 一只 没有"
+)
+_HOUSEHOLD = frozenset(_HOUSEHOLD_WORDS.split())
 _WORK = re.compile(r"《([^》\n]{1,40})》")
 _QUOTED = re.compile(r"[“「\"]([^”」\"\n]{2,12})[”」\"]")
 _LATIN = re.compile(r"(?<![A-Za-z0-9])[A-Z][A-Za-zÀ-ÿ]*[a-zÀ-ÿ]{2,}(?: [A-Z][a-z]+){0,2}(?![A-Za-z0-9])")
 _LATIN_TALK_WORDS = "ok okay lol haha hello hi thanks thx bye yes no sorry the app emo offer flag project day last"
 _LATIN_TALK = frozenset(_LATIN_TALK_WORDS.split())
 _KINDS = {"nr": "person", "nrt": "person", "nrfg": "person", "ns": "place", "nt": "organisation", "nz": ""}
+
+
+def place_name(text: str) -> str:
+    """The name of a place that the text begins with, with the nouns that go on with it; empty if there is none."""
+    if not is_place(text):
+        return ""
+    words = [(word, flag) for word, flag in tagged_words(first_phrase(text))]
+    ends = next((i for i, (_, flag) in enumerate(words) if i and flag.startswith("nr")), len(words))
+    return "".join(word for word, _ in words[:ends])
 
 
 def is_particular(said: str) -> bool:
@@ -180,6 +199,12 @@ def _is_person(word: str, flag: str) -> bool:
     return word[0] in _SURNAMES or word[0] in "小老阿" or word.endswith(_TITLES)
 
 
+def _is_pet(word: str) -> bool:
+    """A common word that names one of the house: no room, no side of it, no relative."""
+    tagged = tagged_words(word)
+    return len(tagged) == 1 and tagged[0][1] in ("n", "nr", "nz") and word not in _HOUSEHOLD and is_name(word)
+
+
 def names(text: str) -> Iterator[str]:
     """Words and up to three neighbouring ones."""
     words = [word for word, _ in tagged_words(text)]
@@ -200,6 +225,8 @@ def mentions(text: str) -> Iterator[Mention]:
     yield from (Mention(title, "work") for title in _WORK.findall(text))
     yield from (Mention(quoted) for quoted in _QUOTED.findall(text) if whole_phrase(quoted))
     yield from (Mention(name) for name in _LATIN.findall(text) if name.lower() not in _LATIN_TALK and is_name(name))
+    yield from (Mention(name) for match in _NAMED.finditer(text) if (name := given_name(match["o"])))
+    yield from (Mention(match["o"]) for match in _AT_HOME.finditer(text) if _is_pet(match["o"]))
     tagged = tagged_words(text)
     for word, flag in tagged:
         if flag in ("ns", "nt") and len(word) >= 2 and HAN.search(word) and is_name(word):

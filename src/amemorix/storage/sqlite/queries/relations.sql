@@ -38,6 +38,9 @@ where r.id in (select value from json_each(:ids)) and r.deleted_at is null and r
         and (p.expires_at is null or p.expires_at > :now)
         and (:scopes is null or p.scope in (select value from json_each(:scopes))));
 
+-- name: relation_origins
+select id, origin from relations where id in (select value from json_each(:ids));
+
 -- name: relation_support
 -- the newest paragraphs which may be seen that support each relation
 select e.relation, e.paragraph
