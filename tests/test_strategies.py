@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from amemorix.strategies.base import Passage
 from amemorix.strategies.detection import detect
 from amemorix.strategies.kinds import STRATEGIES
 
@@ -35,6 +38,34 @@ CHAPTERS_ZH = "第一章 雨夜\n老王推开门，看见院子里有人。\n\n�
 )  # fmt: skip
 def test_the_form_tells_the_kind(text: str, kind: str) -> None:
     assert detect(text) == kind
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "I have been ",
+        "Aa ",
+        "叫",
+        "“",
+        "my sister is ",
+        "我的",
+        "\n",
+        "a:",
+        "- ",
+        "Ada is a ",
+        "我家",
+        "*",
+        "Ada's b c ",
+    ],
+)
+def test_no_text_takes_long(unit: str) -> None:
+    text = unit * (20_000 // len(unit))
+    started = time.process_time()
+    read = STRATEGIES["factual"].extract(Passage(text, "Ada"))
+    pieces = STRATEGIES[detect(text)].chunks(text, 1_200)
+    assert time.process_time() - started < 5
+    assert len(read.relations) < 100
+    assert without_space("".join(pieces)) == without_space(text)
 
 
 def without_space(text: str) -> str:

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 CURSOR, MODEL_CURSOR = "extracted_upto", "model_extracted_upto"
 STEP = 200
 """Paragraphs taken up at a time."""
-IDLE_SHARE = 2.0
+IDLE_SHARE = 1.0
 """Seconds of rest for each second of work, so that reading never crowds out calls."""
 
 

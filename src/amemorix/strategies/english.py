@@ -92,13 +92,14 @@ _TITLE = re.compile(r"\"([A-Z][^\"\n]{1,58})\"|“([A-Z][^”\n]{1,58})”|《([
 _CAPITAL_RUN = re.compile(_CAPITALS)
 _DETERMINED_NOUN = re.compile(r"\b(?:the|an?|this|each|every|our|its)\s([a-z][a-z-]{3,})\b")
 RECURRING, RECURRING_CHARS = 3, 300
+LONGEST_SENTENCE = 600
 
 
 def relations(text: str, passage: Passage) -> Iterator[Triple]:
     """What the statements say; nothing from a question, from what is wished or supposed, or from what is denied."""
     for match in _SENTENCE.finditer(text):
         sentence = match.group().strip()
-        if not sentence.endswith("?") and len(sentence) > 6:
+        if not sentence.endswith("?") and 6 < len(sentence) <= LONGEST_SENTENCE:
             yield from _stated(sentence, passage)
 
 
@@ -237,7 +238,7 @@ def mentions(text: str) -> Iterator[Mention]:
 def _proper(text: str, match: re.Match[str]) -> Iterator[Mention]:
     """A capitalised word in the middle of a sentence, or several words anywhere."""
     words = match.group().split()
-    begins = not re.search(r"[\w,;:)'\"-]\s*$", text[: match.start()])
+    begins = not re.search(r"[\w,;:)'\"-]\s*$", text[max(0, match.start() - 4) : match.start()])
     while words and words[0].lower().removesuffix("'s") in CALENDAR | STOP_WORDS:
         words.pop(0)
         begins = False if words else begins
