@@ -63,19 +63,20 @@ def print_relations(gains: Sequence[RelationGain], console: Console | None = Non
     """Print what relations are worth for each kind of question."""
     out = console or Console(width=WIDTH, highlight=False)
     table = _table("with relations, without, and the difference; * where its interval excludes 0", "category")
-    for name in ("n", *(f"{figure}{side}" for figure in _GAINED for side in (" with", " without", " change, 95 %"))):
+    for name in ("n", *(column for figure in _GAINED for column in (figure, "without", "change")), "r@10 change, 95 %"):
         table.add_column(name, justify="right")
     for one in gains:
         cells = [cell for field in _GAINED.values() for cell in _gained(one, field)]
-        table.add_row(one.label, str(one.questions), *cells, style="bold" if one.label == "all" else None)
+        style = "bold" if one.label == "all" else None
+        span = _span(one.intervals["recall_10"], signed=True)
+        table.add_row(one.label, str(one.questions), *cells, span, style=style)
     out.print(table)
 
 
 def _gained(one: RelationGain, field: str) -> tuple[str, str, str]:
-    span = one.intervals[field]
-    mark = "*" if span.excludes_zero else ""
-    change = f"{getattr(one.difference, field):+.3f}{mark} ({_span(span, signed=True)})"
-    return f"{getattr(one.with_relations, field):.3f}", f"{getattr(one.without, field):.3f}", change
+    mark = "*" if one.intervals[field].excludes_zero else " "
+    with_, without = getattr(one.with_relations, field), getattr(one.without, field)
+    return f"{with_:.3f}", f"{without:.3f}", f"{getattr(one.difference, field):+.3f}{mark}"
 
 
 def _changed(one: Ablation, field: str) -> tuple[str, str]:
