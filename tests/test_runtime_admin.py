@@ -25,8 +25,9 @@ async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str
 
 async def test_every_component_of_the_plan_is_there() -> None:
     assert OPERATIONS.components() == [
-        "ingest_messages", "ingest_summary", "ingest_text", "memory_runtime_admin", "memory_source_admin", "memory_stats",
-        "search_memory",
+        "enqueue_feedback_task", "ingest_messages", "ingest_summary", "ingest_text", "maintain_memory",
+        "memory_correction_admin", "memory_feedback_admin", "memory_runtime_admin", "memory_source_admin", "memory_stats",
+        "memory_v5_admin", "search_memory",
     ]  # fmt: skip
     assert OPERATIONS.actions("memory_runtime_admin") == [
         "get_config", "paragraph_backfill_once", "rebuild_all_vectors", "rebuild_status", "recover_embedding",

@@ -2,10 +2,30 @@
 
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations
-from . import ingest, memory_runtime_admin, memory_source_admin, memory_stats, search_memory
+from . import (
+    ingest,
+    maintain_memory,
+    memory_correction_admin,
+    memory_episode_admin,
+    memory_feedback_admin,
+    memory_runtime_admin,
+    memory_source_admin,
+    memory_stats,
+    memory_v5_admin,
+    search_memory,
+)
 
 __all__ = ["OPERATIONS"]
 
 OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
-    search_memory.ops, ingest.ops, memory_stats.ops, memory_source_admin.ops, memory_runtime_admin.ops
+    search_memory.ops,
+    ingest.ops,
+    memory_stats.ops,
+    memory_source_admin.ops,
+    memory_runtime_admin.ops,
+    maintain_memory.ops,
+    memory_v5_admin.ops,
+    memory_correction_admin.ops,
+    memory_feedback_admin.ops,
+    memory_episode_admin.ops,
 )

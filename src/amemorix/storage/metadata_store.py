@@ -6,16 +6,21 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from .changes import ChangeRepository
+from .chat_usage import ChatUsageRepository
 from .database import Database, Unit
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
+from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .extractions import ExtractionRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
+from .recycling import RecyclingRepository
 from .relations import RelationRepository
+from .retention import RetentionRepository
 from .sources import SourceRepository
+from .summaries import SummaryRepository
 from .texts import TextRepository
 
 __all__ = ["DATABASE_FILE", "MetadataStore"]
@@ -41,10 +46,15 @@ class MetadataStore:
         self.paragraphs = ParagraphRepository()
         self.embeddings = EmbeddingRepository()
         self.relations = RelationRepository()
+        self.retention = RetentionRepository()
+        self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
         self.extractions = ExtractionRepository(self.names)
+        self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
         self.sources = SourceRepository()
+        self.summaries = SummaryRepository()
+        self.chat_usage = ChatUsageRepository()
         self.changes = ChangeRepository()
         self.health = HealthRepository()
         self._database = Database(

@@ -38,8 +38,9 @@ insert into relations (subject, predicate, object, confidence, origin, created_a
 values (:subject, :predicate, :object, :confidence, :origin, :now) returning id;
 
 -- name: extraction_relation_revive
--- what was gone because nothing supported it is told anew
-update relations set confidence = :confidence, origin = :origin, deleted_at = null where id = :id;
+-- what was gone because nothing supported it is told anew; what was forgotten on purpose stays so
+update relations set confidence = :confidence, origin = :origin, deleted_at = null
+where id = :id and inactive_reason <> 'forgotten';
 
 -- name: extraction_relation_confirm
 update relations set confidence = :confidence where id = :id and origin in ('rule', 'model');
