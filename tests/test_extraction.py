@@ -264,7 +264,7 @@ def answers(task: str, user: str) -> Mapping[str, Any]:
 
 async def test_a_chat_model_adds_to_what_the_rules_read(opened: Open) -> None:
     chat = ScriptedChat(answers)
-    host = await opened(chat=chat, extraction={"model_batch": 2})
+    host = await opened(chat=chat, extraction={"model_batch": 2, "model_messages": True})
     await said(host, "c", ("马师傅", "北门口那个麦香坊是我开的"), ("林澈", "我住在杭州"), ("林澈", "哈哈"))
     assert await relations(host) == {("马师傅", "经营", "麦香坊", "model"), ("林澈", "住在", "杭州", "rule")}
     assert [task for task, _ in chat.asked].count("extract") == 2
@@ -282,7 +282,7 @@ async def test_without_an_answer_the_rules_stand_and_the_model_is_asked_again(op
             raise ChatUnavailable("away")
         return answers(task, user)
 
-    host = await opened(chat=ScriptedChat(script), extraction={"model_retry_seconds": 3600.0})
+    host = await opened(chat=ScriptedChat(script), extraction={"model_retry_seconds": 3600.0, "model_messages": True})
     await said(host, "c", ("马师傅", "北门口那个麦香坊是我开的"), ("林澈", "我住在杭州"))
     assert await relations(host) == {("林澈", "住在", "杭州", "rule")}
     there = True
@@ -299,7 +299,10 @@ async def test_without_an_answer_the_rules_stand_and_the_model_is_asked_again(op
     ],
 )
 async def test_what_a_model_says_has_to_be_a_relation(opened: Open, relation: dict[str, str]) -> None:
-    host = await opened(chat=ScriptedChat({"extract": {"items": [{"id": 1, "relations": [relation]}]}}))
+    host = await opened(
+        chat=ScriptedChat({"extract": {"items": [{"id": 1, "relations": [relation]}]}}),
+        extraction={"model_messages": True},
+    )
     await said(host, "c", ("马师傅", "麦香坊"))
     assert await relations(host) == set()
 
@@ -312,10 +315,21 @@ async def test_a_poem_is_not_shown_to_the_model(opened: Open) -> None:
     assert chat.asked == []
 
 
+async def test_single_messages_are_shown_only_where_that_is_wanted(opened: Open) -> None:
+    chat = ScriptedChat(answers)
+    host = await opened(chat=chat)
+    await said(host, "c", ("马师傅", "麦香坊是我开的"))
+    await host.settle(20)
+    assert chat.asked == []
+    await told(host, "林澈常去麦香坊买面包", chat_id="c", person_ids=["林澈"])
+    await host.settle(20)
+    assert [task for task, _ in chat.asked] == ["extract"]
+
+
 async def test_it_can_be_switched_to_rules_alone(opened: Open) -> None:
     chat = ScriptedChat(answers)
     host = await opened(chat=chat, extraction={"model": False})
-    await said(host, "c", ("马师傅", "麦香坊"))
+    await told(host, "林澈常去麦香坊买面包", chat_id="c")
     await host.settle(20)
     assert chat.asked == []
 

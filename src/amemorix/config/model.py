@@ -270,6 +270,10 @@ class Extraction(Section):
     disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that are not read.")
     max_relations: int = live(8, "Most relations taken from one paragraph.", ge=0, le=100)
     max_entities: int = live(16, "Most entities taken from one paragraph.", ge=0, le=200)
+    model_messages: bool = live(
+        False,
+        "Show the chat model single chat messages too, and not only texts and summaries; it costs tokens for each.",
+    )
     model_batch: int = live(12, "Paragraphs shown to the chat model in one call.", ge=1, le=100)
     model_chars: int = live(6_000, "Most characters shown to the chat model in one call.", ge=500, le=200_000)
     poll_interval_seconds: float = live(1.0, "Pause between looks for news.", gt=0, le=3600)

@@ -70,7 +70,7 @@ class ModelReader:
         """What each paragraph tells; None if the model does not answer."""
         readings: list[Reading] = []
         try:
-            for batch in self._batches([one for one in material if one.knowledge != "quote"]):
+            for batch in self._batches([one for one in material if self._is_shown(one)]):
                 answer = await self._chat.answer(TASK, _SYSTEM, _shown(batch), schema=_Answer.model_json_schema())
                 readings += self._checked(answer, batch)
         except ChatUnavailable as exc:
@@ -80,6 +80,9 @@ class ModelReader:
             return None
         self.away = False
         return readings
+
+    def _is_shown(self, one: ReadingMaterial) -> bool:
+        return one.knowledge != "quote" and (one.kind != "message" or self._settings.model_messages)
 
     def _batches(self, material: Sequence[ReadingMaterial]) -> Iterable[list[ReadingMaterial]]:
         batch: list[ReadingMaterial] = []

@@ -22,6 +22,7 @@ class ReadingMaterial:
 
     id: int
     chat: int
+    kind: Literal["message", "text", "summary"]
     knowledge: Literal["", "factual", "narrative", "quote"]
     content: str
     source_type: str

@@ -6,7 +6,7 @@ select seq, id from changes where seq > :cursor and kind = 'paragraph' order by 
 select id from paragraphs where id > :after order by id limit :limit;
 
 -- name: extraction_material
-select p.id, p.chat, p.knowledge, p.content, s.source_type,
+select p.id, p.chat, p.kind, p.knowledge, p.content, s.source_type,
        coalesce((select n.name from paragraph_persons n where n.paragraph = p.id and n.person = p.speaker and n.role = 1), '')
 from paragraphs p join sources s on s.id = p.source
 where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
