@@ -20,8 +20,6 @@ RELATIONS = 20
 """Relations that may be seen, at most."""
 PARAGRAPHS = 100
 """Supporting paragraphs, at most."""
-RULED = 0.3
-"""What a relation counts for that rules have read out of a paragraph, whose own words are there to be found."""
 UNLIKE = 0.2
 """Cosine up to which a relation has nothing to do with the query."""
 NEAREST = 1_000
@@ -34,8 +32,8 @@ Near = dict[int, float]
 def relation_lane(
     db: sqlite3.Connection, lanes: Lanes, relations: RelationRepository, plan: SearchPlan
 ) -> dict[int, float]:
-    """Paragraph -> score: the cosine of the nearest relation that it supports, scaled from 0.2..1 to 0..1; a relation
-    that rules have read out of the paragraph's own words counts little.
+    """Paragraph -> score: the cosine of the nearest relation that it supports, scaled from 0.2..1 to 0..1. What
+    rules have read is left out: it is in the paragraph's own words.
 
     Only relations that rest on a paragraph which may be seen take part, and only such paragraphs are returned: what
     stands elsewhere neither shows nor crowds out.
@@ -44,13 +42,11 @@ def relation_lane(
     if not nearest:
         return {}
     support = relations.support(db, nearest, plan.scopes, plan.now, PARAGRAPHS)
-    origin = relations.origins(db, nearest)
     found: dict[int, float] = {}
     for relation, cosine in nearest.items():
-        score = (cosine - UNLIKE) / (1 - UNLIKE) * (RULED if origin.get(relation) == "rule" else 1.0)
         for paragraph in support.get(relation, ()):
-            if len(found) < PARAGRAPHS or paragraph in found:
-                found[paragraph] = max(score, found.get(paragraph, 0.0))
+            if len(found) < PARAGRAPHS:
+                found.setdefault(paragraph, (cosine - UNLIKE) / (1 - UNLIKE))
     return found
 
 

@@ -60,13 +60,9 @@ class RelationRepository:
             db.execute(self._q["relation_embedding_put"], values)
 
     def seen(self, db: sqlite3.Connection, relations: Iterable[int], scopes: Scopes, now: float) -> set[int]:
-        """Those of the relations that rest on a paragraph which is alive, current, unexpired and in scope."""
+        """Those that somebody told, and that rest on a paragraph which is alive, current, unexpired and in scope."""
         values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now}
         return {row[0] for row in db.execute(self._q["relations_seen"], values)}
-
-    def origins(self, db: sqlite3.Connection, relations: Iterable[int]) -> dict[int, str]:
-        """Relation -> who told it: `caller`, `admin`, `model` or `rule`."""
-        return dict(db.execute(self._q["relation_origins"], {"ids": array(relations)}).fetchall())
 
     def support(
         self, db: sqlite3.Connection, relations: Iterable[int], scopes: Scopes, now: float, each: int
