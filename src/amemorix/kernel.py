@@ -24,11 +24,14 @@ from .models.registry import make_embedder
 from .ports import ChatModel, Embedder
 from .services.checks import Finding
 from .services.corrections import CorrectionService
+from .services.dedup import MemUpdateChecker
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
 from .services.episode_retrieval import EpisodeRetrievalService
 from .services.episodes import EpisodeService
 from .services.extraction import ExtractionService
+from .services.fact_editor import FactEditor
+from .services.facts import FactService
 from .services.feedback import FeedbackService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
@@ -125,8 +128,13 @@ class SDKMemoryKernel:
         self.episodes = EpisodeService(
             self.store, settings=config.episode, clock=clock, background=self._background, chat=self.chat
         )
+        self.facts = FactService(
+            self.store, settings=config.facts, clock=clock, zone=surroundings.zone, indexes=self.indexes,
+            checker=self._checker(), background=self._background,
+        )  # fmt: skip
+        self.fact_editor = FactEditor(self.store, clock=clock)
         self.upkeep = UpkeepService(
-            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes,
+            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes, facts=self.facts,
             extraction=self.extraction, background=self._background,
         )  # fmt: skip
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
@@ -154,6 +162,16 @@ class SDKMemoryKernel:
         self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None
         self.last_check: tuple[float, list[Finding]] | None = None
+
+    def _checker(self) -> MemUpdateChecker:
+        """Compares statements with the model that serves at the time, and the chat model."""
+
+        def embedder() -> Embedder | None:
+            return self.dense.serving.embedder if self.dense.serving else None
+
+        return MemUpdateChecker(
+            self.config.facts, embedder=embedder, chat=lambda: self.chat, background=self._background
+        )
 
     @property
     def parts(self) -> Parts:
@@ -221,6 +239,7 @@ class SDKMemoryKernel:
                 self.embedding.run(),
                 self.episodes.run(),
                 self.extraction.run(),
+                self.facts.run(),
                 self.summaries.run(),
                 self._retry_model(),
                 self.feedback.run(),
@@ -280,6 +299,7 @@ class SDKMemoryKernel:
         await self.extraction.drain()
         await self.embedding.settled()
         await self.episodes.drain()
+        await self.facts.drain()
         await self.upkeep.follow()
 
     async def statistics(self) -> dict[str, Any]:
@@ -292,6 +312,7 @@ class SDKMemoryKernel:
                     **self.indexes.lag(db),
                     "episodes": self.episodes.lag(db),
                     "extraction": self.extraction.lag(db),
+                    "facts": self.facts.lag(db),
                 },
                 "embedding": asdict(self.embedding.progress(db)),
                 "chat": self._chat_state() | self.chat_meter.state(db),

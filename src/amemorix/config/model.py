@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Feedback", "Filter", "Http", "Ingest", "Lifecycle", "Noise",
+    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http", "Ingest", "Lifecycle", "Noise",
     "Plugin", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage",
     "Summary", "Weights",
 ]  # fmt: skip
@@ -280,6 +280,18 @@ class Extraction(Section):
     model_retry_seconds: float = live(60.0, "Pause after the chat model could not answer.", gt=0, le=86_400)
 
 
+class Facts(Section):
+    """What is known of persons, as statements with a time."""
+
+    enabled: bool = live(True, "Read facts out of what is stored.")
+    poll_interval_seconds: float = live(1.0, "Pause between looks for news.", gt=0, le=3600)
+    dedup_threshold: float = live(
+        0.75, "Statements of a person this alike are compared: one may repeat or complete the other.", ge=0, le=1
+    )
+    dedup_top_k: int = live(5, "How many of them are compared.", ge=1, le=50)
+    search_limit: int = live(5, "Most facts that come with a search; 0 for none.", ge=0, le=50)
+
+
 class Summary(Section):
     """How the messages of a chat are summarised when `ingest_summary` is called without a text."""
 
@@ -390,6 +402,7 @@ class Config(Section):
     )  # fmt: skip
     episode: Episode = Episode()
     extraction: Extraction = Extraction()
+    facts: Facts = Facts()
     summary: Summary = Summary()
     ingest: Ingest = Ingest()
     lifecycle: Lifecycle = Lifecycle()

@@ -15,6 +15,7 @@ from ..errors import StorageFailure
 from ..storage.metadata_store import MetadataStore
 from .episodes import EpisodeService
 from .extraction import ExtractionService
+from .facts import FactService
 from .indexes import Indexes
 
 __all__ = ["AUTO_SAVE", "UpkeepService"]
@@ -38,6 +39,7 @@ class UpkeepService:
         indexes: Indexes,
         episodes: EpisodeService,
         extraction: ExtractionService,
+        facts: FactService,
         background: Executor,
     ) -> None:
         self._store = store
@@ -45,6 +47,7 @@ class UpkeepService:
         self._indexes = indexes
         self._episodes = episodes
         self._extraction = extraction
+        self._facts = facts
         self._background = background
         self._saved_at = time.monotonic()
         self._saving = asyncio.Lock()
@@ -100,8 +103,8 @@ class UpkeepService:
 
     async def _prune(self) -> None:
         def safe(db: sqlite3.Connection) -> tuple[int, int]:
-            read = (self._indexes.safe_to_prune(), self._episodes.cursor(db), self._extraction.cursor(db))
-            return min(read), self._store.changes.bounds(db)[0]
+            read = min(self._episodes.cursor(db), self._facts.cursor(db), self._extraction.cursor(db))
+            return min(self._indexes.safe_to_prune(), read), self._store.changes.bounds(db)[0]
 
         upto, floor = await self._store.read(safe)
         if upto - floor >= PRUNE_AT:

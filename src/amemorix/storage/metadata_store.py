@@ -13,12 +13,14 @@ from .embeddings import EmbeddingRepository
 from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .extractions import ExtractionRepository
+from .facts import FactRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
 from .recycling import RecyclingRepository
 from .relations import RelationRepository
 from .retention import RetentionRepository
+from .revisions import RevisionRepository
 from .sources import SourceRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
@@ -50,8 +52,10 @@ class MetadataStore:
         self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
         self.extractions = ExtractionRepository(self.names)
+        self.facts = FactRepository()
         self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
+        self.revisions = RevisionRepository()
         self.sources = SourceRepository()
         self.summaries = SummaryRepository()
         self.chat_usage = ChatUsageRepository()
