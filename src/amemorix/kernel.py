@@ -29,6 +29,7 @@ from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
 from .services.episode_retrieval import EpisodeRetrievalService
 from .services.episodes import EpisodeService
+from .services.extraction import ExtractionService
 from .services.fact_editor import FactEditor
 from .services.facts import FactService
 from .services.feedback import FeedbackService
@@ -127,6 +128,9 @@ class SDKMemoryKernel:
             self.store, settings=config.embedding, indexes=self.indexes, dense=self.dense, clock=clock,
             threads=config.embedding.max_concurrent,
         )  # fmt: skip
+        self.extraction = ExtractionService(
+            self.store, settings=config.extraction, clock=clock, background=self._background, chat=self.chat
+        )
         self.episodes = EpisodeService(
             self.store, settings=config.episode, clock=clock, background=self._background, chat=self.chat
         )
@@ -137,7 +141,7 @@ class SDKMemoryKernel:
         self.fact_editor = FactEditor(self.store, clock=clock)
         self.upkeep = UpkeepService(
             self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes, facts=self.facts,
-            background=self._background,
+            extraction=self.extraction, background=self._background,
         )  # fmt: skip
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
         self.summaries = SummaryService(self.store, config=config, chat=self.chat, clock=clock, zone=surroundings.zone)
@@ -247,6 +251,7 @@ class SDKMemoryKernel:
                 self.upkeep.run(),
                 self.embedding.run(),
                 self.episodes.run(),
+                self.extraction.run(),
                 self.facts.run(),
                 self.summaries.run(),
                 self._retry_model(),
@@ -305,6 +310,7 @@ class SDKMemoryKernel:
         await self.lifecycle.flush()
         await self.summaries.drain()
         await self.upkeep.follow()
+        await self.extraction.drain()
         await self.embedding.settled()
         await self.episodes.drain()
         await self.facts.drain()
@@ -316,7 +322,12 @@ class SDKMemoryKernel:
         def read(db: sqlite3.Connection) -> dict[str, Any]:
             return {
                 **asdict(self.store.sources.counts(db, self.surroundings.clock.now())),
-                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db), "facts": self.facts.lag(db)},
+                "lag": {
+                    **self.indexes.lag(db),
+                    "episodes": self.episodes.lag(db),
+                    "extraction": self.extraction.lag(db),
+                    "facts": self.facts.lag(db),
+                },
                 "embedding": asdict(self.embedding.progress(db)),
                 "chat": self._chat_state() | self.chat_meter.state(db),
                 "summaries_waiting": self.store.summaries.waiting_count(db),

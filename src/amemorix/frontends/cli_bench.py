@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..errors import StorageFailure
+from ..errors import InvalidRequest, StorageFailure
 from .console import FriendlyGroup, remark
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the raw res
 Limit = Annotated[int | None, typer.Option(min=1, help="Ask so many, evenly spread.")]
 Merged = Annotated[bool, typer.Option("--merged", help="All chats in one memory, asked without naming the chat.")]
 Ablate = Annotated[bool, typer.Option("--ablation", help="Ask again without each part of search.")]
+Relations = Annotated[
+    bool, typer.Option("--relations", help="Ask again of a memory that reads no relations out of the texts.")
+]
 Only = Annotated[str, typer.Option("--conversations", help="Only these, separated by commas.")]
 ChatLanguage = Annotated[Literal["zh", "en"], typer.Option(help="Language of the chats.")]
 QuestionLanguage = Annotated[Literal["zh", "en"], typer.Option(help="Language of the questions.")]
@@ -41,13 +44,14 @@ def locomo(
     limit_questions: Limit = None,
     merged: Merged = False,
     ablation: Ablate = False,
+    relations: Relations = False,
     settings: Settings = None,
 ) -> None:
     """Store LoCoMo conversations, ask every question, and compare with plain BM25."""
     from ..bench.locomo_file import read_locomo
 
     dataset = read_locomo(file).only(_names(conversations))
-    _recall(dataset, json_file, limit_questions, merged, ablation, settings)
+    _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations)
 
 
 @app.command()
@@ -76,13 +80,14 @@ def chinese(
     limit_questions: Limit = None,
     merged: Merged = False,
     ablation: Ablate = False,
+    relations: Relations = False,
     settings: Settings = None,
 ) -> None:
     """Store Chinese group chats, or their translations, ask about them in either language, and compare with plain BM25."""
     from ..bench.chinese_file import read_chinese
 
     dataset = read_chinese(file, questions=questions, chat=chat).only(_names(conversations))
-    _recall(dataset, json_file, limit_questions, merged, ablation, settings)
+    _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations)
 
 
 @app.command()
@@ -152,12 +157,24 @@ def _recall(
     merged: bool,
     ablation: bool,
     settings: list[str] | None,
+    relations: bool = False,
 ) -> None:
-    from ..bench.recall_report import print_ablation, print_report
-    from ..bench.recall_run import run
+    from ..bench.recall_report import print_ablation, print_relations, print_report
+    from ..bench.recall_run import run, run_with_and_without_relations
 
+    patch = _patch(settings)
+    if relations and ablation:
+        raise InvalidRequest("--relations and --ablation are two measurements: ask for one.", field="relations")
+    if relations:
+        both = run_with_and_without_relations(dataset, limit=limit, config=patch, merged=merged, on_stage=remark)
+        report, gains = asyncio.run(both)
+        record = report.to_record() | {"relations": [asdict(one) for one in gains]}
+        _write(json_file, json.dumps(record, ensure_ascii=False, indent=1))
+        print_report(report)
+        print_relations(gains)
+        return
     report, ablations = asyncio.run(
-        run(dataset, limit=limit, config=_patch(settings), merged=merged, ablation=ablation, on_stage=remark)
+        run(dataset, limit=limit, config=patch, merged=merged, ablation=ablation, on_stage=remark)
     )
     record = report.to_record() | {"ablation": [asdict(one) for one in ablations]}
     _write(json_file, json.dumps(record, ensure_ascii=False, indent=1))

@@ -16,6 +16,8 @@ from ..config.model import Config
 from ..errors import InvalidRequest
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import Alias, ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
+from ..strategies.base import KnowledgeType
+from ..strategies.detection import detect
 from ..text import clean_text, content_hash, normalise_name
 from .analysis import Analyser
 from .filters import restricts
@@ -179,13 +181,15 @@ class IngestService:
     ) -> NewText:
         text = self._text("text", request.text)
         knowing = request if isinstance(request, IngestText) else None
+        knowledge = _knowledge(knowing, text)
         return NewText(
             source=source,
             source_type=source_type,
             kind=kind,
             external_id=request.external_id,
             content_hash=bytes.fromhex(content_hash(text)),
-            paragraphs=self._analyser.paragraphs(text, start),
+            paragraphs=self._analyser.paragraphs(text, start, knowledge),
+            knowledge=knowledge,
             chat=chat,
             shared=chat is None or bool(knowing and knowing.scope == "global"),
             event_start=start,
@@ -283,6 +287,13 @@ class IngestService:
 def _turn_ids(request: IngestSummary) -> tuple[str, ...]:
     """The external ids of the turns: made from the call's where they have none, so that a repeat is known."""
     return tuple(m.external_id or f"{request.external_id}#{i}" for i, m in enumerate(request.messages))
+
+
+def _knowledge(request: IngestText | None, text: str) -> KnowledgeType:
+    """What kind of text it is, as the caller says or as its form tells; a summary is of none."""
+    if request is None:
+        return ""
+    return detect(text) if request.knowledge_type == "auto" else request.knowledge_type
 
 
 def _speaker(message: Message) -> Person | None:

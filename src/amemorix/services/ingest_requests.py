@@ -103,6 +103,9 @@ class IngestText(_Ingest):
     time_start: TimeInput = Field(None, validation_alias=AliasChoices("time_start", "event_time_start"))
     time_end: TimeInput = Field(None, validation_alias=AliasChoices("time_end", "event_time_end"))
     tags: Names = Field(default_factory=list)
+    knowledge_type: Literal["auto", "factual", "narrative", "quote"] = Field(
+        "auto", description="What kind of text it is, which decides how it is cut and read; `auto` tells by its form."
+    )
     entities: list[EntityInput] = Field(default_factory=list, max_length=1000)
     relations: list[RelationInput] = Field(default_factory=list, max_length=1000)
 

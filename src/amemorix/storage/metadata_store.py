@@ -13,6 +13,7 @@ from .embeddings import EmbeddingRepository
 from .entities import EntityRepository
 from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
+from .extractions import ExtractionRepository
 from .facts import FactRepository
 from .graph_reading import GraphRepository
 from .graph_undo import GraphUndoRepository
@@ -56,6 +57,7 @@ class MetadataStore:
         self.retention = RetentionRepository()
         self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
+        self.extractions = ExtractionRepository(self.names, self.entities, self.relations)
         self.facts = FactRepository()
         self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()

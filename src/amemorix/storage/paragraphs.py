@@ -87,6 +87,8 @@ class ParagraphRow:
     tags: str
     metadata: str
     scope: int
+    knowledge: str
+    """`factual`, `narrative` or `quote`; empty for what is short or said in a chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,16 +194,25 @@ class ParagraphRepository:
 
     def evidence(
         self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
-    ) -> list[tuple[int, int]]:
-        """(entity, paragraph) pairs that may be seen."""
+    ) -> list[tuple[int, int, bool]]:
+        """(entity, paragraph, whether the text holds the entity's name) of links that may be seen."""
         values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
         return db.execute(self._q["evidence_of_entities"], values).fetchall()
 
+    def rarely_linked(self, db: sqlite3.Connection, entities: Iterable[int], most: int) -> list[int]:
+        """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
+        values = {"entities": array(entities), "most": most}
+        return [row[0] for row in db.execute(self._q["entities_rarely_linked"], values)]
+
+    def entities_of(self, db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
+        """(paragraph, entity) of the links of these paragraphs."""
+        return db.execute(self._q["entities_of_paragraphs"], {"ids": array(ids)}).fetchall()
+
     def relations_of(
-        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Sequence[int], now: float, limit: int
-    ) -> list[tuple[int, int, int, float]]:
-        """(relation, subject, object, weight) of the newest relations of these entities that a paragraph supports which may be seen."""
-        values = {"entities": array(entities), "scopes": array(scopes), "now": now, "limit": limit}
+        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+    ) -> list[tuple[int, int, int, float, str]]:
+        """(relation, subject, object, weight, origin) of the newest relations of these entities that a paragraph supports which may be seen."""
+        values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
         return db.execute(self._q["relations_of"], values).fetchall()
 
     def highest(self, db: sqlite3.Connection) -> int:

@@ -110,6 +110,8 @@ class NewText:
     relations: tuple[Relation, ...] = ()
     session: SessionRule | None = None
     """None: the text is a session of its own."""
+    knowledge: Literal["", "factual", "narrative", "quote"] = ""
+    """What kind of text it is; empty for what is short or said in a chat."""
 
 
 @dataclass(frozen=True, slots=True)

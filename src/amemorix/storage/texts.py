@@ -98,6 +98,7 @@ class TextRepository:
             "chat": chat,
             "scope": scope,
             "kind": text.kind,
+            "knowledge": text.knowledge,
             "speaker": self._names.person(db, text.speaker, chat, now) if text.speaker else 0,
             "event_start": text.event_start,
             "event_end": text.event_end,

@@ -44,9 +44,9 @@ select session from paragraphs where id = :id and scope = :scope;
 insert into sessions (source, scope) values (:source, :scope) returning id;
 
 -- name: paragraph_insert
-insert into paragraphs (source, ref, revision, position, chat, scope, session, kind, speaker, flags, event_start,
+insert into paragraphs (source, ref, revision, position, chat, scope, session, kind, knowledge, speaker, flags, event_start,
                         event_end, recorded_at, expires_at, content_hash, content, tags, metadata)
-values (:source, :ref, :revision, :position, :chat, :scope, :session, :kind, :speaker, :flags, :event_start,
+values (:source, :ref, :revision, :position, :chat, :scope, :session, :kind, :knowledge, :speaker, :flags, :event_start,
         :event_end, :now, :expires_at, :content_hash, :content, :tags, :metadata) returning id;
 
 -- name: terms_insert
@@ -63,8 +63,8 @@ values (:subject, :predicate, :object, :confidence, :origin, :now)
 on conflict (subject, predicate, object) do update
 set confidence = max(relations.confidence, excluded.confidence),
     deleted_at = case when relations.inactive_reason = 'forgotten' then relations.deleted_at end,
-    origin = case when excluded.origin = 'admin' or relations.deleted_at is not null then excluded.origin
-                  else relations.origin end
+    origin = case when excluded.origin = 'admin' or relations.deleted_at is not null or relations.origin in ('rule', 'model')
+                  then excluded.origin else relations.origin end
 returning id;
 
 -- name: relations_unsupported
