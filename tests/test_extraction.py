@@ -309,7 +309,7 @@ async def test_what_a_model_says_has_to_be_a_relation(opened: Open, relation: di
 
 async def test_a_poem_is_not_shown_to_the_model(opened: Open) -> None:
     chat = ScriptedChat(answers)
-    host = await opened(chat=chat)
+    host = await opened(chat=chat, extraction={"model": True})
     await told(host, "床前明月光\n疑是地上霜\n举头望明月\n低头思故乡", chat_id="c")
     await host.settle(20)
     assert chat.asked == []
@@ -317,7 +317,7 @@ async def test_a_poem_is_not_shown_to_the_model(opened: Open) -> None:
 
 async def test_single_messages_are_shown_only_where_that_is_wanted(opened: Open) -> None:
     chat = ScriptedChat(answers)
-    host = await opened(chat=chat)
+    host = await opened(chat=chat, extraction={"model": True})
     await said(host, "c", ("马师傅", "麦香坊是我开的"))
     await host.settle(20)
     assert chat.asked == []
