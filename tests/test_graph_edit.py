@@ -427,7 +427,7 @@ async def test_the_list_of_changes_tells_what_is_to_be_undone_first(host: AMemor
 
 
 async def test_changes_outlive_a_restart(opened: Open) -> None:
-    host = await opened()
+    host = await opened(extraction={"enabled": False})
     await family(host)
     before = await rows(host)
     undo = await changed(host, "merge_nodes", sources=["Mia"], target="林澈")

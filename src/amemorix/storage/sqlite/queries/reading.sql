@@ -36,7 +36,7 @@ where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p
 select pp.paragraph, p.person_id, pp.name, pp.role
 from paragraph_persons pp join persons p on p.id = pp.person
 where pp.paragraph in (select value from json_each(:ids))
-order by pp.role, pp.person;
+order by pp.role <> 1, pp.role = 2, pp.person;
 
 -- name: paragraph_entities_of
 select pe.paragraph, e.name from paragraph_entities pe join entities e on e.id = pe.entity
