@@ -28,6 +28,9 @@ from .services.episodes import EpisodeService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
 from .services.parts import Shared, reused
+from .services.profile_evidence import EvidenceService
+from .services.profile_reading import ProfileReader
+from .services.profiles import PersonProfileService
 from .services.runtime import RuntimeStatus
 from .services.search import SearchService
 from .services.upkeep import UpkeepService
@@ -101,8 +104,15 @@ class SDKMemoryKernel:
             threads=config.embedding.max_concurrent,
         )  # fmt: skip
         self.episodes = EpisodeService(self.store, settings=config.episode, clock=clock, background=self._background)
+        self.profiles = PersonProfileService(
+            self.store, settings=config.profile, clock=clock, background=self._background, chat=self.chat
+        )
+        self.profile_reader = ProfileReader(
+            self.store, config=config, clock=clock, indexes=self.indexes, service=self.profiles
+        )
+        self.evidence = EvidenceService(self.store)
         self.upkeep = UpkeepService(
-            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes,
+            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes, profiles=self.profiles,
             background=self._background,
         )  # fmt: skip
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
@@ -176,7 +186,9 @@ class SDKMemoryKernel:
         self.paused = False
         self.embedding.take_up()
         if not self._loops:
-            work = (self.upkeep.run(), self.embedding.run(), self.episodes.run(), self._retry_model())
+            work = (
+                self.upkeep.run(), self.embedding.run(), self.episodes.run(), self.profiles.run(), self._retry_model(),
+            )  # fmt: skip
             self._loops = [asyncio.create_task(loop) for loop in work]
 
     async def pause(self) -> None:
@@ -220,6 +232,7 @@ class SDKMemoryKernel:
         await self.upkeep.follow()
         await self.embedding.settled()
         await self.episodes.drain()
+        await self.profiles.drain()
         await self.upkeep.follow()
 
     async def statistics(self) -> dict[str, Any]:
@@ -228,7 +241,7 @@ class SDKMemoryKernel:
         def read(db: sqlite3.Connection) -> dict[str, Any]:
             return {
                 **asdict(self.store.sources.counts(db)),
-                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db)},
+                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db), "profiles": self.profiles.lag(db)},
                 "embedding": asdict(self.embedding.progress(db)),
             }
 

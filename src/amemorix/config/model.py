@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Config", "Embedding", "Episode", "Filter", "Http", "Ingest", "Noise", "Plugin", "ReloadLevel",
-    "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage", "Weights",
+    "Advanced", "Config", "Embedding", "Episode", "Filter", "Http", "Ingest", "Noise", "Plugin", "Profile",
+    "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage", "Weights",
 ]  # fmt: skip
 
 ReloadLevel = Literal["live", "rebuild", "restart"]
@@ -209,6 +209,20 @@ class Episode(Section):
     disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that get no episodes.")
 
 
+class Profile(Section):
+    """What is known of each person, in short statements with their evidence."""
+
+    enabled: bool = live(True, "Keep profiles up to date. Off: each one asked for is made from the newest lines.")
+    use_chat_model: bool = live(True, "Let the chat model, if there is one, sort and word the statements.")
+    share_private: bool = live(False, "Let what a person told in private chats show in every chat.")
+    debounce_seconds: float = live(30.0, "Pause after news of a person before the profile follows.", ge=0, le=86_400)
+    poll_interval_seconds: float = live(1.0, "Pause between looks for persons with news.", gt=0, le=3600)
+    items_per_section: int = live(6, "Most statements of a section.", ge=1, le=50)
+    max_lines: int = live(2_000, "Most paragraphs read for one profile; the newest count.", ge=50, le=100_000)
+    max_evidence: int = live(40, "Most paragraphs shown to the chat model.", ge=5, le=200)
+    max_history: int = live(10, "Versions kept of what is known of a person from one chat.", ge=1, le=1000)
+
+
 class Ingest(Section):
     """What may be stored."""
 
@@ -249,6 +263,7 @@ class Config(Section):
         (), 'Groups of chats that share memories, such as [{ targets = ["group:1", "private:2"] }].'
     )  # fmt: skip
     episode: Episode = Episode()
+    profile: Profile = Profile()
     ingest: Ingest = Ingest()
     http: Http = Http()
     advanced: Advanced = Advanced()

@@ -15,6 +15,7 @@ from ..errors import StorageFailure
 from ..storage.metadata_store import MetadataStore
 from .episodes import EpisodeService
 from .indexes import Indexes
+from .profiles import PersonProfileService
 
 __all__ = ["AUTO_SAVE", "UpkeepService"]
 
@@ -36,12 +37,14 @@ class UpkeepService:
         settings: Advanced,
         indexes: Indexes,
         episodes: EpisodeService,
+        profiles: PersonProfileService,
         background: Executor,
     ) -> None:
         self._store = store
         self._settings = settings
         self._indexes = indexes
         self._episodes = episodes
+        self._profiles = profiles
         self._background = background
         self._saved_at = time.monotonic()
         self._saving = asyncio.Lock()
@@ -97,7 +100,8 @@ class UpkeepService:
 
     async def _prune(self) -> None:
         def safe(db: sqlite3.Connection) -> tuple[int, int]:
-            return min(self._indexes.safe_to_prune(), self._episodes.cursor(db)), self._store.changes.bounds(db)[0]
+            derived = (self._episodes.cursor(db), self._profiles.cursor(db))
+            return min(self._indexes.safe_to_prune(), *derived), self._store.changes.bounds(db)[0]
 
         upto, floor = await self._store.read(safe)
         if upto - floor >= PRUNE_AT:

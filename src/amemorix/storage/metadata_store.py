@@ -13,6 +13,9 @@ from .episodes import EpisodeRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
+from .persons import PersonRepository
+from .profile_material import ProfileMaterialRepository
+from .profiles import ProfileRepository
 from .relations import RelationRepository
 from .sources import SourceRepository
 from .texts import TextRepository
@@ -42,6 +45,9 @@ class MetadataStore:
         self.relations = RelationRepository()
         self.episodes = EpisodeRepository()
         self.derive_tasks = DeriveTaskRepository()
+        self.persons = PersonRepository()
+        self.profiles = ProfileRepository()
+        self.profile_material = ProfileMaterialRepository()
         self.sources = SourceRepository()
         self.changes = ChangeRepository()
         self.health = HealthRepository()

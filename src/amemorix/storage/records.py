@@ -91,6 +91,8 @@ class NewText:
     expires_at: float | None = None
     speaker: Person | None = None
     persons: tuple[Person, ...] = ()
+    aliases: tuple[tuple[Person, str], ...] = ()
+    """Further names of persons; they count in the text's chat."""
     tags: str = "[]"
     metadata: str = "{}"
     entities: tuple[Entity, ...] = ()

@@ -156,6 +156,8 @@ class TextRepository:
     ) -> tuple[int, ...]:
         """Persons, entities and relations of the text, each with its paragraphs as evidence."""
         persons = [(self._names.person(db, person, chat, now), person.name) for person in text.persons]
+        for person, alias in text.aliases:
+            self._names.alias(db, self._names.person(db, person, chat, now), chat, alias, now)
         named = [*text.entities, *(end for r in text.relations for end in (r.subject, r.object))]
         entities = {entity.norm: self._names.entity(db, entity, now) for entity in named}
         relations = tuple(dict.fromkeys(self._relation(db, r, entities, now) for r in text.relations))

@@ -1,0 +1,196 @@
+"""Statements about a person, read out of single texts without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..storage.profile_material import SPEAKER, FactOf, Line, RelationOf
+from ..text import fold, is_mostly_cjk, normalise_name
+from .digest import keywords
+from .profile_items import Basis, ProfileItem
+from .profile_patterns import LEADING, OTHER_SUBJECT, SELF, ZH_KIN, ZH_SELF, is_supposed, section_of
+
+__all__ = ["TOPIC_LINES", "fact_item", "relation_item", "statements", "topic_item"]
+
+LONGEST, SHORTEST = 160, 3
+READ_CHARS = 4_000
+"""Of a longer text only the beginning is read."""
+SAID, WRITTEN, TOLD, SUMMED = 0.8, 0.9, 0.7, 0.6
+"""How sure a statement is: said by the person, written as a fact about them, told of them, told in a summary."""
+NOTED = 0.75
+"""Taken off, as a factor, from what tells something that no rule can sort."""
+TOPICS, TOPIC_LINES = 5, 12
+_SENTENCE = re.compile(r"[^。！？!?\n]+?(?:[。！？!?\n]+|\.(?=\s|$)|$)")
+_CLAUSE = re.compile(r"[，,；;：:]+")
+_LIKES = re.compile(r"lik|lov|enjoy|prefer|hobb|interest|喜|爱|愛|偏好|兴趣", re.I)
+_SECTIONS = (
+    ("dislikes", re.compile(r"dislik|hate|avoid|allerg|fear|taboo|讨厌|厌|不喜|过敏|怕|忌", re.I)),
+    ("likes", _LIKES),
+    ("plans", re.compile(r"plan|goal|intend|wish|want|打算|计划|目标|想", re.I)),
+    ("relations", re.compile(r"famil|friend|spouse|wife|husband|partner|mother|father|brother|sister|child|pet|colleague|"
+                             r"know|marr|朋友|家|妻|夫|父|母|爸|妈|兄|弟|姐|妹|儿|女|同事|同学|宠物|认识", re.I)),
+    ("habits", re.compile(r"habit|skill|routine|usual|often|speaks|plays|keeps|习惯|技能|擅长|会|常|负责|看管|保管", re.I)),
+    ("identity", re.compile(r"name|age|live|residen|location|city|home|job|work|occup|profession|employ|school|stud|birth|"
+                            r"gender|nation|role|name|姓名|年龄|住|居|城市|职业|工作|学校|专业|生日|出生|性别|籍贯|身份|是", re.I)),
+)  # fmt: skip
+"""Sections by the attribute of a fact or the predicate of a relation."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """Sentences that tell of the person: how sure, and whether they have to name them."""
+
+    basis: Basis
+    confidence: float
+    by_name: bool
+    notes: bool
+
+
+def statements(line: Line, names: Sequence[str], others: Sequence[str] = ()) -> Iterator[ProfileItem]:
+    """What a paragraph says of the person called `names`; `others` are the other persons bound to it."""
+    how = _telling(line)
+    for sentence in _SENTENCE.findall(line.content[:READ_CHARS]):
+        if is_supposed(sentence):
+            continue
+        for section, statement in _of_sentence(sentence.strip(), how, names, others):
+            sure = how.confidence * (NOTED if section == "notes" else 1.0)
+            yield ProfileItem(section, statement, how.basis, (line.id,), round(sure, 3), line.at)
+
+
+def _telling(line: Line) -> _Telling:
+    if line.role == SPEAKER:
+        return _Telling("said", SAID, by_name=False, notes=False)
+    if line.source_type == "person_fact":
+        return _Telling("told", WRITTEN, by_name=line.role == 0, notes=True)
+    if line.kind == "summary":
+        return _Telling("told", SUMMED, by_name=True, notes=True)
+    return _Telling("told", TOLD, by_name=True, notes=line.kind == "text")
+
+
+def _of_sentence(
+    sentence: str, how: _Telling, names: Sequence[str], others: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    if is_mostly_cjk(sentence):
+        yield from _chinese(sentence, how, names, others)
+    elif found := _english(sentence, how, names):
+        yield found
+
+
+def _chinese(sentence: str, how: _Telling, names: Sequence[str], others: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The clauses from the one that brings the person in up to the one that brings in somebody else."""
+    about = not how.by_name and how.basis == "told"
+    told: list[tuple[str, str]] = []
+    for clause in (piece.strip() for piece in _CLAUSE.split(sentence)):
+        own = _names_at(clause, names) if how.basis == "told" else _self_at(clause)
+        if own is None and _starts_with(clause, others):
+            about = False
+        about = about or own is not None
+        if about and (found := _chinese_clause(clause, own)) is not None:
+            told.append(found)
+    if told:
+        yield from told
+    elif how.notes and about and (note := _shortened(sentence)):
+        yield "notes", note
+
+
+def _chinese_clause(clause: str, own: int | None) -> tuple[str, str] | None:
+    folded = fold(clause)
+    found = section_of(folded, chinese=True)
+    if found is None:
+        return None
+    between = folded[own or 0 : found[1]]
+    if OTHER_SUBJECT.search(between):
+        return None
+    section = "relations" if own is not None and ZH_KIN.search(between) else found[0]
+    statement = _shortened(LEADING.sub("", clause))
+    return (section, statement) if statement else None
+
+
+def _self_at(clause: str) -> int | None:
+    found = ZH_SELF.search(clause)
+    return found.start() if found else None
+
+
+def _names_at(text: str, names: Sequence[str]) -> int | None:
+    folded = fold(text)
+    places = [at for name in names if (at := folded.find(normalise_name(name))) >= 0]
+    return min(places, default=None)
+
+
+def _starts_with(clause: str, others: Sequence[str]) -> bool:
+    return bool(OTHER_SUBJECT.match(clause)) or any(other and clause.startswith(other) for other in others)
+
+
+def _english(sentence: str, how: _Telling, names: Sequence[str]) -> tuple[str, str] | None:
+    probe = sentence if how.basis == "said" else _as_first_person(sentence, names)
+    told_of = SELF.search(probe) is not None
+    found = section_of(probe, chinese=False) if told_of else None
+    if found is not None:
+        statement = _shortened(LEADING.sub("", sentence))
+        return (found[0], statement) if statement else None
+    if how.notes and (told_of or not how.by_name) and (note := _shortened(sentence)):
+        return "notes", note
+    return None
+
+
+def _as_first_person(sentence: str, names: Sequence[str]) -> str:
+    """The sentence with the person's name put as `I`; whoever says `I` in it is somebody else."""
+    probe = re.sub(r"\b(?:I|[Mm]y)\b", "someone", sentence)
+    for name in sorted(names, key=len, reverse=True):
+        probe = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "I", probe, flags=re.IGNORECASE)
+    return probe
+
+
+def _shortened(text: str) -> str:
+    """At most so many characters; nothing if it is too short to say anything."""
+    text = " ".join(text.split()).strip(" ，,；;。.!！…~～")
+    if len(text) < SHORTEST:
+        return ""
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def relation_item(relation: RelationOf, at: float) -> ProfileItem:
+    """A relation as a statement."""
+    predicate = relation.predicate.replace("_", " ")
+    words = f"{relation.subject}{predicate}{relation.object}"
+    if not is_mostly_cjk(words):
+        words = f"{relation.subject} {predicate} {relation.object}"
+    section = _section(relation.predicate, "relations")
+    return ProfileItem(
+        section, words, "relation", (relation.paragraph,), round(relation.confidence * 0.85, 3), at, relation.id
+    )
+
+
+def fact_item(fact: FactOf) -> ProfileItem:
+    """A fact as a statement."""
+    section = _section(fact.attribute, "notes")
+    attribute = fact.attribute.rpartition(".")[2].replace("_", " ")
+    if section in ("likes", "dislikes"):
+        section = section if fact.polarity > 0 else {"likes": "dislikes", "dislikes": "likes"}[section]
+        words = fact.value
+    elif is_mostly_cjk(fact.value):
+        words = f"{attribute}：{fact.value}" if fact.polarity > 0 else f"{attribute}：不是{fact.value}"
+    else:
+        words = f"{attribute}: {fact.value}" if fact.polarity > 0 else f"{attribute}: not {fact.value}"
+    return ProfileItem(section, words, "fact", fact.evidence, fact.confidence, fact.at, fact.id)
+
+
+def _section(label: str, otherwise: str) -> str:
+    return next((section for section, rule in _SECTIONS if rule.search(label)), otherwise)
+
+
+def topic_item(lines: Sequence[tuple[int, float, str]]) -> ProfileItem | None:
+    """What the last (paragraph, time, text) of the person keep coming back to; None if to nothing."""
+    newest = sorted(lines, reverse=True)[:TOPIC_LINES]
+    if len(newest) < 3:
+        return None
+    texts = [text for _, _, text in newest]
+    words = [word for word in keywords(texts, TOPICS) if sum(word in fold(text) or word in text for text in texts) > 1]
+    if not words:
+        return None
+    held = [(row, at) for row, at, text in newest if any(word in fold(text) or word in text for word in words)]
+    return ProfileItem(
+        "recent", " · ".join(words), "topic", tuple(row for row, _ in held), 0.4, max(at for _, at in held)
+    )
