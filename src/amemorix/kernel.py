@@ -105,8 +105,9 @@ class SDKMemoryKernel:
         )  # fmt: skip
         self.episodes = EpisodeService(self.store, settings=config.episode, clock=clock, background=self._background)
         self.profiles = PersonProfileService(
-            self.store, settings=config.profile, clock=clock, background=self._background, chat=self.chat
-        )
+            self.store, settings=config.profile, clock=clock, background=self._background,
+            directory=self.indexes.names.index, chat=self.chat,
+        )  # fmt: skip
         self.profile_reader = ProfileReader(
             self.store, config=config, clock=clock, indexes=self.indexes, service=self.profiles
         )

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..config.model import Profile
+from ..indexes.name_directory import NameDirectory
 from ..storage.metadata_store import MetadataStore
 from ..storage.persons import Namesake, PersonNames
 from ..storage.profile_material import SPEAKER, Line
 from ..storage.profiles import SnapshotDraft
 from ..text import normalise_name
 from .profile_items import ProfileItem, dump, gathered, load, render
-from .profile_rules import TOPIC_LINES, fact_item, relation_item, statements, topic_item
+from .profile_rules import TOPIC_LINES, Others, fact_item, relation_item, statements, topic_item
 
 __all__ = ["EVERYTHING", "FAR", "ProfileDeriver", "ProfileDraft", "living"]
 
@@ -66,8 +67,9 @@ class _Subject:
 class ProfileDeriver:
     """Reads on the calling thread, bounded amounts only, whatever is stored of a person."""
 
-    def __init__(self, store: MetadataStore, settings: Profile) -> None:
+    def __init__(self, store: MetadataStore, settings: Profile, directory: NameDirectory) -> None:
         self._store = store
+        self._directory = directory
         self._settings = settings
 
     def drafts(
@@ -131,7 +133,7 @@ class ProfileDeriver:
         lines = [line for line in read if line.scope == scope and line.alive]
         known = living(db, self._store, load(before) if before else [], (scope,), now)
         kept = [item for item in known if item.basis in ("said", "told", "model")]
-        items = [*kept, *self._stated(db, subject, lines), *self._structured(db, subject, scope, lines, now)]
+        items = [*kept, *self._stated(subject, lines), *self._structured(db, subject, scope, lines, now)]
         items += self._topic(db, known, lines)
         chosen = tuple(gathered(items, self._settings.items_per_section))
         texts = {line.id: line.content for line in lines[: self._settings.max_evidence]}
@@ -141,15 +143,21 @@ class ProfileDeriver:
         names = subject.person.within((scope,))
         return names[0] if names else ""
 
-    def _stated(self, db: sqlite3.Connection, subject: _Subject, lines: Sequence[Line]) -> list[ProfileItem]:
-        told = [line.id for line in lines if line.role != SPEAKER]
-        bound = self._store.paragraphs.persons(db, told)
+    def _stated(self, subject: _Subject, lines: Sequence[Line]) -> list[ProfileItem]:
         found: list[ProfileItem] = []
         for line in lines:
             names = subject.person.within((line.chat,)) or [subject.person.person_id]
-            others = [p.name for p in bound.get(line.id, ()) if p.name not in names]
-            found += statements(line, names, others)
+            found += statements(line, names, self._others(subject, line.chat))
         return found
+
+    def _others(self, subject: _Subject, chat: int) -> Others:
+        """Knows the names of everybody else in this chat."""
+        mine = set(subject.rows)
+
+        def others(clause: str) -> bool:
+            return any(mine.isdisjoint(rows) for rows in self._directory.find(clause, (chat,)).persons)
+
+        return others
 
     def _structured(
         self, db: sqlite3.Connection, subject: _Subject, scope: int, lines: Sequence[Line], now: float

@@ -68,7 +68,9 @@ def gathered(items: Iterable[ProfileItem], each: int) -> list[ProfileItem]:
         known = merged.get(key)
         merged[key] = item if known is None else _both(known, item)
     newest = max((item.at for item in merged.values()), default=0.0)
-    ranked = sorted(merged.values(), key=lambda item: (-score(item, newest), -item.at, item.statement))
+    ranked = sorted(
+        merged.values(), key=lambda item: (-score(item, newest), -item.at, len(item.statement), item.statement)
+    )
     return [item for section in SECTIONS for item in _first(ranked, section, each)]
 
 

@@ -6,7 +6,7 @@ import re
 
 from ..times import is_question
 
-__all__ = ["LEADING", "OTHER_SUBJECT", "SELF", "ZH_KIN", "ZH_SELF", "is_supposed", "section_of"]
+__all__ = ["LEADING", "OTHER_SUBJECT", "SELF", "ZH_KIN", "ZH_SELF", "is_empty", "is_supposed", "is_vague", "section_of"]
 
 SELF = re.compile(r"\b(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Mm]yself)\b")
 ZH_SELF = re.compile(r"我(?!们|們)|本人|俺|在下")
@@ -51,10 +51,10 @@ _CHINESE_RULES = (
                  r"在.{1,12}(?:工作|上班|上学|读书|念书|读研|实习|任职)|毕业于|(?:职业|专业|生日|家乡|籍贯|星座|血型|学历|"
                  r"公司|学校|身高)(?:是|在|为|：)|是(?:一?[名位个])?.{0,10}(?:人|师|员|生|家|者|长|工|手|医生|经理|老板|博士|硕士)(?![a-zA-Z\u4e00-\u9fff])"),
     ("habits", r"每(?:天|次|晚|周|月|年|早|逢|到)|平时|平常|通常|经常|常常?(?!识)|总是|一般都?|习惯|一向|从来|"
-               r"会(?:弹|做饭|做|写|说|用|拉|唱|跳|画|修|开|先|自带|带|把)|擅长|擅於|精通|拿手|负责|看管|保管|掌管|担任|自带|坚持|在学|正在学"),
+               r"会(?:弹|做|写|说|用|拉|唱|跳|画|修|开车|游)|(?<!我)会(?:先|自带|带|把)|擅长|擅於|精通|拿手|负责|看管|保管|掌管|担任|自带|坚持|在学|正在学"),
 )  # fmt: skip
 _ENGLISH_RULES = (
-    ("plans", rf"{_I}(?:['’]d|\s+would){_ADVERBS}\s+(?:like|love)\s+to\b|{_I}(?:['’]ll|\s+will)\s+\w|"
+    ("plans", rf"{_I}(?:['’]d|\s+would){_ADVERBS}\s+(?:like|love)\s+to\b|{_I}(?:['’]ll|\s+will)\s+.*\b(?:tomorrow|tonight|soon|next|weekend|month|year|week)\b|"
               rf"{_I}{_BE}{_ADVERBS}\s+(?:going\s+to|planning|thinking\s+(?:of|about)|hoping|about\s+to|looking\s+forward)|"
               rf"{_I}{_ADVERBS}\s+(?:plan|want|hope|intend)s?\s+to\b|{_I}{_ADVERBS}\s+look(?:s|ing)?\s+forward"),
     ("dislikes", rf"{_I}{_ADVERBS}\s+(?:hate|dislike|detest|avoid|fear)s?\b|{_I}\s+(?:can['’]t|cannot|can\s+not)\s+stand|"
@@ -69,7 +69,7 @@ _ENGLISH_RULES = (
                  rf"\b(?:[Mm]y|I['’]s)\s+(?:name|job|hometown|birthday|major|degree|age|profession)\b|\byears\s+old\b|"
                  rf"{_I}{_ADVERBS}\s+(?:lives?\s+(?:in|at|near|with)|works?\s+(?:in|at|as|for|with)|stud(?:y|ies|ied)\b|"
                  r"grew\s+up|graduated|moved\s+(?:to|from|back)|teach(?:es)?\b)"),
-    ("habits", rf"{_I}{_BE}?{_ADVERBS}\s+(?:usually|often|regularly|never|always|used\s+to|know\s+how|good\s+at|great\s+at|"
+    ("habits", rf"{_I}{_BE}?{_ADVERBS}\s+(?:usually|often|regularly|never(?!\s+forget)|always(?!\s+(?:here|there|around|proud|remember))|used\s+to|know\s+how|good\s+at|great\s+at|"
                r"learning|training|practi[cs](?:e|es|ing)|volunteer(?:s|ing)?|plays?|collects?|paints?|runs?|speaks?|cooks?|bakes?|works?\s+out|goes|go)\b|"
                rf"{_I}\s+can\s+(?:play|speak|cook|sing|dance|draw|paint|drive|swim|ski|code)|"
                rf"{_I}(?:['’]ve|\s+have|\s+has)\s+been\s+\w+ing\b|"
@@ -77,6 +77,22 @@ _ENGLISH_RULES = (
 )  # fmt: skip
 _CHINESE = [(section, re.compile(rule)) for section, rule in _CHINESE_RULES]
 _ENGLISH = [(section, re.compile(rule)) for section, rule in _ENGLISH_RULES]
+
+
+_VAGUE = re.compile(r"\b(?:you|your|yours|you['’]\w+)\b|[你您]", re.IGNORECASE)
+_EMPTY = re.compile(
+    r"^I\s+(?:\w+\s+)?(?:love|like|loved|liked|enjoy|enjoyed|hate)\s+(?:it|that|this|them|to)\W*$|^我也?(?:很|挺)?(?:喜欢|爱|讨厌)\W*$"
+)
+
+
+def is_vague(statement: str) -> bool:
+    """Whether the statement is about whoever is spoken to as much as about the person."""
+    return _VAGUE.search(statement) is not None
+
+
+def is_empty(statement: str) -> bool:
+    """Whether the statement means nothing without what stands before it."""
+    return _EMPTY.match(statement) is not None
 
 
 def section_of(text: str, *, chinese: bool) -> tuple[str, int] | None:

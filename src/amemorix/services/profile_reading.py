@@ -103,7 +103,7 @@ class ProfileReader:
         self._clock = clock
         self._indexes = indexes
         self._service = service
-        self._deriver = ProfileDeriver(store, config.profile)
+        self._deriver = ProfileDeriver(store, config.profile, indexes.names.index)
 
     def profile(self, db: sqlite3.Connection, key: str, asking: Asking) -> Profile:
         """The profile of a person by id, name or alias; an empty one for somebody unknown.

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..storage.profile_material import SPEAKER, FactOf, Line, RelationOf
 from ..text import fold, is_mostly_cjk, normalise_name
 from .digest import keywords
 from .profile_items import Basis, ProfileItem
-from .profile_patterns import LEADING, OTHER_SUBJECT, SELF, ZH_KIN, ZH_SELF, is_supposed, section_of
+from .profile_patterns import LEADING, OTHER_SUBJECT, SELF, ZH_KIN, ZH_SELF, is_empty, is_supposed, is_vague, section_of
 
-__all__ = ["TOPIC_LINES", "fact_item", "relation_item", "statements", "topic_item"]
+__all__ = ["TOPIC_LINES", "Others", "fact_item", "relation_item", "statements", "topic_item"]
 
+Others = Callable[[str], bool]
+"""Whether a clause names somebody else."""
 LONGEST, SHORTEST = 160, 3
 READ_CHARS = 4_000
 """Of a longer text only the beginning is read."""
 SAID, WRITTEN, TOLD, SUMMED = 0.8, 0.9, 0.7, 0.6
 """How sure a statement is: said by the person, written as a fact about them, told of them, told in a summary."""
 NOTED = 0.75
-"""Taken off, as a factor, from what tells something that no rule can sort."""
+"""A factor for what no rule can sort, and for what is as much about somebody else."""
 TOPICS, TOPIC_LINES = 5, 12
 _SENTENCE = re.compile(r"[^。！？!?\n]+?(?:[。！？!?\n]+|\.(?=\s|$)|$)")
 _CLAUSE = re.compile(r"[，,；;：:]+")
@@ -48,14 +50,14 @@ class _Telling:
     notes: bool
 
 
-def statements(line: Line, names: Sequence[str], others: Sequence[str] = ()) -> Iterator[ProfileItem]:
-    """What a paragraph says of the person called `names`; `others` are the other persons bound to it."""
+def statements(line: Line, names: Sequence[str], others: Others) -> Iterator[ProfileItem]:
+    """What a paragraph says of the person called `names`."""
     how = _telling(line)
     for sentence in _SENTENCE.findall(line.content[:READ_CHARS]):
         if is_supposed(sentence):
             continue
         for section, statement in _of_sentence(sentence.strip(), how, names, others):
-            sure = how.confidence * (NOTED if section == "notes" else 1.0)
+            sure = how.confidence * (NOTED if section == "notes" or is_vague(statement) else 1.0)
             yield ProfileItem(section, statement, how.basis, (line.id,), round(sure, 3), line.at)
 
 
@@ -69,25 +71,23 @@ def _telling(line: Line) -> _Telling:
     return _Telling("told", TOLD, by_name=True, notes=line.kind == "text")
 
 
-def _of_sentence(
-    sentence: str, how: _Telling, names: Sequence[str], others: Sequence[str]
-) -> Iterator[tuple[str, str]]:
+def _of_sentence(sentence: str, how: _Telling, names: Sequence[str], others: Others) -> Iterator[tuple[str, str]]:
     if is_mostly_cjk(sentence):
         yield from _chinese(sentence, how, names, others)
     elif found := _english(sentence, how, names):
         yield found
 
 
-def _chinese(sentence: str, how: _Telling, names: Sequence[str], others: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _chinese(sentence: str, how: _Telling, names: Sequence[str], others: Others) -> Iterator[tuple[str, str]]:
     """The clauses from the one that brings the person in up to the one that brings in somebody else."""
     about = not how.by_name and how.basis == "told"
     told: list[tuple[str, str]] = []
     for clause in (piece.strip() for piece in _CLAUSE.split(sentence)):
         own = _names_at(clause, names) if how.basis == "told" else _self_at(clause)
-        if own is None and _starts_with(clause, others):
+        if own is None and _is_of_others(clause, others):
             about = False
         about = about or own is not None
-        if about and (found := _chinese_clause(clause, own)) is not None:
+        if about and (found := _chinese_clause(clause, own, others)) is not None:
             told.append(found)
     if told:
         yield from told
@@ -95,13 +95,13 @@ def _chinese(sentence: str, how: _Telling, names: Sequence[str], others: Sequenc
         yield "notes", note
 
 
-def _chinese_clause(clause: str, own: int | None) -> tuple[str, str] | None:
+def _chinese_clause(clause: str, own: int | None, others: Others) -> tuple[str, str] | None:
     folded = fold(clause)
     found = section_of(folded, chinese=True)
     if found is None:
         return None
-    between = folded[own or 0 : found[1]]
-    if OTHER_SUBJECT.search(between):
+    between = clause[own or 0 : found[1]]
+    if OTHER_SUBJECT.search(between) or others(between):
         return None
     section = "relations" if own is not None and ZH_KIN.search(between) else found[0]
     statement = _shortened(LEADING.sub("", clause))
@@ -119,8 +119,9 @@ def _names_at(text: str, names: Sequence[str]) -> int | None:
     return min(places, default=None)
 
 
-def _starts_with(clause: str, others: Sequence[str]) -> bool:
-    return bool(OTHER_SUBJECT.match(clause)) or any(other and clause.startswith(other) for other in others)
+def _is_of_others(clause: str, others: Others) -> bool:
+    """Whether a clause that does not bring the person in brings in somebody else."""
+    return bool(OTHER_SUBJECT.match(clause)) or (section_of(fold(clause), chinese=True) is not None and others(clause))
 
 
 def _english(sentence: str, how: _Telling, names: Sequence[str]) -> tuple[str, str] | None:
@@ -146,7 +147,7 @@ def _as_first_person(sentence: str, names: Sequence[str]) -> str:
 def _shortened(text: str) -> str:
     """At most so many characters; nothing if it is too short to say anything."""
     text = " ".join(text.split()).strip(" ，,；;。.!！…~～")
-    if len(text) < SHORTEST:
+    if len(text) < SHORTEST or is_empty(text):
         return ""
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
@@ -187,10 +188,24 @@ def topic_item(lines: Sequence[tuple[int, float, str]]) -> ProfileItem | None:
     if len(newest) < 3:
         return None
     texts = [text for _, _, text in newest]
-    words = [word for word in keywords(texts, TOPICS) if sum(word in fold(text) or word in text for text in texts) > 1]
+    words = _apart([word for word in keywords(texts, TOPICS) if sum(_holds(text, word) for text in texts) > 1])
     if not words:
         return None
-    held = [(row, at) for row, at, text in newest if any(word in fold(text) or word in text for word in words)]
+    held = [(row, at) for row, at, text in newest if any(_holds(text, word) for word in words)]
     return ProfileItem(
         "recent", " · ".join(words), "topic", tuple(row for row, _ in held), 0.4, max(at for _, at in held)
     )
+
+
+def _holds(text: str, word: str) -> bool:
+    return word in text or word in fold(text)
+
+
+def _apart(words: Sequence[str]) -> list[str]:
+    """Without Chinese stretches that share two characters in a row with one before them."""
+    kept: list[str] = []
+    for word in words:
+        pairs = {} if word.isascii() else {word[i : i + 2] for i in range(len(word) - 1)}
+        if not any(pair in other for other in kept for pair in pairs):
+            kept.append(word)
+    return kept

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ..clock import Clock
 from ..config.model import Profile
 from ..errors import ChatUnavailable
+from ..indexes.name_directory import NameDirectory
 from ..ports import ChatModel
 from ..storage.derive_tasks import Claim, DeriveTask
 from ..storage.metadata_store import MetadataStore
@@ -69,6 +70,7 @@ class PersonProfileService:
         settings: Profile,
         clock: Clock,
         background: Executor,
+        directory: NameDirectory,
         chat: ChatModel | None,
     ) -> None:
         self._store = store
@@ -76,7 +78,7 @@ class PersonProfileService:
         self._clock = clock
         self._background = background
         self._chat = chat if settings.use_chat_model else None
-        self._deriver = ProfileDeriver(store, settings)
+        self._deriver = ProfileDeriver(store, settings, directory)
         self._worker = ""
         self._one = asyncio.Lock()
 
