@@ -109,7 +109,14 @@ def test_facts_and_relations_become_statements() -> None:
         assert (made.ref, made.evidence, made.confidence) == (3, (7,), 0.9)
         return made.section, made.statement
 
-    assert fact("preference.likes", "tea") == ("likes", "tea")
+    assert fact("like", "tea") == ("likes", "tea")
+    assert fact("favourite:茶", "龙井") == ("likes", "最喜欢茶：龙井")
+    assert fact("favourite:band", "Blur") == ("likes", "favourite band: Blur")
+    assert fact("allergy", "花生") == ("dislikes", "过敏：花生")
+    assert fact("language", "French") == ("habits", "language: French")
+    assert fact("statement", "值夜时怕吵") == ("notes", "值夜时怕吵")
+    assert fact("residence", "杭州", -1) == ("identity", "住处：不是杭州")
+    assert fact("pet", "a greyhound") == ("relations", "pet: a greyhound")
     assert fact("likes", "香菜", -1) == ("dislikes", "香菜")
     assert fact("residence", "Lisbon") == ("identity", "residence: Lisbon")
     assert fact("职业", "护士") == ("identity", "职业：护士")

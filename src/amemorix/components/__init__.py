@@ -5,6 +5,8 @@ from ..ops import Operations
 from . import (
     get_person_profile,
     ingest,
+    memory_correction_admin,
+    memory_feedback_admin,
     memory_profile_admin,
     memory_runtime_admin,
     memory_source_admin,
@@ -22,4 +24,6 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_runtime_admin.ops,
     get_person_profile.ops,
     memory_profile_admin.ops,
+    memory_correction_admin.ops,
+    memory_feedback_admin.ops,
 )

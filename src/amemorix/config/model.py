@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Config", "Embedding", "Episode", "Filter", "Http", "Ingest", "Noise", "Plugin", "Profile",
-    "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage", "Weights",
+    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Feedback", "Filter", "Http", "Ingest", "Noise",
+    "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse",
+    "Storage", "Summary", "Weights",
 ]  # fmt: skip
 
 ReloadLevel = Literal["live", "rebuild", "restart"]
@@ -90,6 +91,28 @@ class Embedding(Section):
     )
     quantization_type: Literal["int8", "float16", "float32"] = rebuild(
         "int8", "Precision of the vectors held in memory; the rows keep float16."
+    )
+
+
+class Chat(Section):
+    """The language model that background work may ask; no search and no ingest waits for it."""
+
+    provider: Literal["auto", "openai", "host", "none"] = rebuild(
+        "auto", "`auto`: the model given to the host service, else the endpoint if `base_url` and `model_name` are set, "
+        "else none. `openai`: an OpenAI-compatible endpoint. `host`: the one given to the host service. `none`: rules only.",
+    )  # fmt: skip
+    base_url: str = rebuild("", "Endpoint, for example https://api.example.com/v1 (`/chat/completions` is appended).")
+    model_name: str = rebuild("", "Model to ask the endpoint for.")
+    api_key_env: str = rebuild(
+        "", "Name of the environment variable that holds the key; the key itself never goes here."
+    )
+    timeout_seconds: float = rebuild(60.0, "Time given to one request.", gt=0, le=3600)
+    max_attempts: int = rebuild(3, "Tries of one request that meets a passing fault.", ge=1, le=10)
+    max_concurrent: int = live(2, "Questions under way at a time.", ge=1, le=64)
+    temperature: float = rebuild(0.0, "How freely the model words its answers.", ge=0, le=2)
+    max_output_tokens: int = rebuild(4096, "Longest answer; 0 leaves it to the endpoint.", ge=0, le=1_000_000)
+    daily_token_budget: int = live(
+        0, "Tokens that may be used in a day (UTC), question and answer together; 0 sets no limit.", ge=0
     )
 
 
@@ -223,6 +246,20 @@ class Profile(Section):
     max_history: int = live(10, "Versions kept of what is known of a person from one chat.", ge=1, le=1000)
 
 
+class Summary(Section):
+    """How the messages of a chat are summarised when `ingest_summary` is called without a text."""
+
+    enabled: bool = live(True, "Let the chat model write summaries; off: the messages alone are the memory.")
+    window_messages: int = live(40, "Most messages that one summary covers.", ge=2, le=500)
+    window_chars: int = live(12_000, "Most characters that one summary covers.", ge=500, le=200_000)
+    poll_interval_seconds: float = live(1.0, "Pause between looks for chats that wait.", gt=0, le=3600)
+    retry_seconds: float = live(
+        30.0, "First pause after a failed summary; it doubles up to `retry_max_seconds`.", gt=0, le=3600
+    )
+    retry_max_seconds: float = live(1800.0, "Longest pause between tries of a summary.", gt=0, le=86_400)
+    max_attempts: int = live(8, "Failed tries after which a stretch of messages is left as it is.", ge=1, le=100)
+
+
 class Ingest(Section):
     """What may be stored."""
 
@@ -230,6 +267,25 @@ class Ingest(Section):
     max_messages: int = live(5_000, "Most messages of one call.", ge=1, le=100_000)
     chunk_chars: int = live(1_200, "A longer text is cut into paragraphs of about this size.", ge=100, le=20_000)
     max_metadata_bytes: int = live(65_536, "Most bytes of metadata (as JSON) of one text.", ge=256, le=10_000_000)
+
+
+class Correction(Section):
+    """Corrections said in words."""
+
+    model_timeout_seconds: float = live(
+        20.0, "How long a preview that asks for it waits for the chat model's reading.", gt=0, le=300
+    )
+
+
+class Feedback(Section):
+    """What users say of an answer some time after it was given."""
+
+    enabled: bool = live(False, "Take feedback tasks, and correct what users later say is wrong.")
+    window_hours: float = live(12.0, "So long after the answer the chat is looked at.", ge=0, le=720)
+    most_messages: int = live(30, "Messages after the answer that are looked at.", ge=1, le=200)
+    min_confidence: float = live(0.85, "Below this nothing is changed, only noted.", ge=0, le=1)
+    poll_interval_seconds: float = live(60.0, "Pause between looks for tasks that are due.", gt=0, le=86_400)
+    most_attempts: int = live(3, "Tries of a task that stumbles.", ge=1, le=100)
 
 
 class Http(Section):
@@ -256,6 +312,7 @@ class Config(Section):
     plugin: Plugin = Plugin()
     storage: Storage = Storage()
     embedding: Embedding = Embedding()
+    chat: Chat = Chat()
     retrieval: Retrieval = Retrieval()
     filter: Filter = Filter()
     global_memory_sharing_enabled: bool = live(False, "Every chat sees every memory.")
@@ -264,6 +321,9 @@ class Config(Section):
     )  # fmt: skip
     episode: Episode = Episode()
     profile: Profile = Profile()
+    summary: Summary = Summary()
     ingest: Ingest = Ingest()
+    correction: Correction = Correction()
+    feedback: Feedback = Feedback()
     http: Http = Http()
     advanced: Advanced = Advanced()

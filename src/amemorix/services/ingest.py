@@ -22,8 +22,9 @@ from .filters import restricts
 from .ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
 from .moments import read_event
 from .scope import chat_key, served
+from .summaries import summary_source
 
-__all__ = ["IngestService", "Outcome"]
+__all__ = ["Asked", "IngestService", "Outcome"]
 
 T = TypeVar("T")
 INLINE_CHARS = 8_000
@@ -37,6 +38,14 @@ class Outcome:
     filtered: bool
     stored: tuple[Stored | None, ...]
     external_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What became of a wish for a summary: what was stored, and whether messages were there that none covers yet."""
+
+    outcome: Outcome
+    waits: bool = False
 
 
 class IngestService:
@@ -68,17 +77,21 @@ class IngestService:
         return await self._write([new], now)
 
     async def summary(self, request: IngestSummary) -> Outcome:
-        """Store a chat's summary under its external id. Raises InvalidRequest naming the field."""
+        """Store a chat's summary under its external id, and the messages after it if there are any.
+
+        Raises InvalidRequest naming the field.
+        """
         chat = chat_key(request.chat_id, request.group_id, request.user_id)
         if await self._refused(chat, request.respect_filter):
             return Outcome(True, (), (request.external_id,))
         now = self._clock.now()
         start, end = read_event(("time_start", "time_end"), (request.time_start, request.time_end), now, self._zone)
-        source = f"chat_summary:{request.chat_id}"
+        source, ids = summary_source(request.chat_id), _turn_ids(request)
         new = await self._analysed(
             len(request.text), lambda: self._new_text(request, "summary", source, "chat_summary", chat, start, end)
         )
-        return await self._write([new], now)
+        turns = await self._messages_of(request, chat, ids, now)
+        return await self._write([new, *turns], now, (request.external_id, *ids))
 
     async def messages(self, request: IngestMessages) -> Outcome:
         """Store chat turns in one transaction; a turn without text is passed over."""
@@ -86,17 +99,58 @@ class IngestService:
         ids = tuple(m.external_id or f"turn:{uuid.uuid4().hex}" for m in request.messages)
         if await self._refused(chat, request.respect_filter):
             return Outcome(True, (), ids)
+        now = self._clock.now()
+        return await self._write(await self._new_turns(request, chat, ids, now), now, ids)
+
+    async def wish_for_summary(self, request: IngestSummary, *, kept: bool) -> Asked:
+        """Store the messages, and in the same transaction the wish that all the chat holds be summarised.
+
+        If `kept`, no summary will be written: the messages stand for themselves. Raises InvalidRequest naming the field.
+        """
+        chat, ids = ChatKey(request.chat_id, request.group_id, request.user_id), _turn_ids(request)
+        if await self._refused(chat, request.respect_filter):
+            return Asked(Outcome(True, (), ids))
+        now = self._clock.now()
+        new = await self._messages_of(request, chat, ids, now)
+
+        def unit(db: sqlite3.Connection) -> tuple[tuple[Stored | None, ...], bool]:
+            return self._stored(db, new, now), self._wish(db, chat, now, kept)
+
+        stored, waits = await self._store.write(unit)
+        return Asked(Outcome(False, stored, ids), waits)
+
+    def _wish(self, db: sqlite3.Connection, chat: ChatKey, now: float, kept: bool) -> bool:
+        row = self._store.names.chat_row(db, chat.chat_id)
+        waits = None if row is None else self._store.summaries.want(db, row, now)
+        if row is None or waits is None:
+            raise InvalidRequest(
+                f"messages: the memory holds none of {chat.chat_id!r} to summarise; hand them over.", field="messages"
+            )
+        if kept and waits:
+            self._store.summaries.keep(db, row, now)
+        return waits
+
+    # preparing
+
+    async def _messages_of(
+        self, request: IngestSummary, chat: ChatKey | None, ids: Sequence[str], now: float
+    ) -> Sequence[NewText | None]:
+        if not request.messages:
+            return ()
+        chat_ids = {"chat_id": request.chat_id, "group_id": request.group_id, "user_id": request.user_id}
+        turns = IngestMessages.model_validate({**chat_ids, "messages": request.messages})
+        return await self._new_turns(turns, chat, ids, now)
+
+    async def _new_turns(
+        self, request: IngestMessages, chat: ChatKey | None, ids: Sequence[str], now: float
+    ) -> Sequence[NewText | None]:
         if len(request.messages) > self._config.ingest.max_messages:
             raise InvalidRequest(
                 f"messages: {len(request.messages)} in one call, at most {self._config.ingest.max_messages}.",
                 field="messages", limit=self._config.ingest.max_messages,
             )  # fmt: skip
-        now = self._clock.now()
         size = sum(len(message.text) for message in request.messages)
-        new = await self._analysed(size, lambda: self._turns(request, chat, ids, now))
-        return await self._write(new, now, ids)
-
-    # preparing
+        return await self._analysed(size, lambda: self._turns(request, chat, ids, now))
 
     async def _analysed(self, chars: int, prepare: Callable[[], T]) -> T:
         return prepare() if chars <= INLINE_CHARS else await asyncio.to_thread(prepare)
@@ -210,11 +264,16 @@ class IngestService:
     # writing
 
     async def _write(self, texts: Sequence[NewText | None], now: float, ids: tuple[str, ...] = ()) -> Outcome:
-        def unit(db: sqlite3.Connection) -> tuple[Stored | None, ...]:
-            return tuple(None if text is None else self._store.texts.store(db, text, now) for text in texts)
-
-        stored = await self._store.write(unit)
+        stored = await self._store.write(lambda db: self._stored(db, texts, now))
         return Outcome(False, stored, ids or tuple(text.external_id for text in texts if text))
+
+    def _stored(self, db: sqlite3.Connection, texts: Sequence[NewText | None], now: float) -> tuple[Stored | None, ...]:
+        return tuple(None if text is None else self._store.texts.store(db, text, now) for text in texts)
+
+
+def _turn_ids(request: IngestSummary) -> tuple[str, ...]:
+    """The external ids of the turns: made from the call's where they have none, so that a repeat is known."""
+    return tuple(m.external_id or f"{request.external_id}#{i}" for i, m in enumerate(request.messages))
 
 
 def _speaker(message: Message) -> Person | None:

@@ -93,19 +93,6 @@ class IngestText(_Ingest):
     relations: list[RelationInput] = Field(default_factory=list, max_length=1000)
 
 
-class IngestSummary(_Ingest):
-    """Arguments of `ingest_summary`."""
-
-    external_id: RequiredName = Field(description="The caller's id: the same id and text again changes nothing.")
-    chat_id: RequiredName = Field(description="The chat that is summarised.")
-    text: str = Field(description="The summary.")
-    participants: Names = Field(default_factory=list, description="Who took part, by name or id.")
-    person_ids: Names = Field(default_factory=list, description="Persons it is about.")
-    time_start: TimeInput = Field(None, description="When the stretch begins.")
-    time_end: TimeInput = Field(None, description="When it ends.")
-    tags: Names = Field(default_factory=list)
-
-
 class Message(Request):
     """One chat turn."""
 
@@ -119,6 +106,28 @@ class Message(Request):
     )
     tags: Names = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class IngestSummary(_Ingest):
+    """Arguments of `ingest_summary`."""
+
+    external_id: RequiredName = Field(description="The caller's id: the same id and text again changes nothing.")
+    chat_id: RequiredName = Field(description="The chat that is summarised.")
+    text: str = Field(
+        "",
+        description="The summary. Empty: the memory writes it in the background, over all messages of the chat that no "
+        "summary covers yet; the arguments below, but for `messages`, then come from those.",
+    )
+    participants: Names = Field(default_factory=list, description="Who took part, by name or id.")
+    person_ids: Names = Field(default_factory=list, description="Persons it is about.")
+    time_start: TimeInput = Field(None, description="When the stretch begins.")
+    time_end: TimeInput = Field(None, description="When it ends.")
+    tags: Names = Field(default_factory=list)
+    messages: list[Message] = Field(
+        default_factory=list,
+        description="What was said, stored as by `ingest_messages`; without an `external_id` of its own, a turn is known "
+        "by the call's and its place.",
+    )
 
 
 class IngestMessages(_Ingest):

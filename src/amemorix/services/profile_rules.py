@@ -26,16 +26,24 @@ NOTED = 0.75
 TOPICS, TOPIC_LINES = 5, 12
 _SENTENCE = re.compile(r"[^。！？!?\n]+?(?:[。！？!?\n]+|\.(?=\s|$)|$)")
 _CLAUSE = re.compile(r"[，,；;：:]+")
-_LIKES = re.compile(r"lik|lov|enjoy|prefer|hobb|interest|喜|爱|愛|偏好|兴趣", re.I)
+_LIKES = re.compile(r"lik|lov|enjoy|prefer|hobb|interest|favou?rite|喜|爱|愛|偏好|兴趣", re.I)
+_BARE = re.compile(r"(?:\w+\.)?(?:dis)?likes?|statement|喜欢|不喜欢|讨厌", re.I)
+"""Attributes whose value says all in its section."""
+_LABELS = {
+    "residence": "住处", "hometown": "家乡", "workplace": "工作单位", "occupation": "职业", "school": "学校", "birthday": "生日",
+    "age": "年龄", "name": "名字", "nickname": "昵称", "spouse": "配偶", "child": "孩子", "pet": "宠物", "allergy": "过敏",
+    "avoids": "忌口", "diet": "饮食", "favourite": "最喜欢", "language": "语言", "phone": "电话", "email": "邮箱", "plan": "打算",
+}  # fmt: skip
+"""What the attributes of facts are called before a Chinese value."""
 _SECTIONS = (
     ("dislikes", re.compile(r"dislik|hate|avoid|allerg|fear|taboo|讨厌|厌|不喜|过敏|怕|忌", re.I)),
     ("likes", _LIKES),
     ("plans", re.compile(r"plan|goal|intend|wish|want|打算|计划|目标|想", re.I)),
     ("relations", re.compile(r"famil|friend|spouse|wife|husband|partner|mother|father|brother|sister|child|pet|colleague|"
                              r"know|marr|朋友|家|妻|夫|父|母|爸|妈|兄|弟|姐|妹|儿|女|同事|同学|宠物|认识", re.I)),
-    ("habits", re.compile(r"habit|skill|routine|usual|often|speaks|plays|keeps|习惯|技能|擅长|会|常|负责|看管|保管", re.I)),
+    ("habits", re.compile(r"habit|skill|language|diet|routine|usual|often|speaks|plays|keeps|习惯|技能|擅长|会|常|负责|看管|保管", re.I)),
     ("identity", re.compile(r"name|age|live|residen|location|city|home|job|work|occup|profession|employ|school|stud|birth|"
-                            r"gender|nation|role|name|姓名|年龄|住|居|城市|职业|工作|学校|专业|生日|出生|性别|籍贯|身份|是", re.I)),
+                            r"gender|nation|role|phone|mail|address|姓名|年龄|住|居|城市|职业|工作|学校|专业|生日|出生|性别|籍贯|身份|是", re.I)),
 )  # fmt: skip
 """Sections by the attribute of a fact or the predicate of a relation."""
 
@@ -167,15 +175,22 @@ def relation_item(relation: RelationOf, at: float) -> ProfileItem:
 def fact_item(fact: FactOf) -> ProfileItem:
     """A fact as a statement."""
     section = _section(fact.attribute, "notes")
-    attribute = fact.attribute.rpartition(".")[2].replace("_", " ")
-    if section in ("likes", "dislikes"):
-        section = section if fact.polarity > 0 else {"likes": "dislikes", "dislikes": "likes"}[section]
-        words = fact.value
-    elif is_mostly_cjk(fact.value):
-        words = f"{attribute}：{fact.value}" if fact.polarity > 0 else f"{attribute}：不是{fact.value}"
-    else:
-        words = f"{attribute}: {fact.value}" if fact.polarity > 0 else f"{attribute}: not {fact.value}"
-    return ProfileItem(section, words, "fact", fact.evidence, fact.confidence, fact.at, fact.id)
+    if fact.polarity < 0:
+        section = {"likes": "dislikes", "dislikes": "likes"}.get(section, section)
+    return ProfileItem(section, _worded(fact, section), "fact", fact.evidence, fact.confidence, fact.at, fact.id)
+
+
+def _worded(fact: FactOf, section: str) -> str:
+    if _BARE.fullmatch(fact.attribute):
+        return fact.value
+    attribute, _, thing = fact.attribute.partition(":")
+    chinese = is_mostly_cjk(fact.value + thing)
+    label = _LABELS.get(attribute, attribute) if chinese else attribute.rpartition(".")[2].replace("_", " ")
+    label = f"{label}{thing}" if chinese else f"{label} {thing}".strip()
+    denied = fact.polarity < 0 and section not in ("likes", "dislikes")
+    if chinese:
+        return f"{label}：{'不是' if denied else ''}{fact.value}"
+    return f"{label}: {'not ' if denied else ''}{fact.value}"
 
 
 def _section(label: str, otherwise: str) -> str:

@@ -28,8 +28,8 @@ CURSOR = "profiles_upto"
 KIND = "profile"
 STEP = 2_000
 """Changes taken up at a time."""
-BATCH = 20
-"""Profiles derived by rules and stored in one transaction."""
+BATCH, PACED_BATCH = 20, 5
+"""Profiles derived by rules and stored in one transaction: when somebody waits for them, and when nobody does."""
 IDLE_SHARE = 3.0
 """Seconds of rest for each second of work, so that deriving never crowds out calls."""
 LEASE_SECONDS = 600.0
@@ -105,7 +105,7 @@ class PersonProfileService:
         """Take up the next changes, then the next tasks that are due within `ahead` seconds; False if there are none."""
         async with self._one:
             marked = await self._mark()
-            done = await self._derive(ahead, 1 if self._chat else BATCH)
+            done = await self._derive(ahead, self._batch(BATCH if ahead else PACED_BATCH))
             return marked or bool(done)
 
     async def process(self, limit: int) -> tuple[int, int]:
@@ -115,7 +115,7 @@ class PersonProfileService:
                 pass
             done: list[_Derived] = []
             while len(done) < limit:
-                some = await self._derive(LOOK_AHEAD, 1 if self._chat else min(BATCH, limit - len(done)))
+                some = await self._derive(LOOK_AHEAD, self._batch(min(BATCH, limit - len(done))))
                 if not some:
                     break
                 done += some
@@ -192,6 +192,10 @@ class PersonProfileService:
         if done:
             await self._store.write(lambda db: self._keep(db, done))
         return done
+
+    def _batch(self, most: int) -> int:
+        """A model is asked for one person at a time, so that what it said is stored at once."""
+        return 1 if self._chat else most
 
     async def _claim(self, now: float, limit: int) -> list[Claim]:
         tasks, worker = self._store.derive_tasks, self._worker

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from .changes import ChangeRepository
+from .chat_usage import ChatUsageRepository
 from .database import Database, Unit
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
@@ -18,6 +19,7 @@ from .profile_material import ProfileMaterialRepository
 from .profiles import ProfileRepository
 from .relations import RelationRepository
 from .sources import SourceRepository
+from .summaries import SummaryRepository
 from .texts import TextRepository
 
 __all__ = ["DATABASE_FILE", "MetadataStore"]
@@ -49,6 +51,8 @@ class MetadataStore:
         self.profiles = ProfileRepository()
         self.profile_material = ProfileMaterialRepository()
         self.sources = SourceRepository()
+        self.summaries = SummaryRepository()
+        self.chat_usage = ChatUsageRepository()
         self.changes = ChangeRepository()
         self.health = HealthRepository()
         self._database = Database(

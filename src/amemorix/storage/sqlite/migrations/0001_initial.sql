@@ -343,12 +343,27 @@ create table derive_tasks (
 
 create index derive_tasks_due on derive_tasks (kind, due_at) where status in ('pending', 'processing', 'failed');
 
--- How far the messages of a chat are covered by summaries; `upto` is a paragraph.
+-- How far the messages of a chat are covered by summaries, and how far they are wanted; both are paragraphs.
 create table summary_cursors (
     chat integer primary key,
     upto integer not null,
+    wanted integer not null default 0,
+    attempts integer not null default 0,
+    due_at real not null default 0,
     updated_at real not null
 ) strict;
+
+create index summary_cursors_waiting on summary_cursors (due_at) where wanted > upto;
+
+create table chat_usage (
+    day text not null,
+    task text not null,
+    calls integer not null,
+    failures integer not null,
+    prompt_tokens integer not null,
+    completion_tokens integer not null,
+    primary key (day, task)
+) strict, without rowid;
 
 create table delete_operations (
     id integer primary key autoincrement,
@@ -401,6 +416,7 @@ create table feedback_tasks (
     due_at real not null,
     attempts integer not null default 0,
     leased_until real,
+    worker text not null default '',
     decision text not null default '{}' check (json_valid(decision)),
     rollback_status text not null default 'none' check (rollback_status in ('none', 'rolled_back', 'failed')),
     result text not null default '{}' check (json_valid(result)),
