@@ -192,13 +192,17 @@ async def test_overrides_and_profiles_outlive_a_restart(tmp_path: Any) -> None:
 
 WITH_PERSON = ("evidence", "correct_evidence", "set_override", "delete_override", "add_alias", "remove_alias", "history",
                "refresh")  # fmt: skip
-REST = {"evidence_id": "p1", "text": "x", "alias": "x"}
+REST: dict[str, dict[str, Any]] = {
+    "correct_evidence": {"evidence_id": "p1"}, "set_override": {"text": "x"}, "add_alias": {"alias": "x"},
+    "remove_alias": {"alias": "x"},
+}  # fmt: skip
+"""What an action needs besides the person."""
 
 
 @pytest.mark.parametrize("action", WITH_PERSON)
 async def test_nobody_is_not_found(host: AMemorixHostService, action: str) -> None:
     await say(host, "c", "我喜欢茶")
-    args = {"action": action, "person_id": "谁也不是", **REST}
+    args = {"action": action, "person_id": "谁也不是", **REST.get(action, {})}
     await refused(host, "memory_profile_admin", args, "person_id", code="not_found")
 
 
@@ -206,14 +210,18 @@ async def test_nobody_is_not_found(host: AMemorixHostService, action: str) -> No
 async def test_a_name_of_two_persons_is_refused_with_both(host: AMemorixHostService, action: str) -> None:
     for n in (1, 2):
         await say(host, "c", "我喜欢茶", person_id=f"u{n}")
-    error = await refused(host, "memory_profile_admin", {"action": action, "person_id": "林澈", **REST}, "person_id")
+    error = await refused(
+        host, "memory_profile_admin", {"action": action, "person_id": "林澈", **REST.get(action, {})}, "person_id"
+    )
     assert "u1, u2" in error
 
 
 @pytest.mark.parametrize("action", ("query", *WITH_PERSON))
 @pytest.mark.parametrize("person", [None, "", " ", ["u1"], "x" * 513])
 async def test_a_person_is_needed(host: AMemorixHostService, action: str, person: Any) -> None:
-    await refused(host, "memory_profile_admin", {"action": action, "person_id": person, **REST}, "person_id")
+    await refused(
+        host, "memory_profile_admin", {"action": action, "person_id": person, **REST.get(action, {})}, "person_id"
+    )
 
 
 @pytest.mark.parametrize(

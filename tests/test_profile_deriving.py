@@ -64,6 +64,9 @@ async def test_a_model_sorts_and_words_what_is_known(opened: Open, text: str, st
     assert text in chat.asked[0][1]
     await host.settle(10)
     assert len(chat.asked) == 1
+    await say(host, "c", "哈哈" if text.isascii() else "ok then")
+    await host.settle(10)
+    assert len(chat.asked) == 1, "small talk is no reason to ask"
 
 
 async def test_what_a_model_does_not_cite_is_dropped(opened: Open) -> None:

@@ -22,6 +22,16 @@ QUIET = {"poll_interval_seconds": 3600}
 """The background looks seldom: `settle` does the work when the test wants it."""
 
 
+@pytest.fixture
+async def opened(opened: Open) -> Open:
+    """Opens memories whose model is asked for summaries only."""
+
+    async def open_(folder: Path | None = None, **settings: Any) -> AMemorixHostService:
+        return await opened(folder, profile={"use_chat_model": False}, **settings)
+
+    return open_
+
+
 def turns(first: int, last: int, *, chinese: bool = False) -> list[dict[str, Any]]:
     """Messages `first` to `last`, each with a mark of its own."""
     words = "号风筝是红色的" if chinese else " is the number of a red kite"
@@ -331,7 +341,8 @@ async def test_a_text_with_messages_stores_both(host: AMemorixHostService) -> No
 
 async def test_hot_reload_loses_no_wish(tmp_path: Path) -> None:
     scribe = Scribe()
-    async with memory_host(tmp_path, chat=scribe.chat, summary={"poll_interval_seconds": 0.01}) as host:
+    asking = {"summary": {"poll_interval_seconds": 0.01}, "profile": {"use_chat_model": False}}
+    async with memory_host(tmp_path, chat=scribe.chat, **asking) as host:
         for first in range(1, 101, 10):
             await wish(host, messages=turns(first, first + 9), external_id=f"ask{first}")
             await host.update_config({"retrieval.candidates": 50 + first})

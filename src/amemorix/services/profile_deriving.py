@@ -38,6 +38,11 @@ class ProfileDraft:
     before: str = ""
     """The content of the snapshot that it would follow."""
 
+    @property
+    def is_worth_asking(self) -> bool:
+        """Whether a model may find more in it: the rules found sentences that no model has read, or it is the first."""
+        return not self.before or any(item.basis in ("said", "told") for item in self.items)
+
     def snapshot(self) -> SnapshotDraft | None:
         """The draft as a row; None if it says what the newest snapshot says."""
         content = dump(self.items)

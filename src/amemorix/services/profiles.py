@@ -226,8 +226,8 @@ class PersonProfileService:
             return _Derived(claim, error=f"{type(exc).__name__}: {exc}")
 
     async def _improved(self, draft: ProfileDraft) -> ProfileDraft:
-        """By the model, unless it has nothing new to read or is away: then the rules' draft stands."""
-        if self._chat is None or draft.snapshot() is None:
+        """By the model, unless it is away or there is only small talk since: then the rules' draft stands."""
+        if self._chat is None or draft.snapshot() is None or not draft.is_worth_asking:
             return draft
         try:
             return await improved(self._chat, draft, self._settings.items_per_section)
