@@ -86,7 +86,7 @@ class ListProfiles(Request):
     """Which profiles to list."""
 
     keyword: Name = Field("", description="Only persons whose id, name or alias holds it.")
-    limit: Count = Field(50, ge=1, le=1000)
+    limit: Count = Field(50, ge=1, le=200)
     offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
 
 

@@ -25,7 +25,7 @@ __all__ = ["Asking", "Known", "Profile", "ProfileReader", "Version"]
 
 MOST_SCOPES = 100
 """Scopes that one profile is put together from."""
-AT_ONCE = 200
+AT_ONCE = 120
 """Paragraphs read when a profile is asked for that has not been derived yet."""
 LOOKED_AT = 1_000
 """Changes looked at for news of a person; behind by more, every profile may be out of date."""

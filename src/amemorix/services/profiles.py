@@ -105,6 +105,8 @@ class PersonProfileService:
         """Take up the next changes, then the next tasks that are due within `ahead` seconds; False if there are none."""
         async with self._one:
             marked = await self._mark()
+            if marked and ahead:
+                return True  # whoever waits for everything has each profile derived once, after all the news
             done = await self._derive(ahead, self._batch(BATCH if ahead else PACED_BATCH))
             return marked or bool(done)
 
