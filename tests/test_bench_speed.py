@@ -110,6 +110,8 @@ async def test_everything_is_measured(tmp_path: Path) -> None:
     assert report.small_singles and report.small_singles.rows == ROWS
     assert report.load and report.load.writes > 1 and report.load.searches > 1
     assert [(r.name, r.failed) for r in report.reloads] == [("live setting", 0), ("all indexes from rows", 0)]
+    assert report.derive and report.derive.episodes >= report.derive.sources >= 1
+    assert 0 < report.derive.loop_share < 1
     assert report.process and report.empty_process
     assert 0 < report.process.ready_seconds <= report.process.answer_seconds < 120
     assert 20 < report.empty_process.rss_mib < 10_000

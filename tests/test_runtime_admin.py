@@ -30,12 +30,15 @@ async def test_every_component_of_the_plan_is_there() -> None:
         "ingest_messages",
         "ingest_summary",
         "ingest_text",
+        "maintain_memory",
         "memory_correction_admin",
+        "memory_episode_admin",
         "memory_feedback_admin",
         "memory_profile_admin",
         "memory_runtime_admin",
         "memory_source_admin",
         "memory_stats",
+        "memory_v5_admin",
         "search_memory",
     ]
     assert OPERATIONS.actions("memory_runtime_admin") == [

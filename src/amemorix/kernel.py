@@ -16,7 +16,7 @@ from typing import Any
 
 from .clock import Clock, SystemClock
 from .config.model import Config
-from .errors import ModelUnavailable
+from .errors import MemoryFault, ModelUnavailable
 from .models.chat_registry import GivenChat, make_chat
 from .models.glosses import GlossTable, table_for
 from .models.host_callable import EmbedFunction
@@ -26,10 +26,14 @@ from .services.checks import Finding
 from .services.corrections import CorrectionService
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
+from .services.episode_retrieval import EpisodeRetrievalService
 from .services.episodes import EpisodeService
 from .services.feedback import FeedbackService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
+from .services.lifecycle import LifecycleService
+from .services.lifecycle_rounds import LifecycleRounds
+from .services.memory_targets import MemoryTargets
 from .services.metered_chat import ChatMeter, MeteredChat
 from .services.parts import Shared, reused
 from .services.profile_evidence import EvidenceService
@@ -117,7 +121,9 @@ class SDKMemoryKernel:
             self.store, settings=config.embedding, indexes=self.indexes, dense=self.dense, clock=clock,
             threads=config.embedding.max_concurrent,
         )  # fmt: skip
-        self.episodes = EpisodeService(self.store, settings=config.episode, clock=clock, background=self._background)
+        self.episodes = EpisodeService(
+            self.store, settings=config.episode, clock=clock, background=self._background, chat=self.chat
+        )
         self.profiles = PersonProfileService(
             self.store, settings=config.profile, clock=clock, background=self._background,
             directory=self.indexes.names.index, chat=self.chat,
@@ -136,6 +142,14 @@ class SDKMemoryKernel:
             self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone,
             glosses=parts.glosses,
         )  # fmt: skip
+        self.lifecycle = LifecycleService(
+            self.store, settings=config.lifecycle, clock=clock, on_revived=self.embedding.look_again
+        )
+        self.rounds = LifecycleRounds(
+            self.store, lifecycle=self.lifecycle, settings=config.lifecycle, clock=clock, background=self._background
+        )
+        self.targets = MemoryTargets(self.store, config=config, searches=self.searches)
+        self.episode_retrieval = EpisodeRetrievalService(self.store, config=config, indexes=self.indexes, clock=clock)
         self.corrections = CorrectionService(
             self.store, config=config, searches=self.searches, indexes=self.indexes, clock=clock,
             zone=surroundings.zone, chat=self.chat,
@@ -217,6 +231,7 @@ class SDKMemoryKernel:
                 self.summaries.run(),
                 self._retry_model(),
                 self.feedback.run(),
+                self.rounds.run(),
             )
             self._loops = [asyncio.create_task(loop) for loop in work]
 
@@ -232,8 +247,15 @@ class SDKMemoryKernel:
     async def close(self) -> None:
         """End everything and let go of the parts."""
         await self.pause()
+        await self._write_uses()
         self.dense.close()
         await asyncio.to_thread(self._close)
+
+    async def _write_uses(self) -> None:
+        try:
+            await self.lifecycle.flush()
+        except MemoryFault as exc:
+            log.warning("the last uses of memories were not counted: %s", exc)
 
     def _close(self) -> None:
         """The models first: one that nobody else uses ends its requests, which the embedding threads wait for."""
@@ -259,6 +281,7 @@ class SDKMemoryKernel:
 
     async def settle(self) -> None:
         """Wait until every projection, embedding and derived row has caught up."""
+        await self.lifecycle.flush()
         await self.summaries.drain()
         await self.upkeep.follow()
         await self.embedding.settled()
@@ -271,7 +294,7 @@ class SDKMemoryKernel:
 
         def read(db: sqlite3.Connection) -> dict[str, Any]:
             return {
-                **asdict(self.store.sources.counts(db)),
+                **asdict(self.store.sources.counts(db, self.surroundings.clock.now())),
                 "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db), "profiles": self.profiles.lag(db)},
                 "embedding": asdict(self.embedding.progress(db)),
                 "chat": self._chat_state() | self.chat_meter.state(db),

@@ -199,10 +199,10 @@ def _refuse_misspelt(op: Operation, args: dict[str, Any]) -> None:
     """Raises InvalidRequest for an unknown argument without which the call would do more than was meant."""
     known = _sorted_keys(op.request)
     for key in args.keys() - set(known):
-        near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.7)
-        if op.effect == "destructive" or (near and near[0] in WHO_AND_WHERE):
+        near = difflib.get_close_matches(str(key), WHO_AND_WHERE.intersection(known), n=1, cutoff=0.7)
+        if op.effect == "destructive" or near:
             raise InvalidRequest(
-                f"{op.name}: {key}: there is no such argument.{_did_you_mean(key, known)}", field=str(key)
+                f"{op.name}: {key}: there is no such argument.{_did_you_mean(key, near or known)}", field=str(key)
             )
 
 

@@ -5,12 +5,15 @@ from ..ops import Operations
 from . import (
     get_person_profile,
     ingest,
+    maintain_memory,
     memory_correction_admin,
+    memory_episode_admin,
     memory_feedback_admin,
     memory_profile_admin,
     memory_runtime_admin,
     memory_source_admin,
     memory_stats,
+    memory_v5_admin,
     search_memory,
 )
 
@@ -24,6 +27,9 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_runtime_admin.ops,
     get_person_profile.ops,
     memory_profile_admin.ops,
+    maintain_memory.ops,
+    memory_v5_admin.ops,
     memory_correction_admin.ops,
     memory_feedback_admin.ops,
+    memory_episode_admin.ops,
 )

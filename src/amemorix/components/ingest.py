@@ -27,8 +27,8 @@ class IngestResult(Response):
     skipped_ids: list[str] = Field(default_factory=list, description="External ids that were not written.")
     reason: str = Field(
         default="",
-        description="Why nothing was written: `exists`, `chat_filtered`, `disabled`; why no summary will be: "
-        "`kept_messages` (there is no chat model: the messages are the memory), `nothing_new`.",
+        description="Why no text was written: `exists`, `expiry_changed`, `chat_filtered`, `disabled`; why no summary "
+        "will be: `kept_messages` (there is no chat model: the messages are the memory), `nothing_new`.",
     )
     external_id: str = ""
     queued: bool = Field(default=False, description="A summary will be written in the background.")
@@ -102,7 +102,10 @@ def _one(outcome: Outcome) -> IngestResult:
     if outcome.filtered:
         return IngestResult(external_id=external_id, skipped_ids=[external_id], reason="chat_filtered")
     found = _result(external_id, outcome)
-    return found if found.stored_ids else found.model_copy(update={"reason": "exists"})
+    if found.stored_ids:
+        return found
+    changed = any(one is not None and one.expiry_changed for one in outcome.stored)
+    return found.model_copy(update={"reason": "expiry_changed" if changed else "exists"})
 
 
 def _wished(external_id: str, asked: Asked, kept: bool) -> IngestResult:

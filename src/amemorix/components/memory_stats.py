@@ -59,7 +59,7 @@ class Statistics(Response):
 
     paragraphs: int = 0
     superseded: int = Field(default=0, description="Paragraphs replaced by a newer revision.")
-    deleted: int = Field(default=0, description="Paragraphs deleted while they were live.")
+    deleted: int = Field(default=0, description="Paragraphs deleted while they were live, or expired.")
     relations: int = 0
     entities: int = Field(default=0, description="Those that a live paragraph names.")
     persons: int = 0

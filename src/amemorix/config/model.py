@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Feedback", "Filter", "Http", "Ingest", "Noise",
-    "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse",
-    "Storage", "Summary", "Weights",
+    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Feedback", "Filter", "Http", "Ingest",
+    "Lifecycle", "Noise", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
+    "SharedGroup", "Sparse", "Storage", "Summary", "Weights",
 ]  # fmt: skip
 
 ReloadLevel = Literal["live", "rebuild", "restart"]
@@ -135,6 +135,9 @@ class Weights(Section):
     when: float = live(0.3, "A question about time meets a paragraph that speaks of time.", ge=0, le=10)
     answer: float = live(0.2, "A question for a name or a number meets a paragraph that holds one.", ge=0, le=10)
     question: float = live(0.1, "Taken off when the paragraph is itself a question.", ge=0, le=10)
+    retention: float = live(
+        0.1, "Taken off, times how much more it has faded than the freshest candidate (`[lifecycle]`).", ge=0, le=10
+    )
 
 
 class RerankWeights(Weights):
@@ -229,6 +232,29 @@ class Episode(Section):
     )
     max_paragraphs: int = live(60, "Longest episode.", ge=2, le=500)
     poll_interval_seconds: float = live(1.0, "Pause between looks for sources with news.", gt=0, le=3600)
+    debounce_seconds: float = live(
+        2.0,
+        "A source is grouped again so long after its first news: talk in full flow comes in between.",
+        ge=0,
+        le=3600,
+    )
+    lease_seconds: float = live(300.0, "After this long, work that was begun may be taken over.", ge=1, le=86_400)
+    retry_seconds: float = live(
+        5.0, "First pause after a failure; it doubles up to `retry_max_seconds`.", gt=0, le=3600
+    )
+    retry_max_seconds: float = live(300.0, "Longest pause between tries.", gt=0, le=86_400)
+    max_attempts: int = live(5, "Tries before a source is left alone until somebody asks for it.", ge=1, le=100)
+    model_enabled: bool = live(True, "Let the chat model, if there is one, divide and describe finished episodes.")
+    model_quiet_minutes: float = live(
+        30.0, "Without news for so long an episode counts as finished even if nothing follows.", ge=0, le=10_000
+    )
+    model_min_paragraphs: int = live(3, "Shorter episodes are left to the rules.", ge=1, le=500)
+    model_paragraphs: int = live(60, "Most paragraphs shown to the model at once.", ge=2, le=500)
+    model_chars: int = live(6_000, "Most characters shown to the model at once.", ge=500, le=200_000)
+    model_retry_minutes: float = live(
+        10.0, "First pause after the model gave no usable answer; it doubles each time.", gt=0, le=10_000
+    )
+    model_max_attempts: int = live(4, "Times that the model is asked about one state of an episode.", ge=1, le=20)
     disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that get no episodes.")
 
 
@@ -267,6 +293,41 @@ class Ingest(Section):
     max_messages: int = live(5_000, "Most messages of one call.", ge=1, le=100_000)
     chunk_chars: int = live(1_200, "A longer text is cut into paragraphs of about this size.", ge=100, le=20_000)
     max_metadata_bytes: int = live(65_536, "Most bytes of metadata (as JSON) of one text.", ge=256, le=10_000_000)
+
+
+class Lifecycle(Section):
+    """How memories fade, and what use and hand do against it; fading changes ranking, never what exists."""
+
+    enabled: bool = live(
+        True,
+        "Put relations to rest that have faded, and later into the recycle bin. What expires goes there either way.",
+    )
+    relation_half_life_days: float = live(
+        180.0, "Time after which half of a relation is left if nothing refreshes it.", gt=0, le=100_000
+    )
+    paragraph_half_life_days: float = live(
+        730.0, "The same for a paragraph; it only ever ranks lower, and is never put to rest.", gt=0, le=100_000
+    )
+    freeze_threshold: float = live(
+        0.1, "A relation of which no more is left leaves the graph; untouched ones after about 600 days.", gt=0, lt=1
+    )
+    revive_threshold: float = live(
+        0.15, "A reinforcement that brings a faded relation to so much takes it up again.", gt=0, le=1
+    )
+    recycle_after_days: float = live(
+        30.0, "A relation that has faded goes to the recycle bin after so long.", ge=0, le=100_000
+    )
+    access_gain: float = live(0.05, "Share of what is missing that a use gives back.", ge=0, le=1)
+    access_cooldown_minutes: float = live(60.0, "Uses within this time count once.", ge=0, le=1_000_000)
+    access_top: int = live(3, "First hits that a search with `used` counts as used.", ge=1, le=200)
+    reinforce_gain: float = live(
+        0.5, "Share of what is missing that a reinforcement of strength 1 gives back.", ge=0, le=1
+    )
+    weaken_gain: float = live(0.5, "Share that a weakening of strength 1 takes away.", ge=0, le=1)
+    interval_minutes: float = live(
+        60.0, "Time between two rounds over what has faded or expired.", gt=0, le=100_000_000
+    )
+    batch: int = live(500, "Most memories that one transaction of a round moves.", ge=1, le=10_000)
 
 
 class Correction(Section):
@@ -323,6 +384,7 @@ class Config(Section):
     profile: Profile = Profile()
     summary: Summary = Summary()
     ingest: Ingest = Ingest()
+    lifecycle: Lifecycle = Lifecycle()
     correction: Correction = Correction()
     feedback: Feedback = Feedback()
     http: Http = Http()

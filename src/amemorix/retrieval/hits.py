@@ -12,12 +12,14 @@ import numpy as np
 
 from ..storage.episodes import EpisodeRepository, EpisodeRow
 from ..storage.paragraphs import ParagraphRepository, ParagraphRow, PersonOf
+from ..storage.retention import Retention, RetentionRepository
 from ..text import content_hash, normalise_name, tokens
 from ..times import format_time
 from .dual_path import Ranking
 from .fusion import Fused
 from .plan import SearchPlan
 from .result import Hit, HitTime
+from .retention import retained
 
 __all__ = ["HitWriter", "episode_key", "paragraph_key", "summary"]
 
@@ -54,8 +56,11 @@ def _line(hit: Hit) -> str:
 class HitWriter:
     """Reads the rows of the winners and explains them."""
 
-    def __init__(self, paragraphs: ParagraphRepository, episodes: EpisodeRepository, zone: tzinfo) -> None:
+    def __init__(
+        self, paragraphs: ParagraphRepository, episodes: EpisodeRepository, retention: RetentionRepository, zone: tzinfo
+    ) -> None:
         self._paragraphs = paragraphs
+        self._retention = retention
         self._episodes = episodes
         self._zone = zone
 
@@ -89,10 +94,13 @@ class HitWriter:
         persons = self._paragraphs.persons(db, ids)
         entities = self._paragraphs.entities(db, ids)
         relations = self._paragraphs.relations(db, entities)
+        touched = self._retention.of(db, "paragraph", ids)
         hits: list[Hit] = []
         for id_ in ids:
             if id_ in rows:
                 score, explain = why[id_]
+                kept = touched.get(id_) or Retention(1.0, rows[id_].recorded_at)
+                explain["retention"] = round(retained(kept, plan.now, plan.half_life), 4)
                 if plan.query is not None:
                     asked = normalise_name(plan.query.text)
                     if id_ in relations:

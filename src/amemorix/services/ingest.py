@@ -20,7 +20,7 @@ from ..text import clean_text, content_hash, normalise_name
 from .analysis import Analyser
 from .filters import restricts
 from .ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
-from .moments import read_event
+from .moments import read_event, read_expiry
 from .scope import chat_key, served
 from .summaries import summary_source
 
@@ -69,10 +69,11 @@ class IngestService:
             (request.timestamp if request.time_start is None else request.time_start, request.time_end),
             now, self._zone,
         )  # fmt: skip
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
         source = request.source or (f"{request.source_type}:{chat.chat_id}" if chat else request.source_type)
         new = await self._analysed(
             len(request.text),
-            lambda: self._new_text(request, "text", source, request.source_type, chat, start, end),
+            lambda: self._new_text(request, "text", source, request.source_type, chat, start, end, expires_at),
         )
         return await self._write([new], now)
 
@@ -86,9 +87,11 @@ class IngestService:
             return Outcome(True, (), (request.external_id,))
         now = self._clock.now()
         start, end = read_event(("time_start", "time_end"), (request.time_start, request.time_end), now, self._zone)
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
         source, ids = summary_source(request.chat_id), _turn_ids(request)
         new = await self._analysed(
-            len(request.text), lambda: self._new_text(request, "summary", source, "chat_summary", chat, start, end)
+            len(request.text),
+            lambda: self._new_text(request, "summary", source, "chat_summary", chat, start, end, expires_at),
         )
         turns = await self._messages_of(request, chat, ids, now)
         return await self._write([new, *turns], now, (request.external_id, *ids))
@@ -138,7 +141,8 @@ class IngestService:
         if not request.messages:
             return ()
         chat_ids = {"chat_id": request.chat_id, "group_id": request.group_id, "user_id": request.user_id}
-        turns = IngestMessages.model_validate({**chat_ids, "messages": request.messages})
+        expiry = {"expires_at": request.expires_at, "ttl_seconds": request.ttl_seconds}
+        turns = IngestMessages.model_validate({**chat_ids, **expiry, "messages": request.messages})
         return await self._new_turns(turns, chat, ids, now)
 
     async def _new_turns(
@@ -169,6 +173,7 @@ class IngestService:
         chat: ChatKey | None,
         start: float | None,
         end: float | None,
+        expires_at: float | None,
     ) -> NewText:
         text = self._text("text", request.text)
         knowing = request if isinstance(request, IngestText) else None
@@ -183,6 +188,7 @@ class IngestService:
             shared=chat is None or bool(knowing and knowing.scope == "global"),
             event_start=start,
             event_end=end,
+            expires_at=expires_at,
             persons=_persons(request.person_ids, request.participants),
             aliases=_aliases(knowing.person_aliases) if knowing else (),
             tags=json.dumps(request.tags, ensure_ascii=False),
@@ -199,8 +205,9 @@ class IngestService:
         )
         source = request.source or f"chat:{chat.chat_id if chat else ''}"
         self._metadata("metadata", request.metadata)
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
         return [
-            self._turn(request, message, i, chat, source, external_id, rule, now)
+            self._turn(request, message, i, chat, source, external_id, rule, now, expires_at)
             for i, (message, external_id) in enumerate(zip(request.messages, ids, strict=True))
         ]
 
@@ -214,6 +221,7 @@ class IngestService:
         external_id: str,
         rule: SessionRule,
         now: float,
+        expires_at: float | None,
     ) -> NewText | None:
         field = f"messages.{place}"
         if not clean_text(message.text):
@@ -233,6 +241,7 @@ class IngestService:
             chat=chat,
             event_start=at,
             event_end=at,
+            expires_at=expires_at,
             speaker=_speaker(message),
             aliases=tuple((speaker, alias) for alias in message.aliases) if (speaker := _speaker(message)) else (),
             tags=json.dumps(message.tags, ensure_ascii=False),

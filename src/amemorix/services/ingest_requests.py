@@ -68,6 +68,18 @@ class _Ingest(Request):
     group_id: Name = Field("", description="The chat's group; stands for the chat when `chat_id` is not given.")
     metadata: dict[str, Any] = Field(default_factory=dict, description="Kept as it is, given back with every hit.")
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
+    expires_at: TimeInput = Field(
+        None,
+        description="From then on it is hidden, and soon in the recycle bin; of a day or month named, its last moment. "
+        "The same id and text with another time changes the time, `never` lifts it.",
+    )
+    ttl_seconds: float | None = Field(None, gt=0, description="The same, counted from now.")
+
+    @model_validator(mode="after")
+    def _one_expiry(self) -> _Ingest:
+        if self.ttl_seconds is not None and self.expires_at is not None:
+            raise ValueError("expires_at and ttl_seconds mean the same: give one of them")
+        return self
 
 
 class IngestText(_Ingest):

@@ -21,6 +21,7 @@ from ..retrieval.plan import SearchPlan, Window
 from ..retrieval.query import read_query
 from ..retrieval.request import KernelSearchRequest
 from ..retrieval.result import Hit, RetrievalResult
+from ..retrieval.retention import DAY
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey
 from .dense import Asking, DenseLane
@@ -43,6 +44,7 @@ class _Ask:
 
     request: KernelSearchRequest
     window: Window | None
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +81,15 @@ class SearchService:
         self._retriever = DualPathRetriever(
             store.names, store.paragraphs, store.embeddings, store.relations, store.changes
         )
-        self._writer = HitWriter(store.paragraphs, store.episodes, zone)
+        self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, zone)
         self._aggregate = AggregateQueryService()
 
-    async def search(self, request: KernelSearchRequest) -> RetrievalResult:
-        """Answer one search. Raises InvalidRequest for times that cannot be read and for what a mode needs and lacks."""
-        ask = self._checked(request)
+    async def search(self, request: KernelSearchRequest, *, source: str = "") -> RetrievalResult:
+        """Answer one search, within the sources of a name if one is given.
+
+        Raises InvalidRequest for times that cannot be read and for what a mode needs and lacks.
+        """
+        ask = self._checked(request, source)
         asking = ChatKey(request.chat_id, request.group_id, request.user_id)
         if request.respect_filter and not await self._served(asking):
             return RetrievalResult(mode=request.mode, filtered=True)
@@ -121,7 +126,7 @@ class SearchService:
             return True
         return await self._store.read(lambda db: served(db, self._store.names, self._config.filter, asking))
 
-    def _checked(self, request: KernelSearchRequest) -> _Ask:
+    def _checked(self, request: KernelSearchRequest, source: str) -> _Ask:
         now = self._clock.now()
         start = read_bound("time_start", request.time_start, now, self._zone)
         end = read_bound("time_end", request.time_end, now, self._zone)
@@ -136,7 +141,7 @@ class SearchService:
         if start is not None and end is not None and start > end:
             raise InvalidRequest("time_start is after time_end.", field="time_start")
         window = Window(LONG_AGO if start is None else start, FAR_OFF if end is None else end) if bounded else None
-        return _Ask(request, window)
+        return _Ask(request, window, source)
 
     def _planned(self, db: sqlite3.Connection, ask: _Ask) -> SearchPlan:
         request = ask.request
@@ -156,8 +161,10 @@ class SearchService:
             scopes=scopes,
             window=ask.window,
             persons=tuple(directory.matching(request.person_id, scopes)) if request.person_id else None,
+            sources=tuple(self._store.sources.named(db, ask.source, None)) if ask.source else None,
             min_score=request.min_score,
             glosses=self._glosses,
+            half_life=self._config.lifecycle.paragraph_half_life_days * DAY,
         )
 
     def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan, ranking: Ranking) -> RetrievalResult:
@@ -170,7 +177,7 @@ class SearchService:
         return replace(plan, settings=_with_candidates(plan.settings, plan.limit * EPISODE_BREADTH))
 
     def _episodes(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
-        found = rank_episodes(db, self._store.episodes, ranking.fused, plan.limit)
+        found = rank_episodes(db, self._store.episodes, ranking, plan)
         return self._writer.episodes(db, found, plan)
 
     def _aggregated(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:

@@ -10,6 +10,7 @@ from .chat_usage import ChatUsageRepository
 from .database import Database, Unit
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
+from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .health import HealthRepository
 from .names import NameRepository
@@ -17,7 +18,9 @@ from .paragraphs import ParagraphRepository
 from .persons import PersonRepository
 from .profile_material import ProfileMaterialRepository
 from .profiles import ProfileRepository
+from .recycling import RecyclingRepository
 from .relations import RelationRepository
+from .retention import RetentionRepository
 from .sources import SourceRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
@@ -45,7 +48,10 @@ class MetadataStore:
         self.paragraphs = ParagraphRepository()
         self.embeddings = EmbeddingRepository()
         self.relations = RelationRepository()
+        self.retention = RetentionRepository()
+        self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
+        self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
         self.persons = PersonRepository()
         self.profiles = ProfileRepository()

@@ -89,6 +89,7 @@ class NewText:
     event_start: float | None = None
     event_end: float | None = None
     expires_at: float | None = None
+    """Epoch seconds, infinity for never, None if nothing was said."""
     speaker: Person | None = None
     persons: tuple[Person, ...] = ()
     aliases: tuple[tuple[Person, str], ...] = ()
@@ -110,3 +111,5 @@ class Stored:
     paragraphs: tuple[int, ...]
     relations: tuple[int, ...] = ()
     superseded: tuple[int, ...] = field(default=())
+    expiry_changed: bool = False
+    """True for an existing text that was given another time to expire."""

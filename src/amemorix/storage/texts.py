@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -38,7 +39,10 @@ class TextRepository:
         key = {"source": source, "external_id": text.external_id, "content_hash": text.content_hash, "now": now}
         known = db.execute(self._q["ref_find"], key).fetchone()
         if known and bytes(known[1]) == text.content_hash and known[3] is None:
-            return Stored("existing", text.external_id, self._paragraphs(db, known[0], known[2]))
+            changed = self._expire_at(db, known[0], known[2], text.expires_at, now)
+            return Stored(
+                "existing", text.external_id, self._paragraphs(db, known[0], known[2]), expiry_changed=changed
+            )
         ref, revision, superseded = self._reference(db, known, key, now)
         scope = 0 if text.shared else chat
         shared = self._shared_values(db, text, source, chat, scope, now) | {"ref": ref, "revision": revision}
@@ -47,6 +51,15 @@ class TextRepository:
         relations = self._knowledge(db, text, chat, ids, now)
         status = "revised" if superseded else "stored"
         return Stored(status, text.external_id, ids, relations, superseded)
+
+    def _expire_at(self, db: sqlite3.Connection, ref: int, revision: int, expires_at: float | None, now: float) -> bool:
+        """Let a text that is told again expire at another time; one that had expired is kept if nothing is said."""
+        if expires_at is None:
+            key = {"ref": ref, "revision": revision, "now": now}
+            if not db.execute(self._q["ref_has_expired"], key).fetchone()[0]:
+                return False
+        values = {"ref": ref, "revision": revision, "expires_at": _finite(expires_at)}
+        return db.execute(self._q["ref_set_expiry"], values).rowcount > 0
 
     def delete_source(self, db: sqlite3.Connection, source: int, now: float) -> int:
         """Take a source's live paragraphs away; returns how many there were."""
@@ -90,7 +103,7 @@ class TextRepository:
             "event_start": text.event_start,
             "event_end": text.event_end,
             "now": now,
-            "expires_at": text.expires_at,
+            "expires_at": _finite(text.expires_at),
             "tags": text.tags,
             "metadata": text.metadata,
         }
@@ -179,3 +192,8 @@ class TextRepository:
             "now": now,
         }
         return db.execute(self._q["relation_upsert"], values).fetchone()[0]
+
+
+def _finite(expires_at: float | None) -> float | None:
+    """As it stands in the row: what never expires has no time."""
+    return None if expires_at is None or math.isinf(expires_at) else expires_at

@@ -81,7 +81,8 @@ create table external_memory_refs (
     unique (source, external_id)
 ) strict;
 
--- scope: the chat that may see the row, 0 for everyone. An undated row has no event times.
+-- scope: the chat that may see the row, 0 for everyone. An undated row has no event times. deleted_reason: how it came
+-- into the recycle bin, empty for what was deleted otherwise.
 -- flags: 1 the text is a question, 2 it speaks of time, 4 it gives a number, 8 it holds a proper name, 16 it is Chinese,
 -- Japanese or Korean.
 create table paragraphs (
@@ -103,6 +104,7 @@ create table paragraphs (
     superseded_at real,
     deleted_at real,
     expires_at real,
+    deleted_reason text not null default '' check (deleted_reason in ('', 'forgotten', 'expired')),
     content_hash blob not null,
     content text not null,
     tags text not null default '[]' check (json_valid(tags)),
@@ -110,12 +112,14 @@ create table paragraphs (
 ) strict;
 
 create unique index paragraphs_by_ref on paragraphs (ref, revision, position);
-create index paragraphs_by_source on paragraphs (source, event_start);
+create index paragraphs_by_source on paragraphs (source, coalesce(event_start, recorded_at));
 create index paragraphs_by_session on paragraphs (session);
 create index paragraphs_by_scope on paragraphs (scope);
 create index paragraphs_in_cjk on paragraphs (scope) where flags & 16;
 create index paragraphs_by_time on paragraphs (scope, event_start) where event_start is not null;
 create index paragraphs_by_event on paragraphs (event_start) where event_start is not null;
+create index paragraphs_by_expiry on paragraphs (expires_at) where expires_at is not null;
+create index paragraphs_in_bin on paragraphs (deleted_at) where deleted_reason <> '';
 create index paragraphs_by_interval on paragraphs (event_end) where event_end > event_start;
 
 create table terms (
@@ -183,7 +187,9 @@ create table relations (
 ) strict;
 
 create index relations_by_object on relations (object);
-create index relations_by_age on relations (created_at) where deleted_at is null;
+create index relations_by_age on relations (created_at) where deleted_at is null and inactive_at is null;
+create index relations_inactive on relations (inactive_at) where inactive_at is not null and deleted_at is null;
+create index relations_in_bin on relations (deleted_at) where inactive_at is not null and deleted_at is not null;
 create index relations_by_merge on relations (merged_into) where merged_into is not null;
 
 create table relation_evidence (
@@ -219,10 +225,13 @@ create table retention (
     primary key (kind, id)
 ) strict, without rowid;
 
+create index retention_weakened on retention (id) where kind = 'relation' and strength < 1 and pinned = 0;
+
+-- What was done to the retention of memories; `items` holds ids with what was there before and after, never texts.
 create table memory_v5_operations (
     id integer primary key autoincrement,
     action text not null,
-    kind text not null check (kind in ('paragraph', 'relation')),
+    kind text not null check (kind in ('paragraph', 'relation', 'mixed')),
     items text not null check (json_valid(items)),
     strength real,
     requested_by text not null default '',
@@ -466,10 +475,13 @@ create table embedding_failures (
 
 create index embedding_failures_by_paragraph on embedding_failures (paragraph);
 
+-- stretch: the first paragraph of the stretch that the rules cut out; a model may have divided it into several episodes.
+-- model_due: when the chat model may be asked about it, null if it is not to be.
 create table episodes (
     id integer primary key autoincrement,
     source integer not null references sources (id),
     scope integer not null,
+    stretch integer not null,
     title text not null,
     summary text not null,
     event_start real,
@@ -479,10 +491,15 @@ create table episodes (
     keywords text not null check (json_valid(keywords)),
     revision integer not null default 1,
     segmented_by text not null default 'rules' check (segmented_by in ('rules', 'model')),
+    model_due real,
+    model_attempts integer not null default 0,
     derived_at real not null
 ) strict;
 
-create index episodes_by_source on episodes (source, id);
+create index episodes_by_source on episodes (source, stretch);
+create index episodes_by_scope on episodes (scope);
+create index episodes_by_age on episodes (coalesce(event_start, derived_at));
+create index episodes_by_model_due on episodes (model_due) where model_due is not null;
 
 create table episode_paragraphs (
     paragraph integer primary key references paragraphs (id) on delete cascade,
@@ -492,11 +509,41 @@ create table episode_paragraphs (
 
 create index episode_paragraphs_by_episode on episode_paragraphs (episode, position);
 
+-- The words of an episode's title, keywords and, if a model wrote it, its summary.
+create table episode_terms (
+    term integer not null,
+    scope integer not null,
+    episode integer not null references episodes (id) on delete cascade,
+    primary key (term, scope, episode)
+) strict, without rowid;
+
+create index episode_terms_by_episode on episode_terms (episode);
+
+-- Stretches of time in which a source has changed since its episodes were made; anew: to be made again even if it has not.
+create table episode_news (
+    id integer primary key autoincrement,
+    source integer not null references sources (id) on delete cascade,
+    since real not null,
+    upto real not null,
+    anew integer not null default 0 check (anew in (0, 1)),
+    check (upto >= since)
+) strict;
+
+create index episode_news_by_source on episode_news (source, since);
+
+-- A paragraph that is removed takes the words of its episode with it; the others of it are grouped again.
+create trigger paragraphs_leave_episodes before delete on paragraphs begin
+    insert into changes (kind, id)
+        select 'paragraph', o.paragraph from episode_paragraphs m join episode_paragraphs o on o.episode = m.episode
+        where m.paragraph = old.id and o.paragraph <> old.id;
+    delete from episodes where id = (select episode from episode_paragraphs where paragraph = old.id);
+end;
+
 create trigger paragraphs_inserted after insert on paragraphs begin
     insert into changes (kind, id) values ('paragraph', new.id);
 end;
 
-create trigger paragraphs_updated after update of scope, session, event_start, superseded_at, deleted_at on paragraphs begin
+create trigger paragraphs_updated after update of scope, session, event_start, superseded_at, deleted_at, expires_at on paragraphs begin
     insert into changes (kind, id) values ('paragraph', new.id);
 end;
 
@@ -618,4 +665,16 @@ create trigger paragraphs_forget_profiles after delete on paragraphs begin
         status = case when derive_tasks.status = 'processing' then 'processing' else 'pending' end;
     delete from profile_snapshots
     where id in (select e.snapshot from profile_evidence e where e.paragraph = old.id);
+end;
+
+-- A new supporting paragraph makes a relation fresh, and wakes one that had faded.
+create trigger relation_evidence_refreshes after insert on relation_evidence begin
+    insert into retention (kind, id, strength, anchor_at)
+    select 'relation', r.id, 1, p.recorded_at from relations r join paragraphs p on p.id = new.paragraph
+    where r.id = new.relation and p.recorded_at > r.created_at
+    on conflict (kind, id) do update set strength = 1, anchor_at = excluded.anchor_at
+    where excluded.anchor_at >= retention.anchor_at;
+    update relations set inactive_at = null, inactive_reason = ''
+    where id = new.relation and inactive_reason = 'decay'
+      and inactive_at <= (select recorded_at from paragraphs where id = new.paragraph);
 end;
