@@ -25,9 +25,10 @@ QUIET = {"poll_interval_seconds": 3600}
 @pytest.fixture
 async def opened(opened: Open) -> Open:
     """Opens memories whose model is asked for summaries only."""
+    quiet = {"profile": {"use_chat_model": False}, "episode": {"model_enabled": False}}
 
     async def open_(folder: Path | None = None, **settings: Any) -> AMemorixHostService:
-        return await opened(folder, profile={"use_chat_model": False}, **settings)
+        return await opened(folder, **quiet, **settings)
 
     return open_
 
@@ -341,7 +342,8 @@ async def test_a_text_with_messages_stores_both(host: AMemorixHostService) -> No
 
 async def test_hot_reload_loses_no_wish(tmp_path: Path) -> None:
     scribe = Scribe()
-    asking = {"summary": {"poll_interval_seconds": 0.01}, "profile": {"use_chat_model": False}}
+    asking = {"summary": {"poll_interval_seconds": 0.01}, "profile": {"use_chat_model": False},
+              "episode": {"model_enabled": False}}  # fmt: skip
     async with memory_host(tmp_path, chat=scribe.chat, **asking) as host:
         for first in range(1, 101, 10):
             await wish(host, messages=turns(first, first + 9), external_id=f"ask{first}")
