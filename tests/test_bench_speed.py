@@ -161,7 +161,7 @@ async def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path: Path) -
 async def test_an_unknown_measure_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="no measure 'luck'"):
         await run(10, only=["luck"])
-    assert MEASURES == ("search", "embedding", "ingest", "load", "reload", "process")
+    assert MEASURES == ("search", "embedding", "ingest", "load", "reload", "derive", "process")
 
 
 async def test_vectors_of_the_fill_leave_nothing_pending(tmp_path: Path, local_model: str) -> None:

@@ -33,6 +33,7 @@ async def test_every_component_of_the_plan_is_there() -> None:
         "maintain_memory",
         "memory_correction_admin",
         "memory_episode_admin",
+        "memory_fact_admin",
         "memory_feedback_admin",
         "memory_profile_admin",
         "memory_runtime_admin",

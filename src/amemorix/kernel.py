@@ -24,10 +24,13 @@ from .models.registry import make_embedder
 from .ports import ChatModel, Embedder
 from .services.checks import Finding
 from .services.corrections import CorrectionService
+from .services.dedup import MemUpdateChecker
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
 from .services.episode_retrieval import EpisodeRetrievalService
 from .services.episodes import EpisodeService
+from .services.fact_editor import FactEditor
+from .services.facts import FactService
 from .services.feedback import FeedbackService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
@@ -124,6 +127,11 @@ class SDKMemoryKernel:
         self.episodes = EpisodeService(
             self.store, settings=config.episode, clock=clock, background=self._background, chat=self.chat
         )
+        self.facts = FactService(
+            self.store, settings=config.facts, clock=clock, zone=surroundings.zone, indexes=self.indexes,
+            checker=self._checker(), background=self._background,
+        )  # fmt: skip
+        self.fact_editor = FactEditor(self.store, clock=clock)
         self.profiles = PersonProfileService(
             self.store, settings=config.profile, clock=clock, background=self._background,
             directory=self.indexes.names.index, chat=self.chat,
@@ -133,7 +141,8 @@ class SDKMemoryKernel:
         )
         self.evidence = EvidenceService(self.store)
         self.upkeep = UpkeepService(
-            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes, profiles=self.profiles,
+            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes, facts=self.facts,
+            profiles=self.profiles,
             background=self._background,
         )  # fmt: skip
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
@@ -161,6 +170,16 @@ class SDKMemoryKernel:
         self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None
         self.last_check: tuple[float, list[Finding]] | None = None
+
+    def _checker(self) -> MemUpdateChecker:
+        """Compares statements with the model that serves at the time, and the chat model."""
+
+        def embedder() -> Embedder | None:
+            return self.dense.serving.embedder if self.dense.serving else None
+
+        return MemUpdateChecker(
+            self.config.facts, embedder=embedder, chat=lambda: self.chat, background=self._background
+        )
 
     @property
     def parts(self) -> Parts:
@@ -227,6 +246,7 @@ class SDKMemoryKernel:
                 self.upkeep.run(),
                 self.embedding.run(),
                 self.episodes.run(),
+                self.facts.run(),
                 self.profiles.run(),
                 self.summaries.run(),
                 self._retry_model(),
@@ -286,6 +306,7 @@ class SDKMemoryKernel:
         await self.upkeep.follow()
         await self.embedding.settled()
         await self.episodes.drain()
+        await self.facts.drain()
         await self.profiles.drain()
         await self.upkeep.follow()
 
@@ -295,7 +316,7 @@ class SDKMemoryKernel:
         def read(db: sqlite3.Connection) -> dict[str, Any]:
             return {
                 **asdict(self.store.sources.counts(db, self.surroundings.clock.now())),
-                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db), "profiles": self.profiles.lag(db)},
+                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db), "facts": self.facts.lag(db), "profiles": self.profiles.lag(db)},
                 "embedding": asdict(self.embedding.progress(db)),
                 "chat": self._chat_state() | self.chat_meter.state(db),
                 "summaries_waiting": self.store.summaries.waiting_count(db),

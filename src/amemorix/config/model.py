@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Feedback", "Filter", "Http", "Ingest",
+    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Facts", "Feedback", "Filter", "Http", "Ingest",
     "Lifecycle", "Noise", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
     "SharedGroup", "Sparse", "Storage", "Summary", "Weights",
 ]  # fmt: skip
@@ -272,6 +272,18 @@ class Profile(Section):
     max_history: int = live(10, "Versions kept of what is known of a person from one chat.", ge=1, le=1000)
 
 
+class Facts(Section):
+    """What is known of persons, as statements with a time."""
+
+    enabled: bool = live(True, "Read facts out of what is stored.")
+    poll_interval_seconds: float = live(1.0, "Pause between looks for news.", gt=0, le=3600)
+    dedup_threshold: float = live(
+        0.75, "Statements of a person this alike are compared: one may repeat or complete the other.", ge=0, le=1
+    )
+    dedup_top_k: int = live(5, "How many of them are compared.", ge=1, le=50)
+    search_limit: int = live(5, "Most facts that come with a search; 0 for none.", ge=0, le=50)
+
+
 class Summary(Section):
     """How the messages of a chat are summarised when `ingest_summary` is called without a text."""
 
@@ -381,6 +393,7 @@ class Config(Section):
         (), 'Groups of chats that share memories, such as [{ targets = ["group:1", "private:2"] }].'
     )  # fmt: skip
     episode: Episode = Episode()
+    facts: Facts = Facts()
     profile: Profile = Profile()
     summary: Summary = Summary()
     ingest: Ingest = Ingest()

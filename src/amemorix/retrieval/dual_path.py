@@ -19,6 +19,7 @@ from ..storage.embeddings import EmbeddingRepository
 from ..storage.names import NameRepository
 from ..storage.paragraphs import ParagraphRepository, Visible
 from ..storage.relations import RelationRepository
+from ..storage.revisions import RevisionRepository
 from ..storage.time_limit import time_limit
 from ..text import fold, query_terms, term_hashes
 from .chronology import anchor_span, anchored, ordered
@@ -111,11 +112,13 @@ class DualPathRetriever:
         embeddings: EmbeddingRepository,
         relations: RelationRepository,
         changes: ChangeRepository,
+        revisions: RevisionRepository,
     ) -> None:
         self._names = names
         self._paragraphs = paragraphs
         self._relations = relations
         self._changes = changes
+        self._revisions = revisions
         self._reranker = Reranker(embeddings, paragraphs)
 
     def lexical(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan) -> Lexical:
@@ -190,7 +193,7 @@ class DualPathRetriever:
         return float(best.event_start[0]) if len(best.ids) else float("nan")
 
     def _allowed(self, db: sqlite3.Connection, plan: SearchPlan) -> Ids | None:
-        """Sorted ids that meet the time window, the person and the source asked for; None if nothing restricts."""
+        """Sorted ids that meet the time window, the person, the source and the state of the memory asked for; None if nothing restricts."""
         sets: list[Ids] = []
         if plan.window is not None:
             sets.append(self._paragraphs.in_window(db, plan.window.start, plan.window.end, plan.scopes))
@@ -198,6 +201,8 @@ class DualPathRetriever:
             sets.append(self._paragraphs.of_persons(db, plan.persons))
         if plan.sources is not None:
             sets.append(self._paragraphs.of_sources(db, plan.sources))
+        if plan.as_of is not None:
+            sets.append(self._revisions.current(db, plan.as_of, plan.scopes))
         if not sets:
             return None
         return reduce(partial(np.intersect1d, assume_unique=True), sets)

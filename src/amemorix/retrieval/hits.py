@@ -21,7 +21,7 @@ from .plan import SearchPlan
 from .result import Hit, HitTime
 from .retention import retained
 
-__all__ = ["HitWriter", "episode_key", "paragraph_key", "summary"]
+__all__ = ["HitWriter", "episode_key", "fact_key", "paragraph_key", "summary"]
 
 SUMMARY_HITS, SUMMARY_CHARS = 5, 120
 SPEAKER = 1
@@ -39,6 +39,11 @@ def paragraph_key(row: int) -> str:
 def episode_key(row: int) -> str:
     """The public id of an episode."""
     return f"e{row}"
+
+
+def fact_key(row: int) -> str:
+    """The public id of a fact."""
+    return f"f{row}"
 
 
 def summary(hits: Sequence[Hit]) -> str:
@@ -76,6 +81,16 @@ class HitWriter:
         reason = {"order": "newest first", "lanes": {"time": {}}}
         return self._hits(db, ids, {id_: (1.0, {**reason}) for id_ in ids}, plan)
 
+    def revisions(
+        self,
+        db: sqlite3.Connection,
+        rows: Mapping[int, ParagraphRow],
+        why: Mapping[int, tuple[float, dict[str, Any]]],
+        plan: SearchPlan,
+    ) -> list[Hit]:
+        """Wordings that have been replaced, in the order given."""
+        return self._hits(db, list(why), why, plan, rows)
+
     def episodes(
         self, db: sqlite3.Connection, scores: Mapping[int, tuple[float, dict[str, Any]]], plan: SearchPlan
     ) -> list[Hit]:
@@ -89,8 +104,9 @@ class HitWriter:
         ids: Sequence[int],
         why: Mapping[int, tuple[float, dict[str, Any]]],
         plan: SearchPlan,
+        rows: Mapping[int, ParagraphRow] | None = None,
     ) -> list[Hit]:
-        rows = self._paragraphs.full(db, ids)
+        rows = self._paragraphs.full(db, ids) if rows is None else rows
         persons = self._paragraphs.persons(db, ids)
         entities = self._paragraphs.entities(db, ids)
         relations = self._paragraphs.relations(db, entities)

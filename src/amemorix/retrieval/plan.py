@@ -46,3 +46,5 @@ class SearchPlan:
     glosses: GlossTable | None = None
     """Vectors of Chinese words, None if there are none or the model does not need them."""
     degraded: tuple[str, ...] = ()
+    as_of: float | None = None
+    """Only what the memory held at that time, and what had happened by then."""

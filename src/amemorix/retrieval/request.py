@@ -72,6 +72,11 @@ class KernelSearchRequest(Request):
     time_end: TimeInput = Field(
         None, validation_alias=AliasChoices("time_end", "time_to"), description="Like `time_start`; included."
     )
+    as_of: TimeInput = Field(
+        None,
+        description="Answer as the memory stood then: what was recorded and had happened by that time, in the wording of "
+        "that time. In modes `search`, `time` and `hybrid`. What was deleted since stays deleted.",
+    )
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
     user_id: Name = Field("", description="The user who asks; names a private chat when `chat_id` is not given.")
     group_id: Name = Field("", description="The group that asks; stands for its chats when `chat_id` is not given.")

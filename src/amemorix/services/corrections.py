@@ -30,7 +30,7 @@ __all__ = ["CorrectionService", "Preview", "Wish"]
 MOST_CANDIDATES = 20
 SHOWN_CHARS = 420
 SOURCE_TYPE = "correction"
-SPEAKER = 1
+SPEAKER, ABOUT = 1, 3
 SURE, UNSURE = 0.9, 0.6
 """Confidence of a plan whose targets speak of the matter and the person, and of one that only adds what is said."""
 CHAT_SYSTEM = (
@@ -318,7 +318,7 @@ class CorrectionService:
             content_hash=bytes.fromhex(content_hash(text)), paragraphs=self._analyser.paragraphs(text, old.event_start)[:1],
             chat=self._store.names.chat_key(db, old.chat_id) if old.chat_id else None, shared=old.scope == 0,
             event_start=old.event_start, event_end=old.event_end, expires_at=old.expires_at, speaker=speaker,
-            persons=tuple(Person(p.person_id, p.name) for p in persons if p.role != SPEAKER), tags=old.tags,
+            persons=tuple(Person(p.person_id, p.name, p.role == ABOUT) for p in persons if p.role != SPEAKER), tags=old.tags,
             metadata=json.dumps(metadata, ensure_ascii=False),
             session=SessionRule(gap.session_gap_minutes * 60, gap.session_max_paragraphs) if old.kind == "message" else None,
         )  # fmt: skip

@@ -296,7 +296,8 @@ def _aliases(given: Mapping[str, Sequence[str]]) -> tuple[tuple[Person, str], ..
 
 def _persons(person_ids: Iterable[str], participants: Iterable[str]) -> tuple[Person, ...]:
     """Persons by id and by name; a name that is also an id is one person."""
-    found = {key: Person(key, key) for key in (*person_ids, *participants) if key}
+    about = [key for key in person_ids if key]
+    found = {key: Person(key, key, key in about) for key in (*about, *participants) if key}
     return tuple(found.values())
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ..errors import InvalidRequest
 from ..times import read_time
 
-__all__ = ["NEVER", "read_bound", "read_event", "read_expiry"]
+__all__ = ["NEVER", "read_bound", "read_event", "read_expiry", "read_instant"]
 
 NEVER = math.inf
 """The expiry of what is kept for good."""
@@ -19,6 +19,11 @@ NEVER_WORDS = frozenset({"never", "forever", "永不", "永久", "永不过期"}
 def read_bound(field: str, value: Any, now: float, zone: tzinfo) -> float | None:
     """A bound of a window: a start is the first moment of the span named, an end its last. None stays None."""
     return _read(field, value, now, zone, "end" if field.endswith("end") else "start")
+
+
+def read_instant(field: str, value: Any, now: float, zone: tzinfo) -> float | None:
+    """The last moment of the time named. None stays None."""
+    return _read(field, value, now, zone, "end")
 
 
 def read_event(

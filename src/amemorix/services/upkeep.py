@@ -14,6 +14,7 @@ from ..config.model import Advanced
 from ..errors import StorageFailure
 from ..storage.metadata_store import MetadataStore
 from .episodes import EpisodeService
+from .facts import FactService
 from .indexes import Indexes
 from .profiles import PersonProfileService
 
@@ -37,6 +38,7 @@ class UpkeepService:
         settings: Advanced,
         indexes: Indexes,
         episodes: EpisodeService,
+        facts: FactService,
         profiles: PersonProfileService,
         background: Executor,
     ) -> None:
@@ -44,6 +46,7 @@ class UpkeepService:
         self._settings = settings
         self._indexes = indexes
         self._episodes = episodes
+        self._facts = facts
         self._profiles = profiles
         self._background = background
         self._saved_at = time.monotonic()
@@ -100,7 +103,7 @@ class UpkeepService:
 
     async def _prune(self) -> None:
         def safe(db: sqlite3.Connection) -> tuple[int, int]:
-            derived = (self._episodes.cursor(db), self._profiles.cursor(db))
+            derived = (self._episodes.cursor(db), self._facts.cursor(db), self._profiles.cursor(db))
             return min(self._indexes.safe_to_prune(), *derived), self._store.changes.bounds(db)[0]
 
         upto, floor = await self._store.read(safe)

@@ -12,6 +12,7 @@ from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
 from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
+from .facts import FactRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
@@ -21,6 +22,7 @@ from .profiles import ProfileRepository
 from .recycling import RecyclingRepository
 from .relations import RelationRepository
 from .retention import RetentionRepository
+from .revisions import RevisionRepository
 from .sources import SourceRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
@@ -51,11 +53,13 @@ class MetadataStore:
         self.retention = RetentionRepository()
         self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
+        self.facts = FactRepository()
         self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
         self.persons = PersonRepository()
         self.profiles = ProfileRepository()
         self.profile_material = ProfileMaterialRepository()
+        self.revisions = RevisionRepository()
         self.sources = SourceRepository()
         self.summaries = SummaryRepository()
         self.chat_usage = ChatUsageRepository()

@@ -91,7 +91,7 @@ class ParagraphRow:
 
 @dataclass(frozen=True, slots=True)
 class PersonOf:
-    """A person a paragraph is bound to, by the name used there; role 1 said it, 2 took part."""
+    """A person a paragraph is bound to, by the name used there; role 1 said it, 2 took part, 3: it is about them."""
 
     person_id: str
     name: str

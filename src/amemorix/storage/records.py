@@ -30,10 +30,11 @@ class ChatKey:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person by id and display name."""
+    """A person by id and display name; `about`: the text is about them, and not only with them."""
 
     person_id: str
     name: str
+    about: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from .records import NewText, Relation, SessionRule, Stored
 
 __all__ = ["TextRepository"]
 
-SPEAKER, PARTICIPANT = 1, 2
+SPEAKER, PARTICIPANT, ABOUT = 1, 2, 3
 
 
 class TextRepository:
@@ -168,15 +168,15 @@ class TextRepository:
         self, db: sqlite3.Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float
     ) -> tuple[int, ...]:
         """Persons, entities and relations of the text, each with its paragraphs as evidence."""
-        persons = [(self._names.person(db, person, chat, now), person.name) for person in text.persons]
+        persons = [(self._names.person(db, person, chat, now), person) for person in text.persons]
         for person, alias in text.aliases:
             self._names.alias(db, self._names.person(db, person, chat, now), chat, alias, now)
         named = [*text.entities, *(end for r in text.relations for end in (r.subject, r.object))]
         entities = {entity.norm: self._names.entity(db, entity, now) for entity in named}
         relations = tuple(dict.fromkeys(self._relation(db, r, entities, now) for r in text.relations))
         for paragraph in paragraphs:
-            for person, name in persons:
-                self._person_of(db, paragraph, person, PARTICIPANT, name)
+            for row, person in persons:
+                self._person_of(db, paragraph, row, ABOUT if person.about else PARTICIPANT, person.name)
             for entity in entities.values():
                 db.execute(self._q["paragraph_entity_insert"], {"paragraph": paragraph, "entity": entity})
             for relation in relations:

@@ -115,6 +115,7 @@ create unique index paragraphs_by_ref on paragraphs (ref, revision, position);
 create index paragraphs_by_source on paragraphs (source, coalesce(event_start, recorded_at));
 create index paragraphs_by_session on paragraphs (session);
 create index paragraphs_by_scope on paragraphs (scope);
+create index paragraphs_by_supersession on paragraphs (superseded_at) where superseded_at is not null;
 create index paragraphs_in_cjk on paragraphs (scope) where flags & 16;
 create index paragraphs_by_time on paragraphs (scope, event_start) where event_start is not null;
 create index paragraphs_by_event on paragraphs (event_start) where event_start is not null;
@@ -127,10 +128,11 @@ create table terms (
     v blob not null
 ) strict;
 
+-- role: 1 said it, 2 took part, 3 it is about them.
 create table paragraph_persons (
     person integer not null references persons (id),
     paragraph integer not null references paragraphs (id) on delete cascade,
-    role integer not null check (role in (1, 2)),
+    role integer not null check (role in (1, 2, 3)),
     name text not null,
     primary key (person, paragraph)
 ) strict, without rowid;
@@ -251,7 +253,9 @@ create table undo_records (
 ) strict;
 
 -- Facts, bi-temporal: valid_* when it is true in the world, recorded_at and superseded_at when the memory held it true.
--- The subject is a person, or an entity where person is null.
+-- The subject is a person, or an entity where person is null. asserted_at: since when it is true by a hand that gave it, so
+-- that it needs no paragraph; pinned: its status was set by hand (or by the dedup checker) and the rules leave it; merged:
+-- its wording draws on every paragraph that supports it, so it goes with any of them.
 create table facts (
     id integer primary key autoincrement,
     person integer references persons (id) on delete cascade,
@@ -266,7 +270,10 @@ create table facts (
     authority text not null check (authority in ('manual', 'direct_user', 'imported', 'summary', 'rule', 'model')),
     status text not null check (status in ('active', 'conflicted', 'superseded', 'retracted')),
     confidence real not null check (confidence between 0 and 1),
-    valid_from real,
+    asserted_at real,
+    pinned integer not null default 0 check (pinned in (0, 1)),
+    merged integer not null default 0 check (merged in (0, 1)),
+    valid_from real not null,
     valid_to real,
     recorded_at real not null,
     superseded_at real,
@@ -279,14 +286,25 @@ create index facts_by_person on facts (person, scope, attribute) where person is
 create index facts_by_entity on facts (entity, scope, attribute) where entity is not null;
 create index facts_by_successor on facts (superseded_by) where superseded_by is not null;
 
+-- What a paragraph says of a fact: in which words, since when, on whose authority; until: when it ends by itself.
 create table fact_evidence (
     fact integer not null references facts (id) on delete cascade,
     paragraph integer not null references paragraphs (id) on delete cascade,
-    stance text not null check (stance in ('support', 'refute')),
+    stance text not null default 'support' check (stance in ('support', 'refute')),
+    value text not null,
+    at real not null,
+    until real,
+    authority text not null check (authority in ('manual', 'direct_user', 'imported', 'summary', 'rule', 'model')),
+    confidence real not null check (confidence between 0 and 1),
     primary key (fact, paragraph)
 ) strict, without rowid;
 
 create index fact_evidence_by_paragraph on fact_evidence (paragraph);
+
+create view fact_rows as
+select id, person, entity, scope, attribute, value, norm, polarity, cardinality, stability, authority, status, confidence,
+       asserted_at, pinned, merged, valid_from, valid_to, recorded_at, superseded_at, superseded_by
+from facts where deleted_at is null;
 
 create table fact_transitions (
     id integer primary key autoincrement,
@@ -665,6 +683,23 @@ create trigger paragraphs_forget_profiles after delete on paragraphs begin
         status = case when derive_tasks.status = 'processing' then 'processing' else 'pending' end;
     delete from profile_snapshots
     where id in (select e.snapshot from profile_evidence e where e.paragraph = old.id);
+end;
+
+-- A paragraph that is purged takes its words out of the facts it supported.
+create trigger fact_evidence_removed after delete on fact_evidence begin
+    delete from facts
+    where id = old.fact and asserted_at is null
+      and (merged or not exists (select 1 from fact_evidence e where e.fact = old.fact));
+    update facts set value = (select e.value from fact_evidence e where e.fact = old.fact order by e.at, e.paragraph limit 1)
+    where id = old.fact and asserted_at is null;
+end;
+
+-- What a fact had taken the place of is looked at again when it goes.
+create trigger facts_removed before delete on facts begin
+    update facts set pinned = 0 where superseded_by = old.id and status = 'superseded';
+    insert into changes (kind, id)
+    select 'paragraph', e.paragraph from facts f join fact_evidence e on e.fact = f.id
+    where f.superseded_by = old.id or f.id = old.id;
 end;
 
 -- A new supporting paragraph makes a relation fresh, and wakes one that had faded.
