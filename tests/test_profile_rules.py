@@ -105,7 +105,7 @@ def test_snapshots_of_other_rules_are_not_built_upon() -> None:
 
 def test_facts_and_relations_become_statements() -> None:
     def fact(attribute: str, value: str, polarity: int = 1) -> tuple[str, str]:
-        made = fact_item(FactOf(3, attribute, value, polarity, 0.9, 5.0, "rule", (7,)))
+        made = fact_item(FactOf(3, attribute, value, polarity, 0.9, 5.0, holds=True, evidence=(7,)))
         assert (made.ref, made.evidence, made.confidence) == (3, (7,), 0.9)
         return made.section, made.statement
 

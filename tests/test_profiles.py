@@ -275,12 +275,16 @@ async def add_fact(host: AMemorixHostService, value: str, paragraph: int | None,
     def unit(db: Any) -> None:
         fact = db.execute(
             "insert into facts (person, scope, attribute, value, norm, cardinality, stability, authority, status,"
-            " confidence, recorded_at) values (1, :scope, 'likes', :value, :value, 'set', 'stable', 'manual', :status,"
-            " 0.95, 5) returning id",
+            " confidence, valid_from, recorded_at, asserted_at) values (1, :scope, 'likes', :value, :value, 'set', 'stable', 'manual', :status,"
+            " 0.95, 5, 5, 5) returning id",
             {**row, "value": value},
         ).fetchone()[0]
         if paragraph:
-            db.execute("insert into fact_evidence values (?, ?, 'support')", (fact, paragraph))
+            db.execute(
+                "insert into fact_evidence (fact, paragraph, value, at, authority, confidence)"
+                " values (?, ?, ?, 5, 'manual', 0.9)",
+                (fact, paragraph, value),
+            )
 
     await host.kernel.store.write(unit)
 
@@ -291,6 +295,7 @@ async def test_active_facts_are_told_and_retracted_ones_are_not(host: AMemorixHo
     await add_fact(host, "龙井", 1)
     await add_fact(host, "白茶", None)
     await add_fact(host, "可乐", 1, status="retracted")
+    await admin(host, "refresh", person_id="u1")
     await host.settle(10)
     found = await profile(host, chat_id="c")
 

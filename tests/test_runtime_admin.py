@@ -62,7 +62,9 @@ async def test_stats_count_what_is_stored(opened: Open) -> None:
     expected = {"paragraphs": 1, "superseded": 1, "deleted": 1, "relations": 1, "entities": 2, "persons": 1, "chats": 2,
                 "episodes": 1, "sources": 1, "external_refs": 1}  # fmt: skip
     assert {name: result[name] for name in expected} == expected
-    assert set(result["lag"]) == {"sparse", "graph", "names", "vectors", "relations", "episodes", "profiles"}
+    assert set(result["lag"]) == {
+        "sparse", "graph", "names", "vectors", "relations", "episodes", "facts", "profiles"
+    }  # fmt: skip
     assert set(result["lag"].values()) == {0}
     assert result["embedding"]["state"] == "idle"
     assert (result["embedding"]["pending"], result["embedding"]["failed"]) == (0, 0)

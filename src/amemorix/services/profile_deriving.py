@@ -12,19 +12,19 @@ from ..config.model import Profile
 from ..indexes.name_directory import NameDirectory
 from ..storage.metadata_store import MetadataStore
 from ..storage.persons import Namesake, PersonNames
-from ..storage.profile_material import SPEAKER, Line
+from ..storage.profile_material import SPEAKER, FactOf, Line
 from ..storage.profiles import SnapshotDraft
 from ..text import normalise_name
 from .profile_items import ProfileItem, dump, gathered, load, render
-from .profile_rules import TOPIC_LINES, Others, fact_item, relation_item, statements, topic_item
+from .profile_rules import TOPIC_LINES, Others, covers, fact_item, relation_item, statements, topic_item
 
 __all__ = ["EVERYTHING", "FAR", "ProfileDeriver", "ProfileDraft", "living"]
 
 EVERYTHING = 0.0
 FAR = 9e15
-"""News that is no paragraph stands after every paragraph; the triggers of facts say the same."""
+"""News that is no paragraph stands after every paragraph; the ledger of facts says the same."""
 MOST_SCOPES = 500
-RELATIONS, FACTS = 30, 60
+RELATIONS, FACTS = 30, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,11 @@ class ProfileDeriver:
         lines = [line for line in read if line.scope == scope and line.alive]
         known = living(db, self._store, load(before) if before else [], (scope,), now)
         kept = [item for item in known if item.basis in ("said", "told", "model")]
-        items = [*kept, *self._stated(subject, lines), *self._structured(db, subject, scope, lines, now)]
-        items += self._topic(db, known, lines)
+        facts = self._store.profile_material.facts(db, subject.rows, scope, FACTS, now)
+        said = _current([*kept, *self._stated(subject, lines)], facts)
+        told = [fact_item(fact) for fact in facts if fact.holds and not any(covers(item, fact) for item in said)]
+        told += self._related(db, subject, scope, lines, now)
+        items = [*said, *living(db, self._store, told, (scope,), now), *self._topic(db, known, lines)]
         chosen = tuple(gathered(items, self._settings.items_per_section))
         texts = {line.id: line.content for line in lines[: self._settings.max_evidence]}
         return ProfileDraft(scope, self._called(subject, scope), chosen, self._cited(db, chosen) | texts, before)
@@ -164,20 +167,17 @@ class ProfileDeriver:
 
         return others
 
-    def _structured(
+    def _related(
         self, db: sqlite3.Connection, subject: _Subject, scope: int, lines: Sequence[Line], now: float
     ) -> list[ProfileItem]:
-        """What facts and relations say; their support is looked at again whenever the profile is read."""
-        material = self._store.profile_material
-        facts = [fact_item(fact) for fact in material.facts(db, subject.rows, scope, FACTS, now)]
+        """What relations say; their support is looked at again whenever the profile is read."""
         entities = self._entities(db, subject, {scope, *(line.chat for line in lines)})
-        relations = material.relations(db, entities, scope, RELATIONS, now)
+        relations = self._store.profile_material.relations(db, entities, scope, RELATIONS, now)
         times = {line.id: line.at for line in lines}
         missing = [relation.paragraph for relation in relations if relation.paragraph not in times]
         rows = self._store.paragraphs.full(db, missing).values()
         times |= {row.id: row.recorded_at if row.event_start is None else row.event_start for row in rows}
-        told = [relation_item(one, times.get(one.paragraph, now)) for one in relations]
-        return living(db, self._store, [*facts, *told], (scope,), now)
+        return [relation_item(one, times.get(one.paragraph, now)) for one in relations]
 
     def _topic(self, db: sqlite3.Connection, known: Sequence[ProfileItem], lines: Sequence[Line]) -> list[ProfileItem]:
         """What the person talks about lately, in the newest of their lines that are known."""
@@ -196,6 +196,17 @@ class ProfileDeriver:
     def _cited(self, db: sqlite3.Connection, items: Sequence[ProfileItem]) -> dict[int, str]:
         rows = list(dict.fromkeys(row for item in items for row in item.evidence[:2]))
         return self._store.paragraphs.contents(db, rows[: self._settings.max_evidence])
+
+
+def _current(items: Sequence[ProfileItem], facts: Sequence[FactOf]) -> list[ProfileItem]:
+    """Without sentences that say what was a fact and is none any more."""
+    past = [fact for fact in facts if not fact.holds]
+    held = [fact for fact in facts if fact.holds]
+    return [
+        item
+        for item in items
+        if not any(covers(item, fact) for fact in past) or any(covers(item, fact) for fact in held)
+    ]
 
 
 def living(

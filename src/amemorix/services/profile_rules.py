@@ -12,7 +12,7 @@ from .digest import keywords
 from .profile_items import Basis, ProfileItem
 from .profile_patterns import LEADING, OTHER_SUBJECT, SELF, ZH_KIN, ZH_SELF, is_empty, is_supposed, is_vague, section_of
 
-__all__ = ["TOPIC_LINES", "Others", "fact_item", "relation_item", "statements", "topic_item"]
+__all__ = ["TOPIC_LINES", "Others", "covers", "fact_item", "relation_item", "statements", "topic_item"]
 
 Others = Callable[[str], bool]
 """Whether a clause names somebody else."""
@@ -178,6 +178,11 @@ def fact_item(fact: FactOf) -> ProfileItem:
     if fact.polarity < 0:
         section = {"likes": "dislikes", "dislikes": "likes"}.get(section, section)
     return ProfileItem(section, _worded(fact, section), "fact", fact.evidence, fact.confidence, fact.at, fact.id)
+
+
+def covers(item: ProfileItem, fact: FactOf) -> bool:
+    """Whether a sentence says the fact."""
+    return not set(fact.evidence).isdisjoint(item.evidence) and fold(fact.value) in fold(item.statement)
 
 
 def _worded(fact: FactOf, section: str) -> str:

@@ -50,7 +50,7 @@ class RelationOf:
 
 @dataclass(frozen=True, slots=True)
 class FactOf:
-    """An active fact about a person, with the paragraphs that support it."""
+    """A fact about a person, with the paragraphs that speak of it; one that does not hold was true or was held true."""
 
     id: int
     attribute: str
@@ -58,7 +58,7 @@ class FactOf:
     polarity: int
     confidence: float
     at: float
-    authority: str
+    holds: bool
     evidence: tuple[int, ...]
 
 
@@ -101,10 +101,10 @@ class ProfileMaterialRepository:
         return [RelationOf(*row) for row in rows]
 
     def facts(self, db: sqlite3.Connection, persons: Iterable[int], scope: int, limit: int, now: float) -> list[FactOf]:
-        """Active facts of a scope about any of these persons, the surest first."""
+        """Facts of a scope about any of these persons, those that hold and are surest first."""
         values = {"persons": array(persons), "scope": scope, "limit": limit, "now": now}
         return [
-            FactOf(*row, evidence=_rows(evidence)) for *row, evidence in db.execute(self._q["profile_facts"], values)
+            FactOf(*row, holds=bool(holds), evidence=_rows(evidence)) for *row, holds, evidence in db.execute(self._q["profile_facts"], values)
         ]
 
     def fact_scopes(self, db: sqlite3.Connection, persons: Iterable[int], limit: int) -> list[int]:

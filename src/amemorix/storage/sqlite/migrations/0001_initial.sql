@@ -649,29 +649,6 @@ create trigger relations_forget_retention after delete on relations begin
     delete from retention where kind = 'relation' and id = old.id;
 end;
 
--- A profile is derived again when a fact about the person moved; `since` 9e15 stands after every paragraph.
-create trigger facts_inserted_for_profiles after insert on facts when new.person is not null begin
-    insert into derive_tasks (kind, key, since, status, due_at, updated_at)
-    values ('profile', new.person, 9e15, 'pending', new.recorded_at, new.recorded_at)
-    on conflict (kind, key) do update set
-        revision = derive_tasks.revision + 1,
-        since = case when derive_tasks.status = 'completed' then excluded.since else derive_tasks.since end,
-        due_at = case when derive_tasks.status = 'pending' then derive_tasks.due_at else excluded.due_at end,
-        status = case when derive_tasks.status = 'processing' then 'processing' else 'pending' end;
-end;
-
-create trigger facts_updated_for_profiles
-after update of value, polarity, status, confidence, valid_to, superseded_at, deleted_at on facts
-when new.person is not null begin
-    insert into derive_tasks (kind, key, since, status, due_at, updated_at)
-    values ('profile', new.person, 9e15, 'pending', new.recorded_at, new.recorded_at)
-    on conflict (kind, key) do update set
-        revision = derive_tasks.revision + 1,
-        since = case when derive_tasks.status = 'completed' then excluded.since else derive_tasks.since end,
-        due_at = case when derive_tasks.status = 'pending' then derive_tasks.due_at else excluded.due_at end,
-        status = case when derive_tasks.status = 'processing' then 'processing' else 'pending' end;
-end;
-
 create trigger paragraphs_forget_profiles after delete on paragraphs begin
     insert into derive_tasks (kind, key, since, status, due_at, updated_at)
     select distinct 'profile', s.person, 0, 'pending', 0, 0

@@ -111,12 +111,14 @@ where paragraph is not null order by r.confidence desc, r.id desc limit :limit;
 select distinct scope from facts where person in (select value from json_each(:persons)) limit :limit;
 
 -- name: profile_facts
-select f.id, f.attribute, f.value, f.polarity, f.confidence, coalesce(f.valid_from, f.recorded_at), f.authority,
-       (select group_concat(e.paragraph) from fact_evidence e where e.fact = f.id and e.stance = 'support')
+-- facts of a scope, those that hold first; the others tell which sentences are out of date
+select f.id, f.attribute, f.value, f.polarity, f.confidence, coalesce(f.valid_from, f.recorded_at),
+       f.status = 'active' and f.superseded_at is null and (f.valid_to is null or f.valid_to > :now) as holds,
+       (select group_concat(e.paragraph) from fact_evidence e where e.fact = f.id)
 from facts f
-where f.person in (select value from json_each(:persons)) and f.scope = :scope and f.status = 'active'
-  and f.deleted_at is null and f.superseded_at is null and (f.valid_to is null or f.valid_to > :now)
-order by f.confidence desc, f.id desc limit :limit;
+where f.person in (select value from json_each(:persons)) and f.scope = :scope and f.deleted_at is null
+  and f.status <> 'conflicted'
+order by holds desc, f.confidence desc, f.id desc limit :limit;
 
 -- name: profile_facts_alive
 select id from facts
