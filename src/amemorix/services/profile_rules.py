@@ -181,8 +181,9 @@ def fact_item(fact: FactOf) -> ProfileItem:
 
 
 def covers(item: ProfileItem, fact: FactOf) -> bool:
-    """Whether a sentence says the fact."""
-    return not set(fact.evidence).isdisjoint(item.evidence) and fold(fact.value) in fold(item.statement)
+    """Whether a sentence says the fact, or a part of one that was kept as a whole sentence."""
+    value, statement = fold(fact.value), fold(item.statement)
+    return not set(fact.evidence).isdisjoint(item.evidence) and (value in statement or statement in value)
 
 
 def _worded(fact: FactOf, section: str) -> str:

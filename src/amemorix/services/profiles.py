@@ -34,6 +34,8 @@ IDLE_SHARE = 3.0
 """Seconds of rest for each second of work, so that deriving never crowds out calls."""
 LEASE_SECONDS = 600.0
 BACKOFF_SECONDS, MOST_ATTEMPTS = 30.0, 4
+DRAIN_AHEAD = 30.0
+"""Others who want a profile have pauses of their own."""
 LOOK_AHEAD = 3_600.0
 """Whoever asks for what waits to be derived does not wait for a debounce or a pause after a failure."""
 
@@ -98,7 +100,7 @@ class PersonProfileService:
 
     async def drain(self) -> None:
         """Derive until nothing is left to do, without waiting for what is not due yet."""
-        while self._settings.enabled and await self.step(ahead=self._settings.debounce_seconds):
+        while self._settings.enabled and await self.step(ahead=max(self._settings.debounce_seconds, DRAIN_AHEAD)):
             pass
 
     async def step(self, ahead: float = 0.0) -> bool:
