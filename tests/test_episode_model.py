@@ -35,6 +35,20 @@ def answering(*parts: Mapping[str, Any]) -> ScriptedChat:
     return ScriptedChat({"episodes": {"episodes": list(parts)}})
 
 
+NO_PROFILES = {"use_chat_model": False}
+"""The model is asked about episodes only."""
+
+
+@pytest.fixture
+async def opened(opened: Open) -> Open:
+    """Opens memories whose model writes no profiles."""
+
+    async def open_(folder: Path | None = None, **settings: Any) -> AMemorixHostService:
+        return await opened(folder, profile=NO_PROFILES, **settings)
+
+    return open_
+
+
 async def asked(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
     result = await host.invoke(COMPONENT, {"action": action, **args})
     assert result["success"], result
@@ -219,10 +233,10 @@ async def test_a_divided_episode_that_changes_is_made_again_as_a_whole(opened: O
 
 
 async def test_a_model_that_is_added_later_is_asked_about_news_and_on_request_only(tmp_path: Path) -> None:
-    async with memory_host(tmp_path, episode=SETTINGS) as host:
+    async with memory_host(tmp_path, episode=SETTINGS, profile=NO_PROFILES) as host:
         await talked(host)
     chat = answering(part(1, 2, 3, 4, title="In the model's words"))
-    async with memory_host(tmp_path, chat=chat, episode=SETTINGS) as host:
+    async with memory_host(tmp_path, chat=chat, episode=SETTINGS, profile=NO_PROFILES) as host:
         await host.settle(20)
         assert chat.asked == []
         before = await items(host)
@@ -282,7 +296,7 @@ async def test_a_process_that_ended_while_the_model_thought_asks_again(tmp_path:
             await asyncio.sleep(600)
             raise AssertionError("it has been cut short")
 
-    async with memory_host(tmp_path, chat=Endless({}), clock=clock, episode=SETTINGS) as host:
+    async with memory_host(tmp_path, chat=Endless({}), clock=clock, episode=SETTINGS, profile=NO_PROFILES) as host:
         lines = [("Ada", text, START + n) for n, text in enumerate(LINES["en"])]
         await said(host, "c", *lines, ("Ada", "later", START + 2 * DAY))
         settling = asyncio.create_task(host.settle(60))
@@ -291,7 +305,7 @@ async def test_a_process_that_ended_while_the_model_thought_asks_again(tmp_path:
         await asyncio.gather(settling, return_exceptions=True)
         assert (await items(host))[0]["segmented_by"] == "rules"
     chat = answering(part(1, 2, 3, 4))
-    async with memory_host(tmp_path, chat=chat, clock=clock, episode=SETTINGS) as host:
+    async with memory_host(tmp_path, chat=chat, clock=clock, episode=SETTINGS, profile=NO_PROFILES) as host:
         await host.settle(20)
         assert chat.asked == []
         clock.advance(301)

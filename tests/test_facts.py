@@ -447,7 +447,14 @@ async def test_a_profile_is_wanted_when_facts_change(host: AMemorixHostService) 
     store = host.kernel.store
     tasks = await store.read(lambda db: store.derive_tasks.list(db, "profile", status=None, limit=10, offset=0))
     persons = await store.read(lambda db: store.facts.person_names(db, [task.key for task in tasks]))
-    assert [name for _, name in persons.values()] == ["林澈"]
+    assert {name for _, name in persons.values()} == {"林澈", "小美"}
+    told = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
+    assert told["traits"] == ["我住在上海"]
+    await said(host, "c", ("林澈", "我搬到北京了", START + DAY))
+    await host.settle(20)
+    told = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
+    assert "上海" not in told["summary"]
+    assert "北京" in told["summary"]
 
 
 # search

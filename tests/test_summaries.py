@@ -24,6 +24,17 @@ QUIET = {"poll_interval_seconds": 3600}
 """The background looks seldom: `settle` does the work when the test wants it."""
 
 
+@pytest.fixture
+async def opened(opened: Open) -> Open:
+    """Opens memories whose model is asked for summaries only."""
+    quiet = {"profile": {"use_chat_model": False}, "episode": {"model_enabled": False}}
+
+    async def open_(folder: Path | None = None, **settings: Any) -> AMemorixHostService:
+        return await opened(folder, **quiet, **settings)
+
+    return open_
+
+
 def turns(first: int, last: int, *, chinese: bool = False) -> list[dict[str, Any]]:
     """Messages `first` to `last`, each with a mark of its own."""
     words = "号风筝是红色的" if chinese else " is the number of a red kite"
@@ -172,7 +183,9 @@ async def test_chats_are_never_mixed_and_a_summary_is_seen_in_its_chat_only(open
 
 async def test_a_window_is_bounded_by_characters_and_long_messages_go_on_in_the_next(opened: Open) -> None:
     scribe = Scribe()
-    host = await opened(chat=scribe.chat, episode=RULES, summary={**QUIET, "window_chars": 1000}, ingest={"chunk_chars": 300})
+    host = await opened(
+        chat=scribe.chat, episode=RULES, summary={**QUIET, "window_chars": 1000}, ingest={"chunk_chars": 300}
+    )
     long = " ".join(f"q{n}q word number {n}." for n in range(200))
     await wish(host, messages=[{"external_id": "long", "speaker": "Ada", "text": long, "time": START}])
     await host.settle(20)
@@ -333,7 +346,9 @@ async def test_a_text_with_messages_stores_both(host: AMemorixHostService) -> No
 
 async def test_hot_reload_loses_no_wish(tmp_path: Path) -> None:
     scribe = Scribe()
-    async with memory_host(tmp_path, chat=scribe.chat, summary={"poll_interval_seconds": 0.01}) as host:
+    asking = {"summary": {"poll_interval_seconds": 0.01}, "profile": {"use_chat_model": False},
+              "episode": {"model_enabled": False}}  # fmt: skip
+    async with memory_host(tmp_path, chat=scribe.chat, **asking) as host:
         for first in range(1, 101, 10):
             await wish(host, messages=turns(first, first + 9), external_id=f"ask{first}")
             await host.update_config({"retrieval.candidates": 50 + first})

@@ -46,6 +46,9 @@ from .services.lifecycle_rounds import LifecycleRounds
 from .services.memory_targets import MemoryTargets
 from .services.metered_chat import ChatMeter, MeteredChat
 from .services.parts import Shared, reused
+from .services.profile_evidence import EvidenceService
+from .services.profile_reading import ProfileReader
+from .services.profiles import PersonProfileService
 from .services.runtime import RuntimeStatus
 from .services.search import SearchService
 from .services.summaries import SummaryService
@@ -139,9 +142,17 @@ class SDKMemoryKernel:
             checker=self._checker(), background=self._background,
         )  # fmt: skip
         self.fact_editor = FactEditor(self.store, clock=clock)
+        self.profiles = PersonProfileService(
+            self.store, settings=config.profile, clock=clock, background=self._background,
+            directory=self.indexes.names.index, chat=self.chat,
+        )  # fmt: skip
+        self.profile_reader = ProfileReader(
+            self.store, config=config, clock=clock, indexes=self.indexes, service=self.profiles
+        )
+        self.evidence = EvidenceService(self.store)
         self.upkeep = UpkeepService(
             self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes, facts=self.facts,
-            extraction=self.extraction, background=self._background,
+            extraction=self.extraction, profiles=self.profiles, background=self._background,
         )  # fmt: skip
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
         self.summaries = SummaryService(self.store, config=config, chat=self.chat, clock=clock, zone=surroundings.zone)
@@ -253,6 +264,7 @@ class SDKMemoryKernel:
                 self.episodes.run(),
                 self.extraction.run(),
                 self.facts.run(),
+                self.profiles.run(),
                 self.summaries.run(),
                 self._retry_model(),
                 self.feedback.run(),
@@ -314,6 +326,7 @@ class SDKMemoryKernel:
         await self.embedding.settled()
         await self.episodes.drain()
         await self.facts.drain()
+        await self.profiles.drain()
         await self.upkeep.follow()
 
     async def statistics(self) -> dict[str, Any]:
@@ -327,6 +340,7 @@ class SDKMemoryKernel:
                     "episodes": self.episodes.lag(db),
                     "extraction": self.extraction.lag(db),
                     "facts": self.facts.lag(db),
+                    "profiles": self.profiles.lag(db),
                 },
                 "embedding": asdict(self.embedding.progress(db)),
                 "chat": self._chat_state() | self.chat_meter.state(db),

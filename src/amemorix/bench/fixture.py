@@ -37,6 +37,8 @@ class CaseResult:
     wrong_day: int
     hits: tuple[str, ...]
     milliseconds: float
+    evidenced: bool = True
+    """A profile gives the evidence that it stands on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Group:
     recall: float
     first: int
     required: Mapping[str, float]
+    evidence_rate: float = 1.0
+    """Share of the cases whose answer gives evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +94,43 @@ async def _fill(host: AMemorixHostService, fixture: Fixture) -> None:
 
 
 async def _result(host: AMemorixHostService, case: Case) -> CaseResult:
+    if case.component == "get_person_profile":
+        return await _profile(host, case)
     started = time.perf_counter()
-    hits = (await answered(host, "search_memory", {**case.args, "limit": LIMIT}))["hits"]
+    hits = (await answered(host, case.component, {**case.args, "limit": LIMIT}))["hits"]
     milliseconds = (time.perf_counter() - started) * 1000
     texts = [f"{hit['title']} {hit['content']}".strip() for hit in hits]
     wrong_day = sum(case.day != "" and _day(hit) != case.day for hit in hits)
+    return _judged(case, str(case.args["query"]), texts, milliseconds, wrong_day=wrong_day)
+
+
+async def _profile(host: AMemorixHostService, case: Case) -> CaseResult:
+    """The words may stand in the profile's text, its traits or its evidence; the text comes first."""
+    started = time.perf_counter()
+    profile = await answered(host, case.component, {**case.args, "limit": LIMIT})
+    milliseconds = (time.perf_counter() - started) * 1000
+    evidence = [one["content"] for one in profile["evidence"]]
+    texts = [profile["summary"], *profile["traits"], *evidence]
+    return _judged(case, str(case.args["person_id"]), texts, milliseconds, evidenced=bool(evidence))
+
+
+def _judged(
+    case: Case, query: str, texts: Sequence[str], milliseconds: float, *, wrong_day: int = 0, evidenced: bool = True
+) -> CaseResult:
     missing = [word for word in case.keywords if not any(word in text for text in texts)]
     recall = _share(case.keywords, texts)
     return CaseResult(
         group=case.group,
-        query=str(case.args["query"]),
+        query=query,
         worded=bool(case.keywords),
-        passed=recall >= case.enough and not wrong_day if case.keywords else not hits,
+        passed=recall >= case.enough and not wrong_day if case.keywords else not texts,
         recall=recall,
         first=bool(case.keywords) and _share(case.keywords, texts[:1]) >= case.enough,
         missing=tuple(missing),
         wrong_day=wrong_day,
         hits=tuple(texts),
         milliseconds=round(milliseconds, 3),
+        evidenced=evidenced,
     )
 
 
@@ -129,4 +152,5 @@ def _group(name: str, results: Sequence[CaseResult], required: Mapping[str, Mapp
         recall=sum(r.recall for r in results) / len(results),
         first=sum(r.first for r in results),
         required=required.get(name, {}),
+        evidence_rate=sum(r.evidenced for r in results) / len(results),
     )

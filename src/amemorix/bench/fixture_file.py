@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,9 @@ _ENOUGH = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A search, and the words that its answer has to hold; without keywords it has to find nothing.
+    """A call, and the words that its answer has to hold; without keywords it has to find nothing.
 
-    `enough` is the share of the keywords that makes it a success; with a `day` (YYYY/MM/DD) hits have to be of it.
+    `component` is a search, or `get_person_profile`. `enough` is the share of the keywords that makes it a success; with a `day` (YYYY/MM/DD) hits have to be of it.
     """
 
     group: str
@@ -33,6 +33,7 @@ class Case:
     keywords: tuple[str, ...]
     enough: float = _ENOUGH
     day: str = ""
+    component: str = "search_memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +122,12 @@ def _facts(data: Mapping[str, Any], chat: Mapping[str, str]) -> Iterator[Write]:
                 "text": fact["memory_content"],
                 "person_ids": [fact["person_id"]],
                 "participants": [fact["person_name"]],
+                "person_aliases": {fact["person_id"]: [fact["person_name"]]},
             },
         )
 
 
 def _cases(data: Mapping[str, Any], chat: Mapping[str, str]) -> Iterator[Case]:
-    names = {fact["person_id"]: fact["person_name"] for fact in data["person_writebacks"]}
     asked = {"search": data["search_cases"], "knowledge_fetcher": data["knowledge_fetcher_cases"]}
     for group, cases in asked.items():
         yield from (_case(group, case, {**chat, "query": case["query"]}) for case in cases)
@@ -137,7 +138,7 @@ def _cases(data: Mapping[str, Any], chat: Mapping[str, str]) -> Iterator[Case]:
     for case in data["episode_cases"]:
         yield _case("episode", case, {**chat, "query": case["query"], "mode": "episode"})
     for case in data["profile_cases"]:
-        yield _case("profile", case, {**chat, "query": names[case["person_id"]], "person_id": case["person_id"]})
+        yield replace(_case("profile", case, {**chat, "person_id": case["person_id"]}), component="get_person_profile")
     for case in data["person_writebacks"]:
         yield _case("writeback", case, {**chat, "query": case["person_name"]})
     for case in data["negative_control_cases"]:

@@ -41,6 +41,6 @@ def _summary(report: FixtureReport) -> Table:
     for group in groups(report):
         required = ", ".join(f"{name} {value:g}" for name, value in group.required.items())
         passed, first = f"{group.passed} of {group.cases}", f"{group.first} of {group.cases}"
-        recall = f"{group.recall:.3f}"
+        recall = f"{group.recall:.3f}" + (f", evidence {group.evidence_rate:g}" if group.name == "profile" else "")
         table.add_row(group.name, passed, *((recall, first) if group.worded else ("", "")), required)
     return table

@@ -3,6 +3,7 @@
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations
 from . import (
+    get_person_profile,
     ingest,
     maintain_memory,
     memory_correction_admin,
@@ -10,6 +11,7 @@ from . import (
     memory_fact_admin,
     memory_feedback_admin,
     memory_graph_admin,
+    memory_profile_admin,
     memory_runtime_admin,
     memory_source_admin,
     memory_stats,
@@ -25,6 +27,8 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_stats.ops,
     memory_source_admin.ops,
     memory_runtime_admin.ops,
+    get_person_profile.ops,
+    memory_profile_admin.ops,
     memory_fact_admin.ops,
     maintain_memory.ops,
     memory_v5_admin.ops,

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http", "Ingest", "Lifecycle", "Noise",
-    "Plugin", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage",
-    "Summary", "Weights",
+    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http",
+    "Ingest", "Lifecycle", "Noise", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
+    "SharedGroup", "Sparse", "Storage", "Summary", "Weights",
 ]  # fmt: skip
 
 ReloadLevel = Literal["live", "rebuild", "restart"]
@@ -280,6 +280,20 @@ class Extraction(Section):
     model_retry_seconds: float = live(60.0, "Pause after the chat model could not answer.", gt=0, le=86_400)
 
 
+class Profile(Section):
+    """What is known of each person, in short statements with their evidence."""
+
+    enabled: bool = live(True, "Keep profiles up to date. Off: each one asked for is made from the newest lines.")
+    use_chat_model: bool = live(True, "Let the chat model, if there is one, sort and word the statements.")
+    share_private: bool = live(False, "Let what a person told in private chats show in every chat.")
+    debounce_seconds: float = live(30.0, "Pause after news of a person before the profile follows.", ge=0, le=86_400)
+    poll_interval_seconds: float = live(1.0, "Pause between looks for persons with news.", gt=0, le=3600)
+    items_per_section: int = live(6, "Most statements of a section.", ge=1, le=50)
+    max_lines: int = live(2_000, "Most paragraphs read for one profile; the newest count.", ge=50, le=100_000)
+    max_evidence: int = live(40, "Most paragraphs shown to the chat model.", ge=5, le=200)
+    max_history: int = live(10, "Versions kept of what is known of a person from one chat.", ge=1, le=1000)
+
+
 class Facts(Section):
     """What is known of persons, as statements with a time."""
 
@@ -403,6 +417,7 @@ class Config(Section):
     episode: Episode = Episode()
     extraction: Extraction = Extraction()
     facts: Facts = Facts()
+    profile: Profile = Profile()
     summary: Summary = Summary()
     ingest: Ingest = Ingest()
     lifecycle: Lifecycle = Lifecycle()

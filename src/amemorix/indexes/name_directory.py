@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from ..text import STOP_WORDS, fold, normalise_name
 
 __all__ = ["NameDirectory", "Named", "PersonRow"]
 
-GLOBAL_CHAT = 0
 LONGEST_LATIN, LONGEST_CJK, LONGEST_MIXED = 4, 6, 12
 """Words of a Latin name; characters of one in Chinese, Japanese or Korean, and of one that mixes scripts."""
 _UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -70,14 +69,26 @@ class NameDirectory:
         fresh.apply(list(rows), [])
         self._rows, self._by_name, self._short = fresh._rows, fresh._by_name, fresh._short
 
-    def apply(self, rows: Sequence[PersonRow], removed: Sequence[int]) -> None:  # noqa: ARG002 - persons only grow
-        """Insert or replace persons."""
+    def apply(self, rows: Sequence[PersonRow], removed: Sequence[int]) -> None:
+        """Insert or replace persons, with the names that they have now."""
+        for id_ in removed:
+            self._forget(id_, {})
+            self._rows.pop(id_, None)
         for row in rows:
+            names = _names(row)
+            self._forget(row.id, names)
             self._rows[row.id] = row
-            for name, chats in _names(row).items():
+            for name, chats in names.items():
                 self._by_name[name] = {**self._by_name.get(name, {}), row.id: chats}
                 if len(name) > 5 and name.isascii() and " " not in name:
                     self._short[name[:3]] = self._short.get(name[:3], frozenset()) | {name}
+
+    def _forget(self, id_: int, kept: Mapping[str, frozenset[int]]) -> None:
+        """Take away the names that a person had and has no more."""
+        known = self._rows.get(id_)
+        for name in _names(known) if known else ():
+            if name not in kept and name in self._by_name:
+                self._by_name[name] = {row: chats for row, chats in self._by_name[name].items() if row != id_}
 
     def compact(self) -> bool:
         """Nothing accumulates here."""

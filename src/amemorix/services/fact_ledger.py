@@ -17,6 +17,8 @@ __all__ = ["PROFILE_DEBOUNCE_SECONDS", "UNDO_KIND", "Change", "FactLedger", "Sai
 
 PROFILE_DEBOUNCE_SECONDS = 5.0
 """How long a profile waits for further news of its person."""
+NO_PARAGRAPH = 9e15
+"""Where the news of a profile begins that is no paragraph: after every one."""
 UNDO_KIND = "fact"
 Stood = Mapping[int, tuple[float | None, int | None]]
 """Fact -> (superseded_at, superseded_by) as they were before."""
@@ -291,7 +293,7 @@ class FactLedger:
         """The profile of the person is wanted anew."""
         if group.person is not None:
             due = now + PROFILE_DEBOUNCE_SECONDS
-            self._store.derive_tasks.want(db, "profile", group.person, since=None, due_at=due, now=now)
+            self._store.derive_tasks.want(db, "profile", group.person, since=NO_PARAGRAPH, due_at=due, now=now)
 
 
 def _candidates(run: Run) -> list[int]:

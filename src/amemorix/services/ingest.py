@@ -6,7 +6,7 @@ import asyncio
 import json
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, TypeVar
@@ -196,6 +196,7 @@ class IngestService:
             event_end=end,
             expires_at=expires_at,
             persons=_persons(request.person_ids, request.participants),
+            aliases=_aliases(knowing.person_aliases) if knowing else (),
             tags=json.dumps(request.tags, ensure_ascii=False),
             metadata=self._metadata("metadata", request.metadata),
             entities=_entities(knowing.entities) if knowing else (),
@@ -248,6 +249,7 @@ class IngestService:
             event_end=at,
             expires_at=expires_at,
             speaker=_speaker(message),
+            aliases=tuple((speaker, alias) for alias in message.aliases) if (speaker := _speaker(message)) else (),
             tags=json.dumps(message.tags, ensure_ascii=False),
             metadata=self._metadata(f"{field}.metadata", {**request.metadata, **message.metadata}),
             session=rule,
@@ -299,6 +301,10 @@ def _knowledge(request: IngestText | None, text: str) -> KnowledgeType:
 def _speaker(message: Message) -> Person | None:
     key = message.person_id or message.speaker
     return Person(key, message.speaker or key) if key else None
+
+
+def _aliases(given: Mapping[str, Sequence[str]]) -> tuple[tuple[Person, str], ...]:
+    return tuple((Person(key, key), alias) for key, names in given.items() for alias in names)
 
 
 def _persons(person_ids: Iterable[str], participants: Iterable[str]) -> tuple[Person, ...]:

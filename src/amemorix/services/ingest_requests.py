@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field, field_validator, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, field_validator, model_validator
 
 from ..ops import Request
 from ..retrieval.request import Name, RequiredName, TimeInput
@@ -20,6 +20,9 @@ def _named(value: str) -> str:
     if not normalise_name(value):
         raise ValueError("has no letters or digits to be known by")
     return value
+
+
+Aliases = Annotated[list[Annotated[RequiredName, AfterValidator(_named)]], Field(max_length=50)]
 
 
 class EntityInput(Request):
@@ -99,6 +102,11 @@ class IngestText(_Ingest):
     scope: Literal["chat", "global"] = Field("chat", description="`global`: every chat may find it.")
     person_ids: Names = Field(default_factory=list, description="Persons it is about.")
     participants: Names = Field(default_factory=list, description="Persons who took part, by name or id.")
+    person_aliases: dict[RequiredName, Aliases] = Field(
+        default_factory=dict,
+        max_length=1000,
+        description="Person id to further names that the person has in this chat.",
+    )
     timestamp: TimeInput = Field(None, description="When it happened; `time_start` and `time_end` for a stretch.")
     time_start: TimeInput = Field(None, validation_alias=AliasChoices("time_start", "event_time_start"))
     time_end: TimeInput = Field(None, validation_alias=AliasChoices("time_end", "event_time_end"))
@@ -116,6 +124,7 @@ class Message(Request):
     text: str = Field(description="What was said.")
     speaker: Name = Field("", description="Display name of who said it.")
     person_id: Name = Field("", description="Id of who said it; the display name when not given.")
+    aliases: Aliases = Field(default_factory=list, description="Further names of who said it, in this chat.")
     external_id: Name = Field("", description="The caller's id of the turn; made up when not given.")
     time: TimeInput = Field(
         None, validation_alias=AliasChoices("time", "timestamp"), description="When it was said; now when not given."

@@ -17,6 +17,7 @@ from .episodes import EpisodeService
 from .extraction import ExtractionService
 from .facts import FactService
 from .indexes import Indexes
+from .profiles import PersonProfileService
 
 __all__ = ["AUTO_SAVE", "UpkeepService"]
 
@@ -40,6 +41,7 @@ class UpkeepService:
         episodes: EpisodeService,
         extraction: ExtractionService,
         facts: FactService,
+        profiles: PersonProfileService,
         background: Executor,
     ) -> None:
         self._store = store
@@ -48,6 +50,7 @@ class UpkeepService:
         self._episodes = episodes
         self._extraction = extraction
         self._facts = facts
+        self._profiles = profiles
         self._background = background
         self._saved_at = time.monotonic()
         self._saving = asyncio.Lock()
@@ -103,7 +106,8 @@ class UpkeepService:
 
     async def _prune(self) -> None:
         def safe(db: sqlite3.Connection) -> tuple[int, int]:
-            read = min(self._episodes.cursor(db), self._facts.cursor(db), self._extraction.cursor(db))
+            derivers = (self._episodes, self._facts, self._extraction, self._profiles)
+            read = min(deriver.cursor(db) for deriver in derivers)
             return min(self._indexes.safe_to_prune(), read), self._store.changes.bounds(db)[0]
 
         upto, floor = await self._store.read(safe)

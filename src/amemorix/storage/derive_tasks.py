@@ -16,7 +16,10 @@ DeriveKind = Literal["episodes", "profile"]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A task that this worker holds; `since` (epoch seconds) is where the news begins, None for everything."""
+    """A task that this worker holds; `since` is where the news begins, None for everything.
+
+    Episodes count it in epoch seconds, profiles in paragraph rows.
+    """
 
     key: int
     revision: int

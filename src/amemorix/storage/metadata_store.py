@@ -20,6 +20,9 @@ from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
+from .persons import PersonRepository
+from .profile_material import ProfileMaterialRepository
+from .profiles import ProfileRepository
 from .recycling import RecyclingRepository
 from .relations import RelationRepository
 from .retention import RetentionRepository
@@ -61,6 +64,9 @@ class MetadataStore:
         self.facts = FactRepository()
         self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
+        self.persons = PersonRepository()
+        self.profiles = ProfileRepository()
+        self.profile_material = ProfileMaterialRepository()
         self.revisions = RevisionRepository()
         self.sources = SourceRepository()
         self.summaries = SummaryRepository()

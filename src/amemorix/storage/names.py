@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
+from ..text import normalise_name
 from .queries import array, queries
 from .records import ChatKey, Entity, Person
 
@@ -75,6 +76,11 @@ class NameRepository:
             self._met.add(met)
         return known
 
+    def alias(self, db: sqlite3.Connection, person: int, chat: int, alias: str, now: float) -> None:
+        """Let a further name given by a caller mean the person in this chat (0: in every one)."""
+        values = {"person": person, "chat": chat, "alias": alias, "norm": normalise_name(alias), "now": now}
+        db.execute(self._q["person_alias_insert"], {**values, "origin": "caller"})
+
     def _find_person(self, db: sqlite3.Connection, person: Person, now: float) -> int:
         row = db.execute(self._q["person_by_key"], {"person_id": person.person_id}).fetchone()
         if row is not None:
@@ -102,6 +108,11 @@ class NameRepository:
         """A chat with the group and user it is known to belong to, None if nothing was ever stored for it."""
         row = db.execute(self._q["chat_by_id"], {"chat_id": chat_id}).fetchone()
         return None if row is None else ChatKey(chat_id, row[1], row[2])
+
+    def chat_of(self, db: sqlite3.Connection, row: int) -> ChatKey | None:
+        """The chat of a row with the group and user it is known to belong to, None if there is no such chat."""
+        found = db.execute(self._q["profile_chat"], {"chat": row}).fetchone()
+        return None if found is None else ChatKey(*found)
 
     def chats_of(self, db: sqlite3.Connection, group_id: str, user_id: str) -> list[int]:
         """Rows of the group's chats, or without a group of the user's private chats."""

@@ -104,6 +104,8 @@ class NewText:
     """Epoch seconds, infinity for never, None if nothing was said."""
     speaker: Person | None = None
     persons: tuple[Person, ...] = ()
+    aliases: tuple[tuple[Person, str], ...] = ()
+    """Further names of persons; they count in the text's chat."""
     tags: str = "[]"
     metadata: str = "{}"
     entities: tuple[Entity, ...] = ()

@@ -168,6 +168,8 @@ class TextRepository:
         self, db: sqlite3.Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float
     ) -> None:
         persons = [(self._names.person(db, person, chat, now), person) for person in text.persons]
+        for person, alias in text.aliases:
+            self._names.alias(db, self._names.person(db, person, chat, now), chat, alias, now)
         for paragraph in paragraphs:
             for row, person in persons:
                 self._person_of(db, paragraph, row, ABOUT if person.about else PARTICIPANT, person.name)

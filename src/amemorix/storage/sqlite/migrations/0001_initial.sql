@@ -54,6 +54,8 @@ create table chat_persons (
     primary key (person, chat, name)
 ) strict, without rowid;
 
+create index chat_persons_by_name on chat_persons (name, chat);
+
 -- Further names of a person, given by hand or by a caller; they count in every chat (chat 0) or in one.
 create table person_aliases (
     person integer not null references persons (id) on delete cascade,
@@ -64,6 +66,9 @@ create table person_aliases (
     created_at real not null,
     primary key (person, chat, norm)
 ) strict, without rowid;
+
+create index person_aliases_by_norm on person_aliases (norm);
+create index person_aliases_by_alias on person_aliases (alias);
 
 create table external_memory_refs (
     id integer primary key autoincrement,
@@ -330,6 +335,15 @@ create table profile_snapshots (
     derived_at real not null,
     unique (person, scope, version)
 ) strict;
+
+-- The paragraphs that a snapshot tells of: it goes with the first of them that is purged.
+create table profile_evidence (
+    paragraph integer not null,
+    snapshot integer not null references profile_snapshots (id) on delete cascade,
+    primary key (paragraph, snapshot)
+) strict, without rowid;
+
+create index profile_evidence_by_snapshot on profile_evidence (snapshot);
 
 create table profile_overrides (
     person integer primary key references persons (id) on delete cascade,
@@ -642,6 +656,19 @@ end;
 
 create trigger relations_forget_retention after delete on relations begin
     delete from retention where kind = 'relation' and id = old.id;
+end;
+
+create trigger paragraphs_forget_profiles after delete on paragraphs begin
+    insert into derive_tasks (kind, key, since, status, due_at, updated_at)
+    select distinct 'profile', s.person, 0, 'pending', 0, 0
+    from profile_evidence e join profile_snapshots s on s.id = e.snapshot where e.paragraph = old.id
+    on conflict (kind, key) do update set
+        revision = derive_tasks.revision + 1,
+        since = 0,
+        due_at = 0,
+        status = case when derive_tasks.status = 'processing' then 'processing' else 'pending' end;
+    delete from profile_snapshots
+    where id in (select e.snapshot from profile_evidence e where e.paragraph = old.id);
 end;
 
 -- A paragraph that is purged takes its words out of the facts it supported.

@@ -44,10 +44,14 @@ where r.id in (select value from json_each(:ids)) and r.deleted_at is null and r
 
 -- name: person_rows
 select p.id, p.person_id, p.name,
-       (select json_group_array(json_array(c.chat, c.name)) from chat_persons c where c.person = p.id)
+       (select json_group_array(json_array(n.chat, n.name)) from (
+           select c.chat, c.name from chat_persons c where c.person = p.id
+           union all select a.chat, a.alias from person_aliases a where a.person = p.id) n)
 from persons p;
 
 -- name: person_rows_of
 select p.id, p.person_id, p.name,
-       (select json_group_array(json_array(c.chat, c.name)) from chat_persons c where c.person = p.id)
+       (select json_group_array(json_array(n.chat, n.name)) from (
+           select c.chat, c.name from chat_persons c where c.person = p.id
+           union all select a.chat, a.alias from person_aliases a where a.person = p.id) n)
 from persons p where p.id in (select value from json_each(:ids));

@@ -1,0 +1,489 @@
+"""`memory_profile_admin`: look at profiles, mend them, and see to their deriving."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from pydantic import AliasChoices, BaseModel, Field, field_validator
+
+from ..errors import NotFound
+from ..kernel import SDKMemoryKernel
+from ..ops import Operations, Request, Response
+from ..retrieval.hits import paragraph_key
+from ..retrieval.request import Count, Name, RequiredName
+from ..storage.persons import EVERY_CHAT
+from ..text import clean_text, normalise_name
+from .get_person_profile import EvidenceItem, PersonProfile, Statement, evidence_items, statements_of, told
+
+__all__ = ["ops"]
+
+ops: Operations[SDKMemoryKernel] = Operations()
+LARGEST_OFFSET = 2**62
+LONGEST_TEXT = 20_000
+EVIDENCE = 12
+"""Pieces of evidence of a profile that is shown after a change."""
+
+
+class Who(Request):
+    """A person, by id, name or alias."""
+
+    person_id: RequiredName = Field(
+        validation_alias=AliasChoices("person_id", "person_keyword", "keyword"), description="Id, name or alias."
+    )
+
+
+class AskProfile(Who):
+    """Whose profile to show."""
+
+    limit: Count = Field(
+        12, ge=1, le=200, validation_alias=AliasChoices("limit", "top_k"), description="Most pieces of evidence."
+    )
+
+
+class WholeProfile(PersonProfile):
+    """A profile with what stands behind an override."""
+
+    auto_summary: str = Field(default="", description="What is derived, also where an override is shown.")
+    manual_override_text: str = ""
+    override_updated_by: str = ""
+
+
+class FullProfile(WholeProfile):
+    """All that is known of a person."""
+
+
+class EvidenceList(Response):
+    """The evidence of a profile."""
+
+    person_id: str = ""
+    person_name: str = ""
+    evidence: list[EvidenceItem] = Field(default_factory=list)
+    count: int = 0
+
+
+class CorrectEvidence(Who):
+    """Which piece of evidence is wrong."""
+
+    evidence_id: RequiredName = Field(
+        validation_alias=AliasChoices("evidence_id", "hash", "id"), description="`p12` a paragraph, `r12` a relation."
+    )
+    requested_by: Name = ""
+    reason: Name = ""
+    refresh: bool = Field(True, description="Derive the profile again.")
+    limit: Count = Field(12, ge=1, le=200, description="Most pieces of evidence of the profile that is answered.")
+
+
+class Corrected(Response):
+    """What was deleted, and the profile without it."""
+
+    operation_id: int = Field(default=0, description="The record by which it can be undone.")
+    deleted_paragraphs: list[str] = Field(default_factory=list)
+    deleted_relations: list[str] = Field(default_factory=list)
+    profile: WholeProfile = Field(default_factory=WholeProfile)
+
+
+class ListProfiles(Request):
+    """Which profiles to list."""
+
+    keyword: Name = Field("", description="Only persons whose id, name or alias holds it.")
+    limit: Count = Field(50, ge=1, le=200)
+    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+
+
+class ProfileEntry(BaseModel):
+    """A person with a profile."""
+
+    person_id: str
+    person_name: str
+    aliases: list[str]
+    summary: str
+    has_manual_override: bool
+    version: int
+    updated_at: float = Field(description="Epoch seconds.")
+
+
+class Profiles(Response):
+    """Profiles, the last changed first."""
+
+    items: list[ProfileEntry] = Field(default_factory=list)
+    count: int = 0
+    total: int = 0
+
+
+class SetOverride(Who):
+    """What to show in the place of the profile."""
+
+    text: str = Field(
+        max_length=LONGEST_TEXT, validation_alias=AliasChoices("text", "override_text"), description="Shown everywhere."
+    )
+    updated_by: Name = ""
+    source: Name = Field("admin", description="Where the text comes from.")
+
+    @field_validator("text")
+    @classmethod
+    def _says_something(cls, value: str) -> str:
+        if not (text := clean_text(value)):
+            raise ValueError("there is no text; `delete_override` takes an override away")
+        return text
+
+
+class OverrideDeleted(Response):
+    """The override is gone."""
+
+    deleted: bool = True
+    profile: WholeProfile = Field(default_factory=WholeProfile)
+
+
+class Alias(Who):
+    """A further name of a person."""
+
+    alias: RequiredName
+    chat_id: Name = Field("", description="The chat where it counts; everywhere when not given.")
+
+    @field_validator("alias")
+    @classmethod
+    def _has_letters(cls, value: str) -> str:
+        if not normalise_name(value):
+            raise ValueError("has no letters or digits to be known by")
+        return value
+
+
+class Aliases(Response):
+    """The names of a person as they are now."""
+
+    changed: bool = Field(default=False, description="False if the alias was there already.")
+    person_id: str = ""
+    person_name: str = ""
+    aliases: list[str] = Field(default_factory=list)
+
+
+class History(Who):
+    """Whose snapshots to list."""
+
+    limit: Count = Field(20, ge=1, le=1000)
+    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+
+
+class Snapshot(BaseModel):
+    """What was known of a person from one chat, as far as it still stands."""
+
+    chat_id: str = Field(description="Empty for what everyone may see.")
+    version: int
+    summary: str
+    items: list[Statement]
+    confidence: float
+    updated_at: float
+
+
+class Snapshots(Response):
+    """Snapshots, the last derived first."""
+
+    person_id: str = ""
+    items: list[Snapshot] = Field(default_factory=list)
+    count: int = 0
+    total: int = 0
+
+
+class AskStatus(Request):
+    """Which tasks to list."""
+
+    status: Name = Field("", description="Only `pending`, `processing`, `completed` or `failed` ones.")
+    limit: Count = Field(20, ge=1, le=1000)
+    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+
+    @field_validator("status")
+    @classmethod
+    def _is_known(cls, value: str) -> str:
+        if value and value not in STATUSES:
+            raise ValueError(f"must be one of {', '.join(STATUSES)}")
+        return value
+
+
+STATUSES = ("pending", "processing", "completed", "failed")
+
+
+class TaskItem(BaseModel):
+    """The deriving of one profile."""
+
+    person_id: str
+    status: str
+    attempts: int
+    due_at: float
+    error: str
+    updated_at: float
+
+
+class Status(Response):
+    """How the deriving of profiles stands."""
+
+    enabled: bool = True
+    by_chat_model: bool = False
+    lag: int = Field(default=0, description="Changes not looked at yet.")
+    pending: int = 0
+    processing: int = 0
+    completed: int = 0
+    failed: int = 0
+    tasks: list[TaskItem] = Field(default_factory=list)
+
+
+class ProcessPending(Request):
+    """How much to derive."""
+
+    limit: Count = Field(20, ge=1, le=1000, description="Most profiles.")
+
+
+class Processed(Response):
+    """What was derived."""
+
+    processed: int = 0
+    failed: int = 0
+    remaining: int = 0
+
+
+class Refreshed(Response):
+    """The profile will be derived again."""
+
+    person_id: str = ""
+    queued: bool = True
+
+
+@ops.operation("memory_profile_admin", "query")
+async def query(kernel: SDKMemoryKernel, request: AskProfile) -> FullProfile:
+    """Show all that is known of a person, from every chat."""
+    return await kernel.store.read(lambda db: _asked(kernel, db, request))
+
+
+@ops.operation("memory_profile_admin", "evidence")
+async def evidence(kernel: SDKMemoryKernel, request: AskProfile) -> EvidenceList:
+    """List what a profile stands on."""
+
+    def read(db: sqlite3.Connection) -> EvidenceList:
+        profile = kernel.profile_reader.of_row(db, _row(kernel, db, request.person_id))
+        found = evidence_items(kernel.evidence.of(db, profile.items, request.limit))
+        known = profile.known
+        return EvidenceList(person_id=known.person_id, person_name=known.name, evidence=found, count=len(found))
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_profile_admin", "correct_evidence", effect="destructive")
+async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) -> Corrected:
+    """Delete a piece of evidence that is wrong, and derive the profile again."""
+    now = kernel.surroundings.clock.now()
+    row = await _found(kernel, request)
+
+    def unit(db: sqlite3.Connection) -> Corrected:
+        gone = kernel.evidence.retract(
+            db, row, request.evidence_id, requested_by=request.requested_by, reason=request.reason, now=now
+        )
+        if request.refresh:
+            kernel.profiles.want(db, row)
+        return Corrected(
+            operation_id=gone.undo,
+            deleted_paragraphs=[paragraph_key(row) for row in gone.paragraphs],
+            deleted_relations=[f"r{row}" for row in gone.relations],
+        )
+
+    result = await kernel.store.write(unit)
+    profile = await kernel.store.read(lambda db: _full(kernel, db, row, request.limit))
+    return result.model_copy(update={"profile": profile})
+
+
+@ops.operation("memory_profile_admin", "list")
+async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profiles:
+    """List the persons who have a profile or an override."""
+
+    def read(db: sqlite3.Connection) -> Profiles:
+        keyword = request.keyword.lower() or None
+        folded = normalise_name(request.keyword) or keyword
+        rows, total = kernel.store.profiles.list(db, keyword, folded, request.limit, request.offset)
+        items = [_entry(kernel, db, row.row, row.updated_at) for row in rows]
+        return Profiles(items=items, count=len(items), total=total)
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_profile_admin", "set_override", effect="write")
+async def set_override(kernel: SDKMemoryKernel, request: SetOverride) -> FullProfile:
+    """Show a text in the place of a person's profile, in every chat."""
+    row, now = await _found(kernel, request), kernel.surroundings.clock.now()
+    profiles = kernel.store.profiles
+    await kernel.store.write(
+        lambda db: profiles.put_override(
+            db, row, request.text, updated_by=request.updated_by, source=request.source, now=now
+        )
+    )
+    return await kernel.store.read(lambda db: _full(kernel, db, row, EVIDENCE))
+
+
+@ops.operation("memory_profile_admin", "delete_override", effect="write")
+async def delete_override(kernel: SDKMemoryKernel, request: Who) -> OverrideDeleted:
+    """Show a person's derived profile again."""
+    row = await _found(kernel, request)
+    if not await kernel.store.write(lambda db: kernel.store.profiles.delete_override(db, row)):
+        raise NotFound(f"person_id: {request.person_id!r} has no override.", field="person_id")
+    return OverrideDeleted(profile=await kernel.store.read(lambda db: _full(kernel, db, row, EVIDENCE)))
+
+
+@ops.operation("memory_profile_admin", "add_alias", effect="write")
+async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
+    """Let a further name mean a person, in one chat or everywhere."""
+    row, now = await _found(kernel, request), kernel.surroundings.clock.now()
+
+    def unit(db: sqlite3.Connection) -> bool:
+        chat = _chat(kernel, db, request.chat_id) or EVERY_CHAT
+        alias = (request.alias, normalise_name(request.alias))
+        added = kernel.store.persons.add_alias(db, row, chat, alias, "admin", now)
+        if added:
+            kernel.profiles.want(db, row)
+        return added
+
+    return await _aliases(kernel, row, await kernel.store.write(unit))
+
+
+@ops.operation("memory_profile_admin", "remove_alias", effect="write")
+async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
+    """Take a further name away from a person: in one chat, or wherever it counts."""
+    row = await _found(kernel, request)
+
+    def unit(db: sqlite3.Connection) -> None:
+        chat = _chat(kernel, db, request.chat_id)
+        if not kernel.store.persons.remove_alias(db, row, chat, normalise_name(request.alias)):
+            raise NotFound(f"alias: {request.person_id!r} has no alias {request.alias!r} there.", field="alias")
+        kernel.profiles.want(db, row)
+
+    await kernel.store.write(unit)
+    return await _aliases(kernel, row, True)
+
+
+@ops.operation("memory_profile_admin", "history")
+async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
+    """List what was known of a person at earlier times, without what has been deleted since."""
+
+    def read(db: sqlite3.Connection) -> Snapshots:
+        row = _row(kernel, db, request.person_id)
+        versions, total = kernel.profile_reader.history(db, row, request.limit, request.offset)
+        chats = {scope: kernel.store.names.chat_of(db, scope) for scope in {one.scope for one in versions}}
+        items = [
+            Snapshot(
+                chat_id=chat.chat_id if (chat := chats[one.scope]) else "",
+                version=one.version,
+                summary=one.text,
+                items=statements_of(one.items),
+                confidence=one.confidence,
+                updated_at=one.derived_at,
+            )
+            for one in versions
+        ]
+        known = kernel.profile_reader.known(db, row)
+        return Snapshots(person_id=known.person_id, items=items, count=len(items), total=total)
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_profile_admin", "status")
+async def status(kernel: SDKMemoryKernel, request: AskStatus) -> Status:
+    """Tell how the deriving of profiles stands."""
+
+    def read(db: sqlite3.Connection) -> Status:
+        queue = kernel.profiles.queue(db, request.status or None, request.limit, request.offset)
+        tasks = [
+            TaskItem(
+                person_id=kernel.profile_reader.known(db, task.key).person_id,
+                status=task.status,
+                attempts=task.attempts,
+                due_at=task.due_at,
+                error=task.error,
+                updated_at=task.updated_at,
+            )
+            for task in queue.tasks
+        ]
+        settings = kernel.config.profile
+        by_model = settings.use_chat_model and kernel.chat is not None
+        counts = queue.counts
+        return Status(
+            enabled=settings.enabled,
+            by_chat_model=by_model,
+            lag=queue.lag,
+            pending=counts.get("pending", 0),
+            processing=counts.get("processing", 0),
+            completed=counts.get("completed", 0),
+            failed=counts.get("failed", 0),
+            tasks=tasks,
+        )
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_profile_admin", "process_pending", effect="write")
+async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:
+    """Derive the profiles that wait, now."""
+    done, failed = await kernel.profiles.process(request.limit)
+    remaining = await kernel.store.read(lambda db: kernel.store.derive_tasks.open_count(db, "profile"))
+    return Processed(processed=done, failed=failed, remaining=remaining)
+
+
+@ops.operation("memory_profile_admin", "refresh", effect="write")
+async def refresh(kernel: SDKMemoryKernel, request: Who) -> Refreshed:
+    """Derive a person's profile again, in the background."""
+    row = await _found(kernel, request)
+    await kernel.store.write(lambda db: kernel.profiles.want(db, row))
+    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row))
+    return Refreshed(person_id=known.person_id)
+
+
+async def _found(kernel: SDKMemoryKernel, request: Who) -> int:
+    """The row of a person; names are looked up as they are stored, before anything is written."""
+    return await kernel.store.read(lambda db: _row(kernel, db, request.person_id))
+
+
+def _row(kernel: SDKMemoryKernel, db: sqlite3.Connection, key: str) -> int:
+    row = kernel.profile_reader.row(db, key)
+    if row is None:
+        raise NotFound(f"person_id: nobody is known as {key!r}.", field="person_id")
+    return row
+
+
+def _chat(kernel: SDKMemoryKernel, db: sqlite3.Connection, chat_id: str) -> int | None:
+    """The row of a chat; None if none is named."""
+    if not chat_id:
+        return None
+    row = kernel.store.names.chat_row(db, chat_id)
+    if row is None:
+        raise NotFound(f"chat_id: there is no chat {chat_id!r}.", field="chat_id")
+    return row
+
+
+def _asked(kernel: SDKMemoryKernel, db: sqlite3.Connection, request: AskProfile) -> FullProfile:
+    row = kernel.profile_reader.row(db, request.person_id)
+    return FullProfile(person_id=request.person_id) if row is None else _full(kernel, db, row, request.limit)
+
+
+def _full(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, limit: int) -> FullProfile:
+    profile = kernel.profile_reader.of_row(db, row)
+    shown = told(profile, kernel.evidence.of(db, profile.items, limit))
+    override = profile.override
+    behind = {
+        "auto_summary": profile.text,
+        "manual_override_text": override.text if override else "",
+        "override_updated_by": override.updated_by if override else "",
+    }
+    return FullProfile.model_validate({**shown.model_dump(), **behind})
+
+
+def _entry(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, updated_at: float) -> ProfileEntry:
+    profile = kernel.profile_reader.of_row(db, row)
+    return ProfileEntry(
+        person_id=profile.known.person_id,
+        person_name=profile.known.name,
+        aliases=list(profile.known.aliases),
+        summary=profile.override.text if profile.override else profile.text,
+        has_manual_override=profile.override is not None,
+        version=profile.version,
+        updated_at=updated_at,
+    )
+
+
+async def _aliases(kernel: SDKMemoryKernel, row: int, changed: bool) -> Aliases:
+    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row))
+    return Aliases(changed=changed, person_id=known.person_id, person_name=known.name, aliases=list(known.aliases))

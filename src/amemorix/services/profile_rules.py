@@ -1,0 +1,232 @@
+"""Statements about a person, read out of single texts without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..storage.profile_material import SPEAKER, FactOf, Line, RelationOf
+from ..text import fold, is_mostly_cjk, normalise_name
+from .digest import keywords
+from .profile_items import Basis, ProfileItem
+from .profile_patterns import LEADING, OTHER_SUBJECT, SELF, ZH_KIN, ZH_SELF, is_empty, is_supposed, is_vague, section_of
+
+__all__ = ["TOPIC_LINES", "Others", "covers", "fact_item", "relation_item", "statements", "topic_item"]
+
+Others = Callable[[str], bool]
+"""Whether a clause names somebody else."""
+LONGEST, SHORTEST = 160, 3
+READ_CHARS = 4_000
+"""Of a longer text only the beginning is read."""
+SAID, WRITTEN, TOLD, SUMMED = 0.8, 0.9, 0.7, 0.6
+"""How sure a statement is: said by the person, written as a fact about them, told of them, told in a summary."""
+NOTED = 0.75
+"""A factor for what no rule can sort, and for what is as much about somebody else."""
+TOPICS, TOPIC_LINES = 5, 12
+_SENTENCE = re.compile(r"[^。！？!?\n]+?(?:[。！？!?\n]+|\.(?=\s|$)|$)")
+_CLAUSE = re.compile(r"[，,；;：:]+")
+_LIKES = re.compile(r"lik|lov|enjoy|prefer|hobb|interest|favou?rite|喜|爱|愛|偏好|兴趣", re.I)
+_BARE = re.compile(r"(?:\w+\.)?(?:dis)?likes?|statement|喜欢|不喜欢|讨厌", re.I)
+"""Attributes whose value says all in its section."""
+_LABELS = {
+    "residence": "住处", "hometown": "家乡", "workplace": "工作单位", "occupation": "职业", "school": "学校", "birthday": "生日",
+    "age": "年龄", "name": "名字", "nickname": "昵称", "spouse": "配偶", "child": "孩子", "pet": "宠物", "allergy": "过敏",
+    "avoids": "忌口", "diet": "饮食", "favourite": "最喜欢", "language": "语言", "phone": "电话", "email": "邮箱", "plan": "打算",
+}  # fmt: skip
+"""What the attributes of facts are called before a Chinese value."""
+_SECTIONS = (
+    ("dislikes", re.compile(r"dislik|hate|avoid|allerg|fear|taboo|讨厌|厌|不喜|过敏|怕|忌", re.I)),
+    ("likes", _LIKES),
+    ("plans", re.compile(r"plan|goal|intend|wish|want|打算|计划|目标|想", re.I)),
+    ("relations", re.compile(r"famil|friend|spouse|wife|husband|partner|mother|father|brother|sister|child|pet|colleague|"
+                             r"know|marr|朋友|家|妻|夫|父|母|爸|妈|兄|弟|姐|妹|儿|女|同事|同学|宠物|认识", re.I)),
+    ("habits", re.compile(r"habit|skill|language|diet|routine|usual|often|speaks|plays|keeps|习惯|技能|擅长|会|常|负责|看管|保管", re.I)),
+    ("identity", re.compile(r"name|age|live|residen|location|city|home|job|work|occup|profession|employ|school|stud|birth|"
+                            r"gender|nation|role|phone|mail|address|姓名|年龄|住|居|城市|职业|工作|学校|专业|生日|出生|性别|籍贯|身份|是", re.I)),
+)  # fmt: skip
+"""Sections by the attribute of a fact or the predicate of a relation."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """Sentences that tell of the person: how sure, and whether they have to name them."""
+
+    basis: Basis
+    confidence: float
+    by_name: bool
+    notes: bool
+
+
+def statements(line: Line, names: Sequence[str], others: Others) -> Iterator[ProfileItem]:
+    """What a paragraph says of the person called `names`."""
+    how = _telling(line)
+    for sentence in _SENTENCE.findall(line.content[:READ_CHARS]):
+        if is_supposed(sentence):
+            continue
+        for section, statement in _of_sentence(sentence.strip(), how, names, others):
+            sure = how.confidence * (NOTED if section == "notes" or is_vague(statement) else 1.0)
+            yield ProfileItem(section, statement, how.basis, (line.id,), round(sure, 3), line.at)
+
+
+def _telling(line: Line) -> _Telling:
+    if line.role == SPEAKER:
+        return _Telling("said", SAID, by_name=False, notes=False)
+    if line.source_type == "person_fact":
+        return _Telling("told", WRITTEN, by_name=line.role == 0, notes=True)
+    if line.kind == "summary":
+        return _Telling("told", SUMMED, by_name=True, notes=True)
+    return _Telling("told", TOLD, by_name=True, notes=line.kind == "text")
+
+
+def _of_sentence(sentence: str, how: _Telling, names: Sequence[str], others: Others) -> Iterator[tuple[str, str]]:
+    if is_mostly_cjk(sentence):
+        yield from _chinese(sentence, how, names, others)
+    elif found := _english(sentence, how, names):
+        yield found
+
+
+def _chinese(sentence: str, how: _Telling, names: Sequence[str], others: Others) -> Iterator[tuple[str, str]]:
+    """The clauses from the one that brings the person in up to the one that brings in somebody else."""
+    about = not how.by_name and how.basis == "told"
+    told: list[tuple[str, str]] = []
+    for clause in (piece.strip() for piece in _CLAUSE.split(sentence)):
+        own = _names_at(clause, names) if how.basis == "told" else _self_at(clause)
+        if own is None and _is_of_others(clause, others):
+            about = False
+        about = about or own is not None
+        if about and (found := _chinese_clause(clause, own, others)) is not None:
+            told.append(found)
+    if told:
+        yield from told
+    elif how.notes and about and (note := _shortened(sentence)):
+        yield "notes", note
+
+
+def _chinese_clause(clause: str, own: int | None, others: Others) -> tuple[str, str] | None:
+    folded = fold(clause)
+    found = section_of(folded, chinese=True)
+    if found is None:
+        return None
+    between = clause[own or 0 : found[1]]
+    if OTHER_SUBJECT.search(between) or others(between):
+        return None
+    section = "relations" if own is not None and ZH_KIN.search(between) else found[0]
+    statement = _shortened(LEADING.sub("", clause))
+    return (section, statement) if statement else None
+
+
+def _self_at(clause: str) -> int | None:
+    found = ZH_SELF.search(clause)
+    return found.start() if found else None
+
+
+def _names_at(text: str, names: Sequence[str]) -> int | None:
+    folded = fold(text)
+    places = [at for name in names if (at := folded.find(normalise_name(name))) >= 0]
+    return min(places, default=None)
+
+
+def _is_of_others(clause: str, others: Others) -> bool:
+    """Whether a clause that does not bring the person in brings in somebody else."""
+    return bool(OTHER_SUBJECT.match(clause)) or (section_of(fold(clause), chinese=True) is not None and others(clause))
+
+
+def _english(sentence: str, how: _Telling, names: Sequence[str]) -> tuple[str, str] | None:
+    probe = sentence if how.basis == "said" else _as_first_person(sentence, names)
+    told_of = SELF.search(probe) is not None
+    found = section_of(probe, chinese=False) if told_of else None
+    if found is not None:
+        statement = _shortened(LEADING.sub("", sentence))
+        return (found[0], statement) if statement else None
+    if how.notes and (told_of or not how.by_name) and (note := _shortened(sentence)):
+        return "notes", note
+    return None
+
+
+def _as_first_person(sentence: str, names: Sequence[str]) -> str:
+    """The sentence with the person's name put as `I`; whoever says `I` in it is somebody else."""
+    probe = re.sub(r"\b(?:I|[Mm]y)\b", "someone", sentence)
+    for name in sorted(names, key=len, reverse=True):
+        probe = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "I", probe, flags=re.IGNORECASE)
+    return probe
+
+
+def _shortened(text: str) -> str:
+    """At most so many characters; nothing if it is too short to say anything."""
+    text = " ".join(text.split()).strip(" ，,；;。.!！…~～")
+    if len(text) < SHORTEST or is_empty(text):
+        return ""
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def relation_item(relation: RelationOf, at: float) -> ProfileItem:
+    """A relation as a statement."""
+    predicate = relation.predicate.replace("_", " ")
+    words = f"{relation.subject}{predicate}{relation.object}"
+    if not is_mostly_cjk(words):
+        words = f"{relation.subject} {predicate} {relation.object}"
+    section = _section(relation.predicate, "relations")
+    return ProfileItem(
+        section, words, "relation", (relation.paragraph,), round(relation.confidence * 0.85, 3), at, relation.id
+    )
+
+
+def fact_item(fact: FactOf) -> ProfileItem:
+    """A fact as a statement."""
+    section = _section(fact.attribute, "notes")
+    if fact.polarity < 0:
+        section = {"likes": "dislikes", "dislikes": "likes"}.get(section, section)
+    return ProfileItem(section, _worded(fact, section), "fact", fact.evidence, fact.confidence, fact.at, fact.id)
+
+
+def covers(item: ProfileItem, fact: FactOf) -> bool:
+    """Whether a sentence says the fact, or a part of one that was kept as a whole sentence."""
+    value, statement = fold(fact.value), fold(item.statement)
+    return not set(fact.evidence).isdisjoint(item.evidence) and (value in statement or statement in value)
+
+
+def _worded(fact: FactOf, section: str) -> str:
+    if _BARE.fullmatch(fact.attribute):
+        return fact.value
+    attribute, _, thing = fact.attribute.partition(":")
+    chinese = is_mostly_cjk(fact.value + thing)
+    label = _LABELS.get(attribute, attribute) if chinese else attribute.rpartition(".")[2].replace("_", " ")
+    label = f"{label}{thing}" if chinese else f"{label} {thing}".strip()
+    denied = fact.polarity < 0 and section not in ("likes", "dislikes")
+    if chinese:
+        return f"{label}：{'不是' if denied else ''}{fact.value}"
+    return f"{label}: {'not ' if denied else ''}{fact.value}"
+
+
+def _section(label: str, otherwise: str) -> str:
+    return next((section for section, rule in _SECTIONS if rule.search(label)), otherwise)
+
+
+def topic_item(lines: Sequence[tuple[int, float, str]]) -> ProfileItem | None:
+    """What the last (paragraph, time, text) of the person keep coming back to; None if to nothing."""
+    newest = sorted(lines, reverse=True)[:TOPIC_LINES]
+    if len(newest) < 3:
+        return None
+    texts = [text for _, _, text in newest]
+    words = _apart([word for word in keywords(texts, TOPICS) if sum(_holds(text, word) for text in texts) > 1])
+    if not words:
+        return None
+    held = [(row, at) for row, at, text in newest if any(_holds(text, word) for word in words)]
+    return ProfileItem(
+        "recent", " · ".join(words), "topic", tuple(row for row, _ in held), 0.4, max(at for _, at in held)
+    )
+
+
+def _holds(text: str, word: str) -> bool:
+    return word in text or word in fold(text)
+
+
+def _apart(words: Sequence[str]) -> list[str]:
+    """Without Chinese stretches that share two characters in a row with one before them."""
+    kept: list[str] = []
+    for word in words:
+        pairs = {} if word.isascii() else {word[i : i + 2] for i in range(len(word) - 1)}
+        if not any(pair in other for other in kept for pair in pairs):
+            kept.append(word)
+    return kept

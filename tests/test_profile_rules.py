@@ -1,0 +1,139 @@
+"""What rules read out of single texts about a person, in Chinese and English."""
+
+from __future__ import annotations
+
+import pytest
+
+from amemorix.services.profile_items import ProfileItem, gathered, load, render, score
+from amemorix.services.profile_rules import fact_item, relation_item, statements, topic_item
+from amemorix.storage.profile_material import SPEAKER, FactOf, Line, RelationOf
+
+NAMED = ("林澈", "Ada")
+
+
+def others(clause: str) -> bool:
+    return "周枝" in clause or "Bob" in clause
+
+
+def read(text: str, *, role: int = SPEAKER, kind: str = "message", source_type: str = "chat") -> list[tuple[str, str]]:
+    line = Line(1, 1, 1, kind, source_type, role, 0.0, text, alive=True)
+    return [(item.section, item.statement) for item in statements(line, NAMED, others)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我喜欢桂花乌龙，但是不吃香菜。", [("likes", "我喜欢桂花乌龙"), ("dislikes", "不吃香菜")]),
+        ("我對花生過敏，點菜的時候提醒我。", [("dislikes", "我對花生過敏")]),
+        ("我住在杭州，在阿里上班", [("identity", "我住在杭州"), ("identity", "在阿里上班")]),
+        ("我叫小明，今年25岁", [("identity", "我叫小明"), ("identity", "今年25岁")]),
+        ("我打算下个月去日本", [("plans", "我打算下个月去日本")]),
+        ("我每天早上跑步", [("habits", "我每天早上跑步")]),
+        ("我会弹钢琴", [("habits", "我会弹钢琴")]),
+        ("我妈妈在医院工作", [("relations", "我妈妈在医院工作")]),
+        ("我妈喜欢猫", [("relations", "我妈喜欢猫")]),
+        ("I love hiking in the mountains!", [("likes", "I love hiking in the mountains")]),
+        ("I can't stand cilantro.", [("dislikes", "I can't stand cilantro")]),
+        ("I'm allergic to peanuts", [("dislikes", "I'm allergic to peanuts")]),
+        ("I'm a nurse at the city hospital.", [("identity", "I'm a nurse at the city hospital")]),
+        ("My sister Anna lives in Lisbon.", [("relations", "My sister Anna lives in Lisbon")]),
+        ("Yeah, I usually run every morning.", [("habits", "I usually run every morning")]),
+        ("I'd like to visit Japan next year.", [("plans", "I'd like to visit Japan next year")]),
+    ],
+)
+def test_what_people_say_of_themselves(text: str, expected: list[tuple[str, str]]) -> None:
+    assert read(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "你喜欢什么？", "如果我喜欢猫", "我觉得他喜欢猫", "她讨厌香菜", "我觉得周枝喜欢猫", "恐怕我来不了", "我是说明天再说", "哈哈哈哈",
+        "我们喜欢猫", "我也喜欢", "Do you like tea?", "If I like it, fine.", "She likes dogs.", "I'm a bit tired.", "I love it!", "lol ok",
+    ],
+)  # fmt: skip
+def test_what_says_nothing_of_the_speaker(text: str) -> None:
+    assert read(text) == []
+
+
+def test_a_clause_of_somebody_else_is_not_the_speakers() -> None:
+    assert read("我喜欢茶，周枝每次都只喝咖啡") == [("likes", "我喜欢茶")]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "source_type", "expected"),
+    [
+        ("林澈不喜欢空调直吹，并且会自带桂花乌龙。", "text", "person_fact", [("dislikes", "林澈不喜欢空调直吹"), ("habits", "会自带桂花乌龙")]),
+        ("群里说了物资；林澈怕空调，周枝负责补货。", "summary", "chat_summary", [("dislikes", "林澈怕空调")]),
+        ("周枝负责补货。", "summary", "chat_summary", []),
+        ("Ada works as a nurse. Bob loves tea.", "text", "note", [("identity", "Ada works as a nurse")]),
+        ("Ada does not eat meat.", "text", "note", [("dislikes", "Ada does not eat meat")]),
+        ("红色的门牌很旧", "text", "person_fact", [("notes", "红色的门牌很旧")]),
+        ("The door plate is red.", "text", "person_fact", [("notes", "The door plate is red")]),
+        ("I like tea, said Bob.", "text", "note", []),
+    ],
+)  # fmt: skip
+def test_what_is_told_of_a_person(text: str, kind: str, source_type: str, expected: list[tuple[str, str]]) -> None:
+    assert read(text, role=2, kind=kind, source_type=source_type) == expected
+
+
+def item(statement: str, section: str = "likes", at: float = 0.0, row: int = 1, confidence: float = 0.8) -> ProfileItem:
+    return ProfileItem(section, statement, "said", (row,), confidence, at)
+
+
+def test_the_same_words_are_one_statement_with_the_evidence_of_both() -> None:
+    (one,) = gathered([item("I love tea", row=1, at=1), item("i love tea!", row=2, at=5)], 5)
+    assert (one.evidence, one.at) == ((2, 1), 5)
+
+
+def test_a_section_keeps_its_best() -> None:
+    year = 365 * 86_400.0
+    items = [item("old", at=0), item("new", at=3 * year), item("unsure", at=3 * year, confidence=0.2)]
+    assert [one.statement for one in gathered(items, 2)] == ["new", "old"]
+    assert score(items[0], 3 * year) < score(items[1], 3 * year) == 0.8
+
+
+def test_the_text_follows_the_language_of_the_statements() -> None:
+    assert render("林澈", [item("我喜欢茶")]) == "林澈\n喜好：“我喜欢茶”"
+    assert render("Ada", [item("I love tea")]) == 'Ada\nLikes: "I love tea"'
+    assert render("Ada", []) == ""
+
+
+def test_snapshots_of_other_rules_are_not_built_upon() -> None:
+    assert load('{"format": 0, "items": [{"section": "likes"}]}') == []
+
+
+def test_facts_and_relations_become_statements() -> None:
+    def fact(attribute: str, value: str, polarity: int = 1) -> tuple[str, str]:
+        made = fact_item(FactOf(3, attribute, value, polarity, 0.9, 5.0, holds=True, evidence=(7,)))
+        assert (made.ref, made.evidence, made.confidence) == (3, (7,), 0.9)
+        return made.section, made.statement
+
+    assert fact("like", "tea") == ("likes", "tea")
+    assert fact("favourite:茶", "龙井") == ("likes", "最喜欢茶：龙井")
+    assert fact("favourite:band", "Blur") == ("likes", "favourite band: Blur")
+    assert fact("allergy", "花生") == ("dislikes", "过敏：花生")
+    assert fact("language", "French") == ("habits", "language: French")
+    assert fact("statement", "值夜时怕吵") == ("notes", "值夜时怕吵")
+    assert fact("residence", "杭州", -1) == ("identity", "住处：不是杭州")
+    assert fact("pet", "a greyhound") == ("relations", "pet: a greyhound")
+    assert fact("likes", "香菜", -1) == ("dislikes", "香菜")
+    assert fact("residence", "Lisbon") == ("identity", "residence: Lisbon")
+    assert fact("职业", "护士") == ("identity", "职业：护士")
+
+    def relation(*words: str) -> tuple[str, str]:
+        made = relation_item(RelationOf(4, *words, confidence=1.0, paragraph=9), 0.0)
+        return made.section, made.statement
+
+    assert relation("林澈", "不喜欢", "香菜") == ("dislikes", "林澈不喜欢香菜")
+    assert relation("Ada", "works_at", "the hospital") == ("identity", "Ada works at the hospital")
+    assert relation("Ada", "met", "Bob") == ("relations", "Ada met Bob")
+
+
+def test_a_topic_is_what_several_lines_hold() -> None:
+    lines = [(n, float(n), f"the greenhouse {word}") for n, word in enumerate(["door", "roof", "key", "lamp"])]
+    made = topic_item(lines)
+    assert made is not None
+    assert (made.statement, made.evidence) == ("greenhouse", (3, 2, 1, 0))
+    assert topic_item(lines[:2]) is None
+    assert topic_item([(1, 1.0, "你好"), (2, 2.0, "再见"), (3, 3.0, "早安")]) is None

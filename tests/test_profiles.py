@@ -1,0 +1,404 @@
+"""Profiles of persons: what each chat may know of them, and what still stands."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.testing import FrozenClock, memory_host
+from conftest import Open
+from entrance import hits, refused, told
+
+ZH, EN = "我喜欢桂花乌龙，但是不吃香菜。", "I love jasmine tea."
+PRIVATE = {"chat_id": "dm", "user_id": "7"}
+GROUP = {"chat_id": "room", "group_id": "42"}
+
+
+async def say(host: AMemorixHostService, where: dict[str, Any] | str, text: str, **turn: Any) -> list[str]:
+    """Store a turn of u1, called 林澈 unless it says otherwise."""
+    chat = {"chat_id": where} if isinstance(where, str) else where
+    message = {"text": text, "speaker": "林澈", "person_id": "u1", **turn}
+    answer = await host.invoke("ingest_messages", {**chat, "messages": [message]})
+    assert answer["success"], answer
+    return answer["stored_ids"]
+
+
+async def profile(host: AMemorixHostService, person: str = "u1", **args: Any) -> dict[str, Any]:
+    answer = await host.invoke("get_person_profile", {"person_id": person, **args})
+    assert answer["success"], answer
+    return answer
+
+
+async def traits(host: AMemorixHostService, person: str = "u1", **args: Any) -> set[str]:
+    return set((await profile(host, person, **args))["traits"])
+
+
+async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
+    answer = await host.invoke("memory_profile_admin", {"action": action, **args})
+    assert answer["success"], answer
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [(ZH, ["我喜欢桂花乌龙", "不吃香菜"]), (EN, ["I love jasmine tea"])], ids=["zh", "en"]
+)
+@pytest.mark.parametrize("settled", [False, True], ids=["at once", "settled"])
+async def test_a_profile_tells_with_evidence(
+    host: AMemorixHostService, text: str, expected: list[str], settled: bool
+) -> None:
+    (row,) = await say(host, "c", text, time=1_600_000_000)
+    if settled:
+        await host.settle(10)
+    found = await profile(host, chat_id="c")
+
+    assert (found["known"], found["person_id"], found["person_name"]) == (True, "u1", "林澈")
+    assert sorted(found["traits"]) == sorted(expected)
+    assert all(line in found["summary"] for line in expected)
+    assert {(one["kind"], tuple(one["evidence"]), one["time"]) for one in found["items"]} == {
+        ("said", (row,), 1_600_000_000)
+    }
+    (evidence,) = found["evidence"]
+    assert (evidence["id"], evidence["type"], evidence["content"]) == (row, "paragraph", text)
+    assert 0 < evidence["score"] <= evidence["confidence"] <= 1
+    assert (found["stale"], found["version"]) == ((False, 1) if settled else (True, 0))
+    assert (found["profile_source"], found["has_manual_override"]) == ("auto_snapshot", False)
+
+
+async def test_somebody_unknown_has_an_empty_profile(host: AMemorixHostService) -> None:
+    found = await profile(host, "nobody", chat_id="c")
+    assert (found["known"], found["person_id"], found["summary"], found["evidence"]) == (False, "nobody", "", [])
+
+
+async def test_what_is_told_of_a_person_counts_too(host: AMemorixHostService) -> None:
+    await told(host, "林澈只喝无糖姜茶，负责校准温湿度计。", chat_id="c", source_type="person_fact", person_ids=["u1"],
+               person_aliases={"u1": ["林澈"]})  # fmt: skip
+    await told(host, "周枝不喝姜茶。林澈讨厌空调。", chat_id="c", entities=["林澈"],
+               relations=[{"subject": "林澈", "predicate": "认识", "object": "周枝"}])  # fmt: skip
+    await host.settle(10)
+    found = await profile(host, chat_id="c")
+
+    assert {"林澈只喝无糖姜茶", "负责校准温湿度计", "林澈讨厌空调", "林澈认识周枝"} == set(found["traits"])
+    assert {one["type"] for one in found["evidence"]} == {"paragraph", "relation"}
+    assert found["person_name"] == "林澈"
+
+
+async def test_a_name_without_an_id_is_the_one_person_of_that_name(host: AMemorixHostService) -> None:
+    """Summaries name persons whom messages know by id; with two of a name it is neither."""
+    await say(host, "c", "我喜欢茶")
+    summary = {"chat_id": "c", "participants": ["林澈"], "external_id": "s", "text": "林澈讨厌空调。"}
+    await host.invoke("ingest_summary", summary)
+    await host.settle(10)
+    assert await traits(host, chat_id="c") == {"我喜欢茶", "林澈讨厌空调"}
+    assert (await profile(host, "林澈", chat_id="c"))["person_id"] == "u1"
+
+    await say(host, "c", "我喜欢咖啡", person_id="u2")
+    await admin(host, "refresh", person_id="u1")
+    await host.settle(10)
+    assert "林澈讨厌空调" not in await traits(host, "u2", chat_id="c")
+    error = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
+    assert (error["error_code"], error["details"]["field"]) == ("invalid_request", "person_id")
+    assert [one["person_id"] for one in error["details"]["candidates"]] == ["u1", "u2"]
+
+
+async def test_a_name_of_another_chat_means_nobody(host: AMemorixHostService) -> None:
+    await say(host, "a", "我喜欢茶", speaker="真名")
+    await say(host, "b", "我喜欢猫", speaker="匿名")
+
+    assert not (await profile(host, "真名", chat_id="b"))["known"]
+    by_id = await profile(host, "u1", chat_id="b")
+    assert (by_id["person_name"], by_id["aliases"], by_id["traits"]) == ("匿名", [], ["我喜欢猫"])
+    assert not (await profile(host, "u1", chat_id="z"))["known"]
+
+
+@pytest.mark.parametrize("settled", [False, True], ids=["at once", "settled"])
+async def test_a_chat_sees_only_what_it_may(opened: Open, settled: bool) -> None:
+    host = await opened()
+    await say(host, PRIVATE, "我讨厌加班")
+    await say(host, GROUP, "我喜欢茶")
+    await told(host, "林澈的生日在五月，生日是五月三日。", scope="global", chat_id="room", group_id="42",
+               source_type="person_fact", person_ids=["u1"])  # fmt: skip
+    if settled:
+        await host.settle(10)
+
+    birthday = {"林澈的生日在五月", "生日是五月三日"}
+    everywhere = await traits(host, chat_id="elsewhere")
+    assert everywhere <= birthday
+    assert everywhere
+    assert await traits(host, **GROUP) == {"我喜欢茶"} | everywhere
+    assert await traits(host, **PRIVATE) == {"我讨厌加班"} | everywhere
+    assert await traits(host, user_id="7") == {"我讨厌加班"} | everywhere
+    assert await traits(host) == {"我喜欢茶", "我讨厌加班"} | everywhere
+    leaked = await profile(host, **GROUP)
+    assert "加班" not in str(leaked)
+
+
+@pytest.mark.parametrize(
+    ("settings", "seen"),
+    [
+        ({"profile": {"share_private": True}}, {"我喜欢茶", "我讨厌加班"}),
+        ({"global_memory_sharing_enabled": True}, {"我喜欢茶", "我讨厌加班", "我会弹琴"}),
+        ({"shared_memory_groups": [{"targets": ["room", "dm"]}]}, {"我喜欢茶", "我讨厌加班"}),
+        ({"shared_memory_groups": [{"targets": ["room", "other"]}]}, {"我喜欢茶", "我会弹琴"}),
+        ({"profile": {"share_private": True}, "filter": {"chats": ["private:7"]}}, {"我喜欢茶"}),
+    ],
+    ids=["private", "global", "with private", "with group", "filtered"],
+)
+async def test_the_settings_open_chats_to_each_other(opened: Open, settings: dict[str, Any], seen: set[str]) -> None:
+    host = await opened(**settings)
+    for where, text in (
+        (PRIVATE, "我讨厌加班"),
+        (GROUP, "我喜欢茶"),
+        ({"chat_id": "other", "group_id": "9"}, "我会弹琴"),
+    ):
+        await say(host, {**where, "respect_filter": False}, text)
+    for _ in range(2):
+        assert await traits(host, **GROUP) == seen
+        await host.settle(10)
+
+
+async def test_a_chat_that_is_not_served_is_told_nothing(opened: Open) -> None:
+    host = await opened(filter={"chats": ["stream:c"]})
+    await say(host, {"chat_id": "c", "respect_filter": False}, ZH)
+    found = await profile(host, chat_id="c")
+
+    assert (found["filtered"], found["known"], found["summary"], found["evidence"]) == (True, False, "", [])
+    assert await traits(host) == set()
+    assert await traits(host, chat_id="c", respect_filter=False)
+
+
+@pytest.mark.parametrize("how", ["delete", "revise", "expire"])
+async def test_what_is_gone_is_not_told_at_once(tmp_path: Path, how: str) -> None:
+    clock = FrozenClock()
+    async with memory_host(tmp_path, clock=clock) as host:
+        await say(host, "c", "我讨厌香菜", external_id="m")
+        await say(host, "d", "我喜欢茶")
+        await host.settle(10)
+        assert await traits(host) == {"我讨厌香菜", "我喜欢茶"}
+        await host.kernel.pause()
+        if how == "delete":
+            await host.invoke("memory_source_admin", {"action": "delete", "source": "chat:c"})
+        elif how == "revise":
+            await say(host, "c", "没什么", external_id="m")
+        else:
+            await host.kernel.store.write(lambda db: db.execute("update paragraphs set expires_at = 1 where chat = 1"))
+
+        for _ in range(2):
+            found = await profile(host)
+            history = await admin(host, "history", person_id="u1")
+            assert found["traits"] == ["我喜欢茶"]
+            assert "香菜" not in str((found, history))
+            await host.settle(10)
+
+
+async def test_what_is_purged_leaves_no_snapshot(host: AMemorixHostService) -> None:
+    await say(host, "c", "我讨厌香菜")
+    await say(host, "d", "我喜欢茶")
+    await host.settle(10)
+    store = host.kernel.store
+    await host.kernel.pause()
+
+    def purge(db: Any) -> list[Any]:
+        for table in ("terms", "paragraph_persons", "paragraphs"):
+            column = "paragraph" if table == "paragraph_persons" else "id"
+            db.execute(f"delete from {table} where {column} = 1")
+        return db.execute("select scope, content from profile_snapshots").fetchall()
+
+    left = await store.write(purge)
+    assert len(left) == 1
+    assert "香菜" not in str(left)
+    await host.settle(10)
+    assert await traits(host) == {"我喜欢茶"}
+
+
+async def test_what_comes_back_is_told_again(host: AMemorixHostService) -> None:
+    await say(host, "c", "我讨厌香菜")
+    for n in range(5):
+        await say(host, "c", f"我喜欢{n}号茶")
+    await host.settle(10)
+    store = host.kernel.store
+    for value, seen in ((5.0, False), (None, True)):
+        await store.write(lambda db, v=value: db.execute("update paragraphs set deleted_at = ? where id = 1", (v,)))
+        await host.settle(10)
+        assert ("我讨厌香菜" in await traits(host)) is seen
+
+
+async def test_news_makes_a_new_version_and_old_ones_are_few(opened: Open) -> None:
+    host = await opened(profile={"max_history": 3})
+    for n in range(6):
+        await say(host, "c", f"我喜欢{n}号茶")
+        assert (await profile(host))["stale"]
+        await host.settle(10)
+        found = await profile(host)
+        assert (found["stale"], found["version"], f"我喜欢{n}号茶" in found["traits"]) == (False, n + 1, True)
+    history = await admin(host, "history", person_id="u1")
+
+    assert [one["version"] for one in history["items"]] == [6, 5, 4]
+    assert history["total"] == 3
+    await say(host, "c", "哈哈")
+    await host.settle(10)
+    assert (await profile(host))["version"] == 6
+
+
+async def test_a_section_is_bounded_and_the_newest_stay(opened: Open) -> None:
+    host = await opened(profile={"items_per_section": 2, "max_lines": 50})
+    year = 365 * 86_400.0
+    for n in range(60):
+        await say(host, "c", f"我喜欢{n}号茶", time=1e9 + n * year / 30)
+    await host.settle(10)
+    assert await traits(host) == {"我喜欢59号茶", "我喜欢58号茶"}
+
+
+async def test_switched_off_profiles_are_made_from_the_newest_lines(opened: Open) -> None:
+    host = await opened(profile={"enabled": False})
+    await say(host, "c", ZH)
+    await host.settle(10)
+    found = await profile(host, chat_id="c")
+
+    assert set(found["traits"]) == {"我喜欢桂花乌龙", "不吃香菜"}
+    assert (found["stale"], found["version"]) == (True, 0)
+    assert (await admin(host, "list"))["items"] == []
+
+
+async def test_a_memory_that_is_switched_off_says_so(opened: Open) -> None:
+    host = await opened(plugin={"enabled": False})
+    found = await profile(host)
+    assert (found["disabled"], found["known"]) == (True, False)
+
+
+async def add_fact(host: AMemorixHostService, value: str, paragraph: int | None, **columns: Any) -> None:
+    row = {"scope": 1, "status": "active", **columns}
+
+    def unit(db: Any) -> None:
+        fact = db.execute(
+            "insert into facts (person, scope, attribute, value, norm, cardinality, stability, authority, status,"
+            " confidence, valid_from, recorded_at, asserted_at) values (1, :scope, 'likes', :value, :value, 'set', 'stable', 'manual', :status,"
+            " 0.95, 5, 5, 5) returning id",
+            {**row, "value": value},
+        ).fetchone()[0]
+        if paragraph:
+            db.execute(
+                "insert into fact_evidence (fact, paragraph, value, at, authority, confidence)"
+                " values (?, ?, ?, 5, 'manual', 0.9)",
+                (fact, paragraph, value),
+            )
+
+    await host.kernel.store.write(unit)
+
+
+async def test_active_facts_are_told_and_retracted_ones_are_not(host: AMemorixHostService) -> None:
+    await say(host, "c", "嗯嗯，昨天的事")
+    await host.settle(10)
+    await add_fact(host, "龙井", 1)
+    await add_fact(host, "白茶", None)
+    await add_fact(host, "可乐", 1, status="retracted")
+    await admin(host, "refresh", person_id="u1")
+    await host.settle(10)
+    found = await profile(host, chat_id="c")
+
+    assert set(found["traits"]) == {"龙井", "白茶"}
+    assert {(one["id"], one["type"], one["deletable"]) for one in found["evidence"]} >= {("f1", "fact", False)}
+    assert await traits(host, chat_id="d") == set()
+    await host.kernel.pause()
+    await host.kernel.store.write(lambda db: db.execute("update facts set status = 'superseded' where value = '龙井'"))
+    assert await traits(host, chat_id="c") == {"白茶"}
+
+
+@pytest.mark.parametrize(
+    ("args", "field"),
+    [
+        ({}, "person_id"), ({"person_id": " "}, "person_id"), ({"person_id": ["u1"]}, "person_id"),
+        ({"person_id": "u1", "limit": 0}, "limit"), ({"person_id": "u1", "limit": 201}, "limit"),
+        ({"person_id": "u1", "chat_id": " "}, "chat_id"), ({"person_id": "u1", "limit": True}, "limit"),
+    ],
+)  # fmt: skip
+async def test_arguments_that_do_not_fit(host: AMemorixHostService, args: dict[str, Any], field: str) -> None:
+    await refused(host, "get_person_profile", args, field)
+
+
+async def test_a_reload_loses_no_profile_and_no_read(opened: Open) -> None:
+    host = await opened()
+    await say(host, "c", ZH)
+    answers: list[dict[str, Any]] = []
+
+    async def ask() -> None:
+        for _ in range(40):
+            answers.append(await host.invoke("get_person_profile", {"person_id": "u1"}))
+            await asyncio.sleep(0)
+
+    async def write() -> None:
+        for n in range(20):
+            await say(host, "c", f"I love number {n} tea")
+
+    await asyncio.gather(ask(), write(), host.update_config({"profile.items_per_section": 30}))
+    await host.settle(20)
+
+    assert all(answer["success"] and answer["traits"] for answer in answers)
+    assert {f"I love number {n} tea" for n in range(20)} <= {one["statement"] for one in (await profile(host))["items"]}
+
+
+# aliases
+
+
+async def persons_named(host: AMemorixHostService, query: str, chat: str) -> list[str]:
+    found = await hits(host, query, chat_id=chat)
+    return found[0]["explain"]["persons"] if found else []
+
+
+@pytest.mark.parametrize("alias", ["阿澈", "Cheche"])
+async def test_an_alias_that_came_with_a_message_means_the_person_there(host: AMemorixHostService, alias: str) -> None:
+    await say(host, "c", "茶很好喝", aliases=[alias])
+    await say(host, "d", "茶很好喝")
+
+    assert await persons_named(host, f"{alias} 茶", "c") == [alias]
+    assert await persons_named(host, f"{alias} 茶", "d") == []
+    assert (await profile(host, alias, chat_id="c"))["aliases"] == [alias]
+    assert not (await profile(host, alias, chat_id="d"))["known"]
+
+
+async def test_an_alias_given_by_hand_counts_everywhere_until_it_is_taken_away(host: AMemorixHostService) -> None:
+    for chat in "cd":
+        await say(host, chat, "茶很好喝")
+    assert (await admin(host, "add_alias", person_id="u1", alias="阿澈"))["changed"]
+    assert not (await admin(host, "add_alias", person_id="u1", alias="阿澈"))["changed"]
+    for chat in "cd":
+        assert await persons_named(host, "阿澈喜欢喝茶", chat) == ["阿澈"]
+        assert [hit["person_ids"] for hit in await hits(host, "茶", chat_id=chat, person_id="阿澈")] == [["u1"]]
+    removed = await admin(host, "remove_alias", person_id="u1", alias="阿澈")
+
+    assert (removed["changed"], removed["aliases"]) == (True, [])
+    assert await persons_named(host, "阿澈喜欢喝茶", "c") == []
+    await refused(host, "memory_profile_admin", {"action": "remove_alias", "person_id": "u1", "alias": "阿澈"}, "alias",
+                  code="not_found")  # fmt: skip
+
+
+async def test_an_alias_can_count_in_one_chat(host: AMemorixHostService) -> None:
+    for chat in "cd":
+        await say(host, chat, "茶很好喝")
+    await admin(host, "add_alias", person_id="u1", alias="阿澈", chat_id="c")
+
+    assert await persons_named(host, "阿澈喜欢喝茶", "c") == ["阿澈"]
+    assert await persons_named(host, "阿澈喜欢喝茶", "d") == []
+    await refused(
+        host, "memory_profile_admin", {"action": "remove_alias", "person_id": "u1", "alias": "阿澈", "chat_id": "d"},
+        "alias", code="not_found",
+    )  # fmt: skip
+    assert (await admin(host, "remove_alias", person_id="u1", alias="阿澈", chat_id="c"))["changed"]
+
+
+async def test_aliases_outlive_a_restart(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host:
+        await say(host, "c", "茶很好喝", aliases=["阿澈"])
+    async with memory_host(tmp_path) as host:
+        assert await persons_named(host, "阿澈喜欢喝茶", "c") == ["阿澈"]
+
+
+@pytest.mark.parametrize("aliases", [[""], "阿澈", ["a"] * 51])
+async def test_aliases_that_are_no_names_are_refused(host: AMemorixHostService, aliases: Any) -> None:
+    message = {"text": "茶", "speaker": "林澈", "aliases": aliases}
+    await refused(host, "ingest_messages", {"chat_id": "c", "messages": [message]})
+    note = {"external_id": "1", "source_type": "note", "text": "茶", "person_aliases": {"u1": aliases}}
+    await refused(host, "ingest_text", note)
