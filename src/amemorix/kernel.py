@@ -26,6 +26,7 @@ from .services.checks import Finding
 from .services.corrections import CorrectionService
 from .services.dedup import MemUpdateChecker
 from .services.dense import DenseLane, Serving
+from .services.deriver import Deriver
 from .services.embedding import EmbeddingService
 from .services.episode_retrieval import EpisodeRetrievalService
 from .services.episodes import EpisodeService
@@ -150,9 +151,12 @@ class SDKMemoryKernel:
             self.store, config=config, clock=clock, indexes=self.indexes, service=self.profiles
         )
         self.evidence = EvidenceService(self.store)
+        self.derivers: dict[str, Deriver] = {
+            "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts, "profiles": self.profiles,
+        }  # fmt: skip
         self.upkeep = UpkeepService(
-            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes, facts=self.facts,
-            extraction=self.extraction, profiles=self.profiles, background=self._background,
+            self.store, settings=config.advanced, indexes=self.indexes, derivers=self.derivers.values(),
+            background=self._background,
         )  # fmt: skip
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
         self.summaries = SummaryService(self.store, config=config, chat=self.chat, clock=clock, zone=surroundings.zone)
@@ -261,10 +265,7 @@ class SDKMemoryKernel:
             work = (
                 self.upkeep.run(),
                 self.embedding.run(),
-                self.episodes.run(),
-                self.extraction.run(),
-                self.facts.run(),
-                self.profiles.run(),
+                *(deriver.run() for deriver in self.derivers.values()),
                 self.summaries.run(),
                 self._retry_model(),
                 self.feedback.run(),
@@ -318,15 +319,18 @@ class SDKMemoryKernel:
         return await self.embedding.recover()
 
     async def settle(self) -> None:
-        """Wait until every projection, embedding and derived row has caught up."""
+        """Wait until every projection, embedding and derived row has caught up.
+
+        What one of them writes is news for the others, so they go round until nothing moves any more.
+        """
         await self.lifecycle.flush()
         await self.summaries.drain()
-        await self.upkeep.follow()
-        await self.extraction.drain()
-        await self.embedding.settled()
-        await self.episodes.drain()
-        await self.facts.drain()
-        await self.profiles.drain()
+        before = -1
+        while before != (before := await self.store.read(lambda db: self.store.changes.bounds(db)[1])):
+            await self.upkeep.follow()
+            await self.embedding.settled()
+            for deriver in self.derivers.values():
+                await deriver.drain()
         await self.upkeep.follow()
 
     async def statistics(self) -> dict[str, Any]:
@@ -335,13 +339,7 @@ class SDKMemoryKernel:
         def read(db: sqlite3.Connection) -> dict[str, Any]:
             return {
                 **asdict(self.store.sources.counts(db, self.surroundings.clock.now())),
-                "lag": {
-                    **self.indexes.lag(db),
-                    "episodes": self.episodes.lag(db),
-                    "extraction": self.extraction.lag(db),
-                    "facts": self.facts.lag(db),
-                    "profiles": self.profiles.lag(db),
-                },
+                "lag": self.indexes.lag(db) | {name: deriver.lag(db) for name, deriver in self.derivers.items()},
                 "embedding": asdict(self.embedding.progress(db)),
                 "chat": self._chat_state() | self.chat_meter.state(db),
                 "summaries_waiting": self.store.summaries.waiting_count(db),
