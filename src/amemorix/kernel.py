@@ -22,12 +22,14 @@ from .models.host_callable import EmbedFunction
 from .models.registry import make_embedder
 from .ports import ChatModel, Embedder
 from .services.checks import Finding
+from .services.deletion import DeletionService
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
 from .services.episodes import EpisodeService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
 from .services.parts import Shared, reused
+from .services.purge import PurgeService
 from .services.runtime import RuntimeStatus
 from .services.search import SearchService
 from .services.upkeep import UpkeepService
@@ -105,6 +107,12 @@ class SDKMemoryKernel:
             self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes,
             background=self._background,
         )  # fmt: skip
+        self.deletion = DeletionService(
+            self.store, indexes=self.indexes, embedding=self.embedding, clock=clock, background=self._background
+        )
+        self.purges = PurgeService(
+            self.store, indexes=self.indexes, episodes=self.episodes, upkeep=self.upkeep, clock=clock
+        )
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
         self.searches = SearchService(
             self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone,
@@ -176,7 +184,13 @@ class SDKMemoryKernel:
         self.paused = False
         self.embedding.take_up()
         if not self._loops:
-            work = (self.upkeep.run(), self.embedding.run(), self.episodes.run(), self._retry_model())
+            work = (
+                self.upkeep.run(),
+                self.embedding.run(),
+                self.episodes.run(),
+                self.purges.run(),
+                self._retry_model(),
+            )
             self._loops = [asyncio.create_task(loop) for loop in work]
 
     async def pause(self) -> None:
@@ -200,6 +214,7 @@ class SDKMemoryKernel:
             self._borrowed.release()
         self._parts.embedder.release()
         self.embedding.close()
+        self.purges.close()
         self._background.shutdown(wait=True)
         self._parts.release_data()
 
@@ -217,6 +232,7 @@ class SDKMemoryKernel:
 
     async def settle(self) -> None:
         """Wait until every projection, embedding and derived row has caught up."""
+        await self.purges.drain()
         await self.upkeep.follow()
         await self.embedding.settled()
         await self.episodes.drain()

@@ -70,14 +70,31 @@ class NameDirectory:
         fresh.apply(list(rows), [])
         self._rows, self._by_name, self._short = fresh._rows, fresh._by_name, fresh._short
 
-    def apply(self, rows: Sequence[PersonRow], removed: Sequence[int]) -> None:  # noqa: ARG002 - persons only grow
-        """Insert or replace persons."""
+    def apply(self, rows: Sequence[PersonRow], removed: Sequence[int]) -> None:
+        """Insert or replace persons, and remove those that are gone."""
         for row in rows:
+            stale = set(_names(self._rows[row.id])) if row.id in self._rows else set[str]()
             self._rows[row.id] = row
             for name, chats in _names(row).items():
+                stale.discard(name)
                 self._by_name[name] = {**self._by_name.get(name, {}), row.id: chats}
                 if len(name) > 5 and name.isascii() and " " not in name:
                     self._short[name[:3]] = self._short.get(name[:3], frozenset()) | {name}
+            self._unname(row.id, stale)
+        for id_ in removed:
+            if id_ in self._rows:
+                self._unname(id_, _names(self._rows[id_]))
+                del self._rows[id_]
+
+    def _unname(self, person: int, names: Iterable[str]) -> None:
+        """Nobody means the person by these names any more."""
+        for name in names:
+            others = {id_: chats for id_, chats in self._by_name.get(name, {}).items() if id_ != person}
+            self._by_name[name] = others
+            if not others:
+                del self._by_name[name]
+                if name in (short := self._short.get(name[:3], frozenset())):
+                    self._short[name[:3]] = short - {name}
 
     def compact(self) -> bool:
         """Nothing accumulates here."""
@@ -110,8 +127,9 @@ class NameDirectory:
         Somebody known by name alone is all of that name.
         """
         named = self._owners(normalise_name(key), chats)
-        exact = frozenset(id_ for id_ in named if self._rows[id_].person_id == key)
-        by_id = any(self._rows[id_].name != key for id_ in exact)
+        rows = [row for row in map(self._rows.get, named) if row is not None]
+        exact = frozenset(row.id for row in rows if row.person_id == key)
+        by_id = any(row.id in exact and row.name != key for row in rows)
         return exact if by_id else named
 
     def find(self, text: str, chats: Collection[int] | None = None) -> Named:

@@ -77,6 +77,8 @@ class _Target:
     rate: float = 0.0
     error: str = ""
     claimed: bool = False
+    lowered: int = 0
+    """How often paragraphs have come back from a deletion."""
 
 
 class EmbeddingService:
@@ -290,8 +292,9 @@ class EmbeddingService:
 
     async def _finished(self, target: _Target) -> None:
         """Nothing is due: move the watermark, and switch if this generation was being built."""
+        lowered = target.lowered
         waiting, highest = await self._read(lambda db: self._due_later(db, target))
-        if waiting.count == 0 and highest > target.watermark:
+        if waiting.count == 0 and highest > target.watermark and lowered == target.lowered:
             await self._advance(target, highest)
         if await self._read(lambda db: self._begun_elsewhere(db, target)):
             target.claimed = False
@@ -346,6 +349,14 @@ class EmbeddingService:
         await asyncio.to_thread(self._indexes.forget_vectors, keep, gone)
 
     # asking and waiting
+
+    def look_again(self, paragraph: int) -> None:
+        """Paragraphs from this row on have come back from a deletion, and may lack a vector."""
+        if self._target is not None:
+            self._target.lowered += 1
+            self._target.watermark = min(self._target.watermark, paragraph - 1)
+            self._target.noted = min(self._target.noted, paragraph - 1)
+        self._wake.set()
 
     def wake(self) -> None:
         """Look for new paragraphs at once."""

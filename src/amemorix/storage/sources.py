@@ -57,10 +57,6 @@ class SourceRepository:
         """Sources with live paragraphs."""
         return db.execute(self._q["sources_count"], {"chat_id": chat_id}).fetchone()[0]
 
-    def named(self, db: sqlite3.Connection, name: str, chat_id: str | None) -> list[int]:
-        """Rows of the sources of that name."""
-        return [row[0] for row in db.execute(self._q["sources_named"], {"name": name, "chat_id": chat_id})]
-
     def counts(self, db: sqlite3.Connection) -> Counts:
         """All counts in one snapshot."""
         return Counts(*db.execute(self._q["stats_counts"]).fetchone())

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .names import NameRepository
-from .queries import array, queries
+from .queries import queries
 from .records import NewText, Relation, SessionRule, Stored
 
 __all__ = ["TextRepository"]
@@ -47,15 +47,6 @@ class TextRepository:
         relations = self._knowledge(db, text, chat, ids, now)
         status = "revised" if superseded else "stored"
         return Stored(status, text.external_id, ids, relations, superseded)
-
-    def delete_source(self, db: sqlite3.Connection, source: int, now: float) -> int:
-        """Take a source's live paragraphs away; returns how many there were."""
-        ids = [row[0] for row in db.execute(self._q["source_paragraphs"], {"source": source})]
-        if ids:
-            db.execute(self._q["source_delete_paragraphs"], {"source": source, "now": now})
-            db.execute(self._q["source_delete_refs"], {"source": source, "now": now})
-            db.execute(self._q["relations_unsupported"], {"paragraphs": array(ids), "now": now})
-        return len(ids)
 
     def _paragraphs(self, db: sqlite3.Connection, ref: int, revision: int) -> tuple[int, ...]:
         values = {"ref": ref, "revision": revision}

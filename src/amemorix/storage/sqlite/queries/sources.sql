@@ -12,19 +12,6 @@ select count(*) from sources s
 where exists (select 1 from paragraphs p where p.source = s.id and p.deleted_at is null and p.superseded_at is null)
   and (:chat_id is null or s.chat in (select id from chats where chat_id = :chat_id));
 
--- name: sources_named
-select s.id from sources s
-where s.name = :name and (:chat_id is null or s.chat in (select id from chats where chat_id = :chat_id));
-
--- name: source_paragraphs
-select id from paragraphs where source = :source and deleted_at is null and superseded_at is null;
-
--- name: source_delete_paragraphs
-update paragraphs set deleted_at = :now where source = :source and deleted_at is null;
-
--- name: source_delete_refs
-update external_memory_refs set deleted_at = :now where source = :source and deleted_at is null;
-
 -- name: stats_counts
 -- a paragraph is live, superseded or deleted; one that was superseded before its source was deleted stays superseded
 select held.live, held.superseded, held.deleted,
