@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
 import shutil
@@ -51,12 +52,15 @@ def needles(text: str) -> set[bytes]:
 
 def left(folder: Path, texts: Iterable[str]) -> list[tuple[str, bytes]]:
     """(file, needle) of everything that is left of the texts."""
-    wanted = {needle for text in texts for needle in needles(text)}
+    wanted: dict[int, set[bytes]] = {}
+    for needle in {needle for text in texts for needle in needles(text)}:
+        wanted.setdefault(len(needle), set()).add(needle)
     found: list[tuple[str, bytes]] = []
     for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            raw = path.read_bytes()
-            found += [(str(path.relative_to(folder)), needle) for needle in wanted if needle in raw]
+        raw = path.read_bytes() if path.is_file() else b""
+        for size, some in wanted.items():
+            held = {raw[at : at + size] for at in range(len(raw) - size + 1)} & some
+            found += [(str(path.relative_to(folder)), needle) for needle in held]
     return found
 
 
@@ -309,6 +313,27 @@ async def test_a_large_database_is_rewritten_only_if_something_is_left(
     assert done["receipt"]["found"] == {}
     await host.stop()
     assert left(data_of_stopped(host), gone) == []
+
+
+async def test_a_purge_outlives_a_reload_and_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(purging, "STEP", 1)
+    async with memory_host(tmp_path, embed=HashEmbedder(32)) as host:
+        gone = await fill(host, random.Random(5), "away", 40)
+        for n, backend in enumerate(("fts5", "native")):
+            await told(host, rare_text(random.Random(n), False, "away"), source=f"s{n}", chat_id="here")
+            call = asyncio.create_task(admin(host, "execute", mode="source", selector=f"s{n}", purge=True))
+            await asyncio.sleep(0.05)
+            await host.update_config({"retrieval.sparse.backend": backend})
+            assert (await call)["receipt"]["found"] == {}
+        call = asyncio.create_task(admin(host, "execute", mode="chat", selector="away", purge=True))
+        await asyncio.sleep(0.1)
+        await host.stop()
+        with contextlib.suppress(AssertionError):
+            assert (await call)["status"] == "purged"
+        await host.start()
+        await host.settle(30)
+        assert (await admin(host, "list_operations", status="purged"))["total"] == 3
+        assert left(in_copy(data_of(host), tmp_path / "after"), gone) == []
 
 
 def data_of_stopped(host: AMemorixHostService) -> Path:

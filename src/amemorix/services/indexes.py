@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
 
-from ..indexes import feeds
+from ..indexes import feeds, snapshot
 from ..indexes.graph_store import GraphStore
 from ..indexes.name_directory import NameDirectory
 from ..indexes.projection import Projection
@@ -136,6 +136,11 @@ class Indexes:
         self._remove_vectors(self._strays(used))
         erasers = [getattr(projection.index, "erase", None) for projection in self]
         return all(eraser() for eraser in erasers if eraser is not None)
+
+    def sweep(self) -> None:
+        """Remove what is left of snapshots that were replaced, of any kernel of this process as well."""
+        for home in self._home.glob("*/"):
+            snapshot.sweep(home)
 
     def lag(self, db: sqlite3.Connection) -> dict[str, int]:
         """Changes that each projection has not taken up yet."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
@@ -29,11 +30,13 @@ log = logging.getLogger(__name__)
 STEP = 200
 """Paragraphs erased in one transaction, so that other writes wait only briefly."""
 SMALL_BYTES = 64 << 20
-"""A database up to this size is always written anew."""
+"""A database up to this size is always written anew, which takes a second; a larger one if something is found."""
 FOLD_TRIES = 60
-ATTEMPTS = 3
-"""Looks through the files, each after the database was written anew."""
+ATTEMPTS = 5
+"""Looks through the files, each after what held something was written anew."""
 AGAIN_SECONDS = 30.0
+TAKE_OVER_SECONDS = 1.0
+"""A call whose kernel is being replaced waits so long for the next kernel to go on, before it does the work itself."""
 ERASE = "erase"
 
 
@@ -93,9 +96,9 @@ class PurgeService:
         self._clock = clock
         self._files = PurgeFiles(store)
         self._thread = ThreadPoolExecutor(1, "amemorix-purge")
-        self._one = asyncio.Lock()
         self._wake = asyncio.Event()
         self._failed: dict[int, str] = {}
+        self._running = False
 
     # asking
 
@@ -117,13 +120,17 @@ class PurgeService:
         """Wait until the purge of an operation is done. Raises StorageFailure if it stumbled."""
         self._failed.pop(operation, None)
         self._wake.set()
-        pause = 0.005
+        pause, alone_since = 0.005, time.monotonic()
         while True:
             row = await self._store.read(lambda db: self._store.deletions.operation(db, operation))
             if row is None or row.status != "purging":
                 return row or self._missing(operation)
             if (error := self._failed.get(operation)) is not None:
                 raise StorageFailure(f"The purge of d{operation} stumbled and is tried again: {error}")
+            if self._running or self._store.purging.locked():
+                alone_since = time.monotonic()
+            elif time.monotonic() - alone_since > TAKE_OVER_SECONDS:
+                await self._stepped()
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, 0.2)
 
@@ -148,14 +155,16 @@ class PurgeService:
 
     async def run(self) -> None:
         """Purge for ever; ends when cancelled."""
-        while True:
-            await self._stepped()
-            self._wake.clear()
-            try:
-                async with asyncio.timeout(AGAIN_SECONDS):
-                    await self._wake.wait()
-            except TimeoutError:
-                continue
+        self._running = True
+        try:
+            while True:
+                await self._stepped()
+                self._wake.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(AGAIN_SECONDS):
+                        await self._wake.wait()
+        finally:
+            self._running = False
 
     async def _stepped(self) -> None:
         try:
@@ -166,20 +175,26 @@ class PurgeService:
             log.exception("a purge stumbled; it goes on in a while")
 
     async def drain(self) -> None:
-        """Finish every purge that was begun."""
-        async with self._one:
-            while waiting := await self._store.read(self._store.deletions.purging):
-                for operation in waiting:
-                    await self._tried(operation)
+        """Finish every purge that was begun; one that stumbles is logged, and holds up no other."""
+        stumbled: set[int] = set()
+        async with self._store.purging:
+            while (waiting := await self._waiting(stumbled)) is not None:
+                if not await self._tried(waiting):
+                    stumbled.add(waiting)
 
-    async def _tried(self, operation: int) -> None:
+    async def _tried(self, operation: int) -> bool:
         try:
             await self._purge(operation)
-        except asyncio.CancelledError:
-            raise
         except Exception as exc:
+            log.exception("the purge of d%d stumbled; it goes on in a while", operation)
             self._failed[operation] = str(exc)
-            raise
+            return False
+        return True
+
+    async def _waiting(self, but: Container[int]) -> int | None:
+        """The first purge to go on with."""
+        waiting = await self._store.read(self._store.deletions.purging)
+        return next((operation for operation in waiting if operation not in but), None)
 
     # one purge
 
@@ -193,7 +208,7 @@ class PurgeService:
             await self._scrub(operation, targets, needles, receipt)
         await self._episodes.at_rest()
         await self._erase(operation, targets, receipt)
-        await self._clean_indexes(receipt)
+        receipt.indexes = await self._clean_indexes()
         await self._clean_files(operation, targets, needles, receipt)
         receipt.step, receipt.seconds = "", round(time.monotonic() - started, 3)
         now = self._clock.now()
@@ -218,18 +233,21 @@ class PurgeService:
 
     async def _scrub(self, operation: int, targets: Targets, needles: Needles, receipt: PurgeReceipt) -> None:
         """Empty the rows that quote the texts, while the texts can still be compared."""
-        plain = await self._off(lambda: self._files.said_by_others(needles, targets.paragraphs))
         for table in QUOTING:
-            keys = await self._off(
-                lambda table=table: self._store.read_here(
-                    lambda db: self._rows.quoting(db, table, operation, plain.met)
-                )
-            )
+            keys = await self._off(lambda table=table: self._quoting(operation, table, targets, needles))
             if keys:
                 await self._store.write(lambda db, table=table, keys=keys: self._rows.scrub(db, table, keys))
                 receipt.scrubbed[table] = len(keys)
         receipt.step = ERASE
         await self._store.write(lambda db: self._rows.note(db, operation, asdict(receipt)))
+
+    def _quoting(self, operation: int, table: str, targets: Targets, needles: Needles) -> list[int | str]:
+        """Rows that hold a fragment which no other paragraph holds."""
+
+        def found(of: Needles) -> list[int | str]:
+            return self._store.read_here(lambda db: self._rows.quoting(db, table, operation, of.met))
+
+        return found(self._files.said_by_others(needles, targets.paragraphs)) if found(needles) else []
 
     async def _erase(self, operation: int, targets: Targets, receipt: PurgeReceipt) -> None:
         """Erase the rows in short transactions, each with the count of what is gone so far."""
@@ -261,20 +279,22 @@ class PurgeService:
                 receipt.erased[kind] = receipt.erased.get(kind, 0) + count
         self._rows.note(db, operation, asdict(receipt))
 
-    async def _clean_indexes(self, receipt: PurgeReceipt) -> None:
-        """Let every index follow, and put snapshots without the rows in the place of the old ones."""
+    async def _clean_indexes(self) -> list[str]:
+        """Let every index follow, and put snapshots without the rows in the place of the old ones; names them."""
         await self._upkeep.follow()
         for _ in range(FOLD_TRIES):
             if await self._off(self._indexes.erase):
                 break
             await asyncio.sleep(0.05)
-        receipt.indexes = await self._upkeep.save()
+        saved = await self._upkeep.save()
+        await self._off(self._indexes.sweep)
+        return saved
 
     async def _clean_files(self, operation: int, targets: Targets, needles: Needles, receipt: PurgeReceipt) -> None:
         gone = await self._store.read(lambda db: self._gone(db, targets))
         receipt.needles, receipt.too_short = len(needles), needles.too_short
-        needles = await self._off(lambda: self._files.kept(needles))
         receipt.copies = await self._off(lambda: self._files.mend_copies(gone, needles, receipt.complete))
+        await self._folded()
         rewrite = not receipt.complete or await self._off(self._files.size) <= SMALL_BYTES
         looked = Looked()
         for attempt in range(ATTEMPTS):
@@ -282,12 +302,13 @@ class PurgeService:
                 await self._store.rewrite()
                 receipt.rewritten += 1
             receipt.log_emptied = await self._folded()
-            looked = await self._off(lambda sought=needles: self._files.look(sought))
+            looked = await self._off(lambda: self._files.look(needles))
             if not looked.remnants or attempt == ATTEMPTS - 1:
                 break
             rewrite = self._files.in_database(looked)
-            needles = await self._off(lambda sought=needles: self._files.kept(sought))
-        receipt.held_elsewhere = receipt.needles - len(needles)
+            await asyncio.sleep(0.2 * attempt)
+            await self._clean_indexes()
+        receipt.held_elsewhere = looked.held_elsewhere
         receipt.files, receipt.bytes, receipt.found = looked.files, looked.bytes, looked.found
         if looked.remnants:
             log.error("the purge of d%d left %d fragments in %s", operation, looked.remnants, ", ".join(looked.found))
@@ -310,7 +331,13 @@ class PurgeService:
         return False
 
     async def _off(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        """On the purge's thread; a cancellation waits for it, so that no two purges ever work on the files."""
+        future = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            await asyncio.wait([future])
+            raise
 
     def close(self) -> None:
         """End what is under way; it goes on when the memory is opened again. Blocking."""

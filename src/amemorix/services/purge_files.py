@@ -15,7 +15,7 @@ from ..errors import NotReady
 from ..storage.compaction import Compaction, file_chunks, one_transaction, open_copy
 from ..storage.erasure import ErasureRepository, Targets
 from ..storage.metadata_store import MetadataStore
-from .remnants import Needles
+from .remnants import Needles, Remnants
 
 __all__ = ["Looked", "PurgeFiles"]
 
@@ -32,6 +32,7 @@ class Looked:
     files: int = 0
     bytes: int = 0
     found: dict[str, int] = field(default_factory=dict[str, int])
+    held_elsewhere: int = 0
 
     @property
     def remnants(self) -> int:
@@ -61,8 +62,8 @@ class PurgeFiles:
             yield chunk
 
     def look(self, needles: Needles) -> Looked:
-        """Search every file for the needles."""
-        looked = Looked()
+        """Search every file for the needles; what rows that stay hold too is counted apart."""
+        looked, met = Looked(), dict[str, Remnants]()
         for path, chunks in self._readable():
             try:
                 found = needles.search(self._watched(chunks))
@@ -71,8 +72,17 @@ class PurgeFiles:
             looked.files += 1
             looked.bytes += found.bytes
             if found.count:
-                looked.found[self._name(path)] = found.count
+                met[self._name(path)] = found
+        for name, found in met.items():
+            strange = self._strange(needles, found)
+            looked.held_elsewhere += found.count - len(strange)
+            if len(strange):
+                looked.found[name] = len(strange)
         return looked
+
+    def _strange(self, needles: Needles, found: Remnants) -> Needles:
+        """What was found and no row that stays holds."""
+        return self.kept(needles.only(found.met)) if found.count else needles.only({})
 
     def in_database(self, looked: Looked) -> bool:
         """Whether something was found in the database or its log."""
@@ -130,7 +140,7 @@ class PurgeFiles:
         return "removed"
 
     def _holds(self, path: Path, needles: Needles) -> bool:
-        return bool(needles.search(file_chunks(path)).count)
+        return len(self._strange(needles, needles.search(file_chunks(path)))) > 0
 
     def _rewritten(self, path: Path, targets: Targets, *, always: bool) -> str:
         """`rewritten` without the rows; `same` if it held none of them; `other` if it is no copy of this database."""

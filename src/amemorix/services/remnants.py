@@ -82,6 +82,10 @@ class Needles:
         kept = {size: np.setdiff1d(keys, other.get(size, _NONE)) for size, keys in self._keys.items()}
         return Needles(kept, self.too_short)
 
+    def only(self, met: Mapping[_Size, Keys]) -> Needles:
+        """Those of the fragments that were met."""
+        return Needles(met, self.too_short)
+
     def met(self, text: str) -> bool:
         """Whether a text holds a fragment."""
         return bool(self.search(iter([text.encode()])).count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -39,6 +40,8 @@ class MetadataStore:
         group_commit_max: int = 256,
     ) -> None:
         self.folder = folder
+        self.purging = asyncio.Lock()
+        """Held by whoever erases rows and rewrites files: kernels that follow each other share the store."""
         self.names = NameRepository()
         self.texts = TextRepository(self.names)
         self.paragraphs = ParagraphRepository()

@@ -39,7 +39,7 @@ order by pp.role, pp.person;
 
 -- name: paragraph_entities_of
 select pe.paragraph, e.name from paragraph_entities pe join entities e on e.id = pe.entity
-where pe.paragraph in (select value from json_each(:ids)) order by pe.paragraph, e.id;
+where pe.paragraph in (select value from json_each(:ids)) and e.deleted_at is null order by pe.paragraph, e.id;
 
 -- name: paragraph_relations_of
 select re.paragraph, s.name, r.predicate, o.name

@@ -16,7 +16,7 @@ where exists (select 1 from paragraphs p where p.source = s.id and p.deleted_at 
 -- a paragraph is live, superseded or deleted; one that was superseded before its source was deleted stays superseded
 select held.live, held.superseded, held.deleted,
        (select count(*) from relations where deleted_at is null),
-       (select count(*) from entities e where exists (
+       (select count(*) from entities e where e.deleted_at is null and exists (
             select 1 from paragraph_entities m join paragraphs p on p.id = m.paragraph
             where m.entity = e.id and p.deleted_at is null and p.superseded_at is null)),
        (select count(*) from persons),
