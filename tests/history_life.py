@@ -18,7 +18,7 @@ from amemorix.clock import SystemClock
 from amemorix.config import parse
 from amemorix.indexes import projection
 from amemorix.kernel import Surroundings
-from amemorix.services import embedding, episodes, generations, upkeep
+from amemorix.services import embedding, episode_grouping, episodes, generations, upkeep
 from amemorix.storage.queries import queries
 from amemorix.testing import HashEmbedder
 from amemorix.text import tokens
@@ -54,6 +54,7 @@ def small_steps() -> None:
     upkeep.FOLLOW_SECONDS = 0.01
     projection.STEP = 16
     episodes.STEP = 12
+    episode_grouping.PAGE, episode_grouping.SLICE = 16, 32
     embedding.NOTE_EVERY = 6
     generations.DROP_STEP = 7
 
@@ -76,7 +77,7 @@ def configure(folder: Path, rng: random.Random) -> Path:
         "[embedding]\nprovider = 'host'\nbatch_size = 4\n"
         f"[retrieval.sparse]\nbackend = '{rng.choice(('native', 'native', 'fts5'))}'\n"
         "[retrieval.noise]\nenabled = false\n"
-        "[episode]\npoll_interval_seconds = 0.02\n",
+        f"[episode]\npoll_interval_seconds = 0.02\ndebounce_seconds = {rng.choice((0, 0.05))}\nmax_paragraphs = 7\n",
         "utf-8",
     )
     return path

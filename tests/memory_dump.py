@@ -11,7 +11,7 @@ __all__ = ["rows_of", "tables"]
 
 NOT_COMPARED = ("changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "derive_tasks", "meta")
 """The log of changes, the record of deletions, and how far the background has come."""
-NUMBERED_ANEW = ("episodes", "episode_paragraphs")
+NUMBERED_ANEW = ("episodes", "episode_paragraphs", "episode_terms", "episode_news")
 """Rows that are derived again and get other numbers."""
 
 

@@ -110,6 +110,8 @@ async def test_everything_is_measured(tmp_path: Path) -> None:
     assert report.small_singles and report.small_singles.rows == ROWS
     assert report.load and report.load.writes > 1 and report.load.searches > 1
     assert [(r.name, r.failed) for r in report.reloads] == [("live setting", 0), ("all indexes from rows", 0)]
+    assert report.derive and report.derive.episodes >= report.derive.sources >= 1
+    assert 0 < report.derive.loop_share < 1
     assert report.process and report.empty_process
     assert 0 < report.process.ready_seconds <= report.process.answer_seconds < 120
     assert 20 < report.empty_process.rss_mib < 10_000
@@ -159,7 +161,7 @@ async def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path: Path) -
 async def test_an_unknown_measure_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="no measure 'luck'"):
         await run(10, only=["luck"])
-    assert MEASURES == ("search", "embedding", "ingest", "load", "reload", "process")
+    assert MEASURES == ("search", "embedding", "ingest", "load", "reload", "derive", "process")
 
 
 async def test_vectors_of_the_fill_leave_nothing_pending(tmp_path: Path, local_model: str) -> None:

@@ -203,7 +203,7 @@ async def test_what_is_known_of_a_person_goes_and_comes_back(host: AMemorixHostS
     def know(db: Any) -> None:
         person = db.execute("select id from persons where name = 'Mia'").fetchone()[0]
         db.execute("insert into facts (person, scope, attribute, value, norm, cardinality, stability, authority, status, "
-                   "confidence, recorded_at) values (?, 1, 'drink', 'coffee', 'coffee', 'set', 'stable', 'rule', 'active', 1, 1.5)",
+                   "confidence, recorded_at, valid_from, asserted_at) values (?, 1, 'drink', 'coffee', 'coffee', 'set', 'stable', 'manual', 'active', 1, 1.5, 1.5, 1.5)",
                    (person,))  # fmt: skip
         db.execute("insert into profile_snapshots (person, scope, version, text, content, confidence, derived_at) "
                    "values (?, 1, 1, 'likes coffee', '{}', 0.3, 1760000000.1234567)", (person,))  # fmt: skip

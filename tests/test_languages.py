@@ -154,7 +154,7 @@ async def test_queries_of_no_substance_are_answered(opened: Open, query: str, ba
 @pytest.mark.parametrize("blank", ["", " ", "\n\t", "\u3000", "\u00a0", "\x00", "\u2028"])
 async def test_blank_texts_are_refused_and_blank_turns_passed_over(host: AMemorixHostService, blank: str) -> None:
     await refused(host, "ingest_text", {"external_id": "x", "source_type": "n", "text": blank}, "text")
-    await refused(host, "ingest_summary", {"external_id": "x", "chat_id": "c", "text": blank}, "text")
+    await refused(host, "ingest_summary", {"external_id": "x", "chat_id": "c", "text": blank}, "messages")
     result = await said(host, "c", ("Ada", blank))
     assert (result["stored_ids"], [one["status"] for one in result["results"]]) == ([], ["empty_text"])
 

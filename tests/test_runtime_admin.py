@@ -25,8 +25,9 @@ async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str
 
 async def test_every_component_of_the_plan_is_there() -> None:
     assert OPERATIONS.components() == [
-        "ingest_messages", "ingest_summary", "ingest_text", "memory_runtime_admin", "memory_source_admin", "memory_stats",
-        "search_memory",
+        "enqueue_feedback_task", "ingest_messages", "ingest_summary", "ingest_text", "maintain_memory",
+        "memory_correction_admin", "memory_episode_admin", "memory_fact_admin", "memory_feedback_admin", "memory_runtime_admin",
+        "memory_source_admin", "memory_stats", "memory_v5_admin", "search_memory",
     ]  # fmt: skip
     assert OPERATIONS.actions("memory_runtime_admin") == [
         "get_config", "paragraph_backfill_once", "rebuild_all_vectors", "rebuild_status", "recover_embedding",
@@ -48,7 +49,7 @@ async def test_stats_count_what_is_stored(opened: Open) -> None:
     expected = {"paragraphs": 1, "superseded": 1, "deleted": 1, "relations": 1, "entities": 2, "persons": 1, "chats": 2,
                 "episodes": 1, "sources": 1, "external_refs": 1}  # fmt: skip
     assert {name: result[name] for name in expected} == expected
-    assert set(result["lag"]) == {"sparse", "graph", "names", "vectors", "relations", "episodes"}
+    assert set(result["lag"]) == {"sparse", "graph", "names", "vectors", "relations", "episodes", "facts"}
     assert set(result["lag"].values()) == {0}
     assert result["embedding"]["state"] == "idle"
     assert (result["embedding"]["pending"], result["embedding"]["failed"]) == (0, 0)

@@ -273,6 +273,7 @@ MAY_SCAN = {
     "stats_counts", "expected_rows", "live_paragraph_count", "term_rows", "vector_rows", "edge_rows", "person_rows",
     "generations_all", "integrity", "foreign_keys", "embeddings_pending_count", "sources_list", "highest_paragraph",
     "paragraphs_of_hashes", "names_kept",
+    "paragraphs_as_of",
 }  # fmt: skip
 """Statements that read a whole table on purpose: counts, rebuilds, the list of sources, the proof of a purge."""
 

@@ -17,6 +17,7 @@ from .components import OPERATIONS
 from .config import Config
 from .errors import InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
 from .kernel import SDKMemoryKernel, Surroundings
+from .models.chat_registry import GivenChat
 from .models.host_callable import EmbedFunction
 from .ops import Response
 from .services.leases import Leases
@@ -59,11 +60,12 @@ class AMemorixHostService:
         config_path: str | Path = "config/a_memorix.toml",
         *,
         embed: EmbedFunction | None = None,
+        chat: GivenChat | None = None,
         surroundings: Surroundings | None = None,
         watch: bool = True,
     ) -> None:
         self.config_path = Path(config_path).absolute()
-        self._surroundings = surroundings or Surroundings.default(embed)
+        self._surroundings = surroundings or Surroundings.default(embed, chat)
         self._watch = watch
         self._status = RuntimeStatus(config_file=str(self.config_path))
         self._kernel: SDKMemoryKernel | None = None

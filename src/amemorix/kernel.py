@@ -16,22 +16,34 @@ from typing import Any
 
 from .clock import Clock, SystemClock
 from .config.model import Config
-from .errors import ModelUnavailable
+from .errors import MemoryFault, ModelUnavailable
+from .models.chat_registry import GivenChat, make_chat
 from .models.glosses import GlossTable, table_for
 from .models.host_callable import EmbedFunction
 from .models.registry import make_embedder
 from .ports import ChatModel, Embedder
 from .services.checks import Finding
+from .services.corrections import CorrectionService
+from .services.dedup import MemUpdateChecker
 from .services.deletion import DeletionService
 from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
+from .services.episode_retrieval import EpisodeRetrievalService
 from .services.episodes import EpisodeService
+from .services.fact_editor import FactEditor
+from .services.facts import FactService
+from .services.feedback import FeedbackService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
+from .services.lifecycle import LifecycleService
+from .services.lifecycle_rounds import LifecycleRounds
+from .services.memory_targets import MemoryTargets
+from .services.metered_chat import ChatMeter, MeteredChat
 from .services.parts import Shared, reused
 from .services.purge import PurgeService
 from .services.runtime import RuntimeStatus
 from .services.search import SearchService
+from .services.summaries import SummaryService
 from .services.upkeep import UpkeepService
 from .storage.metadata_store import MetadataStore
 from .times import local_zone
@@ -44,6 +56,11 @@ MODEL_SETTINGS = (
     "timeout_seconds", "max_attempts", "glosses",
 )  # fmt: skip
 """Settings that an embedder is made from: while they stay, it is handed on to the next kernel."""
+CHAT_SETTINGS = (
+    "provider", "model_name", "base_url", "api_key_env", "timeout_seconds", "max_attempts", "temperature",
+    "max_output_tokens",
+)  # fmt: skip
+"""The same for the chat model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +71,13 @@ class Surroundings:
     clock: Clock
     zone: tzinfo
     embed: EmbedFunction | None = None
-    chat: ChatModel | None = None
-    """A chat model of the host's own; it outlives the kernel."""
+    chat: GivenChat | None = None
+    """A chat model of the host's own, or a function; it outlives the kernel."""
 
     @classmethod
-    def default(cls, embed: EmbedFunction | None = None) -> Surroundings:
+    def default(cls, embed: EmbedFunction | None = None, chat: GivenChat | None = None) -> Surroundings:
         """The process's own environment, clock and time zone."""
-        return cls(os.environ, SystemClock(), local_zone(), embed)
+        return cls(os.environ, SystemClock(), local_zone(), embed, chat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +88,8 @@ class Parts:
     indexes: Shared[Indexes]
     embedder: Shared[Embedder | None]
     notice: str
+    chat: Shared[ChatModel | None]
+    chat_notice: str = ""
     glosses: GlossTable | None = None
 
     def release_data(self) -> None:
@@ -96,32 +115,67 @@ class SDKMemoryKernel:
         self.notice = parts.notice
         clock = surroundings.clock
         self._background = ThreadPoolExecutor(1, "amemorix-upkeep")
-        self.chat = surroundings.chat
+        self.chat_meter = ChatMeter(self.store, daily_token_budget=config.chat.daily_token_budget, clock=clock)
+        model = parts.chat.part
+        self.chat = None if model is None else MeteredChat(model, settings=config.chat, meter=self.chat_meter)
         self.dense = DenseLane()
         self.embedding = EmbeddingService(
             self.store, settings=config.embedding, indexes=self.indexes, dense=self.dense, clock=clock,
             threads=config.embedding.max_concurrent,
         )  # fmt: skip
-        self.episodes = EpisodeService(self.store, settings=config.episode, clock=clock, background=self._background)
+        self.episodes = EpisodeService(
+            self.store, settings=config.episode, clock=clock, background=self._background, chat=self.chat
+        )
+        self.facts = FactService(
+            self.store, settings=config.facts, clock=clock, zone=surroundings.zone, indexes=self.indexes,
+            checker=self._checker(), background=self._background,
+        )  # fmt: skip
+        self.fact_editor = FactEditor(self.store, clock=clock)
         self.upkeep = UpkeepService(
-            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes,
+            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes, facts=self.facts,
             background=self._background,
         )  # fmt: skip
         self.deletion = DeletionService(
             self.store, indexes=self.indexes, embedding=self.embedding, clock=clock, background=self._background
         )
         self.purges = PurgeService(
-            self.store, indexes=self.indexes, episodes=self.episodes, upkeep=self.upkeep, clock=clock
+            self.store, indexes=self.indexes, episodes=self.episodes, facts=self.facts, upkeep=self.upkeep, clock=clock
         )
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
+        self.summaries = SummaryService(self.store, config=config, chat=self.chat, clock=clock, zone=surroundings.zone)
         self.searches = SearchService(
             self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone,
             glosses=parts.glosses,
         )  # fmt: skip
+        self.lifecycle = LifecycleService(
+            self.store, settings=config.lifecycle, clock=clock, on_revived=self.embedding.look_again
+        )
+        self.rounds = LifecycleRounds(
+            self.store, lifecycle=self.lifecycle, settings=config.lifecycle, clock=clock, background=self._background
+        )
+        self.targets = MemoryTargets(self.store, config=config, searches=self.searches)
+        self.episode_retrieval = EpisodeRetrievalService(self.store, config=config, indexes=self.indexes, clock=clock)
+        self.corrections = CorrectionService(
+            self.store, config=config, searches=self.searches, indexes=self.indexes, clock=clock,
+            zone=surroundings.zone, chat=self.chat,
+        )  # fmt: skip
+        self.feedback = FeedbackService(
+            self.store, settings=config.feedback, corrections=self.corrections, clock=clock, chat=self.chat
+        )
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None
         self.last_check: tuple[float, list[Finding]] | None = None
+
+    def _checker(self) -> MemUpdateChecker:
+        """Compares statements with the model that serves at the time, and the chat model."""
+
+        def embedder() -> Embedder | None:
+            return self.dense.serving.embedder if self.dense.serving else None
+
+        return MemUpdateChecker(
+            self.config.facts, embedder=embedder, chat=lambda: self.chat, background=self._background
+        )
 
     @property
     def parts(self) -> Parts:
@@ -189,7 +243,11 @@ class SDKMemoryKernel:
                 self.embedding.run(),
                 self.episodes.run(),
                 self.purges.run(),
+                self.facts.run(),
+                self.summaries.run(),
                 self._retry_model(),
+                self.feedback.run(),
+                self.rounds.run(),
             )
             self._loops = [asyncio.create_task(loop) for loop in work]
 
@@ -205,14 +263,22 @@ class SDKMemoryKernel:
     async def close(self) -> None:
         """End everything and let go of the parts."""
         await self.pause()
+        await self._write_uses()
         self.dense.close()
         await asyncio.to_thread(self._close)
+
+    async def _write_uses(self) -> None:
+        try:
+            await self.lifecycle.flush()
+        except MemoryFault as exc:
+            log.warning("the last uses of memories were not counted: %s", exc)
 
     def _close(self) -> None:
         """The models first: one that nobody else uses ends its requests, which the embedding threads wait for."""
         if self._borrowed is not None:
             self._borrowed.release()
         self._parts.embedder.release()
+        self._parts.chat.release()
         self.embedding.close()
         self.purges.close()
         self._background.shutdown(wait=True)
@@ -233,9 +299,12 @@ class SDKMemoryKernel:
     async def settle(self) -> None:
         """Wait until every projection, embedding and derived row has caught up."""
         await self.purges.drain()
+        await self.lifecycle.flush()
+        await self.summaries.drain()
         await self.upkeep.follow()
         await self.embedding.settled()
         await self.episodes.drain()
+        await self.facts.drain()
         await self.upkeep.follow()
 
     async def statistics(self) -> dict[str, Any]:
@@ -243,12 +312,18 @@ class SDKMemoryKernel:
 
         def read(db: sqlite3.Connection) -> dict[str, Any]:
             return {
-                **asdict(self.store.sources.counts(db)),
-                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db)},
+                **asdict(self.store.sources.counts(db, self.surroundings.clock.now())),
+                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db), "facts": self.facts.lag(db)},
                 "embedding": asdict(self.embedding.progress(db)),
+                "chat": self._chat_state() | self.chat_meter.state(db),
+                "summaries_waiting": self.store.summaries.waiting_count(db),
             }
 
         return await self.store.read(read)
+
+    def _chat_state(self) -> dict[str, Any]:
+        known = asdict(self.chat.info) if self.chat else {}
+        return {**known, "state": "on" if self.chat else "off", "notice": self._parts.chat_notice}
 
 
 def _build_parts(
@@ -276,9 +351,11 @@ def _build_parts(
         )
         undo.callback(indexes.release)
         glosses = _glosses(config, around, old)
+        chat, chat_notice = _chat(config, around, loop, old)
+        undo.callback(chat.release)
         embedder, notice = _embedder(config, around, loop, old, glosses)
         undo.pop_all()
-    return Parts(store, indexes, embedder, notice, glosses)
+    return Parts(store, indexes, embedder, notice, chat, chat_notice, glosses)
 
 
 def _open_store(config: Config, folder: Path) -> MetadataStore:
@@ -326,3 +403,21 @@ def _embedder(
 def _close_embedder(embedder: Embedder | None) -> None:
     if embedder is not None:
         embedder.close()
+
+
+def _chat(
+    config: Config, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None
+) -> tuple[Shared[ChatModel | None], str]:
+    """The chat model and its notice; the old one if nothing that it is made from changed."""
+    key = tuple(getattr(config.chat, name) for name in CHAT_SETTINGS)
+    if old is not None and old.chat.key == key and old.chat.part is not None:
+        return old.chat.taken(), old.chat_notice
+    model, notice = make_chat(config.chat, environ=around.environ, given=around.chat)
+    if notice:
+        log.warning("%s", notice)
+
+    def close(model: ChatModel | None) -> None:
+        if model is not None and model is not around.chat:
+            asyncio.run_coroutine_threadsafe(model.close(), loop).result()
+
+    return Shared(key, model, close), notice

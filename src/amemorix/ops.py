@@ -19,6 +19,10 @@ __all__ = ["Effect", "Operation", "Operations", "Request", "Response"]
 Effect = Literal["read", "write", "destructive"]
 Kernel = TypeVar("Kernel")
 MOST_WARNINGS = 20
+WHO_AND_WHERE = frozenset(
+    {"chat_id", "group_id", "person_id", "respect_filter", "scope", "session_id", "source", "user_id"}
+)
+"""Arguments that say whose memory is meant: one that is misspelt must not be passed over, the call would reach further."""
 
 
 class Request(BaseModel):
@@ -123,13 +127,14 @@ class Operations(Generic[Kernel]):
     def resolve(self, component: str, args: Any) -> tuple[Operation, Request, list[str]]:
         """Find the operation and validate its arguments.
 
-        Returns the operation, the request and a warning for each unknown argument.
-        Raises UnknownComponent or InvalidRequest.
+        Returns the operation, the request and a warning for each unknown argument. Raises UnknownComponent, or
+        InvalidRequest: also for an unknown argument of a destructive operation, and for one that looks like a misspelt
+        chat, group, person or user.
         """
         if component not in (known := self.components()):
             raise UnknownComponent(
                 f"There is no component {component!r}.{_did_you_mean(component, known)}",
-                component=component,
+                component=str(component),
                 known=known,
             )
         args = {} if args is None else args
@@ -140,6 +145,7 @@ class Operations(Generic[Kernel]):
             request = op.request.model_validate(args)
         except ValidationError as exc:
             raise _invalid(op, exc) from exc
+        _refuse_misspelt(op, args)
         return op, request, list(islice(_unknown(request, args), MOST_WARNINGS))
 
     def _choose(self, component: str, args: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
@@ -187,6 +193,17 @@ def _unknown(request: Request, args: dict[str, Any], place: str = "") -> Iterato
             for i, (inner, given) in enumerate(zip(read, raw, strict=False) if isinstance(read, list) else ()):
                 if isinstance(inner, Request) and isinstance(given, dict):
                     yield from _unknown(inner, given, f"{place}{key}.{i}.")
+
+
+def _refuse_misspelt(op: Operation, args: dict[str, Any]) -> None:
+    """Raises InvalidRequest for an unknown argument without which the call would do more than was meant."""
+    known = _sorted_keys(op.request)
+    for key in args.keys() - set(known):
+        near = difflib.get_close_matches(str(key), WHO_AND_WHERE.intersection(known), n=1, cutoff=0.7)
+        if op.effect == "destructive" or near:
+            raise InvalidRequest(
+                f"{op.name}: {key}: there is no such argument.{_did_you_mean(key, near or known)}", field=str(key)
+            )
 
 
 @cache

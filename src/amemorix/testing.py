@@ -17,8 +17,9 @@ from .config import patched
 from .errors import ChatUnavailable
 from .host_service import AMemorixHostService
 from .kernel import Surroundings
+from .models.chat_registry import GivenChat
 from .models.host_callable import EmbedFunction
-from .ports import ChatInfo, ChatModel, EmbedderInfo
+from .ports import ChatInfo, EmbedderInfo
 from .text import is_mostly_cjk, term_hashes, tokens
 
 __all__ = ["FrozenClock", "HashEmbedder", "ScriptedChat", "memory_host", "scratch_config"]
@@ -117,7 +118,7 @@ async def memory_host(
     folder: Path,
     *,
     embed: EmbedFunction | None = None,
-    chat: ChatModel | None = None,
+    chat: GivenChat | None = None,
     clock: Clock | None = None,
     zone: tzinfo = UTC,
     environ: Mapping[str, str] | None = None,
@@ -126,7 +127,8 @@ async def memory_host(
     """A started memory with its data below `folder`, stopped at the end; the same folder again is the same memory.
 
     Without `embed` there are no vectors and no table of Chinese words, with it the provider is `host`. `settings` are tables of the configuration:
-    `memory_host(folder, retrieval={"candidates": 50})`. The clock stands still unless another is given; the
+    `memory_host(folder, retrieval={"candidates": 50})`, or dotted names, as those of `[chat]` have to be:
+    `memory_host(folder, chat=model, **{"chat.daily_token_budget": 5})`. The clock stands still unless another is given; the
     configuration file is not watched.
     """
     embedding = {"provider": "none", "glosses": False} if embed is None else {"provider": "host"}

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import InvalidRequest
 from ..host_service import AMemorixHostService
+from .speed_derive import DeriveFigures, measure_derive
 from .speed_embedding import EmbeddingRate, measure_embedding
 from .speed_ingest import Singles, measure_singles
 from .speed_load import Load, measure_load
@@ -24,7 +25,7 @@ from .workspace import answered, open_memory, read_setting, working_folder
 
 __all__ = ["MEASURES", "Effort", "SpeedReport", "main", "run"]
 
-MEASURES = ("search", "embedding", "ingest", "load", "reload", "process")
+MEASURES = ("search", "embedding", "ingest", "load", "reload", "derive", "process")
 SMALL_ROWS = 1_000
 
 
@@ -57,6 +58,7 @@ class SpeedReport:
     small_singles: Singles | None = None
     load: Load | None = None
     reloads: Sequence[Reload] = ()
+    derive: DeriveFigures | None = None
     process: ProcessFigures | None = None
     empty_process: ProcessFigures | None = None
     load_at_end: float = 0.0
@@ -135,6 +137,9 @@ async def _apart(
     if "ingest" in wanted:
         on_progress("measuring ingest into a small store", 0, 0)
         report = replace(report, small_singles=await _small_singles(min(report.rows, SMALL_ROWS), effort, config))
+    if "derive" in wanted:
+        on_progress("measuring the deriving of episodes", 0, 0)
+        report = replace(report, derive=await measure_derive(report.rows, config))
     if "process" in wanted:
         on_progress("measuring fresh processes", 0, 0)
         with working_folder() as nothing:

@@ -54,6 +54,7 @@ def report_rows(report: SpeedReport) -> list[Row]:
         *_ingest_rows(report),
         *_load_rows(report),
         *_reload_rows(report),
+        *_derive_rows(report),
         *_process_rows(report),
     ]
 
@@ -142,6 +143,16 @@ def _ingest_rows(report: SpeedReport) -> Iterator[Row]:
     if singles and small:
         share = singles.rate / small.rate if small.rate else 0.0
         yield Row(f"  the same at {small.rows:,} rows · share kept", f"{small.rate:,.0f} · {share:.2f}", "≥ 0.6", "0.8")
+
+
+def _derive_rows(report: SpeedReport) -> Iterator[Row]:
+    if report.derive:
+        derived = report.derive
+        name = f"episodes of {derived.rows:,} paragraphs in {derived.sources:,} chats, s · paragraphs/s"
+        yield Row(name, f"{derived.seconds:.1f} · {derived.rate:,.0f}")
+        yield Row("  CPU ms a paragraph", f"{derived.cpu_ms:.2f}")
+        shown = f"{derived.loop_share:.1%} · {derived.longest_ms:.0f}"
+        yield Row("  share of the event loop · longest stall, ms", shown)
 
 
 def _load_rows(report: SpeedReport) -> Iterator[Row]:

@@ -2,7 +2,20 @@
 
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations
-from . import ingest, memory_delete_admin, memory_runtime_admin, memory_source_admin, memory_stats, search_memory
+from . import (
+    ingest,
+    maintain_memory,
+    memory_correction_admin,
+    memory_delete_admin,
+    memory_episode_admin,
+    memory_fact_admin,
+    memory_feedback_admin,
+    memory_runtime_admin,
+    memory_source_admin,
+    memory_stats,
+    memory_v5_admin,
+    search_memory,
+)
 
 __all__ = ["OPERATIONS"]
 
@@ -13,4 +26,10 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_source_admin.ops,
     memory_runtime_admin.ops,
     memory_delete_admin.ops,
+    memory_fact_admin.ops,
+    maintain_memory.ops,
+    memory_v5_admin.ops,
+    memory_correction_admin.ops,
+    memory_feedback_admin.ops,
+    memory_episode_admin.ops,
 )

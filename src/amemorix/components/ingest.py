@@ -7,9 +7,10 @@ from pydantic import BaseModel, Field
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Response
 from ..retrieval.hits import paragraph_key
-from ..services.ingest import Outcome
+from ..services.ingest import Asked, Outcome
 from ..services.ingest_requests import IngestMessages, IngestSummary, IngestText
 from ..storage.records import Stored
+from ..text import clean_text
 
 __all__ = ["IngestResult", "MessagesResult", "ops"]
 
@@ -24,8 +25,13 @@ class IngestResult(Response):
     relation_ids: list[str] = Field(default_factory=list, description="Relations written or confirmed by this call.")
     superseded_ids: list[str] = Field(default_factory=list, description="Paragraphs of the revision it replaces.")
     skipped_ids: list[str] = Field(default_factory=list, description="External ids that were not written.")
-    reason: str = Field(default="", description="Why nothing was written: `exists`, `chat_filtered`, `disabled`.")
+    reason: str = Field(
+        default="",
+        description="Why no text was written: `exists`, `expiry_changed`, `chat_filtered`, `disabled`; why no summary "
+        "will be: `kept_messages` (there is no chat model: the messages are the memory), `nothing_new`.",
+    )
     external_id: str = ""
+    queued: bool = Field(default=False, description="A summary will be written in the background.")
 
 
 class MessageResult(BaseModel):
@@ -56,10 +62,13 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
 
 @ops.operation("ingest_summary", effect="write")
 async def ingest_summary(kernel: SDKMemoryKernel, request: IngestSummary) -> IngestResult:
-    """Store the summary of a stretch of chat; durable when it returns."""
+    """Store the summary of a stretch of chat, or have one written in the background; durable when it returns."""
     if not kernel.config.plugin.enabled:
         return IngestResult(external_id=request.external_id, skipped_ids=[request.external_id], reason=DISABLED)
-    return _one(await kernel.ingest.summary(request))
+    if clean_text(request.text):
+        return _one(await kernel.ingest.summary(request))
+    kept = not kernel.summaries.writes
+    return _wished(request.external_id, await kernel.ingest.wish_for_summary(request, kept=kept), kept)
 
 
 @ops.operation("ingest_messages", effect="write")
@@ -88,15 +97,31 @@ def _turn(external_id: str, stored: Stored | None) -> MessageResult:
 
 
 def _one(outcome: Outcome) -> IngestResult:
+    """The first text gives its name to the call."""
     external_id = outcome.external_ids[0]
     if outcome.filtered:
         return IngestResult(external_id=external_id, skipped_ids=[external_id], reason="chat_filtered")
-    stored = outcome.stored[0]
-    if stored is None or stored.status == "existing":
-        return IngestResult(external_id=external_id, skipped_ids=[external_id], reason="exists")
+    found = _result(external_id, outcome)
+    if found.stored_ids:
+        return found
+    changed = any(one is not None and one.expiry_changed for one in outcome.stored)
+    return found.model_copy(update={"reason": "expiry_changed" if changed else "exists"})
+
+
+def _wished(external_id: str, asked: Asked, kept: bool) -> IngestResult:
+    if asked.outcome.filtered:
+        return IngestResult(external_id=external_id, skipped_ids=[external_id], reason="chat_filtered")
+    reason = ("kept_messages" if kept else "") if asked.waits else "nothing_new"
+    return _result(external_id, asked.outcome).model_copy(update={"reason": reason, "queued": not reason})
+
+
+def _result(external_id: str, outcome: Outcome) -> IngestResult:
+    written = [one for one in outcome.stored if one is not None and one.status != "existing"]
+    new = {one.external_id for one in written}
     return IngestResult(
         external_id=external_id,
-        stored_ids=[paragraph_key(p) for p in stored.paragraphs],
-        relation_ids=[f"r{r}" for r in stored.relations],
-        superseded_ids=[paragraph_key(p) for p in stored.superseded],
+        stored_ids=[paragraph_key(p) for one in written for p in one.paragraphs],
+        relation_ids=[f"r{r}" for one in written for r in one.relations],
+        superseded_ids=[paragraph_key(p) for one in written for p in one.superseded],
+        skipped_ids=[key for key in outcome.external_ids if key not in new],
     )

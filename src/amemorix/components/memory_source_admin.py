@@ -89,9 +89,10 @@ async def list_sources(kernel: SDKMemoryKernel, request: ListSources) -> Sources
     """List the sources that hold live paragraphs."""
     sources = kernel.store.sources
     chat = request.chat_id or None
+    now = kernel.surroundings.clock.now()
 
     def read(db: sqlite3.Connection) -> Sources:
-        rows = sources.list(db, name=None, chat_id=chat, limit=request.limit, offset=request.offset)
+        rows = sources.list(db, name=None, chat_id=chat, now=now, limit=request.limit, offset=request.offset)
         items = [
             SourceItem(
                 source=row.source,
@@ -104,7 +105,7 @@ async def list_sources(kernel: SDKMemoryKernel, request: ListSources) -> Sources
             )
             for row in rows
         ]
-        return Sources(items=items, count=len(items), total=sources.count(db, chat))
+        return Sources(items=items, count=len(items), total=sources.count(db, chat, now))
 
     return await kernel.store.read(read)
 

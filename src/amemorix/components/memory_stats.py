@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
 
-__all__ = ["EmbeddingState", "ops"]
+__all__ = ["ChatState", "EmbeddingState", "ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 
@@ -32,12 +32,34 @@ class EmbeddingState(BaseModel):
     error: str = ""
 
 
+class ChatCounts(BaseModel):
+    """What a task asked of the chat model, on all days."""
+
+    calls: int = 0
+    failures: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class ChatState(BaseModel):
+    """The chat model, and what it was asked."""
+
+    state: str = "off"
+    provider: str = ""
+    model: str = ""
+    daily_token_budget: int = Field(default=0, description="0 sets no limit.")
+    tokens_today: int = Field(default=0, description="Questions and answers together, since midnight UTC.")
+    tasks: dict[str, ChatCounts] = Field(default_factory=dict)
+    error: str = Field(default="", description="What the last question met with; empty if it was answered.")
+    notice: str = ""
+
+
 class Statistics(Response):
     """Counts of live rows, unless their name says otherwise; persons and chats are all that ever were."""
 
     paragraphs: int = 0
     superseded: int = Field(default=0, description="Paragraphs replaced by a newer revision.")
-    deleted: int = Field(default=0, description="Paragraphs deleted while they were live.")
+    deleted: int = Field(default=0, description="Paragraphs deleted while they were live, or expired.")
     relations: int = 0
     entities: int = Field(default=0, description="Those that a live paragraph names.")
     persons: int = 0
@@ -47,6 +69,8 @@ class Statistics(Response):
     external_refs: int = 0
     lag: dict[str, int] = Field(default_factory=dict, description="Changes each projection has not taken up yet.")
     embedding: EmbeddingState = Field(default_factory=EmbeddingState)
+    chat: ChatState = Field(default_factory=ChatState)
+    summaries_waiting: int = Field(default=0, description="Chats with messages that are to be summarised.")
     notice: str = Field(default="", description="What a person should know, such as a model that is missing.")
     data_dir: str = ""
     disabled: bool = False

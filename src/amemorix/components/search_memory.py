@@ -6,6 +6,7 @@ from ..kernel import SDKMemoryKernel
 from ..ops import Operations
 from ..retrieval.request import KernelSearchRequest
 from ..retrieval.result import RetrievalResult
+from ..services.memory_targets import read_keys
 
 __all__ = ["ops"]
 
@@ -17,4 +18,8 @@ async def search_memory(kernel: SDKMemoryKernel, request: KernelSearchRequest) -
     """Search long-term memory by words, meaning, time and person; every hit says why it was found."""
     if not kernel.config.plugin.enabled:
         return RetrievalResult(mode=request.mode, disabled=True)
-    return await kernel.searches.search(request)
+    result = await kernel.searches.search(request)
+    if request.used:
+        first = [hit.id for hit in result.hits[: kernel.config.lifecycle.access_top]]
+        kernel.lifecycle.note_use(*read_keys(first))
+    return result

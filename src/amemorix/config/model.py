@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Config", "Embedding", "Episode", "Filter", "Http", "Ingest", "Noise", "Plugin", "ReloadLevel",
-    "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage", "Weights",
+    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Facts", "Feedback", "Filter", "Http", "Ingest", "Lifecycle", "Noise",
+    "Plugin", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage",
+    "Summary", "Weights",
 ]  # fmt: skip
 
 ReloadLevel = Literal["live", "rebuild", "restart"]
@@ -93,6 +94,28 @@ class Embedding(Section):
     )
 
 
+class Chat(Section):
+    """The language model that background work may ask; no search and no ingest waits for it."""
+
+    provider: Literal["auto", "openai", "host", "none"] = rebuild(
+        "auto", "`auto`: the model given to the host service, else the endpoint if `base_url` and `model_name` are set, "
+        "else none. `openai`: an OpenAI-compatible endpoint. `host`: the one given to the host service. `none`: rules only.",
+    )  # fmt: skip
+    base_url: str = rebuild("", "Endpoint, for example https://api.example.com/v1 (`/chat/completions` is appended).")
+    model_name: str = rebuild("", "Model to ask the endpoint for.")
+    api_key_env: str = rebuild(
+        "", "Name of the environment variable that holds the key; the key itself never goes here."
+    )
+    timeout_seconds: float = rebuild(60.0, "Time given to one request.", gt=0, le=3600)
+    max_attempts: int = rebuild(3, "Tries of one request that meets a passing fault.", ge=1, le=10)
+    max_concurrent: int = live(2, "Questions under way at a time.", ge=1, le=64)
+    temperature: float = rebuild(0.0, "How freely the model words its answers.", ge=0, le=2)
+    max_output_tokens: int = rebuild(4096, "Longest answer; 0 leaves it to the endpoint.", ge=0, le=1_000_000)
+    daily_token_budget: int = live(
+        0, "Tokens that may be used in a day (UTC), question and answer together; 0 sets no limit.", ge=0
+    )
+
+
 class Weights(Section):
     """Weights of the fused signals, each scaled to 0..1 before; those of the first candidates are in `rerank.weights`."""
 
@@ -112,6 +135,9 @@ class Weights(Section):
     when: float = live(0.3, "A question about time meets a paragraph that speaks of time.", ge=0, le=10)
     answer: float = live(0.2, "A question for a name or a number meets a paragraph that holds one.", ge=0, le=10)
     question: float = live(0.1, "Taken off when the paragraph is itself a question.", ge=0, le=10)
+    retention: float = live(
+        0.1, "Taken off, times how much more it has faded than the freshest candidate (`[lifecycle]`).", ge=0, le=10
+    )
 
 
 class RerankWeights(Weights):
@@ -206,7 +232,56 @@ class Episode(Section):
     )
     max_paragraphs: int = live(60, "Longest episode.", ge=2, le=500)
     poll_interval_seconds: float = live(1.0, "Pause between looks for sources with news.", gt=0, le=3600)
+    debounce_seconds: float = live(
+        2.0,
+        "A source is grouped again so long after its first news: talk in full flow comes in between.",
+        ge=0,
+        le=3600,
+    )
+    lease_seconds: float = live(300.0, "After this long, work that was begun may be taken over.", ge=1, le=86_400)
+    retry_seconds: float = live(
+        5.0, "First pause after a failure; it doubles up to `retry_max_seconds`.", gt=0, le=3600
+    )
+    retry_max_seconds: float = live(300.0, "Longest pause between tries.", gt=0, le=86_400)
+    max_attempts: int = live(5, "Tries before a source is left alone until somebody asks for it.", ge=1, le=100)
+    model_enabled: bool = live(True, "Let the chat model, if there is one, divide and describe finished episodes.")
+    model_quiet_minutes: float = live(
+        30.0, "Without news for so long an episode counts as finished even if nothing follows.", ge=0, le=10_000
+    )
+    model_min_paragraphs: int = live(3, "Shorter episodes are left to the rules.", ge=1, le=500)
+    model_paragraphs: int = live(60, "Most paragraphs shown to the model at once.", ge=2, le=500)
+    model_chars: int = live(6_000, "Most characters shown to the model at once.", ge=500, le=200_000)
+    model_retry_minutes: float = live(
+        10.0, "First pause after the model gave no usable answer; it doubles each time.", gt=0, le=10_000
+    )
+    model_max_attempts: int = live(4, "Times that the model is asked about one state of an episode.", ge=1, le=20)
     disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that get no episodes.")
+
+
+class Facts(Section):
+    """What is known of persons, as statements with a time."""
+
+    enabled: bool = live(True, "Read facts out of what is stored.")
+    poll_interval_seconds: float = live(1.0, "Pause between looks for news.", gt=0, le=3600)
+    dedup_threshold: float = live(
+        0.75, "Statements of a person this alike are compared: one may repeat or complete the other.", ge=0, le=1
+    )
+    dedup_top_k: int = live(5, "How many of them are compared.", ge=1, le=50)
+    search_limit: int = live(5, "Most facts that come with a search; 0 for none.", ge=0, le=50)
+
+
+class Summary(Section):
+    """How the messages of a chat are summarised when `ingest_summary` is called without a text."""
+
+    enabled: bool = live(True, "Let the chat model write summaries; off: the messages alone are the memory.")
+    window_messages: int = live(40, "Most messages that one summary covers.", ge=2, le=500)
+    window_chars: int = live(12_000, "Most characters that one summary covers.", ge=500, le=200_000)
+    poll_interval_seconds: float = live(1.0, "Pause between looks for chats that wait.", gt=0, le=3600)
+    retry_seconds: float = live(
+        30.0, "First pause after a failed summary; it doubles up to `retry_max_seconds`.", gt=0, le=3600
+    )
+    retry_max_seconds: float = live(1800.0, "Longest pause between tries of a summary.", gt=0, le=86_400)
+    max_attempts: int = live(8, "Failed tries after which a stretch of messages is left as it is.", ge=1, le=100)
 
 
 class Ingest(Section):
@@ -216,6 +291,60 @@ class Ingest(Section):
     max_messages: int = live(5_000, "Most messages of one call.", ge=1, le=100_000)
     chunk_chars: int = live(1_200, "A longer text is cut into paragraphs of about this size.", ge=100, le=20_000)
     max_metadata_bytes: int = live(65_536, "Most bytes of metadata (as JSON) of one text.", ge=256, le=10_000_000)
+
+
+class Lifecycle(Section):
+    """How memories fade, and what use and hand do against it; fading changes ranking, never what exists."""
+
+    enabled: bool = live(
+        True,
+        "Put relations to rest that have faded, and later into the recycle bin. What expires goes there either way.",
+    )
+    relation_half_life_days: float = live(
+        180.0, "Time after which half of a relation is left if nothing refreshes it.", gt=0, le=100_000
+    )
+    paragraph_half_life_days: float = live(
+        730.0, "The same for a paragraph; it only ever ranks lower, and is never put to rest.", gt=0, le=100_000
+    )
+    freeze_threshold: float = live(
+        0.1, "A relation of which no more is left leaves the graph; untouched ones after about 600 days.", gt=0, lt=1
+    )
+    revive_threshold: float = live(
+        0.15, "A reinforcement that brings a faded relation to so much takes it up again.", gt=0, le=1
+    )
+    recycle_after_days: float = live(
+        30.0, "A relation that has faded goes to the recycle bin after so long.", ge=0, le=100_000
+    )
+    access_gain: float = live(0.05, "Share of what is missing that a use gives back.", ge=0, le=1)
+    access_cooldown_minutes: float = live(60.0, "Uses within this time count once.", ge=0, le=1_000_000)
+    access_top: int = live(3, "First hits that a search with `used` counts as used.", ge=1, le=200)
+    reinforce_gain: float = live(
+        0.5, "Share of what is missing that a reinforcement of strength 1 gives back.", ge=0, le=1
+    )
+    weaken_gain: float = live(0.5, "Share that a weakening of strength 1 takes away.", ge=0, le=1)
+    interval_minutes: float = live(
+        60.0, "Time between two rounds over what has faded or expired.", gt=0, le=100_000_000
+    )
+    batch: int = live(500, "Most memories that one transaction of a round moves.", ge=1, le=10_000)
+
+
+class Correction(Section):
+    """Corrections said in words."""
+
+    model_timeout_seconds: float = live(
+        20.0, "How long a preview that asks for it waits for the chat model's reading.", gt=0, le=300
+    )
+
+
+class Feedback(Section):
+    """What users say of an answer some time after it was given."""
+
+    enabled: bool = live(False, "Take feedback tasks, and correct what users later say is wrong.")
+    window_hours: float = live(12.0, "So long after the answer the chat is looked at.", ge=0, le=720)
+    most_messages: int = live(30, "Messages after the answer that are looked at.", ge=1, le=200)
+    min_confidence: float = live(0.85, "Below this nothing is changed, only noted.", ge=0, le=1)
+    poll_interval_seconds: float = live(60.0, "Pause between looks for tasks that are due.", gt=0, le=86_400)
+    most_attempts: int = live(3, "Tries of a task that stumbles.", ge=1, le=100)
 
 
 class Http(Section):
@@ -242,6 +371,7 @@ class Config(Section):
     plugin: Plugin = Plugin()
     storage: Storage = Storage()
     embedding: Embedding = Embedding()
+    chat: Chat = Chat()
     retrieval: Retrieval = Retrieval()
     filter: Filter = Filter()
     global_memory_sharing_enabled: bool = live(False, "Every chat sees every memory.")
@@ -249,6 +379,11 @@ class Config(Section):
         (), 'Groups of chats that share memories, such as [{ targets = ["group:1", "private:2"] }].'
     )  # fmt: skip
     episode: Episode = Episode()
+    facts: Facts = Facts()
+    summary: Summary = Summary()
     ingest: Ingest = Ingest()
+    lifecycle: Lifecycle = Lifecycle()
+    correction: Correction = Correction()
+    feedback: Feedback = Feedback()
     http: Http = Http()
     advanced: Advanced = Advanced()

@@ -75,7 +75,21 @@ def _memory(statistics: dict[str, Any]) -> list[Metric]:
         _gauge("amemorix_embeddings_pending", "Paragraphs without a vector.", statistics["embedding"]["pending"]),
         _gauge("amemorix_embeddings_failed", "Paragraphs whose embedding failed.", statistics["embedding"]["failed"]),
         lag,
+        *_chat(statistics["chat"]),
     ]
+
+
+def _chat(state: dict[str, Any]) -> list[Metric]:
+    calls = CounterMetricFamily("amemorix_chat_calls", "Questions to the chat model.", labels=["task"])
+    failures = CounterMetricFamily("amemorix_chat_failures", "Questions without a usable answer.", labels=["task"])
+    tokens = CounterMetricFamily("amemorix_chat_tokens", "Tokens used.", labels=["task", "kind"])
+    for task, counts in state["tasks"].items():
+        calls.add_metric([task], counts["calls"])
+        failures.add_metric([task], counts["failures"])
+        tokens.add_metric([task, "prompt"], counts["prompt_tokens"])
+        tokens.add_metric([task, "completion"], counts["completion_tokens"])
+    today = _gauge("amemorix_chat_tokens_today", "Tokens used since midnight UTC.", state["tokens_today"])
+    return [calls, failures, tokens, today]
 
 
 def _reloads(status: RuntimeStatus) -> list[Metric]:

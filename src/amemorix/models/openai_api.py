@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import random
 import threading
 from collections.abc import Callable, Sequence
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -19,6 +17,7 @@ from ..clock import Clock, SystemClock
 from ..config.model import Embedding
 from ..errors import ModelUnavailable
 from ..ports import Embedder, EmbedderInfo
+from .endpoint import LONGEST_PAUSE, PASSING, backoff, bearer, endpoint_url, key_of, on_one_line, retry_after
 from .inputs import encodable
 from .posting import Closed, Poster, Reply, TooLarge
 from .surroundings import Surroundings
@@ -28,10 +27,6 @@ __all__ = ["OpenAIEmbedder", "create"]
 
 _REFUSED = frozenset({400, 413, 422})
 """Answers that may be the fault of one text, or of the batch's size."""
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
-"""Answers that another try may change."""
-_LONGEST_PAUSE = 30.0
-"""Seconds: an endpoint that asks for a longer pause is down for this call."""
 _LARGEST_ANSWER = 64 * 2**20
 """Bytes; a batch with a larger answer is halved."""
 
@@ -72,7 +67,7 @@ class OpenAIEmbedder:
         sleep: Callable[[float], None] | None = None,
         max_answer_bytes: int = _LARGEST_ANSWER,
     ) -> None:
-        self._url = _endpoint(base_url)
+        self._url = endpoint_url(base_url, "/embeddings", section="embedding", fault=ModelUnavailable)
         self._model = model
         self._key = (api_key or "").strip()
         self._dimension = dimension
@@ -81,7 +76,8 @@ class OpenAIEmbedder:
         self._clock = clock or SystemClock()
         self._slots = threading.BoundedSemaphore(max_concurrent)
         self._lock = threading.Lock()
-        self._poster = Poster(headers=_headers(self._key), timeout=timeout, max_bytes=max_answer_bytes)
+        headers = bearer(self._key, who="embedding endpoint", fault=ModelUnavailable)
+        self._poster = Poster(headers=headers, timeout=timeout, max_bytes=max_answer_bytes)
         self._sleep = sleep or self._poster.pause
 
     @property
@@ -168,9 +164,9 @@ class OpenAIEmbedder:
             problem, pause = self._try(body)
             if isinstance(problem, Reply):
                 return problem
-            if attempt >= self._attempts or (pause or 0) > _LONGEST_PAUSE:
+            if attempt >= self._attempts or (pause or 0) > LONGEST_PAUSE:
                 raise ModelUnavailable(f"{self._who} {problem}.", endpoint_down=True, retry_after=pause)
-            self._sleep(_backoff(attempt) if pause is None else pause)
+            self._sleep(backoff(attempt) if pause is None else pause)
             attempt += 1
 
     def _try(self, body: dict[str, Any]) -> tuple[Reply | str, float | None]:
@@ -188,35 +184,23 @@ class OpenAIEmbedder:
             raise ModelUnavailable(f"{self._who} cannot be asked: {self._clean(str(exc))}", endpoint_down=True) from exc
         if 200 <= answer.status < 300:
             return answer, None
-        return self._problem(answer), self._retry_after(answer)
+        return self._problem(answer), retry_after(answer.headers, self._clock.now())
 
     def _problem(self, answer: Reply) -> str:
         """What a passing fault is called; raises for any other."""
         said = f"answered HTTP {answer.status}: {self._clean(answer.text)[:200]}"
         if answer.status in _REFUSED:
             raise _Refused(said)
-        if answer.status not in _PASSING:
+        if answer.status not in PASSING:
             raise ModelUnavailable(f"{self._who} {said}", endpoint_down=True, status=answer.status)
         return said
-
-    def _retry_after(self, answer: Reply) -> float | None:
-        """Seconds to wait as the endpoint says (RFC 9110, section 10.2.3), or None."""
-        value = answer.headers.get("retry-after", "").strip()
-        if value.isdigit():
-            return float(value)
-        try:
-            return max(0.0, parsedate_to_datetime(value).timestamp() - self._clock.now()) if value else None
-        except ValueError:
-            return None
 
     @property
     def _who(self) -> str:
         return f"The embedding endpoint {self._url.host}"
 
     def _clean(self, text: str) -> str:
-        """`text` on one line, without the key."""
-        hidden = text.replace(self._key, "***") if self._key else text
-        return " ".join(hidden.split())
+        return on_one_line(text, self._key)
 
 
 def create(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:
@@ -227,7 +211,7 @@ def create(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | 
     embedder = OpenAIEmbedder(
         settings.base_url,
         settings.model_name,
-        api_key=_key(settings.api_key_env, surroundings),
+        api_key=key_of(settings.api_key_env, surroundings.environ, section="embedding", fault=ModelUnavailable),
         dimension=settings.dimension,
         request_dimension=settings.request_dimension,
         timeout=settings.timeout_seconds,
@@ -237,44 +221,8 @@ def create(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | 
     return embedder, ""
 
 
-def _key(variable: str, surroundings: Surroundings) -> str | None:
-    if not variable:
-        return None
-    key = surroundings.environ.get(variable, "").strip()
-    if not key:
-        raise ModelUnavailable(
-            f"The environment variable {variable}, which embedding.api_key_env names, is not set.", variable=variable
-        )
-    return key
-
-
-def _endpoint(base_url: str) -> httpx.URL:
-    try:
-        url = httpx.URL(base_url.strip().rstrip("/") + "/embeddings")
-    except httpx.InvalidURL as exc:
-        raise ModelUnavailable("embedding.base_url is not an address.", field="embedding.base_url") from exc
-    if url.scheme not in {"http", "https"} or not url.host:
-        raise ModelUnavailable(
-            "embedding.base_url must be like https://api.example.com/v1.", field="embedding.base_url"
-        )
-    return url
-
-
-def _headers(key: str) -> dict[str, str]:
-    if not key:
-        return {}
-    if not (key.isascii() and key.isprintable()):
-        raise ModelUnavailable("The embedding endpoint's key holds characters that no header can carry.")
-    return {"Authorization": f"Bearer {key}"}
-
-
 def _numbers(embedding: list[float] | str) -> NDArray[np.float32]:
     """A vector as a list, or as base64 of little-endian float32."""
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
     return np.asarray(embedding, np.float32)
-
-
-def _backoff(attempt: int) -> float:
-    """Seconds before the next try: doubling from half a second, with as much again of chance."""
-    return min(0.5 * 2 ** (attempt - 1), _LONGEST_PAUSE / 2) * (1 + random.random())

@@ -6,6 +6,7 @@ import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..storage.embeddings import EmbeddingRepository
 from ..storage.names import NameRepository
 from ..storage.paragraphs import ParagraphRepository, Visible
 from ..storage.relations import RelationRepository
+from ..storage.revisions import RevisionRepository
 from ..storage.time_limit import time_limit
 from ..text import fold, query_terms, term_hashes
 from .chronology import anchor_span, anchored, ordered
@@ -37,7 +39,8 @@ from .ordering import Ordering
 from .plan import SearchPlan
 from .relation_lane import relation_lane
 from .rerank import Held, Reranked, Reranker
-from .signals import Evidence, gather
+from .retention import retained_all
+from .signals import Evidence, Floats, fading, gather
 from .threshold import cut
 
 __all__ = ["DualPathRetriever", "Lexical", "Ranking"]
@@ -53,6 +56,8 @@ class Ranking:
 
     fused: Fused
     degraded: tuple[str, ...]
+    allow: Ids | None = None
+    """Sorted ids that meet what else was asked; None if nothing restricts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +112,13 @@ class DualPathRetriever:
         embeddings: EmbeddingRepository,
         relations: RelationRepository,
         changes: ChangeRepository,
+        revisions: RevisionRepository,
     ) -> None:
         self._names = names
         self._paragraphs = paragraphs
         self._relations = relations
         self._changes = changes
+        self._revisions = revisions
         self._reranker = Reranker(embeddings, paragraphs)
 
     def lexical(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan) -> Lexical:
@@ -149,7 +156,7 @@ class DualPathRetriever:
         if head.late:
             lane.failed.append("rerank")
         ranked = self._in_order(db, lanes, plan, head.fused, visible)
-        return Ranking(ranked, lane.degraded)
+        return Ranking(ranked, lane.degraded, allow)
 
     def _changed(self, db: sqlite3.Connection, lexical: Lexical) -> bool:
         """Whether a candidate was revised or deleted while the query was being embedded."""
@@ -186,15 +193,19 @@ class DualPathRetriever:
         return float(best.event_start[0]) if len(best.ids) else float("nan")
 
     def _allowed(self, db: sqlite3.Connection, plan: SearchPlan) -> Ids | None:
-        """Sorted ids that meet the time window and the person asked for; None if neither restricts."""
+        """Sorted ids that meet the time window, the person, the source and the state of the memory asked for; None if nothing restricts."""
         sets: list[Ids] = []
         if plan.window is not None:
             sets.append(self._paragraphs.in_window(db, plan.window.start, plan.window.end, plan.scopes))
         if plan.persons is not None:
             sets.append(self._paragraphs.of_persons(db, plan.persons))
+        if plan.sources is not None:
+            sets.append(self._paragraphs.of_sources(db, plan.sources))
+        if plan.as_of is not None:
+            sets.append(self._revisions.current(db, plan.as_of, plan.scopes))
         if not sets:
             return None
-        return sets[0] if len(sets) == 1 else np.intersect1d(*sets, assume_unique=True)
+        return reduce(partial(np.intersect1d, assume_unique=True), sets)
 
     def _fused(
         self,
@@ -210,7 +221,8 @@ class DualPathRetriever:
             mentions=lambda unsaid: self._mentions(db, plan, unsaid),
             questions=lambda ids: self._paragraphs.questions(db, ids),
         )  # fmt: skip
-        return fuse(visible.ids, gather(plan, visible, evidence), plan.settings.weights, sparse, dense)
+        signals = gather(plan, visible, evidence) | _fading(plan, visible)
+        return fuse(visible.ids, signals, plan.settings.weights, sparse, dense)
 
     def _mentions(self, db: sqlite3.Connection, plan: SearchPlan, unsaid: Ids) -> NDArray[np.float32]:
         """1 for each paragraph whose text holds the name that the query holds."""
@@ -219,6 +231,13 @@ class DualPathRetriever:
         return np.array(
             [any(name in fold(texts.get(id_, "")) for name in names) for id_ in unsaid.tolist()], np.float32
         )
+
+
+def _fading(plan: SearchPlan, visible: Visible) -> dict[str, Floats]:
+    """The signal of what has faded, if it counts for anything."""
+    if not (plan.settings.weights.retention or plan.settings.rerank.weights.retention):
+        return {}
+    return fading(retained_all(visible.strength, visible.anchor_at, plan.now, plan.half_life))
 
 
 def _highest(one: dict[int, float], other: dict[int, float]) -> dict[int, float]:

@@ -18,6 +18,8 @@ __all__ = ["RRF_K", "Fused", "candidates", "fuse", "reciprocal_rank_fusion", "we
 RRF_K = 60
 OCCASIONAL = frozenset({"person", "graph", "when", "answer", "time", "reply"})
 """Signals that many queries do not have: they count towards the reachable score only where they occur."""
+TAKEN_OFF = frozenset({"question", "retention"})
+"""Signals that speak against a candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def fuse(ids: Ids, signals: Mapping[str, Floats], weights: Weights, sparse: Spar
 def weighted(fused: Fused, weights: Weights) -> Fused:
     """The same candidates by the weighted sum of their signals; the score is the sum over what it could have reached."""
     counted = np.array(
-        [-weights.question if name == "question" else getattr(weights, name) for name in fused.names], np.float32
+        [-getattr(weights, name) if name in TAKEN_OFF else getattr(weights, name) for name in fused.names], np.float32
     )
     total = fused.values @ counted
     always = np.array([name not in OCCASIONAL for name in fused.names])

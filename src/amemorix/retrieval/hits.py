@@ -12,14 +12,16 @@ import numpy as np
 
 from ..storage.episodes import EpisodeRepository, EpisodeRow
 from ..storage.paragraphs import ParagraphRepository, ParagraphRow, PersonOf
+from ..storage.retention import Retention, RetentionRepository
 from ..text import content_hash, normalise_name, tokens
 from ..times import format_time
 from .dual_path import Ranking
 from .fusion import Fused
 from .plan import SearchPlan
 from .result import Hit, HitTime
+from .retention import retained
 
-__all__ = ["HitWriter", "episode_key", "paragraph_key", "summary"]
+__all__ = ["HitWriter", "episode_key", "fact_key", "paragraph_key", "summary"]
 
 SUMMARY_HITS, SUMMARY_CHARS = 5, 120
 SPEAKER = 1
@@ -39,6 +41,11 @@ def episode_key(row: int) -> str:
     return f"e{row}"
 
 
+def fact_key(row: int) -> str:
+    """The public id of a fact."""
+    return f"f{row}"
+
+
 def summary(hits: Sequence[Hit]) -> str:
     """The first hits as numbered lines."""
     lines = [f"{i}. {_line(hit)}" for i, hit in enumerate(hits[:SUMMARY_HITS], 1)]
@@ -54,8 +61,11 @@ def _line(hit: Hit) -> str:
 class HitWriter:
     """Reads the rows of the winners and explains them."""
 
-    def __init__(self, paragraphs: ParagraphRepository, episodes: EpisodeRepository, zone: tzinfo) -> None:
+    def __init__(
+        self, paragraphs: ParagraphRepository, episodes: EpisodeRepository, retention: RetentionRepository, zone: tzinfo
+    ) -> None:
         self._paragraphs = paragraphs
+        self._retention = retention
         self._episodes = episodes
         self._zone = zone
 
@@ -71,6 +81,16 @@ class HitWriter:
         reason = {"order": "newest first", "lanes": {"time": {}}}
         return self._hits(db, ids, {id_: (1.0, {**reason}) for id_ in ids}, plan)
 
+    def revisions(
+        self,
+        db: sqlite3.Connection,
+        rows: Mapping[int, ParagraphRow],
+        why: Mapping[int, tuple[float, dict[str, Any]]],
+        plan: SearchPlan,
+    ) -> list[Hit]:
+        """Wordings that have been replaced, in the order given."""
+        return self._hits(db, list(why), why, plan, rows)
+
     def episodes(
         self, db: sqlite3.Connection, scores: Mapping[int, tuple[float, dict[str, Any]]], plan: SearchPlan
     ) -> list[Hit]:
@@ -84,15 +104,19 @@ class HitWriter:
         ids: Sequence[int],
         why: Mapping[int, tuple[float, dict[str, Any]]],
         plan: SearchPlan,
+        rows: Mapping[int, ParagraphRow] | None = None,
     ) -> list[Hit]:
-        rows = self._paragraphs.full(db, ids)
+        rows = self._paragraphs.full(db, ids) if rows is None else rows
         persons = self._paragraphs.persons(db, ids)
         entities = self._paragraphs.entities(db, ids)
         relations = self._paragraphs.relations(db, entities)
+        touched = self._retention.of(db, "paragraph", ids)
         hits: list[Hit] = []
         for id_ in ids:
             if id_ in rows:
                 score, explain = why[id_]
+                kept = touched.get(id_) or Retention(1.0, rows[id_].recorded_at)
+                explain["retention"] = round(retained(kept, plan.now, plan.half_life), 4)
                 if plan.query is not None:
                     asked = normalise_name(plan.query.text)
                     if id_ in relations:

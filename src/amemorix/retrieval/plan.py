@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..config.model import Retrieval
@@ -33,11 +34,17 @@ class SearchPlan:
     window: Window | None = None
     persons: tuple[int, ...] | None = None
     """Only what is bound to one of these persons; empty means nobody matched."""
+    sources: tuple[int, ...] | None = None
+    """Only what these sources hold; empty means that there is none of that name."""
     encoded: Encoded | None = None
     """The query's vectors, None if there is no model or it did not answer in time."""
     generation: int = 0
     """The generation whose token vectors the query compares to."""
     min_score: float = 0.0
+    half_life: float = math.inf
+    """Seconds after which half of a paragraph is left."""
     glosses: GlossTable | None = None
     """Vectors of Chinese words, None if there are none or the model does not need them."""
     degraded: tuple[str, ...] = ()
+    as_of: float | None = None
+    """Only what the memory held at that time, and what had happened by then."""

@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, field_validator
 from ..ops import Request
 from ..text import clean_text
 
-__all__ = ["MODES", "Count", "KernelSearchRequest", "Name", "RequiredName", "TimeInput"]
+__all__ = ["MAX_QUERY_CHARS", "MODES", "Count", "KernelSearchRequest", "Name", "RequiredName", "TimeInput"]
 
 MODES = ("search", "time", "hybrid", "episode", "aggregate")
 MAX_QUERY_CHARS = 10_000
@@ -72,10 +72,18 @@ class KernelSearchRequest(Request):
     time_end: TimeInput = Field(
         None, validation_alias=AliasChoices("time_end", "time_to"), description="Like `time_start`; included."
     )
+    as_of: TimeInput = Field(
+        None,
+        description="Answer as the memory stood then: what was recorded and had happened by that time, in the wording of "
+        "that time. In modes `search`, `time` and `hybrid`. What was deleted since stays deleted.",
+    )
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
     user_id: Name = Field("", description="The user who asks; names a private chat when `chat_id` is not given.")
     group_id: Name = Field("", description="The group that asks; stands for its chats when `chat_id` is not given.")
     min_score: float = Field(0.0, ge=0, le=1, description="Leave out hits below this score.")
+    used: bool = Field(
+        False, description="The caller uses the first hits (`lifecycle.access_top`): they fade later. Costs no time."
+    )
 
     @field_validator("mode", mode="before")
     @classmethod

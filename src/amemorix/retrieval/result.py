@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from ..ops import Response
 
-__all__ = ["Hit", "HitTime", "RetrievalResult"]
+__all__ = ["FactItem", "Hit", "HitTime", "RetrievalResult"]
 
 
 class HitTime(BaseModel):
@@ -40,11 +40,41 @@ class Hit(BaseModel):
     explain: dict[str, Any] = Field(default_factory=dict)
 
 
+class FactItem(BaseModel):
+    """What is known of a person or an entity; times in epoch seconds."""
+
+    id: str
+    person_id: str = ""
+    person: str = Field(default="", description="The person's name.")
+    entity: str = Field(default="", description="The entity's name, of a fact about one.")
+    attribute: str = Field(
+        description="Such as `residence`, `allergy`, `favourite:颜色`; `statement` for a whole text."
+    )
+    value: str
+    denied: bool = Field(default=False, description="True: it is known not to be so (not allergic, does not like).")
+    status: str = Field(description="`active`, `conflicted`, `superseded` or `retracted`; with `as_of` as it was then.")
+    conflicts_with: list[str] = Field(default_factory=list, description="Facts among these that contradict it.")
+    authority: str = Field(description="`manual`, `direct_user`, `imported`, `summary`, `rule` or `model`.")
+    stability: str
+    confidence: float
+    valid_from: float
+    valid_to: float | None = None
+    recorded_at: float
+    superseded_at: float | None = None
+    superseded_by: str = ""
+    chat_id: str = Field(default="", description="The chat that may see it; empty for everyone.")
+    evidence_ids: list[str] = Field(default_factory=list, description="Paragraphs that state it.")
+
+
 class RetrievalResult(Response):
     """Hits, best first."""
 
     mode: str = "search"
     hits: list[Hit] = Field(default_factory=list)
+    facts: list[FactItem] = Field(
+        default_factory=list,
+        description="What is known of the persons and entities that the query names, if it asks for it.",
+    )
     summary: str = Field(default="", description="The first hits as numbered lines, for a prompt.")
     filtered: bool = Field(default=False, description="True if the chat filter refused the call.")
     degraded: list[str] = Field(default_factory=list, description="Lanes that did not answer.")

@@ -14,7 +14,7 @@ from ..storage.paragraphs import Visible
 from .lanes import DenseScores
 from .plan import SearchPlan
 
-__all__ = ["Evidence", "Floats", "Ids", "gather"]
+__all__ = ["Evidence", "Floats", "Ids", "fading", "gather"]
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -61,6 +61,12 @@ def gather(plan: SearchPlan, visible: Visible, found: Evidence) -> dict[str, Flo
         "answer": np.maximum(_holds(plan, visible, NAME), _holds(plan, visible, NUMBER)),
         "question": _flag(visible, QUESTION),
     }
+
+
+def fading(left: Floats) -> dict[str, Floats]:
+    """How much more each candidate has faded than the freshest one, in hundredths; no signal where all are as fresh."""
+    lost = np.round(left.max() - left, 2) if len(left) else left
+    return {"retention": lost.astype(np.float32)} if lost.any() else {}
 
 
 def _trust(coverage: Floats) -> np.float32:

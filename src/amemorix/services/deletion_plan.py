@@ -126,7 +126,7 @@ class Planner:
     def _references(self, db: sqlite3.Connection, plan: DeletionPlan) -> None:
         """External ids that keep no current text go, with every older wording."""
         going = plan.ids("paragraph")
-        emptied = self._rows.ids(db, "refs_emptied", going)
+        emptied = self._rows.ids(db, "refs_left_empty", going)
         plan.add("ref", self._rows.ids(db, "refs_alive", emptied), REFERENCE)
         plan.add("paragraph", self._rows.ids(db, "paragraphs_of_refs", emptied), REFERENCE)
         kept = self._rows.refs_kept(db, going, emptied, MOST_STAYS)
@@ -179,16 +179,12 @@ class Planner:
         return [id_ for id_, elsewhere in here.items() if not elsewhere]
 
     def _facts(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+        """Facts given by hand; what was read out of paragraphs is not told without them anyway."""
         rows = self._rows
         persons = [one.row for one in seeds.persons]
         plan.add("fact", rows.ids(db, "facts_of_persons", persons, scope=seeds.chat), PERSON)
         plan.add("fact", rows.ids(db, "facts_of_scopes", seeds.chats), CHAT)
         plan.add("fact", rows.ids(db, "facts_of_entities", plan.ids("entity")), ENTITY)
-        losing = rows.flagged(db, "facts_losing", plan.ids("paragraph"))
-        plan.add("fact", [id_ for id_, kept in losing.items() if not kept], EVIDENCE)
-        going = plan.rows["fact"]
-        kept = [id_ for id_, kept in losing.items() if kept and id_ not in going]
-        plan.stays += [Stay("fact", id_, "other memories support it") for id_ in kept[:MOST_STAYS]]
 
     def _known_of(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
         """Profiles, aliases and cursors of the persons and chats named."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
+import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ..text import STOP_WORDS
+from ..text import STOP_WORDS, tokens
 
 __all__ = ["keywords", "summarise", "title"]
 
@@ -59,7 +60,9 @@ COMMON_TALK = frozenset(
 LONGEST_GRAM = 4
 LOOKED_AT = 16
 """Candidates for each keyword wanted: many are part of one another."""
-SENTENCES, SENTENCE_CHARS = 4, 160
+LINE_CHARS, SUMMARY_CHARS = 160, 800
+KEYWORD, LENGTH_AT_REST = 2.0, 30
+"""What a word of a keyword counts; what is added to the length of a line, so that shouts do not win."""
 
 
 def keywords(texts: Sequence[str], count: int = 8) -> list[str]:
@@ -78,7 +81,7 @@ def _latin_words(text: str) -> list[str]:
 
 
 def _han_grams(texts: Sequence[str]) -> dict[str, int]:
-    """Chinese stretches of 2 to 4 characters that occur at least twice, or once if nothing does."""
+    """Chinese stretches of 2 to 4 characters that occur at least twice, and not only within a longer one; or once."""
     counts: Counter[str] = Counter()
     for text in texts:
         for run in _HAN.findall(text):
@@ -86,18 +89,29 @@ def _han_grams(texts: Sequence[str]) -> dict[str, int]:
                 counts.update(run[i : i + size] for i in range(len(run) - size + 1))
     usable = {gram: n for gram, n in counts.items() if not _FILLER & set(gram)}
     repeated = {gram: n for gram, n in usable.items() if n > 1}
-    return repeated or {gram: n for gram, n in usable.items() if len(gram) == 2}
+    within = {part for gram, n in repeated.items() for part in (gram[1:], gram[:-1]) if repeated.get(part) == n}
+    return {gram: n for gram, n in repeated.items() if gram not in within} or {
+        gram: n for gram, n in usable.items() if len(gram) == 2
+    }
 
 
 def _without_overlap(ranked: Sequence[str], count: int) -> list[str]:
-    """The first `count`, without what is part of a word already taken, or holds one."""
+    """The first `count`, without what is part of a word already taken, holds one, or only straddles its end."""
     kept: list[str] = []
     for word in ranked:
         if len(kept) == count:
             break
-        if not any(word in other or other in word for other in kept):
+        if not any(_overlap(word, other) for other in kept):
             kept.append(word)
     return kept
+
+
+def _overlap(one: str, other: str) -> bool:
+    if one in other or other in one:
+        return True
+    if one.isascii() or other.isascii():
+        return False
+    return any(one.endswith(other[:n]) or other.endswith(one[:n]) for n in range(2, min(len(one), len(other))))
 
 
 def title(words: Sequence[str], texts: Sequence[str]) -> str:
@@ -107,18 +121,43 @@ def title(words: Sequence[str], texts: Sequence[str]) -> str:
 
 
 def summarise(lines: Sequence[tuple[str, str]], words: Sequence[str]) -> str:
-    """The lines (speaker, text) that hold most of the keywords, in their order."""
-    weight = {word: len(words) - i for i, word in enumerate(words)}
+    """Lines (speaker, text) in their order, as many as a summary holds: those that together tell the most.
 
-    def worth(place: int) -> tuple[float, int]:
-        text = lines[place][1].lower()
-        return (-sum(w for word, w in weight.items() if word in text) / (1 + len(text) / 400), place)
+    Greedy maximum coverage of the lines' words, after Filatova and Hatzivassiloglou 2004: a word counts once, a keyword
+    and a word that comes back more, and a long line has to tell more than a short one.
+    """
+    short = [_line(*line) for line in lines]
+    if sum(map(len, short)) <= SUMMARY_CHARS:
+        return "\n".join(short)
+    said = [frozenset(tokens(text[:LINE_CHARS])) for _, text in lines]
+    chosen = sorted(_cover(said, [len(line) for line in short], _weights(said, words)))
+    return "\n".join(short[i] for i in chosen)
 
-    best = sorted(sorted(range(len(lines)), key=worth)[:SENTENCES])
-    return "\n".join(_line(*lines[i]) for i in best)
+
+def _weights(said: Sequence[frozenset[str]], words: Sequence[str]) -> dict[str, float]:
+    """What each word is worth: 1, more if others say it too, more again if it is part of a keyword."""
+    counts = Counter(word for line in said for word in line if word not in STOP_WORDS and word not in COMMON_TALK)
+    key = set(tokens(" ".join(words)))
+    return {word: (1 + math.log(n)) * (KEYWORD if word in key else 1.0) for word, n in counts.items()}
+
+
+def _cover(said: Sequence[frozenset[str]], lengths: Sequence[int], weights: Mapping[str, float]) -> list[int]:
+    """Places of the lines chosen one after the other, each for what it adds by its length."""
+    left, room = {i: set(line) & weights.keys() for i, line in enumerate(said)}, SUMMARY_CHARS
+    chosen: list[int] = []
+    while left:
+        best = max(left, key=lambda i: (sum(map(weights.__getitem__, left[i])) / (LENGTH_AT_REST + lengths[i]), -i))
+        told = left.pop(best)
+        if not told:
+            break
+        if lengths[best] <= room:
+            chosen.append(best)
+            room -= lengths[best] + 1
+            left = {i: words - told for i, words in left.items() if lengths[i] <= room}
+    return chosen
 
 
 def _line(speaker: str, text: str) -> str:
     short = " ".join(text.split())
-    short = short if len(short) <= SENTENCE_CHARS else short[: SENTENCE_CHARS - 1] + "…"
+    short = short if len(short) <= LINE_CHARS else short[: LINE_CHARS - 1] + "…"
     return f"{speaker}: {short}" if speaker else short

@@ -77,8 +77,8 @@ class _Target:
     rate: float = 0.0
     error: str = ""
     claimed: bool = False
-    lowered: int = 0
-    """How often paragraphs have come back from a deletion."""
+    reopened: int = 0
+    """How often paragraphs below the watermark have come back."""
 
 
 class EmbeddingService:
@@ -162,6 +162,14 @@ class EmbeddingService:
         self._target = _Target(target.embedder, made, claimed=True)
         self._wake.set()
         return made
+
+    def look_again(self, row: int) -> None:
+        """A paragraph of this row came back, perhaps without a vector."""
+        if self._target is not None:
+            self._target.reopened += 1
+            self._target.watermark = min(self._target.watermark, row - 1)
+            self._target.noted = min(self._target.noted, row - 1)
+            self._wake.set()
 
     # the background loop
 
@@ -292,9 +300,9 @@ class EmbeddingService:
 
     async def _finished(self, target: _Target) -> None:
         """Nothing is due: move the watermark, and switch if this generation was being built."""
-        lowered = target.lowered
+        reopened = target.reopened
         waiting, highest = await self._read(lambda db: self._due_later(db, target))
-        if waiting.count == 0 and highest > target.watermark and lowered == target.lowered:
+        if waiting.count == 0 and highest > target.watermark and reopened == target.reopened:
             await self._advance(target, highest)
         if await self._read(lambda db: self._begun_elsewhere(db, target)):
             target.claimed = False
@@ -349,14 +357,6 @@ class EmbeddingService:
         await asyncio.to_thread(self._indexes.forget_vectors, keep, gone)
 
     # asking and waiting
-
-    def look_again(self, paragraph: int) -> None:
-        """Paragraphs from this row on have come back from a deletion, and may lack a vector."""
-        if self._target is not None:
-            self._target.lowered += 1
-            self._target.watermark = min(self._target.watermark, paragraph - 1)
-            self._target.noted = min(self._target.noted, paragraph - 1)
-        self._wake.set()
 
     def wake(self) -> None:
         """Look for new paragraphs at once."""

@@ -20,10 +20,11 @@ from ..text import clean_text, content_hash, normalise_name
 from .analysis import Analyser
 from .filters import restricts
 from .ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
-from .moments import read_event
+from .moments import read_event, read_expiry
 from .scope import chat_key, served
+from .summaries import summary_source
 
-__all__ = ["IngestService", "Outcome"]
+__all__ = ["Asked", "IngestService", "Outcome"]
 
 T = TypeVar("T")
 INLINE_CHARS = 8_000
@@ -37,6 +38,14 @@ class Outcome:
     filtered: bool
     stored: tuple[Stored | None, ...]
     external_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What became of a wish for a summary: what was stored, and whether messages were there that none covers yet."""
+
+    outcome: Outcome
+    waits: bool = False
 
 
 class IngestService:
@@ -60,25 +69,32 @@ class IngestService:
             (request.timestamp if request.time_start is None else request.time_start, request.time_end),
             now, self._zone,
         )  # fmt: skip
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
         source = request.source or (f"{request.source_type}:{chat.chat_id}" if chat else request.source_type)
         new = await self._analysed(
             len(request.text),
-            lambda: self._new_text(request, "text", source, request.source_type, chat, start, end),
+            lambda: self._new_text(request, "text", source, request.source_type, chat, start, end, expires_at),
         )
         return await self._write([new], now)
 
     async def summary(self, request: IngestSummary) -> Outcome:
-        """Store a chat's summary under its external id. Raises InvalidRequest naming the field."""
+        """Store a chat's summary under its external id, and the messages after it if there are any.
+
+        Raises InvalidRequest naming the field.
+        """
         chat = chat_key(request.chat_id, request.group_id, request.user_id)
         if await self._refused(chat, request.respect_filter):
             return Outcome(True, (), (request.external_id,))
         now = self._clock.now()
         start, end = read_event(("time_start", "time_end"), (request.time_start, request.time_end), now, self._zone)
-        source = f"chat_summary:{request.chat_id}"
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
+        source, ids = summary_source(request.chat_id), _turn_ids(request)
         new = await self._analysed(
-            len(request.text), lambda: self._new_text(request, "summary", source, "chat_summary", chat, start, end)
+            len(request.text),
+            lambda: self._new_text(request, "summary", source, "chat_summary", chat, start, end, expires_at),
         )
-        return await self._write([new], now)
+        turns = await self._messages_of(request, chat, ids, now)
+        return await self._write([new, *turns], now, (request.external_id, *ids))
 
     async def messages(self, request: IngestMessages) -> Outcome:
         """Store chat turns in one transaction; a turn without text is passed over."""
@@ -86,17 +102,59 @@ class IngestService:
         ids = tuple(m.external_id or f"turn:{uuid.uuid4().hex}" for m in request.messages)
         if await self._refused(chat, request.respect_filter):
             return Outcome(True, (), ids)
+        now = self._clock.now()
+        return await self._write(await self._new_turns(request, chat, ids, now), now, ids)
+
+    async def wish_for_summary(self, request: IngestSummary, *, kept: bool) -> Asked:
+        """Store the messages, and in the same transaction the wish that all the chat holds be summarised.
+
+        If `kept`, no summary will be written: the messages stand for themselves. Raises InvalidRequest naming the field.
+        """
+        chat, ids = ChatKey(request.chat_id, request.group_id, request.user_id), _turn_ids(request)
+        if await self._refused(chat, request.respect_filter):
+            return Asked(Outcome(True, (), ids))
+        now = self._clock.now()
+        new = await self._messages_of(request, chat, ids, now)
+
+        def unit(db: sqlite3.Connection) -> tuple[tuple[Stored | None, ...], bool]:
+            return self._stored(db, new, now), self._wish(db, chat, now, kept)
+
+        stored, waits = await self._store.write(unit)
+        return Asked(Outcome(False, stored, ids), waits)
+
+    def _wish(self, db: sqlite3.Connection, chat: ChatKey, now: float, kept: bool) -> bool:
+        row = self._store.names.chat_row(db, chat.chat_id)
+        waits = None if row is None else self._store.summaries.want(db, row, now)
+        if row is None or waits is None:
+            raise InvalidRequest(
+                f"messages: the memory holds none of {chat.chat_id!r} to summarise; hand them over.", field="messages"
+            )
+        if kept and waits:
+            self._store.summaries.keep(db, row, now)
+        return waits
+
+    # preparing
+
+    async def _messages_of(
+        self, request: IngestSummary, chat: ChatKey | None, ids: Sequence[str], now: float
+    ) -> Sequence[NewText | None]:
+        if not request.messages:
+            return ()
+        chat_ids = {"chat_id": request.chat_id, "group_id": request.group_id, "user_id": request.user_id}
+        expiry = {"expires_at": request.expires_at, "ttl_seconds": request.ttl_seconds}
+        turns = IngestMessages.model_validate({**chat_ids, **expiry, "messages": request.messages})
+        return await self._new_turns(turns, chat, ids, now)
+
+    async def _new_turns(
+        self, request: IngestMessages, chat: ChatKey | None, ids: Sequence[str], now: float
+    ) -> Sequence[NewText | None]:
         if len(request.messages) > self._config.ingest.max_messages:
             raise InvalidRequest(
                 f"messages: {len(request.messages)} in one call, at most {self._config.ingest.max_messages}.",
                 field="messages", limit=self._config.ingest.max_messages,
             )  # fmt: skip
-        now = self._clock.now()
         size = sum(len(message.text) for message in request.messages)
-        new = await self._analysed(size, lambda: self._turns(request, chat, ids, now))
-        return await self._write(new, now, ids)
-
-    # preparing
+        return await self._analysed(size, lambda: self._turns(request, chat, ids, now))
 
     async def _analysed(self, chars: int, prepare: Callable[[], T]) -> T:
         return prepare() if chars <= INLINE_CHARS else await asyncio.to_thread(prepare)
@@ -115,6 +173,7 @@ class IngestService:
         chat: ChatKey | None,
         start: float | None,
         end: float | None,
+        expires_at: float | None,
     ) -> NewText:
         text = self._text("text", request.text)
         knowing = request if isinstance(request, IngestText) else None
@@ -129,6 +188,7 @@ class IngestService:
             shared=chat is None or bool(knowing and knowing.scope == "global"),
             event_start=start,
             event_end=end,
+            expires_at=expires_at,
             persons=_persons(request.person_ids, request.participants),
             tags=json.dumps(request.tags, ensure_ascii=False),
             metadata=self._metadata("metadata", request.metadata),
@@ -144,8 +204,9 @@ class IngestService:
         )
         source = request.source or f"chat:{chat.chat_id if chat else ''}"
         self._metadata("metadata", request.metadata)
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
         return [
-            self._turn(request, message, i, chat, source, external_id, rule, now)
+            self._turn(request, message, i, chat, source, external_id, rule, now, expires_at)
             for i, (message, external_id) in enumerate(zip(request.messages, ids, strict=True))
         ]
 
@@ -159,6 +220,7 @@ class IngestService:
         external_id: str,
         rule: SessionRule,
         now: float,
+        expires_at: float | None,
     ) -> NewText | None:
         field = f"messages.{place}"
         if not clean_text(message.text):
@@ -178,6 +240,7 @@ class IngestService:
             chat=chat,
             event_start=at,
             event_end=at,
+            expires_at=expires_at,
             speaker=_speaker(message),
             tags=json.dumps(message.tags, ensure_ascii=False),
             metadata=self._metadata(f"{field}.metadata", {**request.metadata, **message.metadata}),
@@ -208,11 +271,16 @@ class IngestService:
     # writing
 
     async def _write(self, texts: Sequence[NewText | None], now: float, ids: tuple[str, ...] = ()) -> Outcome:
-        def unit(db: sqlite3.Connection) -> tuple[Stored | None, ...]:
-            return tuple(None if text is None else self._store.texts.store(db, text, now) for text in texts)
-
-        stored = await self._store.write(unit)
+        stored = await self._store.write(lambda db: self._stored(db, texts, now))
         return Outcome(False, stored, ids or tuple(text.external_id for text in texts if text))
+
+    def _stored(self, db: sqlite3.Connection, texts: Sequence[NewText | None], now: float) -> tuple[Stored | None, ...]:
+        return tuple(None if text is None else self._store.texts.store(db, text, now) for text in texts)
+
+
+def _turn_ids(request: IngestSummary) -> tuple[str, ...]:
+    """The external ids of the turns: made from the call's where they have none, so that a repeat is known."""
+    return tuple(m.external_id or f"{request.external_id}#{i}" for i, m in enumerate(request.messages))
 
 
 def _speaker(message: Message) -> Person | None:
@@ -222,7 +290,8 @@ def _speaker(message: Message) -> Person | None:
 
 def _persons(person_ids: Iterable[str], participants: Iterable[str]) -> tuple[Person, ...]:
     """Persons by id and by name; a name that is also an id is one person."""
-    found = {key: Person(key, key) for key in (*person_ids, *participants) if key}
+    about = [key for key in person_ids if key]
+    found = {key: Person(key, key, key in about) for key in (*about, *participants) if key}
     return tuple(found.values())
 
 

@@ -65,6 +65,18 @@ class _Ingest(Request):
     group_id: Name = Field("", description="The chat's group; stands for the chat when `chat_id` is not given.")
     metadata: dict[str, Any] = Field(default_factory=dict, description="Kept as it is, given back with every hit.")
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
+    expires_at: TimeInput = Field(
+        None,
+        description="From then on it is hidden, and soon in the recycle bin; of a day or month named, its last moment. "
+        "The same id and text with another time changes the time, `never` lifts it.",
+    )
+    ttl_seconds: float | None = Field(None, gt=0, description="The same, counted from now.")
+
+    @model_validator(mode="after")
+    def _one_expiry(self) -> _Ingest:
+        if self.ttl_seconds is not None and self.expires_at is not None:
+            raise ValueError("expires_at and ttl_seconds mean the same: give one of them")
+        return self
 
 
 class IngestText(_Ingest):
@@ -87,19 +99,6 @@ class IngestText(_Ingest):
     relations: list[RelationInput] = Field(default_factory=list, max_length=1000)
 
 
-class IngestSummary(_Ingest):
-    """Arguments of `ingest_summary`."""
-
-    external_id: RequiredName = Field(description="The caller's id: the same id and text again changes nothing.")
-    chat_id: RequiredName = Field(description="The chat that is summarised.")
-    text: str = Field(description="The summary.")
-    participants: Names = Field(default_factory=list, description="Who took part, by name or id.")
-    person_ids: Names = Field(default_factory=list, description="Persons it is about.")
-    time_start: TimeInput = Field(None, description="When the stretch begins.")
-    time_end: TimeInput = Field(None, description="When it ends.")
-    tags: Names = Field(default_factory=list)
-
-
 class Message(Request):
     """One chat turn."""
 
@@ -112,6 +111,28 @@ class Message(Request):
     )
     tags: Names = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class IngestSummary(_Ingest):
+    """Arguments of `ingest_summary`."""
+
+    external_id: RequiredName = Field(description="The caller's id: the same id and text again changes nothing.")
+    chat_id: RequiredName = Field(description="The chat that is summarised.")
+    text: str = Field(
+        "",
+        description="The summary. Empty: the memory writes it in the background, over all messages of the chat that no "
+        "summary covers yet; the arguments below, but for `messages`, then come from those.",
+    )
+    participants: Names = Field(default_factory=list, description="Who took part, by name or id.")
+    person_ids: Names = Field(default_factory=list, description="Persons it is about.")
+    time_start: TimeInput = Field(None, description="When the stretch begins.")
+    time_end: TimeInput = Field(None, description="When it ends.")
+    tags: Names = Field(default_factory=list)
+    messages: list[Message] = Field(
+        default_factory=list,
+        description="What was said, stored as by `ingest_messages`; without an `external_id` of its own, a turn is known "
+        "by the call's and its place.",
+    )
 
 
 class IngestMessages(_Ingest):

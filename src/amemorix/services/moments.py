@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from datetime import tzinfo
 from typing import Any, Literal
 
 from ..errors import InvalidRequest
 from ..times import read_time
 
-__all__ = ["read_bound", "read_event"]
+__all__ = ["NEVER", "read_bound", "read_event", "read_expiry", "read_instant"]
+
+NEVER = math.inf
+"""The expiry of what is kept for good."""
+NEVER_WORDS = frozenset({"never", "forever", "永不", "永久", "永不过期"})
 
 
 def read_bound(field: str, value: Any, now: float, zone: tzinfo) -> float | None:
     """A bound of a window: a start is the first moment of the span named, an end its last. None stays None."""
     return _read(field, value, now, zone, "end" if field.endswith("end") else "start")
+
+
+def read_instant(field: str, value: Any, now: float, zone: tzinfo) -> float | None:
+    """The last moment of the time named. None stays None."""
+    return _read(field, value, now, zone, "end")
 
 
 def read_event(
@@ -25,6 +35,18 @@ def read_event(
     if start is not None and end is not None and start > end:
         raise InvalidRequest(f"{fields[0]} is after {fields[1]}.", field=fields[0])
     return (end if start is None else start), (start if end is None else end)
+
+
+def read_expiry(expires_at: Any, ttl_seconds: float | None, now: float, zone: tzinfo) -> float | None:
+    """When it expires, as epoch seconds; None if nothing was said. InvalidRequest for a time that has passed."""
+    if ttl_seconds is not None:
+        return now + ttl_seconds
+    if isinstance(expires_at, str) and expires_at.strip().lower() in NEVER_WORDS:
+        return NEVER
+    at = _read("expires_at", expires_at, now, zone, "end")
+    if at is not None and at <= now:
+        raise InvalidRequest("expires_at has passed already.", field="expires_at")
+    return at
 
 
 def _read(field: str, value: Any, now: float, zone: tzinfo, edge: Literal["start", "end"]) -> float | None:

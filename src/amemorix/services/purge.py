@@ -18,6 +18,7 @@ from ..storage.deletions import OperationRow
 from ..storage.erasure import QUOTING, Erased, Targets
 from ..storage.metadata_store import MetadataStore
 from .episodes import EpisodeService
+from .facts import FactService
 from .indexes import Indexes
 from .purge_files import Looked, PurgeFiles
 from .remnants import Needles
@@ -85,6 +86,7 @@ class PurgeService:
         *,
         indexes: Indexes,
         episodes: EpisodeService,
+        facts: FactService,
         upkeep: UpkeepService,
         clock: Clock,
     ) -> None:
@@ -92,6 +94,7 @@ class PurgeService:
         self._rows = store.erasure
         self._indexes = indexes
         self._episodes = episodes
+        self._facts = facts
         self._upkeep = upkeep
         self._clock = clock
         self._files = PurgeFiles(store)
@@ -207,6 +210,7 @@ class PurgeService:
         if receipt.step != ERASE:
             await self._scrub(operation, targets, needles, receipt)
         await self._episodes.at_rest()
+        await self._facts.at_rest()
         await self._erase(operation, targets, receipt)
         receipt.indexes = await self._clean_indexes()
         await self._clean_files(operation, targets, needles, receipt)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from ..storage.deletions import MOVED_KINDS, ROW_KINDS, DeletionRepository, Item, OperationRow, RowKind
 
@@ -67,12 +66,11 @@ class Restoring:
     def _with_dependents(
         self, db: sqlite3.Connection, held: Sequence[Item], chosen: set[tuple[str, int]]
     ) -> list[Item]:
-        """The items chosen, with the references, relations and facts that went because of their paragraphs."""
+        """The items chosen, with the references and relations that went because of their paragraphs."""
         paragraphs = [id_ for kind, id_ in chosen if kind == "paragraph"]
         refs = {one.ref for one in self._rows.restorable(db, "paragraph", paragraphs).values()}
         relations = set(self._rows.ids(db, "relations_resting_on", paragraphs))
-        facts = set(self._rows.ids(db, "facts_resting_on", paragraphs))
-        along = {"ref": refs, "relation": relations, "fact": facts}
+        along = {"ref": refs, "relation": relations}
         return [
             item
             for item in held
@@ -108,15 +106,13 @@ class Restoring:
         return sorted(back)
 
     def _fallen(self, db: sqlite3.Connection, done: Restored, now: float) -> None:
-        """What another operation took along for want of evidence, and has evidence again."""
-        kinds: tuple[Literal["relation", "fact"], ...] = ("relation", "fact")
-        for kind in kinds:
-            fallen = self._rows.fallen_with(db, done.operation, kind, done.rows.get("paragraph", []))
-            state = self._rows.restorable(db, kind, fallen)
-            back = [id_ for id_, one in state.items() if not one.alive and not one.blocked]
-            self._rows.unmark(db, kind, back)
-            done.rows[kind] = [*done.rows.get(kind, []), *back]
-            self._rows.note_back_elsewhere(db, kind, back, now)
+        """Relations that another operation took along for want of evidence, and that have evidence again."""
+        fallen = self._rows.fallen_with(db, done.operation, done.rows.get("paragraph", []))
+        state = self._rows.restorable(db, "relation", fallen)
+        back = [id_ for id_, one in state.items() if not one.alive and not one.blocked]
+        self._rows.unmark(db, "relation", back)
+        done.rows["relation"] = [*done.rows.get("relation", []), *back]
+        self._rows.note_back_elsewhere(db, "relation", back, now)
 
     def _put_back(self, db: sqlite3.Connection, done: Restored, items: Iterable[Item], now: float) -> None:
         for item in items:

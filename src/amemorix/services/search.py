@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,23 +15,28 @@ from ..config.model import Config, Retrieval
 from ..errors import InvalidRequest
 from ..models.glosses import GlossTable
 from ..retrieval.aggregate import AggregateQueryService
+from ..retrieval.as_of import PastWordings
 from ..retrieval.dual_path import DualPathRetriever, Lexical, Ranking
 from ..retrieval.episode_recall import rank_episodes
 from ..retrieval.hits import HitWriter, summary
 from ..retrieval.plan import SearchPlan, Window
 from ..retrieval.query import read_query
 from ..retrieval.request import KernelSearchRequest
-from ..retrieval.result import Hit, RetrievalResult
+from ..retrieval.result import FactItem, Hit, RetrievalResult
+from ..retrieval.retention import DAY
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey
+from ..storage.time_limit import time_limit
 from .dense import Asking, DenseLane
+from .fact_reading import FIRST_PERSON, Asked, FactReader, Moment
 from .filters import restricts
 from .indexes import Indexes
-from .moments import read_bound
+from .moments import read_bound, read_instant
 from .scope import served, visible_scopes
 
 __all__ = ["SearchService"]
 
+log = logging.getLogger(__name__)
 LONG_AGO, FAR_OFF = -1e12, 4e11
 """Bounds of a window that is open at one end, in epoch seconds: beyond any date that can be written."""
 EPISODE_BREADTH = 10
@@ -43,6 +49,16 @@ class _Ask:
 
     request: KernelSearchRequest
     window: Window | None
+    source: str
+    as_of: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The facts that the query asks for; `failed` if they could not be read."""
+
+    facts: tuple[FactItem, ...] = ()
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +69,7 @@ class _Begun:
     wide: SearchPlan
     asking: Asking
     lexical: Lexical
+    known: _Known
 
 
 class SearchService:
@@ -77,14 +94,19 @@ class SearchService:
         self._zone = zone
         self._glosses = glosses
         self._retriever = DualPathRetriever(
-            store.names, store.paragraphs, store.embeddings, store.relations, store.changes
+            store.names, store.paragraphs, store.embeddings, store.relations, store.changes, store.revisions
         )
-        self._writer = HitWriter(store.paragraphs, store.episodes, zone)
+        self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, zone)
+        self._past = PastWordings(store, self._writer)
+        self._facts = FactReader(store)
         self._aggregate = AggregateQueryService()
 
-    async def search(self, request: KernelSearchRequest) -> RetrievalResult:
-        """Answer one search. Raises InvalidRequest for times that cannot be read and for what a mode needs and lacks."""
-        ask = self._checked(request)
+    async def search(self, request: KernelSearchRequest, *, source: str = "") -> RetrievalResult:
+        """Answer one search, within the sources of a name if one is given.
+
+        Raises InvalidRequest for times that cannot be read and for what a mode needs and lacks.
+        """
+        ask = self._checked(request, source)
         asking = ChatKey(request.chat_id, request.group_id, request.user_id)
         if request.respect_filter and not await self._served(asking):
             return RetrievalResult(mode=request.mode, filtered=True)
@@ -96,12 +118,13 @@ class SearchService:
     def _begin(self, db: sqlite3.Connection, ask: _Ask) -> _Begun | RetrievalResult:
         """Plan the search, send the query to the model, and meanwhile look up its words."""
         plan = self._planned(db, ask)
+        known = self._known(db, ask, plan)
         if plan.query is None:
-            return self._by_time(db, plan)
+            return _with_facts(self._by_time(db, plan), known)
         wide = self._broad(plan) if ask.request.mode in ("episode", "aggregate") else plan
         asking = self._dense.begin(plan.query)
         wide = replace(wide, generation=asking.generation)
-        return _Begun(plan, wide, asking, self._retriever.lexical(db, self._indexes.lanes(db, None), wide))
+        return _Begun(plan, wide, asking, self._retriever.lexical(db, self._indexes.lanes(db, None), wide), known)
 
     async def _finish(self, mode: str, begun: _Begun) -> RetrievalResult:
         """Rank what was found once the query is embedded, and write the answer."""
@@ -113,7 +136,25 @@ class SearchService:
             ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), meant, begun.lexical)
             return self._answer(db, mode, begun.plan, ranking)
 
-        return await self._store.read(answer)
+        return _with_facts(await self._store.read(answer), begun.known)
+
+    def _known(self, db: sqlite3.Connection, ask: _Ask, plan: SearchPlan) -> _Known:
+        """What is known of whom the query names, or of the user who asks of himself."""
+        query, limit = plan.query, self._config.facts.search_limit
+        if not limit:
+            return _Known()
+        text = ask.request.query
+        persons = set(plan.persons or ()).union(*(query.persons if query else ()))
+        if ask.request.user_id and FIRST_PERSON.search(text):
+            persons |= self._indexes.names.index.matching(ask.request.user_id, plan.scopes)
+        asked = Asked(text, tuple(sorted(persons)), query.bare if query else "")
+        try:
+            with time_limit(db, plan.settings.lane_budget_ms / 1000):
+                found = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), limit)
+        except Exception:
+            log.exception("the facts were not read")
+            return _Known(failed=True)
+        return _Known(tuple(found))
 
     async def _served(self, asking: ChatKey) -> bool:
         named = any((asking.chat_id, asking.group_id, asking.user_id))
@@ -121,7 +162,7 @@ class SearchService:
             return True
         return await self._store.read(lambda db: served(db, self._store.names, self._config.filter, asking))
 
-    def _checked(self, request: KernelSearchRequest) -> _Ask:
+    def _checked(self, request: KernelSearchRequest, source: str) -> _Ask:
         now = self._clock.now()
         start = read_bound("time_start", request.time_start, now, self._zone)
         end = read_bound("time_end", request.time_end, now, self._zone)
@@ -135,8 +176,11 @@ class SearchService:
             raise InvalidRequest(f"mode `{request.mode}` needs a query.", field="query")
         if start is not None and end is not None and start > end:
             raise InvalidRequest("time_start is after time_end.", field="time_start")
+        as_of = read_instant("as_of", request.as_of, now, self._zone)
+        if as_of is not None and request.mode in ("episode", "aggregate"):
+            raise InvalidRequest(f"as_of: mode `{request.mode}` knows the present only.", field="as_of")
         window = Window(LONG_AGO if start is None else start, FAR_OFF if end is None else end) if bounded else None
-        return _Ask(request, window)
+        return _Ask(request, window, source, as_of)
 
     def _planned(self, db: sqlite3.Connection, ask: _Ask) -> SearchPlan:
         request = ask.request
@@ -146,23 +190,27 @@ class SearchService:
             db, self._store.names, self._config, request.chat_id, request.group_id, request.user_id,
             respect_filter=request.respect_filter,
         )  # fmt: skip
+        now = self._clock.now()
         return SearchPlan(
-            query=read_query(request.query, directory, scopes, self._clock.now(), self._zone)
+            query=read_query(request.query, directory, scopes, now if ask.as_of is None else ask.as_of, self._zone)
             if request.query
             else None,
             limit=request.limit,
             settings=_with_candidates(self._config.retrieval, request.limit),
-            now=self._clock.now(),
+            now=now,
             scopes=scopes,
             window=ask.window,
             persons=tuple(directory.matching(request.person_id, scopes)) if request.person_id else None,
+            sources=tuple(self._store.sources.named(db, ask.source, None)) if ask.source else None,
             min_score=request.min_score,
             glosses=self._glosses,
+            as_of=ask.as_of,
+            half_life=self._config.lifecycle.paragraph_half_life_days * DAY,
         )
 
     def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan, ranking: Ranking) -> RetrievalResult:
         write = {"episode": self._episodes, "aggregate": self._aggregated}.get(mode, self._writer.paragraphs)
-        hits = write(db, ranking, plan)
+        hits = self._past.join(db, write(db, ranking, plan), plan)
         return _result(mode, hits, plan, ranking.degraded)
 
     def _broad(self, plan: SearchPlan) -> SearchPlan:
@@ -170,7 +218,7 @@ class SearchService:
         return replace(plan, settings=_with_candidates(plan.settings, plan.limit * EPISODE_BREADTH))
 
     def _episodes(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
-        found = rank_episodes(db, self._store.episodes, ranking.fused, plan.limit)
+        found = rank_episodes(db, self._store.episodes, ranking, plan)
         return self._writer.episodes(db, found, plan)
 
     def _aggregated(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
@@ -186,14 +234,23 @@ class SearchService:
         """What happened in the window, the newest first."""
         window = plan.window or Window(LONG_AGO, plan.now)
         paragraphs = self._store.paragraphs
-        if plan.persons is None:
+        if plan.persons is None and plan.as_of is None:
             ids = paragraphs.newest_in_window(db, window.start, window.end, plan.scopes, plan.now, plan.limit)
         else:
-            mine = paragraphs.of_persons(db, plan.persons)
-            held = np.intersect1d(mine, paragraphs.in_window(db, window.start, window.end, plan.scopes))
+            held = paragraphs.in_window(db, window.start, window.end, plan.scopes)
+            if plan.persons is not None:
+                held = np.intersect1d(paragraphs.of_persons(db, plan.persons), held)
+            if plan.as_of is not None:
+                held = np.intersect1d(self._store.revisions.current(db, plan.as_of, plan.scopes), held)
             seen = paragraphs.gate(db, held, plan.scopes, plan.now)
             ids = seen.ids[np.lexsort((-seen.ids, -seen.event_start))][: plan.limit].tolist()
-        return _result("time", self._writer.by_time(db, ids, plan), plan, ())
+        hits = self._writer.by_time(db, ids, plan)
+        return _result("time", hits if plan.as_of is None else self._past.newest(db, hits, plan), plan, ())
+
+
+def _with_facts(result: RetrievalResult, known: _Known) -> RetrievalResult:
+    degraded = [*result.degraded, "facts"] if known.failed else result.degraded
+    return result.model_copy(update={"facts": list(known.facts), "degraded": degraded})
 
 
 def _with_candidates(settings: Retrieval, least: int) -> Retrieval:

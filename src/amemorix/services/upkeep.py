@@ -14,6 +14,7 @@ from ..config.model import Advanced
 from ..errors import StorageFailure
 from ..storage.metadata_store import MetadataStore
 from .episodes import EpisodeService
+from .facts import FactService
 from .indexes import Indexes
 
 __all__ = ["AUTO_SAVE", "UpkeepService"]
@@ -36,12 +37,14 @@ class UpkeepService:
         settings: Advanced,
         indexes: Indexes,
         episodes: EpisodeService,
+        facts: FactService,
         background: Executor,
     ) -> None:
         self._store = store
         self._settings = settings
         self._indexes = indexes
         self._episodes = episodes
+        self._facts = facts
         self._background = background
         self._saved_at = time.monotonic()
         self._saving = asyncio.Lock()
@@ -97,7 +100,8 @@ class UpkeepService:
 
     async def _prune(self) -> None:
         def safe(db: sqlite3.Connection) -> tuple[int, int]:
-            return min(self._indexes.safe_to_prune(), self._episodes.cursor(db)), self._store.changes.bounds(db)[0]
+            read = min(self._episodes.cursor(db), self._facts.cursor(db))
+            return min(self._indexes.safe_to_prune(), read), self._store.changes.bounds(db)[0]
 
         upto, floor = await self._store.read(safe)
         if upto - floor >= PRUNE_AT:

@@ -35,7 +35,6 @@ _LABELS = {
     "paragraph": "labels_of_paragraphs", "relation": "labels_of_relations", "entity": "labels_of_entities",
     "fact": "labels_of_facts", "person": "labels_of_persons",
 }  # fmt: skip
-_FALLEN = {"relation": "relations_fallen_with", "fact": "facts_fallen_with"}
 _MOVED = {
     "profile_snapshot": "moved_profile_snapshots", "profile_override": "moved_profile_overrides",
     "person_alias": "moved_person_aliases", "summary_cursor": "moved_summary_cursors",
@@ -208,12 +207,10 @@ class DeletionRepository:
         values = {"operation": operation, "kind": kind, "ids": array(ids)}
         return {row[0] for row in db.execute(self._q["deleted_again"], values)}
 
-    def fallen_with(
-        self, db: sqlite3.Connection, operation: int, kind: Literal["relation", "fact"], paragraphs: Iterable[int]
-    ) -> list[int]:
-        """Rows which other operations took along for want of evidence, and which these paragraphs support."""
+    def fallen_with(self, db: sqlite3.Connection, operation: int, paragraphs: Iterable[int]) -> list[int]:
+        """Relations that other operations took along for want of evidence, and that these paragraphs support."""
         values = {"operation": operation, "ids": array(paragraphs)}
-        return [row[0] for row in db.execute(self._q[_FALLEN[kind]], values)]
+        return [row[0] for row in db.execute(self._q["relations_fallen_with"], values)]
 
     def lower_watermarks(self, db: sqlite3.Connection, paragraphs: Sequence[int]) -> int | None:
         """Let the paragraphs that lack a vector be looked at again; returns the first of them, None if all have one."""

@@ -62,6 +62,15 @@ class DeriveTaskRepository:
         values = {"kind": kind, "worker": worker, "now": now, "until": now + lease, "most": most, "limit": limit}
         return [Claim(*row) for row in db.execute(self._q["derive_claim"], values).fetchall()]
 
+    def any_due(self, db: sqlite3.Connection, kind: DeriveKind, *, worker: str, now: float, most: int) -> bool:
+        """Whether `claim` would find anything."""
+        values = {"kind": kind, "worker": worker, "now": now, "most": most}
+        return db.execute(self._q["derive_any_due"], values).fetchone() is not None
+
+    def hurry(self, db: sqlite3.Connection, kind: DeriveKind, now: float) -> None:
+        """What waits becomes due; what failed keeps its pause."""
+        db.execute(self._q["derive_hurry"], {"kind": kind, "now": now})
+
     def done(self, db: sqlite3.Connection, kind: DeriveKind, claim: Claim, *, worker: str, now: float) -> bool:
         """The work is stored in this transaction; False if the task is no longer this worker's."""
         values = {"kind": kind, "key": claim.key, "revision": claim.revision, "worker": worker, "now": now}

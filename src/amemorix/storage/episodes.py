@@ -1,43 +1,18 @@
-"""Episodes and the material they are made of."""
+"""The reading of episodes: whole rows, their paragraphs, lists."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .queries import array, queries
+from .queries import array, optional_array, queries
 
-__all__ = ["EpisodeDraft", "EpisodeRepository", "EpisodeRow", "Material"]
+__all__ = ["EpisodeFailure", "EpisodeFilter", "EpisodeRepository", "EpisodeRow"]
 
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """A paragraph as the segmentation sees it; `at` orders it, `event_*` are None if it is undated."""
-
-    id: int
-    scope: int
-    at: float
-    event_start: float | None
-    event_end: float | None
-    content: str
-    speaker: int
-    terms: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeDraft:
-    """An episode before it has a row."""
-
-    scope: int
-    title: str
-    summary: str
-    event_start: float | None
-    event_end: float | None
-    participants: tuple[str, ...]
-    keywords: tuple[str, ...]
-    paragraphs: tuple[int, ...]
+Scopes = Sequence[int] | None
+MOST_TERM_ROWS = 20_000
+"""Places of a query's words in episodes that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,82 +32,42 @@ class EpisodeRow:
     source_type: str
     chat_id: str
     scope: int
+    revision: int
+    segmented_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeFilter:
+    """Which episodes to list; None restricts nothing, an empty sequence allows nothing."""
+
+    scopes: Scopes = None
+    sources: Sequence[int] | None = None
+    persons: Sequence[int] | None = None
+    start: float | None = None
+    end: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeFailure:
+    """A source whose episodes could not be made; times in epoch seconds."""
+
+    source: str
+    chat_id: str
+    attempts: int
+    error: str
+    due_at: float
+    updated_at: float
 
 
 class EpisodeRepository:
-    """Reads and writes episodes; the caller owns the transaction."""
+    """Reads episodes; one that tells of a paragraph that is gone is left out until it has been made again."""
 
     def __init__(self) -> None:
         self._q = queries()
 
-    def changed(self, db: sqlite3.Connection, cursor: int, limit: int) -> tuple[int, dict[int, list[int]]]:
-        """(how far this reads, source -> paragraphs that changed) for the changes after `cursor`."""
-        rows = db.execute(self._q["changed_paragraphs"], {"cursor": cursor, "limit": limit}).fetchall()
-        found: dict[int, list[int]] = {}
-        for _, paragraph, source in rows:
-            if source is not None:
-                found.setdefault(source, []).append(paragraph)
-        return (rows[-1][0] if rows else cursor), found
-
-    def sources(self, db: sqlite3.Connection, after: int, limit: int) -> list[int]:
-        """The next sources by row."""
-        return [row[0] for row in db.execute(self._q["all_sources"], {"after": after, "limit": limit})]
-
-    def source_type(self, db: sqlite3.Connection, source: int) -> tuple[str, str]:
-        """(type, name) of a source."""
-        return db.execute(self._q["source_type_of"], {"source": source}).fetchone()
-
-    def regroup_from(self, db: sqlite3.Connection, source: int, paragraphs: Sequence[int]) -> float:
-        """The time from which the source's episodes have to be made again, when these paragraphs changed."""
-        ids = array(paragraphs)
-        earliest = db.execute(self._q["paragraphs_earliest"], {"ids": ids}).fetchone()[0]
-        values = {"ids": ids, "source": source, "at": earliest}
-        held = db.execute(self._q["episode_start"], values).fetchone()[0]
-        return self._whole_from(db, source, earliest if held is None else min(held, earliest))
-
-    def _whole_from(self, db: sqlite3.Connection, source: int, since: float) -> float:
-        """The latest time up to `since` at which no episode of the source is cut in two."""
-        while True:
-            reach = db.execute(self._q["episodes_reach"], {"source": source, "since": since}).fetchone()[0]
-            if reach is None or reach >= since:
-                return since
-            since = reach
-
-    def material(self, db: sqlite3.Connection, source: int, since: float) -> list[Material]:
-        """The source's live paragraphs from a time on, in order."""
-        rows = db.execute(self._q["episode_material"], {"source": source, "since": since})
-        return [Material(*row) for row in rows]
-
-    def replace(
-        self, db: sqlite3.Connection, source: int, since: float, drafts: Iterable[EpisodeDraft], now: float
-    ) -> None:
-        """Put these episodes in the place of the source's episodes from `since` on."""
-        db.execute(self._q["episodes_drop"], {"source": source, "since": since})
-        for draft in drafts:
-            self._insert(db, source, draft, now)
-
-    def _insert(self, db: sqlite3.Connection, source: int, draft: EpisodeDraft, now: float) -> None:
-        values = {
-            "source": source,
-            "scope": draft.scope,
-            "title": draft.title,
-            "summary": draft.summary,
-            "event_start": draft.event_start,
-            "event_end": draft.event_end,
-            "paragraph_count": len(draft.paragraphs),
-            "participants": json.dumps(draft.participants, ensure_ascii=False),
-            "keywords": json.dumps(draft.keywords, ensure_ascii=False),
-            "now": now,
-        }
-        id_ = db.execute(self._q["episode_insert"], values).fetchone()[0]
-        members = [
-            {"paragraph": paragraph, "episode": id_, "position": i} for i, paragraph in enumerate(draft.paragraphs)
-        ]
-        db.executemany(self._q["episode_member_insert"], members)
-
-    def of_paragraphs(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, int]:
+    def of_paragraphs(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> dict[int, int]:
         """Paragraph -> episode, for episodes whose paragraphs all live."""
-        return dict(db.execute(self._q["episodes_of_paragraphs"], {"ids": array(ids)}).fetchall())
+        return dict(db.execute(self._q["episodes_of_paragraphs"], {"ids": array(ids), "now": now}).fetchall())
 
     def full(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, EpisodeRow]:
         """Episode -> row."""
@@ -145,3 +80,40 @@ class EpisodeRepository:
         for episode, paragraph in db.execute(self._q["episode_members"], {"ids": array(ids)}):
             found.setdefault(episode, []).append(paragraph)
         return found
+
+    def live_members(self, db: sqlite3.Connection, episode: int, scopes: Scopes, now: float) -> list[int]:
+        """Those of its paragraphs that may be seen, in order."""
+        values = {"episode": episode, "scopes": optional_array(scopes), "now": now}
+        return [row[0] for row in db.execute(self._q["episode_live_members"], values)]
+
+    def by_terms(self, db: sqlite3.Connection, terms: Iterable[int], scopes: Scopes) -> dict[int, list[int]]:
+        """Word -> episodes in scope that have it as their own; it reads a bounded number of them."""
+        values = {"terms": array(terms), "scopes": optional_array(scopes), "limit": MOST_TERM_ROWS}
+        found: dict[int, list[int]] = {}
+        for term, episode in db.execute(self._q["episodes_by_terms"], values):
+            found.setdefault(term, []).append(episode)
+        return found
+
+    def count(self, db: sqlite3.Connection, scopes: Scopes) -> int:
+        """Episodes in scope."""
+        return db.execute(self._q["episodes_in_scope"], {"scopes": optional_array(scopes)}).fetchone()[0]
+
+    def list(
+        self, db: sqlite3.Connection, wanted: EpisodeFilter, now: float, *, limit: int, offset: int = 0
+    ) -> list[int]:
+        """Episodes that may be seen whole, the newest first."""
+        values = {
+            "scopes": optional_array(wanted.scopes),
+            "sources": optional_array(wanted.sources),
+            "persons": optional_array(wanted.persons),
+            "start": wanted.start,
+            "end": wanted.end,
+            "now": now,
+            "limit": limit,
+            "offset": offset,
+        }
+        return [row[0] for row in db.execute(self._q["episodes_listed"], values)]
+
+    def failures(self, db: sqlite3.Connection, limit: int) -> list[EpisodeFailure]:
+        """Sources whose episodes could not be made, the last that failed first."""
+        return [EpisodeFailure(*row) for row in db.execute(self._q["episode_failures"], {"limit": limit})]

@@ -8,18 +8,25 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from .changes import ChangeRepository
+from .chat_usage import ChatUsageRepository
 from .compaction import Compaction
 from .database import Database, Unit
 from .deletions import DeletionRepository
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
+from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .erasure import ErasureRepository
+from .facts import FactRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
+from .recycling import RecyclingRepository
 from .relations import RelationRepository
+from .retention import RetentionRepository
+from .revisions import RevisionRepository
 from .sources import SourceRepository
+from .summaries import SummaryRepository
 from .texts import TextRepository
 
 __all__ = ["DATABASE_FILE", "MetadataStore"]
@@ -47,9 +54,16 @@ class MetadataStore:
         self.paragraphs = ParagraphRepository()
         self.embeddings = EmbeddingRepository()
         self.relations = RelationRepository()
+        self.retention = RetentionRepository()
+        self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
+        self.facts = FactRepository()
+        self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
+        self.revisions = RevisionRepository()
         self.sources = SourceRepository()
+        self.summaries = SummaryRepository()
+        self.chat_usage = ChatUsageRepository()
         self.changes = ChangeRepository()
         self.health = HealthRepository()
         self.deletions = DeletionRepository()

@@ -27,13 +27,23 @@ class Visible:
     flags: NDArray[np.int64]
     event_start: NDArray[np.float64]
     """Epoch seconds, NaN for what is undated."""
+    strength: NDArray[np.float64]
+    """How much of it was left at `anchor_at`, 0..1."""
+    anchor_at: NDArray[np.float64]
+    """Epoch seconds; infinity for what does not fade."""
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[int, int, int, float | None]]) -> Visible:
+    def of(cls, rows: Sequence[tuple[int, int, int, float | None, float, float]]) -> Visible:
         """From rows in any order."""
-        ids, speaker, flags, start = zip(*rows, strict=True) if rows else ((), (), (), ())
-        times = np.array([np.nan if at is None else at for at in start], np.float64)
-        return cls(np.array(ids, np.int64), np.array(speaker, np.int64), np.array(flags, np.int64), times)._sorted()
+        ids, speaker, flags, start, strength, anchor = zip(*rows, strict=True) if rows else ((), (), (), (), (), ())
+        return cls(
+            np.array(ids, np.int64),
+            np.array(speaker, np.int64),
+            np.array(flags, np.int64),
+            np.array([np.nan if at is None else at for at in start], np.float64),
+            np.array(strength, np.float64),
+            np.array(anchor, np.float64),
+        )._sorted()
 
     def join(self, other: Visible) -> Visible:
         """Both, which have no row in common."""
@@ -44,11 +54,16 @@ class Visible:
             np.concatenate([self.speaker, other.speaker]),
             np.concatenate([self.flags, other.flags]),
             np.concatenate([self.event_start, other.event_start]),
+            np.concatenate([self.strength, other.strength]),
+            np.concatenate([self.anchor_at, other.anchor_at]),
         )._sorted()
 
     def _sorted(self) -> Visible:
         order = np.argsort(self.ids, kind="stable")
-        return Visible(self.ids[order], self.speaker[order], self.flags[order], self.event_start[order])
+        return Visible(
+            self.ids[order], self.speaker[order], self.flags[order], self.event_start[order], self.strength[order],
+            self.anchor_at[order],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +91,7 @@ class ParagraphRow:
 
 @dataclass(frozen=True, slots=True)
 class PersonOf:
-    """A person a paragraph is bound to, by the name used there; role 1 said it, 2 took part."""
+    """A person a paragraph is bound to, by the name used there; role 1 said it, 2 took part, 3: it is about them."""
 
     person_id: str
     name: str
@@ -137,6 +152,10 @@ class ParagraphRepository:
     def of_persons(self, db: sqlite3.Connection, persons: Iterable[int]) -> NDArray[np.int64]:
         """Sorted ids of the paragraphs bound to any of these persons."""
         return _ids(db.execute(self._q["paragraphs_by_person"], {"persons": array(persons)}))
+
+    def of_sources(self, db: sqlite3.Connection, sources: Iterable[int]) -> NDArray[np.int64]:
+        """Sorted ids of the paragraphs of these sources, dead ones included."""
+        return _ids(db.execute(self._q["paragraphs_by_sources"], {"sources": array(sources)}))
 
     def recent_of(self, db: sqlite3.Connection, person: int, scopes: Scopes, limit: int) -> NDArray[np.int64]:
         """Sorted ids of the newest paragraphs bound to a person."""

@@ -30,10 +30,11 @@ class ChatKey:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person by id and display name."""
+    """A person by id and display name; `about`: the text is about them, and not only with them."""
 
     person_id: str
     name: str
+    about: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class NewText:
     event_start: float | None = None
     event_end: float | None = None
     expires_at: float | None = None
+    """Epoch seconds, infinity for never, None if nothing was said."""
     speaker: Person | None = None
     persons: tuple[Person, ...] = ()
     tags: str = "[]"
@@ -108,3 +110,5 @@ class Stored:
     paragraphs: tuple[int, ...]
     relations: tuple[int, ...] = ()
     superseded: tuple[int, ...] = field(default=())
+    expiry_changed: bool = False
+    """True for an existing text that was given another time to expire."""

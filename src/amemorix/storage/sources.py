@@ -47,16 +47,20 @@ class SourceRepository:
         self._q = queries()
 
     def list(
-        self, db: sqlite3.Connection, *, name: str | None, chat_id: str | None, limit: int, offset: int
+        self, db: sqlite3.Connection, *, name: str | None, chat_id: str | None, now: float, limit: int, offset: int
     ) -> list[SourceRow]:
         """Sources with live paragraphs, the last written first."""
-        values = {"name": name, "chat_id": chat_id, "limit": limit, "offset": offset}
+        values = {"name": name, "chat_id": chat_id, "now": now, "limit": limit, "offset": offset}
         return [SourceRow(*row) for row in db.execute(self._q["sources_list"], values)]
 
-    def count(self, db: sqlite3.Connection, chat_id: str | None) -> int:
+    def count(self, db: sqlite3.Connection, chat_id: str | None, now: float) -> int:
         """Sources with live paragraphs."""
-        return db.execute(self._q["sources_count"], {"chat_id": chat_id}).fetchone()[0]
+        return db.execute(self._q["sources_count"], {"chat_id": chat_id, "now": now}).fetchone()[0]
 
-    def counts(self, db: sqlite3.Connection) -> Counts:
+    def named(self, db: sqlite3.Connection, name: str, chat_id: str | None) -> list[int]:
+        """Rows of the sources of that name."""
+        return [row[0] for row in db.execute(self._q["sources_named"], {"name": name, "chat_id": chat_id})]
+
+    def counts(self, db: sqlite3.Connection, now: float) -> Counts:
         """All counts in one snapshot."""
-        return Counts(*db.execute(self._q["stats_counts"]).fetchone())
+        return Counts(*db.execute(self._q["stats_counts"], {"now": now}).fetchone())

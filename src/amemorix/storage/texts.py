@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from .records import NewText, Relation, SessionRule, Stored
 
 __all__ = ["TextRepository"]
 
-SPEAKER, PARTICIPANT = 1, 2
+SPEAKER, PARTICIPANT, ABOUT = 1, 2, 3
 
 
 class TextRepository:
@@ -38,7 +39,10 @@ class TextRepository:
         key = {"source": source, "external_id": text.external_id, "content_hash": text.content_hash, "now": now}
         known = db.execute(self._q["ref_find"], key).fetchone()
         if known and bytes(known[1]) == text.content_hash and known[3] is None:
-            return Stored("existing", text.external_id, self._paragraphs(db, known[0], known[2]))
+            changed = self._expire_at(db, known[0], known[2], text.expires_at, now)
+            return Stored(
+                "existing", text.external_id, self._paragraphs(db, known[0], known[2]), expiry_changed=changed
+            )
         ref, revision, superseded = self._reference(db, known, key, now)
         scope = 0 if text.shared else chat
         shared = self._shared_values(db, text, source, chat, scope, now) | {"ref": ref, "revision": revision}
@@ -47,6 +51,15 @@ class TextRepository:
         relations = self._knowledge(db, text, chat, ids, now)
         status = "revised" if superseded else "stored"
         return Stored(status, text.external_id, ids, relations, superseded)
+
+    def _expire_at(self, db: sqlite3.Connection, ref: int, revision: int, expires_at: float | None, now: float) -> bool:
+        """Let a text that is told again expire at another time; one that had expired is kept if nothing is said."""
+        if expires_at is None:
+            key = {"ref": ref, "revision": revision, "now": now}
+            if not db.execute(self._q["ref_has_expired"], key).fetchone()[0]:
+                return False
+        values = {"ref": ref, "revision": revision, "expires_at": _finite(expires_at)}
+        return db.execute(self._q["ref_set_expiry"], values).rowcount > 0
 
     def _paragraphs(self, db: sqlite3.Connection, ref: int, revision: int) -> tuple[int, ...]:
         values = {"ref": ref, "revision": revision}
@@ -81,7 +94,7 @@ class TextRepository:
             "event_start": text.event_start,
             "event_end": text.event_end,
             "now": now,
-            "expires_at": text.expires_at,
+            "expires_at": _finite(text.expires_at),
             "tags": text.tags,
             "metadata": text.metadata,
         }
@@ -146,13 +159,13 @@ class TextRepository:
         self, db: sqlite3.Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float
     ) -> tuple[int, ...]:
         """Persons, entities and relations of the text, each with its paragraphs as evidence."""
-        persons = [(self._names.person(db, person, chat, now), person.name) for person in text.persons]
+        persons = [(self._names.person(db, person, chat, now), person) for person in text.persons]
         named = [*text.entities, *(end for r in text.relations for end in (r.subject, r.object))]
         entities = {entity.norm: self._names.entity(db, entity, now) for entity in named}
         relations = tuple(dict.fromkeys(self._relation(db, r, entities, now) for r in text.relations))
         for paragraph in paragraphs:
-            for person, name in persons:
-                self._person_of(db, paragraph, person, PARTICIPANT, name)
+            for row, person in persons:
+                self._person_of(db, paragraph, row, ABOUT if person.about else PARTICIPANT, person.name)
             for entity in entities.values():
                 db.execute(self._q["paragraph_entity_insert"], {"paragraph": paragraph, "entity": entity})
             for relation in relations:
@@ -168,3 +181,8 @@ class TextRepository:
             "now": now,
         }
         return db.execute(self._q["relation_upsert"], values).fetchone()[0]
+
+
+def _finite(expires_at: float | None) -> float | None:
+    """As it stands in the row: what never expires has no time."""
+    return None if expires_at is None or math.isinf(expires_at) else expires_at

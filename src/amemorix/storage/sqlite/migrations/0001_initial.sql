@@ -76,7 +76,8 @@ create table external_memory_refs (
     unique (source, external_id)
 ) strict;
 
--- scope: the chat that may see the row, 0 for everyone. An undated row has no event times.
+-- scope: the chat that may see the row, 0 for everyone. An undated row has no event times. deleted_reason: how it came
+-- into the recycle bin, empty for what was deleted otherwise.
 -- flags: 1 the text is a question, 2 it speaks of time, 4 it gives a number, 8 it holds a proper name, 16 it is Chinese,
 -- Japanese or Korean.
 create table paragraphs (
@@ -98,6 +99,7 @@ create table paragraphs (
     superseded_at real,
     deleted_at real,
     expires_at real,
+    deleted_reason text not null default '' check (deleted_reason in ('', 'forgotten', 'expired')),
     content_hash blob not null,
     content text not null,
     tags text not null default '[]' check (json_valid(tags)),
@@ -105,12 +107,15 @@ create table paragraphs (
 ) strict;
 
 create unique index paragraphs_by_ref on paragraphs (ref, revision, position);
-create index paragraphs_by_source on paragraphs (source, event_start);
+create index paragraphs_by_source on paragraphs (source, coalesce(event_start, recorded_at));
 create index paragraphs_by_session on paragraphs (session);
 create index paragraphs_by_scope on paragraphs (scope);
+create index paragraphs_by_supersession on paragraphs (superseded_at) where superseded_at is not null;
 create index paragraphs_in_cjk on paragraphs (scope) where flags & 16;
 create index paragraphs_by_time on paragraphs (scope, event_start) where event_start is not null;
 create index paragraphs_by_event on paragraphs (event_start) where event_start is not null;
+create index paragraphs_by_expiry on paragraphs (expires_at) where expires_at is not null;
+create index paragraphs_in_bin on paragraphs (deleted_at) where deleted_reason <> '';
 create index paragraphs_by_interval on paragraphs (event_end) where event_end > event_start;
 
 create table terms (
@@ -118,10 +123,11 @@ create table terms (
     v blob not null
 ) strict;
 
+-- role: 1 said it, 2 took part, 3 it is about them.
 create table paragraph_persons (
     person integer not null references persons (id),
     paragraph integer not null references paragraphs (id) on delete cascade,
-    role integer not null check (role in (1, 2)),
+    role integer not null check (role in (1, 2, 3)),
     name text not null,
     primary key (person, paragraph)
 ) strict, without rowid;
@@ -178,7 +184,9 @@ create table relations (
 ) strict;
 
 create index relations_by_object on relations (object);
-create index relations_by_age on relations (created_at) where deleted_at is null;
+create index relations_by_age on relations (created_at) where deleted_at is null and inactive_at is null;
+create index relations_inactive on relations (inactive_at) where inactive_at is not null and deleted_at is null;
+create index relations_in_bin on relations (deleted_at) where inactive_at is not null and deleted_at is not null;
 create index relations_by_merge on relations (merged_into) where merged_into is not null;
 
 create table relation_evidence (
@@ -214,10 +222,13 @@ create table retention (
     primary key (kind, id)
 ) strict, without rowid;
 
+create index retention_weakened on retention (id) where kind = 'relation' and strength < 1 and pinned = 0;
+
+-- What was done to the retention of memories; `items` holds ids with what was there before and after, never texts.
 create table memory_v5_operations (
     id integer primary key autoincrement,
     action text not null,
-    kind text not null check (kind in ('paragraph', 'relation')),
+    kind text not null check (kind in ('paragraph', 'relation', 'mixed')),
     items text not null check (json_valid(items)),
     strength real,
     requested_by text not null default '',
@@ -237,7 +248,9 @@ create table undo_records (
 ) strict;
 
 -- Facts, bi-temporal: valid_* when it is true in the world, recorded_at and superseded_at when the memory held it true.
--- The subject is a person, or an entity where person is null.
+-- The subject is a person, or an entity where person is null. asserted_at: since when it is true by a hand that gave it, so
+-- that it needs no paragraph; pinned: its status was set by hand (or by the dedup checker) and the rules leave it; merged:
+-- its wording draws on every paragraph that supports it, so it goes with any of them.
 create table facts (
     id integer primary key autoincrement,
     person integer references persons (id) on delete cascade,
@@ -252,7 +265,10 @@ create table facts (
     authority text not null check (authority in ('manual', 'direct_user', 'imported', 'summary', 'rule', 'model')),
     status text not null check (status in ('active', 'conflicted', 'superseded', 'retracted')),
     confidence real not null check (confidence between 0 and 1),
-    valid_from real,
+    asserted_at real,
+    pinned integer not null default 0 check (pinned in (0, 1)),
+    merged integer not null default 0 check (merged in (0, 1)),
+    valid_from real not null,
     valid_to real,
     recorded_at real not null,
     superseded_at real,
@@ -265,14 +281,25 @@ create index facts_by_person on facts (person, scope, attribute) where person is
 create index facts_by_entity on facts (entity, scope, attribute) where entity is not null;
 create index facts_by_successor on facts (superseded_by) where superseded_by is not null;
 
+-- What a paragraph says of a fact: in which words, since when, on whose authority; until: when it ends by itself.
 create table fact_evidence (
     fact integer not null references facts (id) on delete cascade,
     paragraph integer not null references paragraphs (id) on delete cascade,
-    stance text not null check (stance in ('support', 'refute')),
+    stance text not null default 'support' check (stance in ('support', 'refute')),
+    value text not null,
+    at real not null,
+    until real,
+    authority text not null check (authority in ('manual', 'direct_user', 'imported', 'summary', 'rule', 'model')),
+    confidence real not null check (confidence between 0 and 1),
     primary key (fact, paragraph)
 ) strict, without rowid;
 
 create index fact_evidence_by_paragraph on fact_evidence (paragraph);
+
+create view fact_rows as
+select id, person, entity, scope, attribute, value, norm, polarity, cardinality, stability, authority, status, confidence,
+       asserted_at, pinned, merged, valid_from, valid_to, recorded_at, superseded_at, superseded_by
+from facts where deleted_at is null;
 
 create table fact_transitions (
     id integer primary key autoincrement,
@@ -329,12 +356,27 @@ create table derive_tasks (
 
 create index derive_tasks_due on derive_tasks (kind, due_at) where status in ('pending', 'processing', 'failed');
 
--- How far the messages of a chat are covered by summaries; `upto` is a paragraph.
+-- How far the messages of a chat are covered by summaries, and how far they are wanted; both are paragraphs.
 create table summary_cursors (
     chat integer primary key,
     upto integer not null,
+    wanted integer not null default 0,
+    attempts integer not null default 0,
+    due_at real not null default 0,
     updated_at real not null
 ) strict;
+
+create index summary_cursors_waiting on summary_cursors (due_at) where wanted > upto;
+
+create table chat_usage (
+    day text not null,
+    task text not null,
+    calls integer not null,
+    failures integer not null,
+    prompt_tokens integer not null,
+    completion_tokens integer not null,
+    primary key (day, task)
+) strict, without rowid;
 
 create table delete_operations (
     id integer primary key autoincrement,
@@ -388,6 +430,7 @@ create table feedback_tasks (
     due_at real not null,
     attempts integer not null default 0,
     leased_until real,
+    worker text not null default '',
     decision text not null default '{}' check (json_valid(decision)),
     rollback_status text not null default 'none' check (rollback_status in ('none', 'rolled_back', 'failed')),
     result text not null default '{}' check (json_valid(result)),
@@ -437,10 +480,13 @@ create table embedding_failures (
 
 create index embedding_failures_by_paragraph on embedding_failures (paragraph);
 
+-- stretch: the first paragraph of the stretch that the rules cut out; a model may have divided it into several episodes.
+-- model_due: when the chat model may be asked about it, null if it is not to be.
 create table episodes (
     id integer primary key autoincrement,
     source integer not null references sources (id),
     scope integer not null,
+    stretch integer not null,
     title text not null,
     summary text not null,
     event_start real,
@@ -450,10 +496,15 @@ create table episodes (
     keywords text not null check (json_valid(keywords)),
     revision integer not null default 1,
     segmented_by text not null default 'rules' check (segmented_by in ('rules', 'model')),
+    model_due real,
+    model_attempts integer not null default 0,
     derived_at real not null
 ) strict;
 
-create index episodes_by_source on episodes (source, id);
+create index episodes_by_source on episodes (source, stretch);
+create index episodes_by_scope on episodes (scope);
+create index episodes_by_age on episodes (coalesce(event_start, derived_at));
+create index episodes_by_model_due on episodes (model_due) where model_due is not null;
 
 create table episode_paragraphs (
     paragraph integer primary key references paragraphs (id) on delete cascade,
@@ -463,11 +514,41 @@ create table episode_paragraphs (
 
 create index episode_paragraphs_by_episode on episode_paragraphs (episode, position);
 
+-- The words of an episode's title, keywords and, if a model wrote it, its summary.
+create table episode_terms (
+    term integer not null,
+    scope integer not null,
+    episode integer not null references episodes (id) on delete cascade,
+    primary key (term, scope, episode)
+) strict, without rowid;
+
+create index episode_terms_by_episode on episode_terms (episode);
+
+-- Stretches of time in which a source has changed since its episodes were made; anew: to be made again even if it has not.
+create table episode_news (
+    id integer primary key autoincrement,
+    source integer not null references sources (id) on delete cascade,
+    since real not null,
+    upto real not null,
+    anew integer not null default 0 check (anew in (0, 1)),
+    check (upto >= since)
+) strict;
+
+create index episode_news_by_source on episode_news (source, since);
+
+-- A paragraph that is removed takes the words of its episode with it; the others of it are grouped again.
+create trigger paragraphs_leave_episodes before delete on paragraphs begin
+    insert into changes (kind, id)
+        select 'paragraph', o.paragraph from episode_paragraphs m join episode_paragraphs o on o.episode = m.episode
+        where m.paragraph = old.id and o.paragraph <> old.id;
+    delete from episodes where id = (select episode from episode_paragraphs where paragraph = old.id);
+end;
+
 create trigger paragraphs_inserted after insert on paragraphs begin
     insert into changes (kind, id) values ('paragraph', new.id);
 end;
 
-create trigger paragraphs_updated after update of scope, session, event_start, superseded_at, deleted_at on paragraphs begin
+create trigger paragraphs_updated after update of scope, session, event_start, superseded_at, deleted_at, expires_at on paragraphs begin
     insert into changes (kind, id) values ('paragraph', new.id);
 end;
 
@@ -557,4 +638,33 @@ end;
 
 create trigger relations_forget_retention after delete on relations begin
     delete from retention where kind = 'relation' and id = old.id;
+end;
+
+-- A paragraph that is purged takes its words out of the facts it supported.
+create trigger fact_evidence_removed after delete on fact_evidence begin
+    delete from facts
+    where id = old.fact and asserted_at is null
+      and (merged or not exists (select 1 from fact_evidence e where e.fact = old.fact));
+    update facts set value = (select e.value from fact_evidence e where e.fact = old.fact order by e.at, e.paragraph limit 1)
+    where id = old.fact and asserted_at is null;
+end;
+
+-- What a fact had taken the place of is looked at again when it goes.
+create trigger facts_removed before delete on facts begin
+    update facts set pinned = 0 where superseded_by = old.id and status = 'superseded';
+    insert into changes (kind, id)
+    select 'paragraph', e.paragraph from facts f join fact_evidence e on e.fact = f.id
+    where f.superseded_by = old.id or f.id = old.id;
+end;
+
+-- A new supporting paragraph makes a relation fresh, and wakes one that had faded.
+create trigger relation_evidence_refreshes after insert on relation_evidence begin
+    insert into retention (kind, id, strength, anchor_at)
+    select 'relation', r.id, 1, p.recorded_at from relations r join paragraphs p on p.id = new.paragraph
+    where r.id = new.relation and p.recorded_at > r.created_at
+    on conflict (kind, id) do update set strength = 1, anchor_at = excluded.anchor_at
+    where excluded.anchor_at >= retention.anchor_at;
+    update relations set inactive_at = null, inactive_reason = ''
+    where id = new.relation and inactive_reason = 'decay'
+      and inactive_at <= (select recorded_at from paragraphs where id = new.paragraph);
 end;

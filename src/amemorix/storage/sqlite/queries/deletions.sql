@@ -33,7 +33,7 @@ where id > :after and deleted_at is null and (:chats is null or source in (
     select id from sources where chat in (select value from json_each(:chats))))
 order by id limit :limit;
 
--- name: refs_emptied
+-- name: refs_left_empty
 -- references of these paragraphs that keep no current paragraph without them
 select distinct p.ref from paragraphs p
 where p.id in (select value from json_each(:ids))
@@ -60,14 +60,6 @@ select r.id, exists (select 1 from relation_evidence e join paragraphs p on p.id
 from relations r
 where r.deleted_at is null and r.id in (
     select relation from relation_evidence where paragraph in (select value from json_each(:ids)));
-
--- name: facts_losing
-select f.id, exists (select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
-                     where e.fact = f.id and e.stance = 'support' and p.deleted_at is null and p.superseded_at is null
-                       and p.id not in (select value from json_each(:ids)))
-from facts f
-where f.deleted_at is null and f.id in (
-    select fact from fact_evidence where stance = 'support' and paragraph in (select value from json_each(:ids)));
 
 -- name: deletable_relations
 select id from relations where id in (select value from json_each(:ids)) and deleted_at is null;
@@ -109,14 +101,15 @@ where e.norm in (select value from json_each(:norms)) and e.deleted_at is null a
                     and p.id not in (select value from json_each(:ids)));
 
 -- name: facts_of_entities
-select id from facts where entity in (select value from json_each(:ids)) and deleted_at is null;
+-- facts given by hand; the others go and come back with the paragraphs that state them
+select id from facts where asserted_at is not null and entity in (select value from json_each(:ids)) and deleted_at is null;
 
 -- name: facts_of_persons
 select id from facts
-where person in (select value from json_each(:ids)) and deleted_at is null and (:scope is null or scope = :scope);
+where asserted_at is not null and person in (select value from json_each(:ids)) and deleted_at is null and (:scope is null or scope = :scope);
 
 -- name: facts_of_scopes
-select id from facts where scope in (select value from json_each(:ids)) and deleted_at is null;
+select id from facts where asserted_at is not null and scope in (select value from json_each(:ids)) and deleted_at is null;
 
 -- name: names_of_persons
 select person, chat, name from chat_persons where person in (select value from json_each(:ids))
@@ -146,9 +139,6 @@ select person, chat, norm, alias, origin, created_at from person_aliases
 where (:persons is not null and person in (select value from json_each(:persons)) and (:scope is null or chat = :scope))
    or (:scopes is not null and chat in (select value from json_each(:scopes)));
 
--- name: moved_summary_cursors
-select chat as id, chat, upto, updated_at from summary_cursors where chat in (select value from json_each(:scopes));
-
 -- name: remove_profile_snapshot
 delete from profile_snapshots where id = :id;
 
@@ -173,10 +163,6 @@ select :person, :text, :updated_by, :source, :updated_at where exists (select 1 
 -- name: put_back_person_alias
 insert or ignore into person_aliases (person, chat, norm, alias, origin, created_at)
 select :person, :chat, :norm, :alias, :origin, :created_at where exists (select 1 from persons where id = :person);
-
--- name: put_back_summary_cursor
-insert or ignore into summary_cursors (chat, upto, updated_at)
-select :chat, :upto, :updated_at where exists (select 1 from chats where id = :chat);
 
 -- name: delete_paragraphs
 update paragraphs set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;
@@ -230,15 +216,6 @@ select r.id, r.deleted_at is null,
 from relations r join entities s on s.id = r.subject join entities o on o.id = r.object
 where r.id in (select value from json_each(:ids));
 
--- name: facts_to_restore
-select f.id, f.deleted_at is null,
-       coalesce((select e.deleted_at is not null from entities e where e.id = f.entity), 0)
-       or (exists (select 1 from fact_evidence e where e.fact = f.id)
-           and not exists (select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
-                           where e.fact = f.id and p.deleted_at is null)),
-       f.id
-from facts f where f.id in (select value from json_each(:ids));
-
 -- name: deleted_again
 -- those of the rows that a later operation deleted, which has not been restored
 select i.id from delete_operation_items i join delete_operations o on o.id = i.operation
@@ -252,17 +229,8 @@ join delete_operation_items i on i.kind = 'relation' and i.id = e.relation and i
 join delete_operations o on o.id = i.operation and o.status = 'executed'
 where e.paragraph in (select value from json_each(:ids)) and json_extract(i.detail, '$.why') = 'evidence';
 
--- name: facts_fallen_with
-select distinct e.fact from fact_evidence e
-join delete_operation_items i on i.kind = 'fact' and i.id = e.fact and i.restored_at is null and i.operation <> :operation
-join delete_operations o on o.id = i.operation and o.status = 'executed'
-where e.paragraph in (select value from json_each(:ids)) and json_extract(i.detail, '$.why') = 'evidence';
-
 -- name: relations_resting_on
 select relation from relation_evidence where paragraph in (select value from json_each(:ids));
-
--- name: facts_resting_on
-select fact from fact_evidence where paragraph in (select value from json_each(:ids));
 
 -- name: first_without_vector
 -- for each generation, the first of the paragraphs that has no vector of it
@@ -357,3 +325,15 @@ where kind = :kind and id in (select value from json_each(:ids)) and restored_at
 -- references that hold a current paragraph
 select id from external_memory_refs r where id in (select value from json_each(:ids))
   and exists (select 1 from paragraphs p where p.ref = r.id and p.deleted_at is null and p.superseded_at is null);
+
+-- name: facts_to_restore
+select f.id, f.deleted_at is null, coalesce((select e.deleted_at is not null from entities e where e.id = f.entity), 0), f.id
+from facts f where f.id in (select value from json_each(:ids));
+
+-- name: moved_summary_cursors
+select chat as id, chat, upto, wanted, attempts, due_at, updated_at from summary_cursors
+where chat in (select value from json_each(:scopes));
+
+-- name: put_back_summary_cursor
+insert or ignore into summary_cursors (chat, upto, wanted, attempts, due_at, updated_at)
+select :chat, :upto, :wanted, :attempts, :due_at, :updated_at where exists (select 1 from chats where id = :chat);

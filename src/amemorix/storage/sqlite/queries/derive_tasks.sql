@@ -25,6 +25,14 @@ where kind = :kind and key in (
     order by due_at, key limit :limit)
 returning key, revision, since, attempts;
 
+-- name: derive_any_due
+select 1 from derive_tasks
+where kind = :kind and ((status in ('pending', 'failed') and due_at <= :now and attempts < :most)
+                        or (status = 'processing' and (leased_until <= :now or worker <> :worker))) limit 1;
+
+-- name: derive_hurry
+update derive_tasks set due_at = :now where kind = :kind and status = 'pending' and due_at > :now;
+
 -- name: derive_done
 -- completed, unless it was wanted again meanwhile; nothing if somebody else has taken it over
 update derive_tasks set

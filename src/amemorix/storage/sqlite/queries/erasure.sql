@@ -66,7 +66,7 @@ where id in (select value from json_each(:ids)) and (r.deleted_at is not null or
 
 -- name: facts_unfounded
 select id from facts f
-where id in (select value from json_each(:ids)) and (f.deleted_at is not null or f.authority <> 'manual')
+where id in (select value from json_each(:ids)) and (f.deleted_at is not null or f.asserted_at is null)
   and not exists (select 1 from fact_evidence e where e.fact = f.id);
 
 -- name: relation_ends

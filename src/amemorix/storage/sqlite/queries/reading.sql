@@ -1,7 +1,8 @@
 -- name: gate
--- what fusion needs of the candidates that may be seen
-select p.id, p.speaker, p.flags, p.event_start
-from paragraphs p
+-- what fusion needs of the candidates that may be seen; what is pinned is as strong as if it were never past
+select p.id, p.speaker, p.flags, p.event_start, coalesce(t.strength, 1.0),
+       iif(t.pinned, 9e999, coalesce(t.anchor_at, p.recorded_at))
+from paragraphs p left join retention t on t.kind = 'paragraph' and t.id = p.id
 where p.id in (select value from json_each(:ids))
   and p.deleted_at is null and p.superseded_at is null
   and (p.expires_at is null or p.expires_at > :now)
@@ -49,6 +50,9 @@ where re.paragraph in (select value from json_each(:ids)) and r.deleted_at is nu
 
 -- name: paragraphs_by_person
 select group_concat(paragraph) from paragraph_persons where person in (select value from json_each(:persons));
+
+-- name: paragraphs_by_sources
+select group_concat(id) from paragraphs where source in (select value from json_each(:sources));
 
 -- name: recent_by_person
 select pp.paragraph from paragraph_persons pp join paragraphs p on p.id = pp.paragraph

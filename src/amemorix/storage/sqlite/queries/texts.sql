@@ -13,6 +13,13 @@ set content_hash = :content_hash, revision = :revision, recorded_at = :now, dele
 -- name: ref_paragraphs
 select id from paragraphs where ref = :ref and revision = :revision order by position;
 
+-- name: ref_has_expired
+select exists (select 1 from paragraphs where ref = :ref and revision = :revision and deleted_at is null and expires_at <= :now);
+
+-- name: ref_set_expiry
+update paragraphs set expires_at = :expires_at
+where ref = :ref and revision = :revision and deleted_at is null and expires_at is not :expires_at;
+
 -- name: paragraphs_supersede
 update paragraphs set superseded_at = :now where ref = :ref and superseded_at is null and deleted_at is null;
 
@@ -26,7 +33,8 @@ where s.id = (select max(id) from sessions where source = :source and scope = :s
 select n.session, (select max(p.event_start) from paragraphs p where p.session = n.session),
        (select count(*) from paragraphs p where p.session = n.session)
 from (select session, event_start from paragraphs
-      where source = :source and scope = :scope and kind = 'message' and event_start between :at - :gap and :at + :gap
+      where source = :source and scope = :scope and kind = 'message' and event_start is not null
+        and coalesce(event_start, recorded_at) between :at - :gap and :at + :gap
       order by abs(event_start - :at) limit 1) n;
 
 -- name: session_of
@@ -55,7 +63,8 @@ insert into paragraph_entities (paragraph, entity) values (:paragraph, :entity) 
 insert into relations (subject, predicate, object, confidence, created_at)
 values (:subject, :predicate, :object, :confidence, :now)
 on conflict (subject, predicate, object) do update
-set confidence = max(relations.confidence, excluded.confidence), deleted_at = null
+set confidence = max(relations.confidence, excluded.confidence),
+    deleted_at = case when relations.inactive_reason = 'forgotten' then relations.deleted_at end
 returning id;
 
 -- name: relation_evidence_insert

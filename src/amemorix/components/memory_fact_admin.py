@@ -1,0 +1,473 @@
+"""`memory_fact_admin`: what is known of persons and entities, asked for and changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
+
+from ..errors import InvalidRequest, NotFound
+from ..kernel import SDKMemoryKernel
+from ..ops import Operations, Request, Response
+from ..retrieval.hits import fact_key, paragraph_key
+from ..retrieval.request import Count, Name, RequiredName, TimeInput
+from ..retrieval.result import FactItem
+from ..services.fact_editor import By, Edited, NewFact
+from ..services.fact_reading import FactReader, Moment
+from ..services.moments import read_instant
+from ..services.scope import served, visible_scopes
+from ..storage.facts import FactRow
+from ..storage.records import ChatKey
+from ..text import clean_text, fold, normalise_name
+
+__all__ = ["ops"]
+
+ops: Operations[SDKMemoryKernel] = Operations()
+LARGEST_OFFSET = 2**62
+LARGEST_ID = 2**62
+LONGEST_VALUE = 1_000
+Status = Literal["active", "conflicted", "superseded", "retracted"]
+EVERY_STATUS: tuple[Status, ...] = ("active", "conflicted", "superseded", "retracted")
+
+
+def _id(letter: str) -> Any:
+    def read(value: Any) -> Any:
+        if isinstance(value, str):
+            bare = value.strip().lower().removeprefix(letter)
+            return int(bare) if bare.isascii() and bare.isdigit() and len(bare) < 19 else value
+        if isinstance(value, bool):
+            raise ValueError(f"must be an id such as {letter}12, not true or false")
+        return value
+
+    return BeforeValidator(read)
+
+
+FactId = Annotated[int, _id("f"), Field(ge=1, le=LARGEST_ID, description="The fact, such as `f12`.")]
+UndoId = Annotated[int, _id("u"), Field(ge=1, le=LARGEST_ID, description="The undo record, such as `u12`.")]
+
+
+class _Asking(Request):
+    chat_id: Name = Field(
+        "",
+        description="The chat that asks: it sees its own facts, those of chats shared with it, and global ones. Without chat, group or user the call is the host's own and sees every chat.",
+    )
+    user_id: Name = Field("", description="The user who asks; names a private chat when `chat_id` is not given.")
+    group_id: Name = Field("", description="The group that asks; stands for its chats when `chat_id` is not given.")
+
+
+class ListFacts(_Asking):
+    """Which facts to list."""
+
+    person_id: Name = Field("", description="Only those about this person (id, name or alias).")
+    entity: Name = Field("", description="Only those about this entity.")
+    attribute: Name = Field("", description="Only this attribute; `favourite` means every `favourite:<thing>`.")
+    status: list[Status] = Field(default_factory=list, max_length=4, description="Only these; all when not given.")
+    limit: Count = Field(50, ge=1, le=1_000)
+    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_status(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("status"), str):
+            return {**data, "status": [data["status"]]}
+        return data
+
+
+class QueryFacts(ListFacts):
+    """What to look for; at least one of text, person, entity, attribute, status or a time."""
+
+    text: str = Field(
+        "", validation_alias=AliasChoices("text", "query"), max_length=1_000, description="Part of a value."
+    )
+    as_of: TimeInput = Field(None, description="As the memory stood then; wants a person or an entity.")
+    valid_at: TimeInput = Field(
+        None, description="What was true then, by what is known now; wants a person or an entity."
+    )
+
+
+class Facts(Response):
+    """Facts, the newest first."""
+
+    items: list[FactItem] = Field(default_factory=list)
+    count: int = 0
+
+
+class GetFact(_Asking):
+    """The fact to show."""
+
+    fact_id: FactId
+
+
+class EvidenceItem(BaseModel):
+    """A paragraph that states the fact; times in epoch seconds."""
+
+    paragraph_id: str
+    stance: str = Field(description="`support`, or `refute` where it was decided that it does not count.")
+    at: float = Field(description="Since when it is true by this statement.")
+    authority: str
+    confidence: float
+
+
+class TransitionItem(BaseModel):
+    """A change of the fact's status."""
+
+    was: str
+    became: str
+    cause: str = Field(default="", description="The fact that took its place.")
+    undo_id: str = ""
+    requested_by: str = ""
+    reason: str = ""
+    at: float
+
+
+class FactDetail(Response):
+    """A fact with what supports it and what became of it."""
+
+    fact: FactItem | None = None
+    evidence: list[EvidenceItem] = Field(default_factory=list)
+    transitions: list[TransitionItem] = Field(default_factory=list)
+
+
+class ConflictGroup(BaseModel):
+    """Facts of one subject that cannot all be true."""
+
+    attribute: str
+    person_id: str = ""
+    entity: str = ""
+    chat_id: str = ""
+    facts: list[FactItem] = Field(default_factory=list)
+
+
+class Conflicts(Response):
+    """Contradictions that nothing has decided."""
+
+    items: list[ConflictGroup] = Field(default_factory=list)
+    count: int = 0
+
+
+class ListConflicts(_Asking):
+    """Whose contradictions to list."""
+
+    person_id: Name = Field("", description="Only those about this person (id, name or alias).")
+    limit: Count = Field(50, ge=1, le=1_000, description="Most facts that are looked at.")
+
+
+class _Change(Request):
+    requested_by: Name = ""
+    reason: Name = Field("", description="Kept with the change.")
+
+
+class Resolve(_Change):
+    """Which of several facts is true."""
+
+    winner: Annotated[FactId, Field(validation_alias=AliasChoices("winner", "fact_id"))]
+
+
+class AddFact(_Change):
+    """A fact to be vouched for; its subject is a person or an entity."""
+
+    person_id: Name = Field("", description="The person (id, or a name that is only one person's).")
+    entity: Name = Field("", description="The entity, by name.")
+    attribute: Annotated[RequiredName, Field(max_length=64)]
+    value: str = Field(min_length=1, max_length=LONGEST_VALUE)
+    denied: bool = Field(False, description="True: it is not so.")
+    chat_id: Name = Field("", description="The chat that may see it; everyone when not given.")
+    valid_from: TimeInput = Field(None, description="Since when it is true; now when not given.")
+
+
+class Retract(_Change):
+    """The fact that was never true."""
+
+    fact_id: FactId
+
+
+class Supersede(_Change):
+    """The fact that is no longer true, and what is true instead: another fact, or a new value."""
+
+    fact_id: FactId
+    superseded_by: FactId | None = None
+    value: str = Field("", max_length=LONGEST_VALUE)
+    valid_from: TimeInput = Field(None, description="Since when the new value is true; now when not given.")
+
+
+class Undo(_Change):
+    """The change to take back."""
+
+    undo_id: UndoId
+
+
+class Changed(Response):
+    """What the change came to."""
+
+    fact: FactItem | None = None
+    facts: list[FactItem] = Field(default_factory=list, description="Every fact whose status changed, as it is now.")
+    undo_id: str = Field(default="", description="What `undo` takes to take it back.")
+
+
+class FactStatus(Response):
+    """How many facts there are, and how current they are."""
+
+    counts: dict[str, int] = Field(default_factory=dict, description="Status -> facts, those without support included.")
+    total: int = 0
+    lag: int = Field(default=0, description="Changes not read yet.")
+    enabled: bool = True
+
+
+class ProcessPending(Request):
+    """Nothing to say."""
+
+
+class Processed(Response):
+    """What was read."""
+
+    steps: int = Field(default=0, description="Batches of changes that were read.")
+    lag: int = 0
+
+
+class AskStatus(Request):
+    """Nothing to say."""
+
+
+# reading
+
+
+@ops.operation("memory_fact_admin", "list")
+async def list_facts(kernel: SDKMemoryKernel, request: ListFacts) -> Facts:
+    """List facts, the newest first."""
+    return await kernel.store.read(lambda db: _listed(db, kernel, request, ""))
+
+
+@ops.operation("memory_fact_admin", "query", "search")
+async def query_facts(kernel: SDKMemoryKernel, request: QueryFacts) -> Facts:
+    """Find facts by words, subject, attribute, status or time."""
+    zone, now = kernel.surroundings.zone, kernel.surroundings.clock.now()
+    moment = Moment(
+        now, read_instant("as_of", request.as_of, now, zone), read_instant("valid_at", request.valid_at, now, zone)
+    )
+    timed = moment.as_of is not None or moment.valid_at is not None
+    if moment.as_of is not None and moment.valid_at is not None:
+        raise InvalidRequest("valid_at: ask for one time, as_of or valid_at.", field="valid_at")
+    if not any((request.text, request.person_id, request.entity, request.attribute, request.status, timed)):
+        raise InvalidRequest("text: say what to look for (text, person_id, entity, attribute, status).", field="text")
+    if timed and not (request.person_id or request.entity):
+        raise InvalidRequest("person_id: a time wants a person_id or an entity.", field="person_id")
+    if timed:
+        return await kernel.store.read(lambda db: _at_a_time(db, kernel, request, moment))
+    return await kernel.store.read(lambda db: _listed(db, kernel, request, request.text))
+
+
+@ops.operation("memory_fact_admin", "get", "show")
+async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
+    """Show a fact with its evidence and every change of its status."""
+    moment = Moment(kernel.surroundings.clock.now())
+    facts = kernel.store.facts
+
+    def read(db: sqlite3.Connection) -> FactDetail:
+        row = _seen(db, kernel, request)
+        evidence = facts.evidence(db, [row.id], moment.now).get(row.id, [])
+        return FactDetail(
+            fact=FactReader(kernel.store).items(db, [row], moment)[0],
+            evidence=[
+                EvidenceItem(paragraph_id=paragraph_key(e.paragraph), stance=e.stance, at=e.at, authority=e.authority,
+                             confidence=e.confidence)
+                for e in evidence
+            ],
+            transitions=[
+                TransitionItem(was=t.was, became=t.became, cause=fact_key(t.cause) if t.cause else "",
+                               undo_id=f"u{t.undo}" if t.undo else "", requested_by=t.requested_by, reason=t.reason, at=t.at)
+                for t in facts.transitions(db, row.id)
+            ],
+        )  # fmt: skip
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_fact_admin", "conflicts")
+async def list_conflicts(kernel: SDKMemoryKernel, request: ListConflicts) -> Conflicts:
+    """List contradictions that nothing has decided."""
+    given = request.model_dump(include={"person_id", "limit", "chat_id", "user_id", "group_id"})
+    asked = ListFacts.model_validate({**given, "status": ["conflicted"]})
+    found = await kernel.store.read(lambda db: _listed(db, kernel, asked, ""))
+    groups: dict[tuple[str, str, str, str], ConflictGroup] = {}
+    for item in found.items:
+        key = (item.person_id, item.entity, item.chat_id, item.attribute)
+        group = groups.setdefault(
+            key,
+            ConflictGroup(attribute=item.attribute, person_id=item.person_id, entity=item.entity, chat_id=item.chat_id),
+        )
+        group.facts.append(item)
+    return Conflicts(items=list(groups.values()), count=len(groups))
+
+
+@ops.operation("memory_fact_admin", "status")
+async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus:  # noqa: ARG001
+    """Count facts by status and tell how current they are."""
+
+    def read(db: sqlite3.Connection) -> FactStatus:
+        counts = dict.fromkeys(EVERY_STATUS, 0) | kernel.store.facts.counts(db)
+        return FactStatus(
+            counts=counts, total=sum(counts.values()), lag=kernel.facts.lag(db), enabled=kernel.config.facts.enabled
+        )
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_fact_admin", "process_pending", effect="write")
+async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:  # noqa: ARG001
+    """Read what has been stored since, without waiting for the background."""
+    steps = await kernel.facts.drain()
+    return Processed(steps=steps, lag=await kernel.store.read(kernel.facts.lag))
+
+
+# changing
+
+
+@ops.operation("memory_fact_admin", "resolve", effect="write")
+async def resolve_conflict(kernel: SDKMemoryKernel, request: Resolve) -> Changed:
+    """Say which of contradicting facts is true; the others are superseded by it."""
+    return await _changed(kernel, await kernel.fact_editor.resolve(request.winner, _by(request)))
+
+
+@ops.operation("memory_fact_admin", "add", effect="write")
+async def add_fact(kernel: SDKMemoryKernel, request: AddFact) -> Changed:
+    """Add a fact by hand; a later statement of no less authority may supersede it."""
+    new = await kernel.store.read(lambda db: _new_fact(db, kernel, request))
+    return await _changed(kernel, await kernel.fact_editor.add(new, _by(request)))
+
+
+@ops.operation("memory_fact_admin", "retract", effect="write")
+async def retract_fact(kernel: SDKMemoryKernel, request: Retract) -> Changed:
+    """Say that a fact was never true; the text it was read from stays."""
+    return await _changed(kernel, await kernel.fact_editor.retract(request.fact_id, _by(request)))
+
+
+@ops.operation("memory_fact_admin", "supersede", effect="write")
+async def supersede_fact(kernel: SDKMemoryKernel, request: Supersede) -> Changed:
+    """Say what is true in the place of a fact."""
+    value = clean_text(request.value)
+    if (request.superseded_by is None) == (not value):
+        raise InvalidRequest("value: give either a new value or superseded_by.", field="value")
+    at = _instant(kernel, "valid_from", request.valid_from)
+    edited = await kernel.fact_editor.supersede(request.fact_id, request.superseded_by, value, at, _by(request))
+    return await _changed(kernel, edited)
+
+
+@ops.operation("memory_fact_admin", "undo", effect="write")
+async def undo_change(kernel: SDKMemoryKernel, request: Undo) -> Changed:
+    """Take a change back, one made by hand or one that a newer statement made."""
+    return await _changed(kernel, await kernel.fact_editor.undo(request.undo_id, _by(request)))
+
+
+# steps
+
+
+def _by(request: _Change) -> By:
+    return By(request.requested_by, request.reason)
+
+
+def _instant(kernel: SDKMemoryKernel, field: str, value: Any) -> float | None:
+    return read_instant(field, value, kernel.surroundings.clock.now(), kernel.surroundings.zone)
+
+
+def _scopes(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: _Asking) -> tuple[int, ...] | None:
+    """What the call may see; nothing, for a chat that the filter does not serve."""
+    asking = ChatKey(request.chat_id, request.group_id, request.user_id)
+    named = any((asking.chat_id, asking.group_id, asking.user_id))
+    if named and not served(db, kernel.store.names, kernel.config.filter, asking):
+        return ()
+    return visible_scopes(
+        db, kernel.store.names, kernel.config, request.chat_id, request.group_id, request.user_id, respect_filter=True
+    )
+
+
+def _persons(
+    db: sqlite3.Connection, kernel: SDKMemoryKernel, key: str, scopes: Sequence[int] | None
+) -> tuple[int, ...] | None:
+    """Rows of the persons meant, None if nobody was named."""
+    if not key:
+        return None
+    kernel.indexes.names.catch_up(db)
+    return tuple(sorted(kernel.indexes.names.index.matching(key, scopes)))
+
+
+def _entity(db: sqlite3.Connection, kernel: SDKMemoryKernel, name: str) -> int | None:
+    """The row of the entity named, 0 for one that is not known."""
+    return (kernel.store.facts.entity(db, normalise_name(name)) or 0) if name else None
+
+
+def _listed(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: ListFacts, text: str) -> Facts:
+    scopes, moment = _scopes(db, kernel, request), Moment(kernel.surroundings.clock.now())
+    rows = kernel.store.facts.listed(
+        db, persons=_persons(db, kernel, request.person_id, scopes), entity=_entity(db, kernel, request.entity),
+        attribute=request.attribute or None, statuses=request.status or None, text=fold(text) or None, scopes=scopes,
+        now=moment.now, limit=request.limit, offset=request.offset,
+    )  # fmt: skip
+    items = FactReader(kernel.store).items(db, rows, moment)
+    return Facts(items=items, count=len(items))
+
+
+def _at_a_time(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: QueryFacts, moment: Moment) -> Facts:
+    scopes, reader = _scopes(db, kernel, request), FactReader(kernel.store)
+    entity = _entity(db, kernel, request.entity)
+    rows = reader.of(
+        db, _persons(db, kernel, request.person_id, scopes) or (), scopes, moment, () if entity is None else (entity,)
+    )
+    kept = [row for row in rows if _asked_for(row, request)][request.offset : request.offset + request.limit]
+    items = reader.items(db, kept, moment)
+    return Facts(items=items, count=len(items))
+
+
+def _asked_for(row: FactRow, request: QueryFacts) -> bool:
+    wanted = fold(request.text)
+    named = request.attribute in ("", row.attribute, row.attribute.partition(":")[0])
+    return named and (not request.status or row.status in request.status) and wanted in fold(row.value)
+
+
+def _seen(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: GetFact) -> FactRow:
+    """The fact, if the call may see it and something still supports it."""
+    facts, scopes = kernel.store.facts, _scopes(db, kernel, request)
+    row = facts.one(db, request.fact_id)
+    known = row is not None and (scopes is None or row.scope in scopes)
+    if (
+        row is None
+        or not known
+        or not (row.asserted_at is not None or facts.evidence(db, [row.id], kernel.surroundings.clock.now()))
+    ):
+        raise NotFound(f"fact_id: there is no fact f{request.fact_id}.", field="fact_id")
+    return row
+
+
+def _new_fact(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AddFact) -> NewFact:
+    if bool(request.person_id) == bool(request.entity):
+        raise InvalidRequest("person_id: a fact is about a person_id or about an entity.", field="person_id")
+    value = clean_text(request.value)
+    if not value:
+        raise InvalidRequest("value: there is nothing in it.", field="value")
+    scope = kernel.store.names.chat_row(db, request.chat_id) if request.chat_id else 0
+    if scope is None:
+        raise NotFound(f"chat_id: nothing is stored for the chat {request.chat_id!r}.", field="chat_id")
+    persons = _persons(db, kernel, request.person_id, None if not scope else (0, scope))
+    if persons == ():
+        raise NotFound(f"person_id: nobody is known as {request.person_id!r}.", field="person_id")
+    if persons is not None and len(persons) > 1:
+        raise InvalidRequest(f"person_id: {request.person_id!r} may be {len(persons)} persons.", field="person_id")
+    entity = _entity(db, kernel, request.entity)
+    if entity == 0:
+        raise NotFound(f"entity: there is no entity {request.entity!r}.", field="entity")
+    return NewFact(
+        persons[0] if persons else None, entity, scope, request.attribute, value, -1 if request.denied else 1,
+        _instant(kernel, "valid_from", request.valid_from),
+    )  # fmt: skip
+
+
+async def _changed(kernel: SDKMemoryKernel, edited: Edited) -> Changed:
+    moment = Moment(kernel.surroundings.clock.now())
+
+    def read(db: sqlite3.Connection) -> list[FactItem]:
+        rows = [row for fact in edited.facts if (row := kernel.store.facts.one(db, fact)) is not None]
+        return FactReader(kernel.store).items(db, rows, moment)
+
+    items = await kernel.store.read(read)
+    return Changed(fact=items[0] if items else None, facts=items, undo_id=f"u{edited.undo}")

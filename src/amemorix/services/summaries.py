@@ -1,0 +1,207 @@
+"""The summaries of chats: every message that was asked for is covered once, the oldest first."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from ..clock import Clock
+from ..config.model import Config
+from ..errors import ChatUnavailable
+from ..ports import ChatModel
+from ..retrieval.hits import paragraph_key
+from ..storage.metadata_store import MetadataStore
+from ..storage.records import Entity, NewText, Person, Relation
+from ..storage.summaries import SaidInChat, Waiting
+from ..text import content_hash, normalise_name
+from .analysis import Analyser
+from .summary_prompt import SCHEMA, TASK, Line, Written, question, read_answer
+
+__all__ = ["SummaryService", "summary_source"]
+
+log = logging.getLogger(__name__)
+CONTEXT = 2
+"""Summaries of what was said before that the model is shown."""
+LONGEST_PAUSE = 86_400.0
+"""Seconds that an endpoint's wish is heard."""
+SPEAKER = 1
+
+
+def summary_source(chat_id: str) -> str:
+    """The source that a chat's summaries are stored under."""
+    return f"chat_summary:{chat_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """A stretch of a chat that one summary covers; no lines if all that waited is gone."""
+
+    waiting: Waiting
+    upto: int
+    messages: Sequence[SaidInChat]
+    lines: Sequence[Line]
+    persons: tuple[Person, ...]
+    before: Sequence[str]
+
+
+class SummaryService:
+    """Takes up the chats that wait, window by window.
+
+    The cursor of a chat moves in the transaction that stores the summary, so a crash repeats at most a question to the
+    model. Without a model the messages themselves are the memory, and the cursor moves alone.
+    """
+
+    def __init__(
+        self, store: MetadataStore, *, config: Config, chat: ChatModel | None, clock: Clock, zone: tzinfo
+    ) -> None:
+        self._store = store
+        self._settings = config.summary
+        self._chat = chat if config.summary.enabled else None
+        self._clock = clock
+        self._zone = zone
+        self._analyser = Analyser(config.ingest.chunk_chars, zone)
+        self._one = asyncio.Lock()
+
+    @property
+    def writes(self) -> bool:
+        """Whether a model writes summaries; if not, the messages are kept as they are."""
+        return self._chat is not None
+
+    async def run(self) -> None:
+        """Summarise for ever; ends when cancelled."""
+        while True:
+            try:
+                busy = await self.step()
+            except asyncio.CancelledError:
+                raise
+            except Exception:
+                log.exception("summarising stumbled; it goes on in a while")
+                busy = False
+            if not busy:
+                await asyncio.sleep(self._settings.poll_interval_seconds)
+
+    async def drain(self) -> None:
+        """Summarise until no chat is due."""
+        while await self.step():
+            pass
+
+    async def step(self) -> bool:
+        """Take up one window of a chat that is due; False if none is."""
+        async with self._one:
+            window = await self._store.read(self._window)
+            if window is None:
+                return False
+            if self._chat is None or not window.lines:
+                await self._advance(window, None)
+                return True
+            try:
+                written = await self._ask(self._chat, window)
+            except ChatUnavailable as exc:
+                await self._stumble(window, exc)
+                return True
+            await self._advance(window, self._text(window, written) if written.text else None)
+            return True
+
+    # reading
+
+    def _window(self, db: sqlite3.Connection) -> _Window | None:
+        now = self._clock.now()
+        waiting = self._store.summaries.next(db, now)
+        if waiting is None:
+            return None
+        if self._chat is None:
+            return _Window(waiting, waiting.wanted, (), (), (), ())
+        limit = self._settings.window_messages * 2
+        messages = self._fitting(self._store.summaries.messages(db, waiting, now, limit))
+        if not messages:
+            return _Window(waiting, waiting.wanted, (), (), (), ())
+        said_by = self._store.paragraphs.persons(db, [one.id for one in messages])
+        speakers = {id_: next((p for p in found if p.role == SPEAKER), None) for id_, found in said_by.items()}
+        lines = [
+            Line(speaker.name if (speaker := speakers.get(one.id)) else "", one.content, one.at)
+            for one in sorted(messages, key=lambda one: (one.at or 0.0, one.id))
+        ]
+        persons = {p.person_id: Person(p.person_id, p.name) for p in speakers.values() if p}
+        before = self._store.summaries.recent(db, waiting.row, CONTEXT)
+        return _Window(waiting, messages[-1].id, messages, lines, tuple(persons.values()), before)
+
+    def _fitting(self, found: Sequence[SaidInChat]) -> list[SaidInChat]:
+        """As many from the start as one summary covers, at least one paragraph."""
+        fitting: list[SaidInChat] = []
+        chars, met = 0, set[int]()
+        for one in found:
+            chars += len(one.content)
+            met.add(one.message)
+            if fitting and (chars > self._settings.window_chars or len(met) > self._settings.window_messages):
+                break
+            fitting.append(one)
+        return fitting
+
+    # writing
+
+    async def _ask(self, chat: ChatModel, window: _Window) -> Written:
+        system, user = question(window.lines, window.before, self._zone)
+        return read_answer(await chat.answer(TASK, system, user, schema=SCHEMA))
+
+    def _text(self, window: _Window, written: Written) -> NewText:
+        times = [one.at for one in window.messages if one.at is not None]
+        start, end = (min(times), max(times)) if times else (None, None)
+        first, last = paragraph_key(window.messages[0].id), paragraph_key(window.messages[-1].id)
+        return NewText(
+            source=summary_source(window.waiting.chat.chat_id),
+            source_type="chat_summary",
+            kind="summary",
+            external_id=f"messages:{first}-{last}",
+            content_hash=bytes.fromhex(content_hash(written.text)),
+            paragraphs=self._analyser.paragraphs(written.text, start),
+            chat=window.waiting.chat,
+            event_start=start,
+            event_end=end,
+            persons=window.persons,
+            metadata=json.dumps({"written_by": "chat_model", "first": first, "last": last, "messages": _count(window)}),
+            entities=tuple(Entity(e.name, normalise_name(e.name), e.type) for e in written.entities),
+            relations=tuple(
+                Relation(_entity(r.subject), r.predicate, _entity(r.object), r.confidence) for r in written.relations
+            ),
+        )
+
+    async def _advance(self, window: _Window, text: NewText | None) -> None:
+        """Move the cursor and store the summary; neither if the window has changed since it was read."""
+        now = self._clock.now()
+
+        def unit(db: sqlite3.Connection) -> None:
+            if text is not None and not self._store.summaries.still_there(db, [one.id for one in window.messages]):
+                return
+            if self._store.summaries.advance(db, window.waiting, window.upto, now) and text is not None:
+                self._store.texts.store(db, text, now)
+
+        await self._store.write(unit)
+
+    async def _stumble(self, window: _Window, exc: ChatUnavailable) -> None:
+        """Try again later; after the last try the messages of this window are left as they are."""
+        waiting, settings = window.waiting, self._settings
+        spent = bool(exc.details.get("budget_spent"))
+        attempts = waiting.attempts + (0 if spent else 1)
+        if attempts >= settings.max_attempts:
+            log.warning("no summary after %d tries (%s); the messages are kept as they are", attempts, exc)
+            await self._advance(window, None)
+            return
+        pause = min(settings.retry_seconds * 2 ** max(attempts - 1, 0), settings.retry_max_seconds)
+        pause = max(pause, min(exc.details.get("retry_after") or 0.0, LONGEST_PAUSE))
+        now = self._clock.now()
+        await self._store.write(
+            lambda db: self._store.summaries.postpone(db, waiting, attempts=attempts, due_at=now + pause, now=now)
+        )
+
+
+def _count(window: _Window) -> int:
+    return len({one.message for one in window.messages})
+
+
+def _entity(name: str) -> Entity:
+    return Entity(name, normalise_name(name))

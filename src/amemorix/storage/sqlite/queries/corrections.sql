@@ -1,0 +1,106 @@
+-- name: correction_insert
+insert into correction_plans (request, person, chat, plan, status, requested_by, reason, created_at)
+values (:request, :person, :chat, :plan, 'awaiting_confirmation', :requested_by, :reason, :now) returning id;
+
+-- name: correction_get
+select p.id, p.request, coalesce(c.chat_id, ''), coalesce(o.person_id, ''), p.plan, p.status, p.result, p.requested_by,
+       p.reason, p.created_at, p.executed_at, p.rolled_back_at
+from correction_plans p left join chats c on c.id = p.chat left join persons o on o.id = p.person where p.id = :id;
+
+-- name: correction_list
+select p.id, p.request, coalesce(c.chat_id, ''), coalesce(o.person_id, ''), p.plan, p.status, p.result, p.requested_by,
+       p.reason, p.created_at, p.executed_at, p.rolled_back_at
+from correction_plans p left join chats c on c.id = p.chat left join persons o on o.id = p.person
+where (:statuses is null or p.status in (select value from json_each(:statuses)))
+  and (:chat is null or p.chat = :chat)
+order by p.id desc limit :limit offset :offset;
+
+-- name: correction_count
+select count(*) from correction_plans
+where (:statuses is null or status in (select value from json_each(:statuses))) and (:chat is null or chat = :chat);
+
+-- name: correction_executed
+update correction_plans set status = 'executed', executed_at = :now, result = :result
+where id = :id and status = 'awaiting_confirmation' returning id;
+
+-- name: correction_rolled_back
+update correction_plans set status = 'rolled_back', rolled_back_at = :now
+where id = :id and status = 'executed' returning id;
+
+-- name: correction_targets
+-- live paragraphs in scope with what is needed to put a corrected one in their place
+select p.id, p.content, p.content_hash, p.kind, p.event_start, p.event_end, p.expires_at, p.tags, p.metadata, p.scope,
+       coalesce(c.chat_id, ''), s.name, s.source_type, p.speaker
+from paragraphs p join sources s on s.id = p.source left join chats c on c.id = p.chat
+where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
+  and (p.expires_at is null or p.expires_at > :now)
+  and (:scopes is null or p.scope in (select value from json_each(:scopes)));
+
+-- name: correction_relations
+-- live relations that these paragraphs support
+select distinct r.id, s.name, r.predicate, o.name from relation_evidence e join relations r on r.id = e.relation
+join entities s on s.id = r.subject join entities o on o.id = r.object
+where e.paragraph in (select value from json_each(:ids)) and r.deleted_at is null;
+
+-- name: correction_relations_alone
+-- those of the relations that no live paragraph but these supports
+select r.id from relations r where r.id in (select value from json_each(:relations)) and not exists (
+    select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
+    where e.relation = r.id and p.deleted_at is null and p.superseded_at is null
+      and p.id not in (select value from json_each(:ids)));
+
+-- name: correction_facts
+-- facts held true that rest on these paragraphs
+select distinct f.id, f.attribute, f.value from fact_evidence e join facts f on f.id = e.fact
+where e.paragraph in (select value from json_each(:ids)) and f.deleted_at is null and f.status in ('active', 'conflicted');
+
+-- name: correction_supersede
+update paragraphs set superseded_at = :now
+where id in (select value from json_each(:ids)) and superseded_at is null and deleted_at is null;
+
+-- name: correction_revive
+update paragraphs set superseded_at = null
+where id in (select value from json_each(:ids)) and superseded_at = :at and deleted_at is null;
+
+-- name: correction_relations_end
+update relations set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;
+
+-- name: correction_relations_revive
+update relations set deleted_at = null where id in (select value from json_each(:ids)) and deleted_at = :at;
+
+-- name: correction_facts_end
+update facts set status = 'superseded', superseded_at = :now where id in (select value from json_each(:ids));
+
+-- name: correction_fact_states
+select id, status, superseded_at from facts where id in (select value from json_each(:ids));
+
+-- name: correction_fact_revive
+update facts set status = :status, superseded_at = :superseded_at where id = :id and superseded_at = :at;
+
+-- name: correction_copy_entities
+insert into paragraph_entities (entity, paragraph)
+select m.entity, :new from paragraph_entities m where m.paragraph = :old
+  and m.entity not in (select value from json_each(:without)) on conflict do nothing;
+
+-- name: correction_copy_evidence
+insert into relation_evidence (relation, paragraph)
+select m.relation, :new from relation_evidence m where m.paragraph = :old
+  and m.relation not in (select value from json_each(:without)) on conflict do nothing;
+
+-- name: correction_entity_names
+select e.id, e.name from paragraph_entities m join entities e on e.id = m.entity
+where m.paragraph in (select value from json_each(:ids));
+
+-- name: correction_standing
+-- what became of paragraphs: alive and current, or when superseded or deleted
+select id, superseded_at, deleted_at from paragraphs where id in (select value from json_each(:ids));
+
+-- name: correction_withdraw
+update paragraphs set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;
+
+-- name: correction_withdraw_refs
+update external_memory_refs set deleted_at = :now
+where deleted_at is null and id in (select ref from paragraphs where id in (select value from json_each(:ids)));
+
+-- name: correction_persons
+select distinct person from paragraph_persons where paragraph in (select value from json_each(:ids));

@@ -1,0 +1,209 @@
+-- name: fact_changes
+-- the paragraphs named in the next changes, live or not, and how far that reads
+select seq, id from changes where seq > :cursor and kind = 'paragraph' order by seq limit :limit;
+
+-- name: fact_paragraphs_after
+select id from paragraphs where id > :after order by id limit :limit;
+
+-- name: fact_material
+select p.id, p.scope, p.kind, p.speaker, s.source_type, p.event_start, p.recorded_at, p.content, p.metadata,
+       p.deleted_at is null and p.superseded_at is null
+from paragraphs p join sources s on s.id = p.source
+where p.id in (select value from json_each(:ids)) order by p.id;
+
+-- name: fact_persons_of
+select paragraph, person, role, name from paragraph_persons
+where paragraph in (select value from json_each(:ids)) order by paragraph, role, person;
+
+-- name: fact_groups_of
+-- the facts that rest on these paragraphs, and those that such a fact has taken the place of
+select distinct f.person, f.entity, f.scope, f.attribute, f.cardinality, f.norm from (
+    select e.fact as id from fact_evidence e where e.paragraph in (select value from json_each(:ids))
+    union
+    select b.id from fact_evidence e join facts b on b.superseded_by = e.fact
+    where e.paragraph in (select value from json_each(:ids))) j
+join facts f on f.id = j.id where f.deleted_at is null;
+
+-- name: facts_in_group
+select f.* from fact_rows f
+where f.id in (select id from facts where person = :person and scope = :scope and attribute = :attribute
+               union all
+               select id from facts where entity = :entity and scope = :scope and attribute = :attribute)
+  and (:norm is null or f.norm = :norm)
+order by f.id;
+
+-- name: fact_points
+-- what live paragraphs say of these facts; refuted ones say nothing
+select e.fact, e.paragraph, e.at, e.value, e.authority, e.confidence, e.until
+from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
+where e.fact in (select value from json_each(:ids)) and e.stance = 'support'
+  and p.deleted_at is null and p.superseded_at is null
+order by e.fact, e.paragraph;
+
+-- name: facts_refuted
+select distinct fact from fact_evidence where fact in (select value from json_each(:ids)) and stance = 'refute';
+
+-- name: facts_standing
+-- those that a hand or a live paragraph supports and that nobody retracted
+select f.id from facts f
+where f.id in (select value from json_each(:ids)) and f.deleted_at is null and f.status <> 'retracted'
+  and (f.asserted_at is not null or exists (
+      select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+      where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null));
+
+-- name: fact_insert
+insert into facts (person, entity, scope, attribute, value, norm, polarity, cardinality, stability, authority, status,
+                   confidence, asserted_at, merged, valid_from, valid_to, recorded_at)
+values (:person, :entity, :scope, :attribute, :value, :norm, :polarity, :cardinality, :stability, :authority, 'active',
+        :confidence, :asserted_at, :merged, :valid_from, :valid_to, :now) returning id;
+
+-- name: fact_update
+update facts set value = :value, authority = :authority, status = :status, confidence = :confidence,
+                 valid_from = :valid_from, valid_to = :valid_to, superseded_at = :superseded_at,
+                 superseded_by = :superseded_by
+where id = :id;
+
+-- name: fact_decide
+-- what a hand, or the dedup checker, says of a fact
+update facts set status = :status, pinned = :pinned, asserted_at = :asserted_at, deleted_at = :deleted_at,
+                 valid_to = :valid_to, superseded_at = :superseded_at, superseded_by = :superseded_by
+where id = :id;
+
+-- name: fact_evidence_put
+insert into fact_evidence (fact, paragraph, value, at, until, authority, confidence)
+values (:fact, :paragraph, :value, :at, :until, :authority, :confidence) on conflict (fact, paragraph) do nothing;
+
+-- name: fact_evidence_move
+update or ignore fact_evidence set fact = :to where fact = :fact and paragraph = :paragraph;
+
+-- name: fact_evidence_refute
+update fact_evidence set stance = :stance where fact = :fact and paragraph = :paragraph;
+
+-- name: fact_said_before
+-- whether the paragraph has been read as saying this
+select 1 from fact_evidence e join facts f on f.id = e.fact
+where e.paragraph = :paragraph and f.attribute = :attribute and f.norm = :norm and f.polarity = :polarity
+  and f.scope = :scope and (f.person = :person or f.entity = :entity);
+
+-- name: fact_statement_read
+-- the statement that this paragraph was read as, if it was
+select e.fact from fact_evidence e join facts f on f.id = e.fact
+where e.paragraph = :paragraph and f.person = :person and f.attribute = :attribute;
+
+-- name: fact_transition_insert
+insert into fact_transitions (fact, was, became, cause, undo, requested_by, reason, at)
+values (:fact, :was, :became, :cause, :undo, :requested_by, :reason, :at);
+
+-- name: facts_of_subjects
+-- what is known now, or with :at what is true at another time, of persons and entities
+select f.* from fact_rows f
+where f.id in (select id from facts where person in (select value from json_each(:persons))
+               union all
+               select id from facts where entity in (select value from json_each(:entities)))
+  and f.status in ('active', 'conflicted') and f.valid_from <= :at and (f.valid_to is null or f.valid_to > :at)
+  and (:scopes is null or f.scope in (select value from json_each(:scopes)))
+  and (f.asserted_at is not null or exists (
+      select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+      where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
+        and (p.expires_at is null or p.expires_at > :now)))
+order by f.valid_from desc, f.id desc limit :limit;
+
+-- name: facts_valid_at
+-- what is known today of what was true at a time
+select f.* from fact_rows f
+where f.id in (select id from facts where person in (select value from json_each(:persons))
+               union all
+               select id from facts where entity in (select value from json_each(:entities)))
+  and f.status <> 'retracted' and f.valid_from <= :at and (f.valid_to is null or f.valid_to > :at)
+  and (:scopes is null or f.scope in (select value from json_each(:scopes)))
+  and (f.asserted_at is not null or exists (
+      select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+      where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
+        and (p.expires_at is null or p.expires_at > :now)))
+order by f.valid_from desc, f.id desc limit :limit;
+
+-- name: facts_as_of
+-- what the memory held true at a time, by the words it had then; deleted words say nothing
+select f.*, held.became from fact_rows f
+join fact_transitions held on held.id = (
+    select t.id from fact_transitions t where t.fact = f.id and t.at <= :as_of order by t.id desc limit 1)
+where f.id in (select id from facts where person in (select value from json_each(:persons))
+               union all
+               select id from facts where entity in (select value from json_each(:entities)))
+  and held.became in ('active', 'conflicted')
+  and f.valid_from <= :as_of and (f.valid_to is null or f.valid_to > :as_of or f.superseded_at > :as_of)
+  and (:scopes is null or f.scope in (select value from json_each(:scopes)))
+  and (f.asserted_at is not null or exists (
+      select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+      where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.recorded_at <= :as_of
+        and (p.superseded_at is null or p.superseded_at > :as_of) and (p.expires_at is null or p.expires_at > :now)
+        and not exists (select 1 from paragraphs n
+                        where n.ref = p.ref and n.revision > p.revision and n.deleted_at is not null)))
+order by f.valid_from desc, f.id desc limit :limit;
+
+-- name: facts_listed
+select f.* from fact_rows f
+where (:persons is null or f.person in (select value from json_each(:persons)))
+  and (:entity is null or f.entity = :entity)
+  and (:attribute is null or f.attribute = :attribute or f.attribute like :attribute || ':%')
+  and (:statuses is null or f.status in (select value from json_each(:statuses)))
+  and (:text is null or instr(lower(f.value), :text) or instr(f.norm, :text))
+  and (:scopes is null or f.scope in (select value from json_each(:scopes)))
+  and (f.asserted_at is not null or exists (
+      select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+      where e.fact = f.id and (e.stance = 'support' or f.status = 'retracted')
+        and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)))
+order by f.id desc limit :limit offset :offset;
+
+-- name: fact_one
+select f.* from fact_rows f where f.id = :id;
+
+-- name: fact_transitions_of
+select was, became, cause, undo, requested_by, reason, at from fact_transitions where fact = :fact order by id;
+
+-- name: fact_evidence_of
+-- live paragraphs only
+select e.fact, e.paragraph, e.stance, e.at, e.authority, e.confidence
+from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
+where e.fact in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
+  and (p.expires_at is null or p.expires_at > :now)
+order by e.fact, e.at, e.paragraph;
+
+-- name: fact_evidence_then
+-- the paragraphs that the memory held at a time
+select e.fact, e.paragraph, e.stance, e.at, e.authority, e.confidence
+from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
+where e.fact in (select value from json_each(:ids)) and p.deleted_at is null and p.recorded_at <= :as_of
+  and (p.superseded_at is null or p.superseded_at > :as_of) and (p.expires_at is null or p.expires_at > :now)
+  and not exists (select 1 from paragraphs n
+                  where n.ref = p.ref and n.revision > p.revision and n.deleted_at is not null)
+order by e.fact, e.at, e.paragraph;
+
+-- name: fact_counts
+select status, count(*) from facts where deleted_at is null group by status;
+
+-- name: fact_entities_named
+-- entities that a fact is about and whose name the text holds
+select e.id, e.name from entities e
+where e.id in (select distinct entity from facts where entity is not null) and instr(:text, e.norm) limit 20;
+
+-- name: fact_person_names
+select id, person_id, name from persons where id in (select value from json_each(:ids));
+
+-- name: fact_entity_by_norm
+select coalesce(e.merged_into, e.id) from entities e where e.norm = :norm
+union all
+select coalesce(e.merged_into, e.id) from entity_aliases a join entities e on e.id = a.entity where a.norm = :norm limit 1;
+
+-- name: undo_insert
+insert into undo_records (kind, detail, requested_by, reason, created_at)
+values (:kind, :detail, :requested_by, :reason, :now) returning id;
+
+-- name: undo_one
+select kind, detail, undone_at from undo_records where id = :id;
+
+-- name: undo_done
+update undo_records set undone_at = :now where id = :id;
+
+-- name: fact_scope_chats
+select id, chat_id from chats where id in (select value from json_each(:ids));

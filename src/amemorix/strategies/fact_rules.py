@@ -1,0 +1,281 @@
+"""The facts that a text states of its speaker, or of persons it names, read by rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from ..text import clean_text, content_hash, fold
+from ..times import Span, find_span, is_question
+from .fact_patterns import PATTERNS, SUBJECT, Pattern
+from .fact_slots import FAVOURITE, STATEMENT
+from .fact_values import accepted, normal, parts
+
+__all__ = ["Claim", "Reader", "read_facts", "statement"]
+
+PLAN_SECONDS = 60 * 86_400.0
+"""A plan for no named time is one for so long."""
+LONGEST = 4_000
+"""Facts are read from the first characters of a text only."""
+_SINCE = frozenset({"residence", "workplace", "occupation", "school", "pet", "spouse", "avoids", "diet", "allergy",
+                    "language", "child", "hometown", "birthday", "name", "nickname"})  # fmt: skip
+"""What a named time in the past is the beginning of."""
+_SENTENCE = re.compile(r"[^。！？!?；;\n…]+?(?:[。！？!?；;\n…]+|(?<=[a-z0-9)])\.(?=\s|$)|$)", re.I)
+_QUOTED = re.compile(r"[\"“「『]([^\"”」』]{0,200})[\"”」』]")
+_CLAUSES = re.compile(r"([,，]\s*|\s+(?:and|but|because|so|since)\s+|\s[-–—]+\s|——|(?<=[\u3400-\u9fff])\s+)", re.I)
+_UNSURE = re.compile(
+    r"如果|要是|假如|假设|假装|倘若|万一|的话|除非|若是|好像|似乎|可能|也许|或许|大概|估计|说不定|应该|希望|但愿|恨不得|差点|听说|据说|传说|梦[到见]|做梦|小时候"
+    r"|以前|曾经?|从前|过去|原来|当年|之前|本来|什么|谁|[哪啥]|怎么(?!都)|多少|几岁|为何|是不是|有没有|对不对|会不会|能不能|开玩笑|骗你|才怪|不是说"
+    r"|\b(?:if|would|could|should|wish|suppose|imagine|might|maybe|perhaps|probably|possibly|used to|pretend|dream(?:ed|t|s)?|as if|unless|almost|hope"
+    r"|thought|think|guess|kidding|joking|once|formerly|seems?|wonder|whether|what|which|who|why|how come)\b",
+    re.I,
+)
+_REPORTED = re.compile(
+    r"说|讲|告诉|回答|写道|表示|问[过了道:：]|声称|觉得|以为|转发|歌词"
+    r"|\b(?:said|says|saying|told|tells|asked|claims?|claimed|quot(?:e|es|ed|ing)|wrote|heard|believes?|lyrics)\b",
+    re.I,
+)
+_HARMLESS = re.compile(
+    r"说实话|老实说|说真的|话说|来说|说一下|提一下|说起来|跟[你大][们家]?说|和[你大][们家]?说|告诉[你大][们家]?|[会能]说|[会能]讲|说[中英日法德韩俄]|忘了说|我说过|小说|听说读写|演讲"
+)
+_LEAD = re.compile(
+    r"(?:其实|对了|哦+|噢|嗯+|啊|哎呀?|唉|哈+|那个|顺便|因为|所以|不过|但是?|而且|另外|还有|毕竟|记住|记得|别忘了|提醒[你大家]*一?下?|反正|总之|然后|现在|目前|最近|如今"
+    r"|那|跟[你大][们家]?说|告诉[你大][们家]?|说实话|老实说|说真的|话说|忘了说"
+    r"|\b(?:well|oh|ok(?:ay)?|so|and|but|also|actually|btw|by the way|hey|hi|hello|yes|yeah|no|now|because|since|remember(?: that)?|fyi|haha|lol|honestly|personally|plus|anyway|currently|guess what|as you know|note that)\b"
+    r"|[\s,，!！:：~])*",
+    re.I,
+)
+_FIRST = re.compile(r"我(?![们俩国校司方等])|俺(?!们)|本人|\bi(?:'m|'ve)?\b(?!')|\bmy\b|(?<=call )me\b", re.I)
+_ABOUT = re.compile(
+    r"我(?![们俩国校司方等])|[他她](?!们)|该?用户|对方|此人|\b(?:the )?user(?:'s)?\b|\b(?:he|she|i)(?:'s|'m|'ve)?\b|\b(?:his|her|my|their)\b|\bthey\b|\bthis person\b",
+    re.I,
+)
+_CAPITAL = re.compile(r"[A-Z](?:\B|(?<!\bI)\b)")
+_SHORT_FORMS = {"i'm": " am", "i've": " have", "he's": " is", "she's": " is", "my": "'s", "his": "'s", "her": "'s",
+                "their": "'s", "user's": "'s", "the user's": "'s"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A fact as one text states it; times in epoch seconds."""
+
+    who: str
+    """The name of whom it is about; empty for the reader's own subject."""
+    attribute: str
+    value: str
+    norm: str
+    polarity: int
+    valid_from: float
+    valid_to: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How a text is to be read."""
+
+    at: float
+    """When it was said."""
+    zone: tzinfo
+    first: bool
+    """Whether 我 and "I" are somebody who is known."""
+    about: bool = False
+    """The whole text is about one person: 他, "the user" and a missing subject mean that one."""
+    names: tuple[str, ...] = ()
+    """Persons who are known by these names, as they stand in the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A clause as it was written and folded, place by place, and whom it is about (None: not said)."""
+
+    raw: str
+    folded: str
+    cased: bool = False
+    """Whether its writer uses capitals."""
+    who: str | None = None
+
+    def with_subject(self, start: int, stop: int, then: str, who: str) -> _Clause:
+        """The subject marked, and what leads up to it dropped."""
+        lead = _LEAD.match(self.folded)
+        begin = start if lead and lead.end() >= start else 0
+        mark = SUBJECT + then
+        raw, folded = (
+            self.raw[begin:start] + mark + self.raw[stop:],
+            self.folded[begin:start] + mark + self.folded[stop:],
+        )
+        return _Clause(raw, folded, self.cased, who)
+
+    def without(self, start: int, stop: int) -> _Clause:
+        """The clause without this stretch; what is left of the words around it is kept apart."""
+        gap = " " if self.folded[start:stop].isascii() else ""
+        return _Clause(
+            (self.raw[:start] + gap + self.raw[stop:]).strip(),
+            (self.folded[:start] + gap + self.folded[stop:]).strip(),
+            self.cased,
+            self.who,
+        )
+
+
+def read_facts(text: str, how: Reader) -> list[Claim]:
+    """What the text states; empty for questions, suppositions, memories of what was, and words of others."""
+    found: dict[tuple[str, str, str], Claim] = {}
+    for sentence in _SENTENCE.findall(_unquoted(clean_text(text)[:LONGEST])):
+        if not _is_statement(sentence):
+            continue
+        for claim in _in_sentence(sentence, how):
+            found.setdefault((claim.who, claim.attribute, claim.norm), claim)
+    return list(found.values())
+
+
+def statement(text: str, at: float) -> Claim:
+    """The whole text as a fact; its norm tells nothing of its words."""
+    value = " ".join(clean_text(text).split())
+    return Claim("", STATEMENT, value, content_hash(fold(value).strip(" .。!！")), 1, at)
+
+
+def _unquoted(text: str) -> str:
+    """Quoted names stay, quoted sentences go."""
+    return _QUOTED.sub(lambda m: m[1] if len(m[1]) <= 12 and not _FIRST.search(m[1]) else " … ", text)
+
+
+def _is_statement(sentence: str) -> bool:
+    ending = sentence.rstrip()
+    if is_question(sentence) or ending.endswith(("?", "？", "吗", "么", "吗。")):
+        return False
+    plain = _HARMLESS.sub("", fold(sentence))
+    return not _UNSURE.search(plain) and not _REPORTED.search(plain)
+
+
+def _in_sentence(sentence: str, how: Reader) -> Iterator[Claim]:
+    raw = sentence.strip().rstrip("。！!；;….\n ")
+    folded = fold(raw)
+    raw = raw if len(raw) == len(folded) else folded
+    places = _places(folded)
+    before: str | None = None
+    at = 0
+    while at < len(places):
+        for width in (2, 1):
+            if at + width > len(places) or (width == 2 and _is_subject(raw[slice(*places[at + 1])], how)):
+                continue
+            start, stop = places[at][0], places[at + width - 1][1]
+            said = raw[start:stop].strip()
+            claims = _in_clause(
+                _Clause(said, folded[start:stop].strip(), _CAPITAL.search(said) is not None), how, before
+            )
+            if claims:
+                yield from claims
+                before = claims[0].who
+                at += width - 1
+                break
+        at += 1
+
+
+def _is_subject(clause: str, how: Reader) -> bool:
+    """Whether the clause begins with somebody of its own."""
+    return bool((_ABOUT if how.about else _FIRST).match(clause.strip())) or clause.strip().startswith(
+        how.names or ("\0",)
+    )
+
+
+def _places(folded: str) -> list[tuple[int, int]]:
+    """Where each clause stands."""
+    places: list[tuple[int, int]] = []
+    at = 0
+    for joint in _CLAUSES.finditer(folded):
+        if joint.start() > at:
+            places.append((at, joint.start()))
+        at = joint.end()
+    if at < len(folded):
+        places.append((at, len(folded)))
+    return places
+
+
+def _in_clause(clause: _Clause, how: Reader, before: str | None) -> list[Claim]:
+    """The claims of a clause; `before` is whom the clause before it was about, for one that does not say."""
+    for marked in _subjects(clause, how, before):
+        found = _read(marked, how, None)
+        if not found:
+            bare, span = _without_times(marked, how)
+            found = _read(bare, how, span) if span is not None else []
+        if found:
+            return found
+    return []
+
+
+def _subjects(clause: _Clause, how: Reader, before: str | None) -> Iterator[_Clause]:
+    """The clause with its subject marked, in the ways it may be meant."""
+    mine = (_ABOUT if how.about else _FIRST).search(clause.folded) if how.first or how.about else None
+    if mine:
+        then = _SHORT_FORMS.get(mine[0], "")
+        yield clause.with_subject(mine.start(), mine.end(), then, "")
+    for name in how.names:
+        at = clause.raw.find(name)
+        if at >= 0 and not (mine and mine.start() < at):
+            yield clause.with_subject(at, at + len(name), "", name)
+    if mine is None and (before is not None or how.about) and not any(name in clause.raw for name in how.names):
+        bare = clause.raw[0] if clause.raw else ""
+        for mark in (SUBJECT,) if bare > "\u2e80" else (f"{SUBJECT} ", f"{SUBJECT} is "):
+            yield _Clause(mark + clause.raw, mark + clause.folded, clause.cased, before or "")
+
+
+def _without_times(clause: _Clause, how: Reader) -> tuple[_Clause, Span | None]:
+    """The clause without the times it names, and the first of them."""
+    first: Span | None = None
+    for words, span in find_span(clause.raw, now=how.at, zone=how.zone):
+        at = clause.raw.find(words)
+        if words and at >= 0:
+            clause = clause.without(at, at + len(words))
+            first = first or span
+    return clause, first
+
+
+def _read(clause: _Clause, how: Reader, span: Span | None) -> list[Claim]:
+    if SUBJECT not in clause.raw:
+        return []
+    found: list[Claim] = []
+    for pattern in PATTERNS:
+        if found and not (pattern.attribute == "workplace" and found[0].attribute == "occupation"):
+            continue
+        match = pattern.regex.fullmatch(clause.folded)
+        found += _claims(pattern, match, clause, how, span) if match else []
+    return found
+
+
+def _claims(pattern: Pattern, match: re.Match[str], clause: _Clause, how: Reader, span: Span | None) -> list[Claim]:
+    times = _times(pattern.attribute, span, how.at)
+    if times is None or (pattern.dated and (span is None or span.end <= how.at)):
+        return []
+    groups = match.groupdict()
+    polarity = -pattern.polarity if groups.get("no") and not pattern.fixed else pattern.polarity
+    raw = pattern.fixed or clause.raw[match.start("v") : match.end("v")].strip(" .~!")
+    attribute, kind = pattern.attribute, ""
+    if groups.get("t"):
+        kind = groups["t"].strip()
+    if attribute == FAVOURITE:
+        attribute = f"{FAVOURITE}:{_thing(kind)}"
+    claims: list[Claim] = []
+    for value in parts(pattern.shape, raw):
+        norm = normal(pattern.attribute, value)
+        if not norm or not accepted(pattern.shape, value, cased=clause.cased):
+            return []
+        shown = f"{value} ({kind})" if pattern.attribute == "pet" and kind else value
+        claims.append(Claim(clause.who or "", attribute, shown, norm, polarity, *times))
+    return claims
+
+
+def _thing(kind: str) -> str:
+    return {"colour": "color", "film": "movie"}.get(kind, kind)
+
+
+def _times(attribute: str, span: Span | None, at: float) -> tuple[float, float | None] | None:
+    """(valid from, valid to); None if the time named does not go with the fact."""
+    if attribute == "plan":
+        future = span is not None and span.end > at
+        return at, span.end if span is not None and future else at + PLAN_SECONDS
+    if span is None or span.start <= at <= span.end:
+        return at, None
+    if span.start > at or attribute not in _SINCE:
+        return None
+    return span.start, None

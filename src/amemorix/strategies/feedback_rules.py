@@ -1,0 +1,65 @@
+"""What later messages say of an answer, read by rules: that it was right, wrong, or what would be right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..text import tokens
+from .correction_rules import Correction, bears_on, read_correction
+
+__all__ = ["Verdict", "read_feedback"]
+
+Decision = Literal["confirm", "reject", "correct", "supplement", "none"]
+_WRONG = re.compile(
+    r"不对|不是这样|不是的|记错|搞错|弄错|说错|错了|\b(?:that's|that is|this is|it's|you're|you are) (?:wrong|not right|not true|incorrect|mistaken)\b",
+    re.I,
+)
+_RIGHT = re.compile(
+    r"^(?:对的?|对啊|没错|是的|确实|正是)(?:[，,。！!\s]|$)|^(?:yes|yep|right|exactly|correct|that's right)\b", re.I
+)
+SAID_OUT, HINTED, NODDED = 0.9, 0.7, 0.8
+"""Confidence where the wrong words are named and stand in the answer, where only its matter is, and for a yes."""
+SHARED_TERMS = 2
+NEAR = 3
+"""A yes or no counts only this soon after the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision about one of the hits; `reading` is what is to be corrected, `said` the words it follows from."""
+
+    decision: Decision = "none"
+    confidence: float = 0.0
+    hit: int = 0
+    said: str = ""
+    reading: Correction | None = None
+
+
+def read_feedback(hits: Sequence[tuple[int, str]], messages: Sequence[str]) -> Verdict:
+    """The clearest of what the messages, in their order, say of the hits (paragraph, text)."""
+    found = [verdict for message in messages if (verdict := _corrects(hits, message))]
+    found += [verdict for message in messages[:NEAR] if (verdict := _hints(hits, message))]
+    return max(found, key=lambda verdict: verdict.confidence, default=Verdict())
+
+
+def _corrects(hits: Sequence[tuple[int, str]], message: str) -> Verdict | None:
+    reading = read_correction(message)
+    if reading is None:
+        return None
+    hit = next((id_ for id_, text in hits if bears_on(text, reading)), None)
+    if hit is None:
+        return None
+    return Verdict("correct" if reading.right else "reject", SAID_OUT, hit, message, reading)
+
+
+def _hints(hits: Sequence[tuple[int, str]], message: str) -> Verdict | None:
+    if _WRONG.search(message):
+        said = set(tokens(message))
+        hit = next((id_ for id_, text in hits if len(said & set(tokens(text))) >= SHARED_TERMS), None)
+        return None if hit is None else Verdict("reject", HINTED, hit, message)
+    if hits and _RIGHT.search(message):
+        return Verdict("confirm", NODDED, hits[0][0], message)
+    return None

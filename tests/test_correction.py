@@ -1,0 +1,273 @@
+"""Corrections said in words: read, previewed, carried out, undone."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.strategies.correction_rules import Correction, corrected, read_correction
+from amemorix.testing import HashEmbedder, ScriptedChat
+from conftest import Open
+from entrance import contents, found, refused, said, told
+
+ADMIN = "memory_correction_admin"
+READINGS = [
+    ("林澈不住在上海，他住在杭州", "上海", "杭州", "林澈"),
+    ("小王的生日不是5月3日，是5月8日", "5月3日", "5月8日", "小王"),
+    ("会议不在周一，在周二", "周一", "周二", "会议"),
+    ("你记错了，我不喜欢咖啡，我喜欢茶", "咖啡", "茶", ""),
+    ("他住在杭州，不是上海", "上海", "杭州", ""),
+    ("唐未不喝姜茶，喝的是菊花茶", "姜茶", "菊花茶", "唐未"),
+    ("桌子不是红色的，是蓝色的", "红色", "蓝色", "桌子"),
+    ("Mia doesn't work at Google any more, she works at Stripe", "Google", "Stripe", "Mia"),
+    ("the meeting was on Tuesday, not Monday", "Monday", "Tuesday", "the meeting"),
+    ("My dog isn't called Rex, it's called Max", "Rex", "Max", "My dog"),
+    ("You got that wrong, my birthday is May 8, not May 3", "May 3", "May 8", "my birthday"),
+    ("It's not Rex but Max", "Rex", "Max", ""),
+    ("change Google to Stripe", "Google", "Stripe", ""),
+    ("林澈不再喜欢咖啡了", "咖啡", "", "林澈"),
+    ("我已经不喝咖啡了", "咖啡", "", ""),
+    ("删掉关于我过敏的记录", "过敏", "", ""),
+    ("忘了我喜欢蓝色这件事", "蓝色", "", ""),
+    ("forget that I like coffee", "coffee", "", ""),
+    ("Anna no longer lives in Paris", "Paris", "", "Anna"),
+    ("delete the note about Bob's allergy", "allergy", "", "Bob"),
+]
+NOTHING = [
+    "今天天气不错，我们去公园", "我不知道，你问他", "别担心，没事的", "好的", "项目截止日期应该是6月1日", "把猫的名字改成豆包",
+    "I don't know, ask her", "She didn't come, so we left", "I live in Paris", "change my birthday to May 8", "", "x" * 500,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "wrong", "right", "subject"), READINGS, ids=[r[0] for r in READINGS])
+def test_a_sentence_is_read(text: str, wrong: str, right: str, subject: str) -> None:
+    reading = read_correction(text)
+    assert reading is not None
+    assert (reading.wrong, reading.right, reading.subject) == (wrong, right, subject)
+    assert reading.action == ("replace" if right else "remove")
+
+
+@pytest.mark.parametrize("text", NOTHING)
+def test_what_corrects_nothing_is_not_read(text: str) -> None:
+    assert read_correction(text) is None
+
+
+def test_only_the_wrong_part_of_a_text_changes() -> None:
+    moved = Correction("replace", "上海", "杭州", "林澈", "林澈住在")
+    assert corrected("我住在上海，喜欢喝茶。上海的夏天太热。", moved) == "我住在杭州，喜欢喝茶。上海的夏天太热。"
+    gone = Correction("remove", "coffee", "", "", "I like")
+    assert corrected("I like coffee, and I like hiking.", gone) == "and I like hiking."
+    assert corrected("Coffeehouses are loud.", gone) == "Coffeehouses are loud."
+
+
+async def previewed(host: AMemorixHostService, text: str, **args: Any) -> dict[str, Any]:
+    result = await host.invoke(ADMIN, {"action": "preview", "text": text, "chat_id": "g", **args})
+    assert result["success"], result
+    return result
+
+
+async def executed(host: AMemorixHostService, plan_id: str) -> dict[str, Any]:
+    result = await host.invoke(ADMIN, {"action": "execute", "plan_id": plan_id, "confirmed": True})
+    assert result["success"], result
+    return result["plan"]
+
+
+def rows(folder: Path) -> dict[str, list[Any]]:
+    """Every table but those that keep what was done."""
+    apart = ("changes", "correction_plans", "sqlite_sequence", "meta", "derive_tasks")
+    with sqlite3.connect(next(folder.rglob("memory.db"))) as db:
+        names = [name for (name,) in db.execute("select name from sqlite_master where type = 'table'")]
+        return {name: sorted(db.execute(f"select * from {name}"), key=repr) for name in names if name not in apart}
+
+
+async def talk(host: AMemorixHostService) -> None:
+    await said(
+        host, "g",
+        ("林澈", "我住在上海，平时喜欢喝茶。", "2026-01-05"),
+        ("唐未", "上海的房价太高了。", "2026-01-06"),
+        ("Mia", "I work at Google as a designer.", "2026-01-07"),
+        ("Tom", "Google released a new phone.", "2026-01-08"),
+        ("林澈", "周末去爬山吗？", "2026-01-09"),
+    )  # fmt: skip
+    await host.settle()
+
+
+async def test_a_preview_changes_nothing(host: AMemorixHostService, tmp_path: Path) -> None:
+    await talk(host)
+    before = rows(tmp_path)
+    plan = await previewed(host, "林澈不住在上海，他住在杭州")
+    assert [(r["content"], r["becomes"]) for r in plan["replacements"]] == [
+        ("我住在上海，平时喜欢喝茶。", "我住在杭州，平时喜欢喝茶。")
+    ]
+    assert plan["requires_confirmation"] and plan["confidence"] == 0.9
+    others = {c["content"]: c["why"] for c in plan["candidates"] if not c["chosen"]}
+    assert others["上海的房价太高了。"] == "is about somebody else"
+    assert rows(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "right", "wrong"),
+    [
+        ("林澈不住在上海，他住在杭州", "林澈住在哪里", "我住在杭州，平时喜欢喝茶。", "我住在上海，平时喜欢喝茶。"),
+        ("Mia doesn't work at Google any more, she works at Stripe", "Where does Mia work?",
+         "I work at Stripe as a designer.", "I work at Google as a designer."),
+    ],
+)  # fmt: skip
+async def test_the_right_answer_is_found_afterwards(
+    opened: Open, text: str, question: str, right: str, wrong: str
+) -> None:
+    host = await opened(embed=HashEmbedder())
+    await talk(host)
+    before = await found(host, question, chat_id="g", limit=20)
+    plan = await executed(host, (await previewed(host, text))["plan_id"])
+    await host.settle()
+    after = await contents(host, question, chat_id="g", limit=20)
+    assert after[0] == right
+    assert wrong not in after
+    assert plan["status"] == "executed" and len(plan["stored_ids"]) == 1
+    undone = await host.invoke(ADMIN, {"action": "rollback", "plan_id": plan["plan_id"]})
+    assert undone["plan"]["status"] == "rolled_back"
+    await host.settle()
+    again = await found(host, question, chat_id="g", limit=20)
+    assert [(h["id"], h["score"]) for h in again["hits"]] == [(h["id"], h["score"]) for h in before["hits"]]
+
+
+async def test_what_is_to_be_forgotten_is_left_out(host: AMemorixHostService) -> None:
+    await said(host, "g", ("小美", "我对花生过敏，也怕高。"), ("小美", "我对猫毛过敏"), ("Bob", "我对花粉过敏"))
+    plan = await previewed(host, "删掉关于我过敏的记录", person_id="小美")
+    assert {r["content"]: r["becomes"] for r in plan["replacements"]} == {
+        "我对花生过敏，也怕高。": "也怕高。",
+        "我对猫毛过敏": "",
+    }
+    await executed(host, plan["plan_id"])
+    await host.settle()
+    left = await contents(host, "过敏", chat_id="g", limit=20)
+    assert [text for text in left if "过敏" in text] == ["我对花粉过敏"]
+    assert "也怕高。" in await contents(host, "怕高", chat_id="g")
+
+
+async def test_relations_that_say_it_end_and_come_back(host: AMemorixHostService) -> None:
+    relations = [
+        {"subject": "周枝", "predicate": "看管", "object": "钥匙"},
+        {"subject": "周枝", "predicate": "住在", "object": "东楼"},
+    ]
+    await told(host, "周枝看管钥匙，周枝住在东楼。", chat_id="g", relations=relations)
+    plan = await previewed(host, "周枝不住在东楼，住在西楼")
+    assert plan["relations"] == ["周枝 住在 东楼"]
+    await executed(host, plan["plan_id"])
+    hit = (await found(host, "周枝看管什么", chat_id="g"))["hits"][0]
+    assert hit["content"] == "周枝看管钥匙，周枝住在西楼。"
+    assert hit["explain"]["relations"] == ["周枝 看管 钥匙"]
+    await host.invoke(ADMIN, {"action": "rollback", "plan_id": plan["plan_id"]})
+    hit = (await found(host, "周枝看管什么", chat_id="g"))["hits"][0]
+    assert hit["explain"]["relations"] == ["周枝 看管 钥匙", "周枝 住在 东楼"]
+
+
+async def test_what_nothing_stored_says_is_kept_as_it_was_said(host: AMemorixHostService) -> None:
+    await said(host, "g", ("Tom", "Lunch is at noon."))
+    plan = await previewed(host, "The rehearsal is on Tuesday, not Monday", requested_by="ada", reason="told so")
+    assert plan["replacements"] == [] and plan["confidence"] == 0.6
+    assert plan["note"] == "The rehearsal is on Tuesday, not Monday"
+    done = await executed(host, plan["plan_id"])
+    assert (done["requested_by"], done["reason"]) == ("ada", "told so")
+    assert (await contents(host, "When is the rehearsal?", chat_id="g"))[0] == plan["note"]
+
+
+async def test_a_correction_sees_its_chat_alone(host: AMemorixHostService) -> None:
+    await said(host, "g", ("Mia", "I work at Google."))
+    await said(host, "other", ("Mia", "I work at Google too."))
+    text = "Mia doesn't work at Google, she works at Stripe"
+    mine = await previewed(host, text)
+    assert [r["content"] for r in mine["replacements"]] == ["I work at Google."]
+    everywhere = await previewed(host, text, chat_id="", allow_global=True)
+    assert len(everywhere["replacements"]) == 2
+    await refused(host, ADMIN, {"action": "preview", "text": text}, code="invalid_request")
+
+
+async def test_a_state_that_moved_is_a_conflict(host: AMemorixHostService) -> None:
+    await talk(host)
+    text = "林澈不住在上海，他住在杭州"
+    first, second = [(await previewed(host, text))["plan_id"] for _ in range(2)]
+    await executed(host, first)
+    sentence = await refused(host, ADMIN, {"action": "execute", "plan_id": second, "confirmed": True}, code="conflict")
+    assert "p1" in sentence
+    again = await previewed(host, "林澈不住在杭州，他住在南京")
+    await executed(host, again["plan_id"])
+    sentence = await refused(host, ADMIN, {"action": "rollback", "plan_id": first}, code="conflict")
+    assert "changed since" in sentence
+
+
+async def test_plans_are_listed(host: AMemorixHostService) -> None:
+    await talk(host)
+    plan = await previewed(host, "林澈不住在上海，他住在杭州")
+    await previewed(host, "林澈不再喜欢喝茶了")
+    await executed(host, plan["plan_id"])
+    every = await host.invoke(ADMIN, {"action": "list", "chat_id": "g", "limit": 1})
+    assert (every["count"], every["total"]) == (1, 2)
+    done = await host.invoke(ADMIN, {"action": "list", "status": "executed"})
+    assert [p["plan_id"] for p in done["items"]] == [plan["plan_id"]]
+    one = await host.invoke(ADMIN, {"action": "get", "plan_id": plan["plan_id"]})
+    assert one["plan"]["superseded_ids"] == ["p1"]
+    assert (await host.invoke(ADMIN, {"action": "list", "chat_id": "nowhere"}))["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("args", "field", "code"),
+    [
+        ({"action": "preview", "chat_id": "g"}, "text", "invalid_request"),
+        ({"action": "preview", "chat_id": "g", "text": ""}, "text", "invalid_request"),
+        ({"action": "preview", "chat_id": "g", "text": "good morning"}, "text", "invalid_request"),
+        ({"action": "preview", "chat_id": "g", "text": "忘掉我喜欢咖啡", "person_id": "谁"}, "person_id", "not_found"),
+        ({"action": "execute"}, "plan_id", "invalid_request"),
+        ({"action": "execute", "plan_id": "c99", "confirmed": True}, "plan_id", "not_found"),
+        ({"action": "execute", "plan_id": "p1", "confirmed": True}, "plan_id", "invalid_request"),
+        ({"action": "rollback", "plan_id": 99}, "plan_id", "not_found"),
+        ({"action": "get", "plan_id": 0}, "plan_id", "invalid_request"),
+        ({"action": "get", "plan_id": True}, "plan_id", "invalid_request"),
+        ({"action": "get", "plan_id": 7}, "plan_id", "not_found"),
+        ({"action": "list", "limit": 0}, "limit", "invalid_request"),
+        ({"action": "list", "statuses": ["lost"]}, "statuses.0", "invalid_request"),
+    ],
+)
+async def test_what_cannot_be_done_names_the_field(
+    host: AMemorixHostService, args: dict[str, Any], field: str, code: str
+) -> None:
+    await refused(host, ADMIN, args, field, code)
+
+
+async def test_a_plan_waits_for_its_confirmation_and_is_carried_out_once(host: AMemorixHostService) -> None:
+    await talk(host)
+    id_ = (await previewed(host, "林澈不住在上海，他住在杭州"))["plan_id"]
+    await refused(host, ADMIN, {"action": "execute", "plan_id": id_}, "confirmed")
+    await refused(host, ADMIN, {"action": "rollback", "plan_id": id_}, code="conflict")
+    await executed(host, id_)
+    await refused(host, ADMIN, {"action": "execute", "plan_id": id_, "confirmed": True}, code="conflict")
+    await host.invoke(ADMIN, {"action": "rollback", "plan_id": id_})
+    await refused(host, ADMIN, {"action": "rollback", "plan_id": id_}, code="conflict")
+    empty = await previewed(host, "忘掉我喜欢企鹅")
+    await refused(host, ADMIN, {"action": "execute", "plan_id": empty["plan_id"], "confirmed": True}, code="conflict")
+
+
+async def test_the_chat_model_reads_only_when_asked(opened: Open) -> None:
+    answer = {"wrong": "上海", "right": "杭州", "subject": "林澈", "about": "住"}
+    chat = ScriptedChat({"correction": answer})
+    host = await opened(chat=chat)
+    await talk(host)
+    text = "林澈早搬家啦，上海那条过时了，现在杭州"
+    await refused(host, ADMIN, {"action": "preview", "text": text, "chat_id": "g"}, "text")
+    assert chat.asked == []
+    plan = await previewed(host, text, use_model=True)
+    assert plan["replacements"][0]["becomes"] == "我住在杭州，平时喜欢喝茶。"
+
+
+async def test_rules_read_when_the_model_is_away_or_invents(opened: Open, tmp_path: Path) -> None:
+    invented = ScriptedChat({"correction": {"wrong": "北京", "right": "杭州", "subject": "林澈", "about": "住"}})
+    for name, chat in (("invents", invented), ("away", ScriptedChat({}))):
+        host = await opened(folder=tmp_path / name, chat=chat)
+        await talk(host)
+        plan = await previewed(host, "林澈不住在上海，他住在杭州", use_model=True)
+        assert plan["wrong"] == "上海" and len(plan["replacements"]) == 1

@@ -1,0 +1,395 @@
+"""The deriving of episodes: only what changed is read and written, ids stay, and nothing is lost or done twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.services import episode_grouping
+from amemorix.services.episodes import EpisodeService
+from amemorix.storage.derive_tasks import DeriveTaskRepository
+from amemorix.storage.episode_deriving import EpisodeDerivingRepository
+from amemorix.testing import FrozenClock, memory_host
+from conftest import Open
+from entrance import said, told
+
+DAY = 86_400.0
+START = 1_680_000_000.0
+MANUAL = {"poll_interval_seconds": 3600, "debounce_seconds": 0}
+COMPONENT = "memory_episode_admin"
+
+
+async def asked(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
+    result = await host.invoke(COMPONENT, {"action": action, **args})
+    assert result["success"], result
+    return result
+
+
+async def listed(host: AMemorixHostService) -> list[tuple[str, int, int]]:
+    """(id, revision, paragraphs) of every episode, the oldest first."""
+    items = (await asked(host, "list", limit=200))["items"]
+    return [(item["episode_id"], item["revision"], item["paragraph_count"]) for item in reversed(items)]
+
+
+async def until(host: AMemorixHostService, name: str, value: int) -> None:
+    """Wait until the status says so."""
+    for _ in range(2_000):
+        if (await asked(host, "status"))[name] == value:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{name} never came to {value}")
+
+
+def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many paragraphs each page held that was read from now on."""
+    pages: list[int] = []
+    read = EpisodeDerivingRepository.material
+
+    def counted(self: EpisodeDerivingRepository, *args: Any) -> Any:
+        found = read(self, *args)
+        pages.append(len(found))
+        return found
+
+    monkeypatch.setattr(EpisodeDerivingRepository, "material", counted)
+    return pages
+
+
+async def test_episodes_that_do_not_change_are_not_written_again(opened: Open) -> None:
+    clock = FrozenClock()
+    host = await opened(episode=MANUAL, clock=clock)
+    await said(host, "c", *[("Ada", f"kite {n}", START + n * 2 * DAY) for n in range(4)])
+    await host.settle(20)
+    before = (await asked(host, "list"))["items"]
+    clock.advance(1000)
+    await said(host, "c", ("Ada", "one more kite", START + 6 * DAY + 60))
+    await host.settle(20)
+    after = (await asked(host, "list"))["items"]
+
+    assert after[1:] == before[1:]
+    assert (after[0]["episode_id"], after[0]["revision"], after[0]["paragraph_count"]) == (
+        before[0]["episode_id"], 2, 2,
+    )  # fmt: skip
+    assert after[0]["derived_at"] == before[0]["derived_at"] + 1000
+
+
+@pytest.mark.parametrize("words", ["a kite", "风筝"])
+async def test_an_edit_keeps_the_id_and_counts_the_revision(opened: Open, words: str) -> None:
+    host = await opened(episode=MANUAL)
+    turns = [{"external_id": f"m{n}", "speaker": "Ada", "text": f"{words} {n}", "time": START + n} for n in range(5)]
+    await host.invoke("ingest_messages", {"chat_id": "c", "messages": turns})
+    await host.settle(20)
+    (first,) = await listed(host)
+    for changed in (2, 0):
+        await host.invoke("ingest_messages", {"chat_id": "c", "messages": [turns[changed] | {"text": f"new {words}"}]})
+        await host.settle(20)
+
+    assert await listed(host) == [(first[0], 3, 5)]
+
+
+async def test_an_episode_that_is_cut_in_two_goes_on_as_its_beginning(opened: Open) -> None:
+    host = await opened(episode={**MANUAL, "gap_hours": 1})
+    await said(host, "c", ("Ada", "kite", START), ("Ada", "lamp", START + 7200), ("Ada", "rope", START + 7300))
+    await told(host, "bridge", source="chat:c", chat_id="c", timestamp=START + 3600, external_id="bridge")
+    await host.settle(20)
+    (whole,) = await listed(host)
+    await told(host, "gone", source="chat:c", chat_id="c", timestamp=START + 90 * DAY, external_id="bridge")
+    await host.settle(20)
+
+    assert await listed(host) == [(whole[0], 2, 1), ("e2", 1, 2), ("e3", 1, 1)]
+
+
+async def test_an_appended_paragraph_reads_its_neighbourhood_only(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = await opened(episode={**MANUAL, "max_paragraphs": 20})
+    await said(host, "c", *[("Ada", f"kite {n % 7} wind", START + n * 60) for n in range(3000)])
+    await host.settle(60)
+    before = await listed(host)
+    pages = counting(monkeypatch)
+    await said(host, "c", ("Ada", "one more", START + 3000 * 60))
+    await host.settle(20)
+    after = await listed(host)
+
+    assert 0 < sum(pages) <= 2 * 20 + 1
+    assert len(set(before) ^ set(after)) <= 2
+
+
+async def test_a_revision_in_a_very_long_source_reads_a_page_or_two(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """20,000 paragraphs: an edit of an old turn, and one far away in the same step, are two places and not a stretch."""
+    host = await opened(episode=MANUAL)
+    for at in range(0, 20_000, 5_000):
+        turns = [
+            {"external_id": f"m{n}", "speaker": "Ada", "text": f"kite {n % 11} over the bay {n % 5}",
+             "time": START + n * 60 + (n // 500) * 2 * DAY}
+            for n in range(at, at + 5_000)
+        ]  # fmt: skip
+        await host.invoke("ingest_messages", {"chat_id": "c", "messages": turns})
+    await host.settle(120)
+    before = await written(host)
+    pages = counting(monkeypatch)
+
+    await edited(host, 7_003)
+    await host.settle(20)
+    once = sum(pages)
+    await edited(host, 3_001, 17_777)
+    await host.settle(20)
+
+    assert 0 < once <= 2 * episode_grouping.PAGE
+    assert sum(pages) - once <= 4 * episode_grouping.PAGE
+    after = await written(host)
+    assert len(after) == len(before)
+    assert 3 <= len(set(after) - set(before)) <= 6, "no more than the edited episodes have a new revision"
+    assert sum(count for _, _, count in after) == 20_000
+
+
+async def edited(host: AMemorixHostService, *turns: int) -> None:
+    messages = [
+        {"external_id": f"m{n}", "speaker": "Ada", "text": f"something else {n}", "time": START + n * 60 + (n // 500) * 2 * DAY}
+        for n in turns
+    ]  # fmt: skip
+    result = await host.invoke("ingest_messages", {"chat_id": "c", "messages": messages})
+    assert [one["status"] for one in result["results"]] == ["revised"] * len(turns)
+
+
+async def written(host: AMemorixHostService) -> list[tuple[int, int, int]]:
+    """(id, revision, paragraphs) of every episode."""
+    query = "select id, revision, paragraph_count from episodes order by id"
+    return await host.kernel.store.read(lambda db: [tuple(row) for row in db.execute(query)])
+
+
+async def grouping(host: AMemorixHostService) -> list[list[int]]:
+    """The paragraphs of every episode."""
+    query = "select episode, paragraph from episode_paragraphs order by episode, position"
+    rows = await host.kernel.store.read(lambda db: db.execute(query).fetchall())
+    found: dict[int, list[int]] = {}
+    for episode, paragraph in rows:
+        found.setdefault(episode, []).append(paragraph)
+    return sorted(found.values())
+
+
+@pytest.mark.parametrize("apart", [60.0, 0.0])
+async def test_a_long_source_done_in_slices_comes_out_the_same(
+    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apart: float
+) -> None:
+    """Also where hundreds of paragraphs have the same time."""
+    topics = ("kite wind sky string cloud", "cake oven sugar lemon flour", "船 绳子 桅杆 港口 灯塔")
+    turns = [("Ada", f"{topics[n // 40 % 3]} {n}", START + (n // 90) * 3600 + apart * (n % 90)) for n in range(700)]
+    settings = {**MANUAL, "max_paragraphs": 30}
+    whole = await opened(tmp_path / "whole", episode=settings)
+    await said(whole, "c", *turns)
+    await whole.settle(30)
+    monkeypatch.setattr(episode_grouping, "SLICE", 100)
+    monkeypatch.setattr(episode_grouping, "PAGE", 50)
+    sliced = await opened(tmp_path / "sliced", episode=settings)
+    await said(sliced, "c", *turns)
+    assert (await asked(sliced, "process_pending"))["processed"] > 3
+
+    assert await grouping(sliced) == await grouping(whole)
+    assert {revision for _, revision, _ in await written(sliced)} <= {1, 2}
+
+
+async def test_talk_in_full_flow_waits_for_the_pause_of_the_settings(opened: Open) -> None:
+    clock = FrozenClock()
+    host = await opened(episode={"poll_interval_seconds": 0.01, "debounce_seconds": 60}, clock=clock)
+    await said(host, "c", ("Ada", "kite", START))
+    await until(host, "lag", 0)
+    await said(host, "c", ("Ada", "lamp", START + 1))
+    await asyncio.sleep(0.1)
+    assert (await asked(host, "status"))["pending"] == 1
+    assert await listed(host) == []
+    clock.advance(61)
+    await until(host, "completed", 1)
+
+    assert await listed(host) == [("e1", 1, 2)]
+
+
+async def test_a_failure_keeps_its_reason_and_is_tried_again_a_few_times(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = FrozenClock()
+    settings = {**MANUAL, "retry_seconds": 10, "retry_max_seconds": 15, "max_attempts": 3}
+    host = await opened(episode=settings, clock=clock)
+    derive = episode_grouping.EpisodeGrouping.derive
+
+    def broken(self: Any, db: Any, source: int, now: float) -> Any:
+        if broken_sources and source in broken_sources:
+            raise RuntimeError("the oven is cold 烤箱是冷的")
+        return derive(self, db, source, now)
+
+    monkeypatch.setattr(episode_grouping.EpisodeGrouping, "derive", broken)
+    broken_sources = {1}
+    await said(host, "c", ("Ada", "kite", START))
+    await said(host, "d", ("Ada", "lamp", START))
+    waits: list[float] = []
+    for attempt in range(1, 4):
+        await host.settle(20)
+        status = await asked(host, "status")
+        (failure,) = status["failures"]
+        assert (status["failed"], status["completed"]) == (1, 1)
+        assert (failure["source"], failure["chat_id"], failure["attempts"]) == ("chat:c", "c", attempt)
+        assert "烤箱是冷的" in failure["error"]
+        assert failure["given_up"] == (attempt == 3)
+        waits.append(failure["next_at"] - clock.now())
+        clock.advance(waits[-1])
+    await host.settle(20)
+    assert waits == [10, 15, 15]
+    assert (await asked(host, "status"))["failures"][0]["attempts"] == 3, "it has been given up"
+
+    assert (await asked(host, "process_pending"))["failed"] >= 1
+    broken_sources.clear()
+    assert (await asked(host, "process_pending"))["rebuilt"] == 1
+    assert (await asked(host, "status"))["failed"] == 0
+    assert len(await listed(host)) == 2
+    assert "the oven is cold" in caplog.text
+
+
+async def test_news_of_a_source_that_failed_is_a_new_beginning(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = await opened(episode={**MANUAL, "max_attempts": 1})
+    with monkeypatch.context() as patch:
+        patch.setattr(episode_grouping.EpisodeGrouping, "derive", lambda *_: 1 / 0)
+        await said(host, "c", ("Ada", "kite", START))
+        await host.settle(20)
+    assert (await asked(host, "status"))["failures"][0]["given_up"]
+    await said(host, "c", ("Ada", "lamp", START + 1))
+    await host.settle(20)
+
+    assert await listed(host) == [("e1", 1, 2)]
+
+
+async def test_work_is_thrown_away_when_another_has_taken_it_over(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task is lost between the working out and the storing: only the other's work is stored, once."""
+    host = await opened(episode=MANUAL)
+    await said(host, "c", ("Ada", "kite", START), ("Ada", "lamp", START + 2 * DAY))
+    service, kernel = host.kernel.episodes, host.kernel
+    other = EpisodeService(
+        kernel.store, settings=kernel.config.episode, clock=FrozenClock(), background=kernel._background
+    )
+    done = DeriveTaskRepository.done
+    lost: list[bool] = []
+
+    def robbed(self: DeriveTaskRepository, db: Any, kind: Any, claim: Any, *, worker: str, now: float) -> bool:
+        if not lost:
+            lost.append(True)
+            assert self.claim(db, kind, worker="robber", now=now, lease=300, most=5, limit=9)
+        return done(self, db, kind, claim, worker=worker, now=now)
+
+    monkeypatch.setattr(DeriveTaskRepository, "done", robbed)
+    while not lost:
+        await service.step()
+    assert await written(host) == []
+    await other.drain()
+
+    assert await written(host) == [(1, 1, 1), (2, 1, 1)]
+    assert (await asked(host, "status"))["completed"] == 1
+
+
+async def test_news_that_come_while_it_is_worked_on_are_not_lost(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = await opened(episode=MANUAL)
+    await said(host, "c", ("Ada", "kite", START))
+    derive = EpisodeService._derive
+    spoken: list[bool] = []
+
+    async def interrupted(self: EpisodeService, source: int) -> Any:
+        found = await derive(self, source)
+        if not spoken:
+            spoken.append(True)
+            await said(host, "c", ("Ada", "lamp", START + 1))
+            await self._take_up()
+        return found
+
+    monkeypatch.setattr(EpisodeService, "_derive", interrupted)
+    await host.settle(20)
+
+    assert await written(host) == [(1, 2, 2)]
+
+
+async def test_a_cut_short_step_is_taken_up_at_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = await opened(episode=MANUAL)
+    await said(host, "c", ("Ada", "kite", START))
+    service = host.kernel.episodes
+    with monkeypatch.context() as patch:
+        patch.setattr(EpisodeService, "_derive", lambda *_: asyncio.sleep(60))
+        step = asyncio.create_task(service.step())
+        await until(host, "processing", 1)
+        step.cancel()
+        await asyncio.gather(step, return_exceptions=True)
+    await host.settle(20)
+
+    assert await written(host) == [(1, 1, 1)]
+
+
+async def test_a_paragraph_that_is_removed_takes_the_words_of_its_episode_along(opened: Open) -> None:
+    """A purge removes rows: no episode may go on telling of them, and the rest is grouped again."""
+    host = await opened(episode=MANUAL)
+    await said(host, "c", ("Ada", "the secret walrus", START), ("Ada", "an open kite", START + 1))
+    await host.settle(20)
+    await host.kernel.store.write(lambda db: db.execute("delete from paragraphs where content like '%secret%'"))
+    counts = "select (select count(*) from episodes), (select count(*) from episode_terms)"
+    assert await host.kernel.store.read(lambda db: db.execute(counts).fetchone()) == (0, 0)
+    await host.settle(20)
+
+    assert [item["summary"] for item in (await asked(host, "list"))["items"]] == ["Ada: an open kite"]
+
+
+CHILD = """
+import asyncio, sys
+from pathlib import Path
+from amemorix.testing import memory_host
+
+async def main():
+    settings = {"poll_interval_seconds": 0.01, "debounce_seconds": 0, "max_paragraphs": 8}
+    async with memory_host(Path(sys.argv[1]), episode=settings) as host:
+        print("open", flush=True)
+        await host.settle(60)
+        print("done", flush=True)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_kill_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
+    """Episodes of 40 sources, killed several times while they are made; then each paragraph is in exactly one."""
+    quiet = {"poll_interval_seconds": 3600, "max_paragraphs": 8}
+    topics = ("kite wind sky", "cake oven sugar", "风筝 线 天空")
+    async with memory_host(tmp_path / "killed", episode=quiet) as host:
+        await fill(host, topics)
+    async with memory_host(tmp_path / "calm", episode={**quiet, "debounce_seconds": 0}) as host:
+        await fill(host, topics)
+        await host.settle(60)
+        wanted = await grouping(host)
+    for delay in (0.0, 0.02, 0.05, 0.1, 0.15):
+        killed(tmp_path / "killed", delay)
+    async with memory_host(tmp_path / "killed", episode={**quiet, "debounce_seconds": 0}) as host:
+        await host.settle(60)
+        assert (await asked(host, "status"))["completed"] == 40, await asked(host, "status")
+        assert await grouping(host) == wanted
+        assert {revision for _, revision, _ in await written(host)} == {1}, "no episode was made twice"
+
+
+async def fill(host: AMemorixHostService, topics: tuple[str, ...]) -> None:
+    for chat in range(40):
+        await said(host, f"c{chat}", *[("Ada", f"{topics[n // 12 % 3]} {n}", START + n * 60) for n in range(50)])
+
+
+def killed(folder: Path, delay: float) -> None:
+    """Open the memory in a process of its own and kill it so long after it was open."""
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(folder)], stdout=subprocess.PIPE, text=True, env={**os.environ}
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "open\n"
+        time.sleep(delay)
+        child.send_signal(signal.SIGKILL)

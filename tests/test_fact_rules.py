@@ -1,0 +1,223 @@
+"""Sentences that tell a fact, and sentences that tell none, in Chinese and English."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from amemorix.strategies.fact_rules import Claim, Reader, read_facts, statement
+from amemorix.strategies.fact_slots import SLOTS, slot_of
+
+AT = datetime(2026, 5, 20, 12, tzinfo=UTC).timestamp()
+
+
+def read(text: str, *names: str, first: bool = True, about: bool = False) -> list[Claim]:
+    return read_facts(text, Reader(AT, UTC, first, about, names))
+
+
+def told(text: str, *names: str, first: bool = True, about: bool = False) -> list[tuple[str, str, int]]:
+    return [(c.attribute, c.value, c.polarity) for c in read(text, *names, first=first, about=about)]
+
+
+FACTS = [
+    ("我住在上海", ("residence", "上海", 1)),
+    ("我現在住在臺北", ("residence", "臺北", 1)),
+    ("我搬到北京了", ("residence", "北京", 1)),
+    ("我家在成都", ("residence", "成都", 1)),
+    ("我不住在上海了", ("residence", "上海", -1)),
+    ("我对花生过敏", ("allergy", "花生", 1)),
+    ("我對花生過敏，點菜的時候提醒我。", ("allergy", "花生", 1)),
+    ("我对芒果不过敏", ("allergy", "芒果", -1)),
+    ("其实我海鲜过敏", ("allergy", "海鲜", 1)),
+    ("我不吃香菜", ("avoids", "香菜", 1)),
+    ("我从来不喝酒", ("avoids", "酒", 1)),
+    ("我又能吃香菜了", ("avoids", "香菜", -1)),
+    ("我吃素", ("diet", "素食", 1)),
+    ("我最喜欢的颜色是蓝", ("favourite:颜色", "蓝", 1)),
+    ("我最喜欢的书是《三体》", ("favourite:书", "三体", 1)),
+    ("我喜欢打篮球", ("like", "打篮球", 1)),
+    ("我不喜欢香菜", ("like", "香菜", -1)),
+    ("我不再喜欢打篮球了", ("like", "打篮球", -1)),
+    ("我老婆叫小美", ("spouse", "小美", 1)),
+    ("我女儿叫小雨", ("child", "小雨", 1)),
+    ("我的生日是5月3日", ("birthday", "5月3日", 1)),
+    ("我今年25岁了", ("age", "25", 1)),
+    ("我二十五岁", ("age", "二十五", 1)),
+    ("我在腾讯上班", ("workplace", "腾讯", 1)),
+    ("我已经不在腾讯上班了", ("workplace", "腾讯", -1)),
+    ("我从腾讯离职了", ("workplace", "腾讯", -1)),
+    ("我是程序员", ("occupation", "程序员", 1)),
+    ("我是一名软件工程师", ("occupation", "软件工程师", 1)),
+    ("我养了一只猫叫豆包", ("pet", "豆包 (猫)", 1)),
+    ("我养了一只猫，名字叫豆包", ("pet", "豆包 (猫)", 1)),
+    ("我家里养了一只橘猫", ("pet", "橘猫", 1)),
+    ("我叫林澈", ("name", "林澈", 1)),
+    ("叫我小林就好", ("nickname", "小林", 1)),
+    ("我会说日语", ("language", "日语", 1)),
+    ("我老家在四川", ("hometown", "四川", 1)),
+    ("我是四川人", ("hometown", "四川", 1)),
+    ("我毕业于浙江大学", ("school", "浙江大学", 1)),
+    ("我的手机号是13800138000", ("phone", "13800138000", 1)),
+    ("我的邮箱是abc@example.com", ("email", "abc@example.com", 1)),
+    ("我打算明年去日本旅游", ("plan", "明年去日本旅游", 1)),
+    ("我下周要去上海出差", ("plan", "去上海出差", 1)),
+    ("I live in Berlin.", ("residence", "Berlin", 1)),
+    ("i live in berlin", ("residence", "berlin", 1)),
+    ("I’m living in New York now", ("residence", "New York", 1)),
+    ("Oh by the way, I just moved to New York City!", ("residence", "New York City", 1)),
+    ("I no longer live in Berlin", ("residence", "Berlin", -1)),
+    ("I'm allergic to peanuts", ("allergy", "peanuts", 1)),
+    ("I'm not allergic to cats", ("allergy", "cats", -1)),
+    ("I have a severe peanut allergy", ("allergy", "peanut", 1)),
+    ("My favourite colour is green", ("favourite:color", "green", 1)),
+    ("I work at Google", ("workplace", "Google", 1)),
+    ("I work as a nurse", ("occupation", "nurse", 1)),
+    ("I'm a software engineer", ("occupation", "software engineer", 1)),
+    ("my birthday is May 3rd", ("birthday", "May 3rd", 1)),
+    ("I don't eat pork", ("avoids", "pork", 1)),
+    ("I'm vegan", ("diet", "vegan", 1)),
+    ("I'm 25 years old", ("age", "25", 1)),
+    ("I have a dog named Rex", ("pet", "Rex (dog)", 1)),
+    ("I have a cat", ("pet", "cat", 1)),
+    ("Call me Bob", ("nickname", "Bob", 1)),
+    ("My name is Bob Smith", ("name", "Bob Smith", 1)),
+    ("I love hiking", ("like", "hiking", 1)),
+    ("I don't like coffee anymore", ("like", "coffee", -1)),
+    ("I hate mornings", ("like", "mornings", -1)),
+    ("My wife is called Anna", ("spouse", "Anna", 1)),
+    ("I'm originally from Texas", ("hometown", "Texas", 1)),
+    ("I speak German", ("language", "German", 1)),
+    ("I studied at Stanford University", ("school", "Stanford University", 1)),
+    ("I'm going to visit Japan next spring", ("plan", "visit Japan next spring", 1)),
+    ("my phone number is +1 555 123 4567", ("phone", "+1 555 123 4567", 1)),
+    ("my email is bob@example.com", ("email", "bob@example.com", 1)),
+]
+
+
+@pytest.mark.parametrize(("text", "fact"), FACTS)
+def test_a_sentence_that_tells_a_fact(text: str, fact: tuple[str, str, int]) -> None:
+    assert told(text) == [fact]
+
+
+NOTHING = [
+    "我住在上海吗？", "你住在上海", "我们住在上海", "他说我住在上海", "我想搬到北京", "我以前住在上海", "如果我住在上海就好了", "要是我对花生过敏呢",
+    "我朋友住在上海", "我可能对花生过敏", "听说我对花生过敏", "我住在酒店", "我住在这里", "我在努力工作", "我在家上班", "我叫他过来", "我叫了外卖", "别叫我小明",
+    "我喜欢你", "我爱你", "我喜欢的人", "我是好人", "我不吃了", "我不吃这一套", "我不吃饭了", "我有点过敏", "我快25岁了", "我不喜欢这个", "我是认真的",
+    "我下个月搬到北京", "小明：我住在上海", "“我住在上海”是一句歌词", "我梦见我住在上海", "我的生日是什么时候", "我养的猫死了", "我在路上", "我差点搬到北京", "",
+    "Do you live in Berlin?", "If I lived in Berlin", "I would live in Berlin", "I used to live in Berlin", "My friend lives in Berlin",
+    'She said "I live in Berlin"', "I live in fear", "I work for fun", "I work hard at night", "call me later", "I'm a big fan", "I'm not sure",
+    "I think I'm allergic to cats", "I might be allergic to cats", "I love you", "I like it", "I love the color", "I moved to the next level",
+    "My mom says I'm allergic to work", "I wish I had a dog named Rex", "I'm 25 minutes late", "Was I born on May 3?", "We live in Berlin",
+    "I'm moving to Berlin", "You should call me Bob", "I'm from the sales team", "I don't eat much", "I never said I live in Berlin",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NOTHING)
+def test_a_sentence_that_tells_none(text: str) -> None:
+    assert told(text) == []
+
+
+def test_one_message_may_tell_several() -> None:
+    assert told("大家好，我叫林澈，住在上海，在腾讯上班。我对花生和虾过敏！") == [
+        ("name", "林澈", 1), ("residence", "上海", 1), ("workplace", "腾讯", 1), ("allergy", "花生", 1), ("allergy", "虾", 1),
+    ]  # fmt: skip
+    assert told("I'm a nurse at Charité and I live in Berlin. I'm allergic to peanuts and shellfish.") == [
+        ("occupation", "nurse", 1), ("workplace", "Charité", 1), ("residence", "Berlin", 1), ("allergy", "peanuts", 1),
+        ("allergy", "shellfish", 1),
+    ]  # fmt: skip
+
+
+def test_a_part_that_is_unsure_takes_nothing_from_the_others() -> None:
+    assert told("我住在上海。如果我搬到北京，会告诉你。我对虾过敏。") == [
+        ("residence", "上海", 1),
+        ("allergy", "虾", 1),
+    ]
+    assert told("I live in Berlin. Would you move? I'm vegan.") == [("residence", "Berlin", 1), ("diet", "vegan", 1)]
+
+
+@pytest.mark.parametrize(("text", "year"), [("我去年搬到北京", 2025), ("I moved to Berlin last year", 2025),
+                                            ("2023年我入职腾讯", 2023), ("I joined Google in 2021", 2021)])  # fmt: skip
+def test_the_time_that_is_said_is_the_beginning(text: str, year: int) -> None:
+    (claim,) = read(text)
+    assert datetime.fromtimestamp(claim.valid_from, UTC).year == year
+
+
+@pytest.mark.parametrize("text", ["我搬到北京了", "我今天搬到北京了", "我今年搬到北京的", "I just moved to Berlin"])
+def test_without_a_time_in_the_past_it_begins_when_it_is_said(text: str) -> None:
+    (claim,) = read(text)
+    assert claim.valid_from == AT
+
+
+def test_a_plan_ends_with_the_time_it_names() -> None:
+    (claim,) = read("我下周要去上海出差")
+    assert claim.valid_to is not None
+    assert AT + 4 * 86_400 < claim.valid_to < AT + 14 * 86_400
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "fact"),
+    [
+        ("小美住在上海，对花生过敏", "小美", ("residence", "上海", 1)),
+        ("小美的猫叫豆包", "小美", ("pet", "豆包 (猫)", 1)),
+        ("Melanie lives in Berlin", "Melanie", ("residence", "Berlin", 1)),
+        ("Melanie's birthday is May 3", "Melanie", ("birthday", "May 3", 1)),
+        ("Melanie doesn't eat pork", "Melanie", ("avoids", "pork", 1)),
+    ],
+)
+def test_of_a_person_who_is_named(text: str, name: str, fact: tuple[str, str, int]) -> None:
+    first, *_ = read(text, name)
+    assert (first.who, first.attribute, first.value, first.polarity) == (name, *fact)
+    assert told(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["我觉得小美住在上海", "小美住在上海吗", "小美的朋友住在上海", "Melanie said she lives in Berlin"]
+)
+def test_of_a_person_who_is_named_but_not_told_of(text: str) -> None:
+    assert told(text, "小美", "Melanie") == []
+
+
+def test_the_first_person_of_nobody_is_nobody() -> None:
+    assert told("我住在上海", first=False) == []
+    assert told("I live in Berlin", first=False) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("住在上海", ("residence", "上海", 1)), ("她喜欢猫", ("like", "猫", 1)), ("用户对花生过敏", ("allergy", "花生", 1)),
+        ("The user lives in Berlin", ("residence", "Berlin", 1)), ("Likes tea", ("like", "tea", 1)),
+        ("Allergic to peanuts", ("allergy", "peanuts", 1)), ("He is a nurse", ("occupation", "nurse", 1)),
+        ("Her birthday is May 3", ("birthday", "May 3", 1)),
+    ],
+)  # fmt: skip
+def test_a_text_about_one_person_needs_no_subject(text: str, fact: tuple[str, str, int]) -> None:
+    assert told(text, about=True) == [fact]
+
+
+def test_two_wordings_of_one_value_are_the_same() -> None:
+    for one, other in [("我对花生过敏", "我對花生過敏"), ("我生日是5月3日", "我的生日是五月三号"), ("I live in Berlin", "I live in berlin"),
+                       ("my birthday is May 3rd", "my birthday is 3 May 1990"), ("我生日是5月3日", "my birthday is May 3"),
+                       ("我25岁", "我二十五岁"), ("I love the ocean air", "I love ocean air")][:6]:  # fmt: skip
+        assert [c.norm for c in read(one)] == [c.norm for c in read(other)] != [], (one, other)
+
+
+def test_a_statement_is_known_by_nothing_of_its_words() -> None:
+    one, other = statement("每周三晚上去夜跑。", AT), statement("每周三晚上去夜跑", AT)
+    assert one.norm == other.norm
+    assert "夜跑" not in one.norm
+    assert one.value == "每周三晚上去夜跑。"
+
+
+def test_every_pattern_reads_an_attribute_of_the_table() -> None:
+    assert {attribute.partition(":")[0] for _, (attribute, *_) in FACTS} | {"statement"} == set(SLOTS)
+    assert slot_of("favourite:颜色") is SLOTS["favourite"]
+    assert slot_of("shoe size").cardinality == "set"
+
+
+def test_long_texts_are_read_in_no_time() -> None:
+    assert told("我" * 5_000 + "住在上海") == []
+    assert told("I live in " * 2_000) == []
+    assert told("，" * 5_000) == []
+    assert told("我喜欢" + "苹果和" * 2_000) == []

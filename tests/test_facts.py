@@ -1,0 +1,500 @@
+"""Facts: what is true now, what was true, who may know it, and that every change can be taken back."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.testing import FrozenClock, memory_host
+from conftest import Open
+from entrance import found, said, told
+
+DAY = 86_400.0
+START = 1_680_000_000.0
+Key = tuple[str, str, str]
+
+
+async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
+    result = await host.invoke("memory_fact_admin", {"action": action, **args})
+    assert result["success"], result
+    return result
+
+
+async def facts(host: AMemorixHostService, **args: Any) -> list[dict[str, Any]]:
+    await host.settle(20)
+    return (await admin(host, "list", limit=1000, **args))["items"]
+
+
+async def held(host: AMemorixHostService, **args: Any) -> set[Key]:
+    """(attribute, value, status) of what is held true."""
+    return {
+        (item["attribute"], item["value"], item["status"])
+        for item in await facts(host, status=["active", "conflicted"], **args)
+    }
+
+
+async def dump(host: AMemorixHostService) -> list[tuple[Any, ...]]:
+    """Every fact that stands, without its row."""
+    await host.settle(20)
+    items = await facts(host)
+    return sorted(
+        (item["chat_id"], item["person_id"], item["attribute"], item["value"], item["denied"], item["status"], item["valid_from"],
+         item["valid_to"] or 0.0, item["authority"], item["confidence"], len(item["evidence_ids"]))
+        for item in items
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "attribute", "values"),
+    [
+        ("我住在上海", "我搬到北京了", "residence", ("上海", "北京")),
+        ("I live in Berlin", "I moved to Paris", "residence", ("Berlin", "Paris")),
+        ("我在腾讯上班", "我入职字节跳动了", "workplace", ("腾讯", "字节跳动")),
+        ("My favourite colour is red", "My favorite color is blue", "favourite:color", ("red", "blue")),
+    ],
+)
+async def test_a_newer_statement_takes_the_place_of_the_older(
+    host: AMemorixHostService, first: str, second: str, attribute: str, values: tuple[str, str]
+) -> None:
+    await said(host, "c", ("林澈", first, START), ("林澈", second, START + DAY))
+    new, old = await facts(host)
+
+    assert (old["attribute"], old["value"], old["status"]) == (attribute, values[0], "superseded")
+    assert (old["valid_from"], old["valid_to"], old["superseded_by"]) == (START, START + DAY, new["id"])
+    assert (new["value"], new["status"], new["valid_to"]) == (values[1], "active", None)
+    detail = await admin(host, "get", fact_id=old["id"])
+    assert [(t["was"], t["became"]) for t in detail["transitions"]] == [("", "active"), ("active", "superseded")]
+    assert detail["transitions"][1]["cause"] == new["id"]
+    assert detail["transitions"][1]["undo_id"]
+    assert [e["paragraph_id"] for e in detail["evidence"]] == old["evidence_ids"]
+
+
+async def test_the_raw_texts_stay(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + DAY))
+    await host.settle(20)
+    assert {hit["content"] for hit in (await found(host, "住在上海 搬到北京", limit=10))["hits"]} == {
+        "我住在上海",
+        "我搬到北京了",
+    }
+
+
+async def test_an_older_statement_that_comes_later_changes_nothing(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我搬到北京了", START + DAY))
+    await host.settle(20)
+    await said(host, "c", ("林澈", "我住在上海", START))
+    old, new = await facts(host)
+
+    assert (new["value"], new["status"], new["valid_to"]) == ("北京", "active", None)
+    assert (old["value"], old["status"], old["valid_to"]) == ("上海", "superseded", START + DAY)
+
+
+async def test_saying_it_again_is_evidence(host: AMemorixHostService) -> None:
+    for n in range(3):
+        await said(host, "c", ("林澈", "我对花生过敏" if n else "我對花生過敏", START + n * DAY))
+    (fact,) = await facts(host)
+
+    assert len(fact["evidence_ids"]) == 3
+    assert fact["valid_from"] == START
+    assert 0.9 < fact["confidence"] < 1
+
+
+async def test_coming_back_is_a_time_of_its_own(host: AMemorixHostService) -> None:
+    for n, text in enumerate(["我住在上海", "我搬到北京了", "我搬回上海了"]):
+        await said(host, "c", ("林澈", text, START + n * DAY))
+        await host.settle(20)
+    spans = [(f["value"], f["valid_from"] - START, f["valid_to"] and f["valid_to"] - START) for f in await facts(host)]
+    assert spans == [("上海", 2 * DAY, None), ("北京", DAY, 2 * DAY), ("上海", 0, DAY)]
+
+
+async def test_two_at_one_time_are_a_conflict_until_one_wins(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我住在北京", START))
+    one, other = await facts(host)
+    assert {one["status"], other["status"]} == {"conflicted"}
+    assert one["conflicts_with"] == [other["id"]]
+    (group,) = (await admin(host, "conflicts"))["items"]
+    assert (group["attribute"], group["person_id"], len(group["facts"])) == ("residence", "林澈", 2)
+
+    result = await admin(host, "resolve", winner=one["id"], requested_by="Ada", reason="asked him")
+    assert (result["fact"]["id"], result["fact"]["status"]) == (one["id"], "active")
+    assert await held(host) == {("residence", one["value"], "active")}
+    assert (await admin(host, "conflicts"))["items"] == []
+    await admin(host, "undo", undo_id=result["undo_id"])
+    assert {f["status"] for f in await facts(host)} == {"conflicted"}
+
+
+async def test_hearsay_contradicts_but_does_not_replace(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我住在上海", START), ("小美", "林澈住在北京", START + DAY))
+    assert await held(host) == {("residence", "上海", "conflicted"), ("residence", "北京", "conflicted")}
+    await said(host, "c", ("林澈", "我搬到北京了", START + 2 * DAY))
+    assert await held(host) == {("residence", "北京", "active")}
+
+
+async def test_more_than_one_may_be_true_of_some_things(host: AMemorixHostService) -> None:
+    await said(host, "c", ("Ada", "I love hiking", START), ("Ada", "I love tea", START + 1), ("Ada", "I don't like tea anymore", START + 2))  # fmt: skip
+    items = {(f["value"], f["denied"]): f for f in await facts(host)}
+
+    assert items["hiking", False]["status"] == "active"
+    assert (items["tea", False]["status"], items["tea", False]["valid_to"]) == ("superseded", START + 2)
+    assert items["tea", True]["status"] == "active"
+
+
+async def test_a_denial_ends_what_it_denies(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我在腾讯上班", START), ("林澈", "我从腾讯离职了", START + DAY))
+    denial, work = await facts(host)
+    assert (work["status"], work["valid_to"]) == ("superseded", START + DAY)
+    assert denial["denied"]
+
+
+async def test_a_more_exact_place_is_no_contradiction(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我住在上海浦东", START + DAY))
+    assert {f["status"] for f in await facts(host)} == {"active"}
+
+
+async def test_the_same_fact_in_two_chats_is_two_facts(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我住在上海", START))
+    await said(host, "d", ("林澈", "我搬到北京了", START + DAY), ("林澈", "我对花生过敏", START))
+    await told(host, "林澈对芒果过敏", source_type="person_fact", person_ids=["林澈"])
+
+    assert await held(host, chat_id="c") == {("residence", "上海", "active"), ("allergy", "芒果", "active")}
+    assert await held(host, chat_id="d") == {("residence", "北京", "active"), ("allergy", "花生", "active"), ("allergy", "芒果", "active")}  # fmt: skip
+    assert len(await facts(host)) == 4
+    secret = next(f["id"] for f in await facts(host) if f["value"] == "花生")
+    refused = await host.invoke("memory_fact_admin", {"action": "get", "fact_id": secret, "chat_id": "c"})
+    assert refused["error_code"] == "not_found"
+    assert (await found(host, "林澈对什么过敏？", chat_id="c"))["facts"][0]["value"] == "芒果"
+
+
+async def test_what_several_chats_say_is_put_in_order_for_whom_may_see_them(opened: Open) -> None:
+    host = await opened(shared_memory_groups=[{"targets": ["c", "d"]}])
+    await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我对花生过敏", START))
+    await said(host, "d", ("林澈", "我搬到北京了", START + DAY), ("林澈", "我对花生过敏", START + DAY))
+    await host.settle(20)
+    together = [f["value"] for f in (await found(host, "林澈住在哪里", chat_id="c"))["facts"]]
+    allergies = [f["value"] for f in (await found(host, "林澈对什么过敏", chat_id="c"))["facts"]]
+
+    assert together == ["北京"]
+    assert allergies == ["花生"]
+    assert {f["status"] for f in await facts(host)} == {"active"}, "nothing of it is written into either chat"
+
+
+async def test_a_name_of_one_chat_is_nobody_in_another(host: AMemorixHostService) -> None:
+    await said(host, "c", ("小美", "大家好", START))
+    await said(host, "d", ("林澈", "小美住在上海", START))
+    assert await facts(host) == []
+
+
+async def test_what_lost_its_paragraph_is_hidden_and_comes_back(opened: Open) -> None:
+    host = await opened()
+    await said(host, "c", ("林澈", "我住在上海", START), source="a")
+    await said(host, "c", ("林澈", "我搬到北京了", START + DAY), source="b")
+    before = await dump(host)
+    await host.invoke("memory_source_admin", {"action": "delete", "source": "b"})
+    assert {f["value"] for f in (await admin(host, "list"))["items"]} == {"上海"}, "at once, before anything is derived"
+    assert await held(host) == {("residence", "上海", "active")}
+
+    def restore(db: Any) -> None:
+        db.execute("update paragraphs set deleted_at = null")
+
+    await host.kernel.store.write(restore)
+    assert await dump(host) == before
+
+
+async def test_a_new_wording_takes_the_facts_of_the_old_with_it(host: AMemorixHostService) -> None:
+    message = {"external_id": "m", "speaker": "林澈", "time": START}
+    for text in ("我住在上海", "我住在北京"):
+        await host.invoke("ingest_messages", {"chat_id": "c", "messages": [{**message, "text": text}]})
+        await host.settle(20)
+    assert await held(host) == {("residence", "北京", "active")}
+
+
+async def test_purged_words_are_in_no_fact(host: AMemorixHostService) -> None:
+    await said(
+        host, "c", ("林澈", "我对花生过敏", START), ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + 1)
+    )
+    await told(host, "每周三晚上夜跑", source_type="person_fact", person_ids=["林澈"], chat_id="c")
+    await host.settle(20)
+
+    def purge(db: Any) -> None:
+        db.execute(
+            "delete from paragraphs where content like '%花生%' or content like '%北京%' or content like '%夜跑%'"
+        )
+
+    await host.kernel.store.write(purge)
+    await host.settle(20)
+    tables = ("facts", "fact_evidence", "fact_transitions", "undo_records")
+    texts = await host.kernel.store.read(
+        lambda db: [str(row) for table in tables for row in db.execute(f"select * from {table}")]
+    )
+    assert not [text for text in texts if any(word in text for word in ("花生", "北京", "夜跑"))]
+    assert await held(host) == {("residence", "上海", "active")}
+
+
+async def test_a_paragraph_that_moves_takes_its_facts_out_of_sight(host: AMemorixHostService) -> None:
+    await told(host, "林澈对花生过敏", source_type="person_fact", person_ids=["林澈"], chat_id="c", scope="global")
+    await said(host, "d", ("小美", "你好", START))
+    await host.settle(20)
+    scope = await host.kernel.store.read(lambda db: host.kernel.store.names.chat_row(db, "c"))
+    await host.kernel.store.write(
+        lambda db: db.execute("update paragraphs set scope = ? where kind = 'text'", (scope,))
+    )
+    assert (await admin(host, "list", chat_id="d"))["items"] == []
+    assert await held(host, chat_id="d") == set()
+    assert await held(host, chat_id="c") == {("allergy", "花生", "active")}
+
+
+# authority
+
+
+@pytest.mark.parametrize(
+    ("metadata", "authority", "least"),
+    [
+        ({}, "summary", 0.5), ({"trust": "manual_confirmed"}, "manual", 0.95), ({"trust": "server_verified"}, "imported", 0.85),
+        ({"trust": "trusted_import"}, "imported", 0.85), ({"evidence_source": "user_message"}, "direct_user", 0.85),
+        ({"evidence_source": "bot_message"}, "summary", 0.5), ({"trust": "nonsense"}, "summary", 0.5),
+    ],
+)  # fmt: skip
+async def test_who_says_so_decides_how_much_it_counts(
+    host: AMemorixHostService, metadata: dict[str, str], authority: str, least: float
+) -> None:
+    await told(host, "林澈住在上海", source_type="person_fact", person_ids=["林澈"], metadata=metadata)
+    (fact,) = await facts(host)
+    assert (fact["authority"], fact["attribute"], fact["value"]) == (authority, "residence", "上海")
+    assert fact["confidence"] >= least
+
+
+async def test_a_fact_of_an_unread_kind_is_kept_as_it_is(host: AMemorixHostService) -> None:
+    await told(host, "每周三晚上会去江边夜跑", source_type="person_fact", person_ids=["p1"], participants=["林澈"])
+    await told(host, "Runs along the river on Wednesdays", source_type="person_fact", person_ids=["p2"])
+    assert await held(host, person_id="p1") == {("statement", "每周三晚上会去江边夜跑", "active")}
+    assert await held(host, person_id="林澈") == set(), "who takes part is not whom it is about"
+    assert await held(host, person_id="p2") == {("statement", "Runs along the river on Wednesdays", "active")}
+
+
+async def test_notes_and_summaries_tell_of_persons_they_name(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "大家好", START))
+    await told(host, "我住在上海。林澈对花生过敏。", chat_id="c")
+    summary = {"external_id": "s", "chat_id": "c", "text": "林澈住在北京。", "participants": ["林澈"]}
+    await host.invoke("ingest_summary", summary)
+    assert {(f["attribute"], f["value"], f["authority"]) for f in await facts(host)} == {
+        ("allergy", "花生", "rule"), ("residence", "北京", "summary"),
+    }  # fmt: skip
+
+
+# undoing
+
+
+async def row(host: AMemorixHostService, fact: str) -> tuple[Any, ...]:
+    return (await host.kernel.store.read(lambda db: db.execute("select * from facts where id = ?", (int(fact[1:]),)).fetchall()))[0]  # fmt: skip
+
+
+async def test_what_gave_way_to_news_comes_back_exactly(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我住在上海", START))
+    (fact,) = await facts(host)
+    before = await row(host, fact["id"])
+    await said(host, "c", ("林澈", "我搬到北京了", START + DAY))
+    await host.settle(20)
+    undo = (await admin(host, "get", fact_id=fact["id"]))["transitions"][-1]["undo_id"]
+    await admin(host, "undo", undo_id=undo)
+
+    assert await row(host, fact["id"]) == before
+    assert await held(host) == {("residence", "上海", "active")}
+    await said(host, "c", ("林澈", "我对虾过敏", START + DAY))
+    assert ("residence", "上海", "active") in await held(host), "what was taken back is not read again"
+    again = await host.invoke("memory_fact_admin", {"action": "undo", "undo_id": undo})
+    assert again["error_code"] == "conflict"
+
+
+@pytest.mark.parametrize("action", ["retract", "supersede", "add", "confirm", "resolve"])
+async def test_every_change_by_hand_can_be_taken_back(opened: Open, action: str) -> None:
+    clock = FrozenClock()
+    host = await opened(clock=clock)
+    await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + DAY), ("林澈", "我是程序员", START), ("林澈", "我是律师", START))  # fmt: skip
+    items = {f["value"]: f["id"] for f in await facts(host)}
+    before = {fact: await row(host, fact) for fact in items.values()}
+    clock.advance(10)
+    calls: dict[str, dict[str, Any]] = {
+        "retract": {"action": "retract", "fact_id": items["北京"]},
+        "supersede": {"action": "supersede", "fact_id": items["北京"], "value": "深圳"},
+        "add": {"action": "add", "person_id": "林澈", "attribute": "residence", "value": "深圳", "chat_id": "c"},
+        "confirm": {"action": "add", "person_id": "林澈", "attribute": "residence", "value": "北京", "chat_id": "c"},
+        "resolve": {"action": "resolve", "winner": items["律师"]},
+    }
+    result = await admin(host, **calls[action])
+    assert {fact: await row(host, fact) for fact in items.values()} != before
+    await admin(host, "undo", undo_id=result["undo_id"])
+
+    assert {fact: await row(host, fact) for fact in items.values()} == before
+    assert len(await facts(host)) == len(items)
+
+
+async def test_a_retracted_fact_gives_room_to_what_it_had_replaced(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + DAY))
+    new, _ = await facts(host)
+    await admin(host, "retract", fact_id=new["id"], reason="a joke")
+    assert await held(host) == {("residence", "上海", "active")}
+    await said(host, "c", ("林澈", "我搬到北京了", START + 2 * DAY))
+    assert await held(host) == {("residence", "北京", "active")}
+
+
+async def test_what_a_hand_adds_outweighs_and_is_replaced_only_by_another_hand(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我住在上海", START))
+    added = await admin(
+        host, "add", person_id="林澈", attribute="residence", value="深圳", chat_id="c", valid_from=START + DAY
+    )
+    assert (added["fact"]["authority"], added["fact"]["confidence"]) == ("manual", 1.0)
+    assert await held(host) == {("residence", "深圳", "active")}
+    await said(host, "c", ("林澈", "我搬到北京了", START + 2 * DAY))
+    assert await held(host) == {("residence", "深圳", "conflicted"), ("residence", "北京", "conflicted")}
+
+
+async def test_a_fact_about_a_thing(host: AMemorixHostService) -> None:
+    await told(host, "咖啡馆在巷口", entities=["蓝鸟咖啡馆"], chat_id="c")
+    added = await admin(host, "add", entity="蓝鸟咖啡馆", attribute="营业时间", value="早上八点到晚上十点")
+    assert added["fact"]["entity"] == "蓝鸟咖啡馆"
+    assert [f["value"] for f in (await found(host, "蓝鸟咖啡馆的营业时间", chat_id="c"))["facts"]] == [
+        "早上八点到晚上十点"
+    ]
+
+
+# any order, any interruption
+
+STATEMENTS = [
+    ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + DAY), ("林澈", "我搬回上海了", START + 2 * DAY),
+    ("小美", "林澈住在深圳", START + 1.5 * DAY), ("林澈", "我对花生过敏", START), ("林澈", "我对花生不过敏", START + DAY),
+    ("林澈", "我对花生过敏", START + 3 * DAY), ("小美", "I live in Berlin", START), ("小美", "I live in Paris", START),
+    ("小美", "I moved to Rome", START + DAY),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_any_order_gives_the_same_facts(opened: Open, tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    outcomes: list[Any] = []
+    for name in ("one", "other"):
+        host = await opened(tmp_path / name, facts={"poll_interval_seconds": 3600})
+        await said(host, "c", ("林澈", "你好", START), ("小美", "hi", START))
+        turns = STATEMENTS if name == "one" else rng.sample(STATEMENTS, len(STATEMENTS))
+        for turn in turns:
+            await said(host, "c", turn)
+            if name == "other" and rng.random() < 0.5:
+                await host.settle(20)
+        outcomes.append(await dump(host))
+    assert outcomes[0] == outcomes[1]
+    assert ("c", "林澈", "residence", "上海", False, "active") in [one[:6] for one in outcomes[0]]
+
+
+async def test_every_order_of_three(opened: Open, tmp_path: Path) -> None:
+    outcomes: list[Any] = []
+    for n, turns in enumerate(itertools.permutations(STATEMENTS[:3])):
+        host = await opened(tmp_path / str(n), facts={"poll_interval_seconds": 3600})
+        for turn in turns:
+            await said(host, "c", turn)
+            await host.settle(20)
+        outcomes.append(await dump(host))
+    assert all(outcome == outcomes[0] for outcome in outcomes)
+
+
+async def test_a_crash_between_reading_and_storing_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, facts={"poll_interval_seconds": 3600}) as host:
+        await said(host, "c", *STATEMENTS)
+        service = host.kernel.facts
+        read = await asyncio.to_thread(host.kernel.store.read_here, service._read)
+        assert read is not None
+
+        def crash(db: Any) -> None:
+            service._keep(db, read)
+            raise RuntimeError("the power is cut")
+
+        with pytest.raises(RuntimeError):
+            await host.kernel.store.write(crash)
+        assert (await admin(host, "status"))["total"] == 0
+    async with memory_host(tmp_path) as host:
+        once = await dump(host)
+        assert once
+        await host.kernel.store.write(lambda db: host.kernel.store.changes.put(db, "facts_upto", "0"))
+        await host.settle(20)
+        assert await dump(host) == once
+        await host.kernel.store.write(lambda db: service._keep(db, read))
+        assert await dump(host) == once
+
+
+async def test_a_log_that_was_cut_is_made_up_for(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, facts={"enabled": False}) as host:
+        await said(host, "c", *STATEMENTS)
+        await host.settle(20)
+        store = host.kernel.store
+        await store.write(lambda db: store.changes.prune(db, store.changes.bounds(db)[1]))
+        assert await facts(host) == []
+    async with memory_host(tmp_path) as host:
+        await said(host, "c", ("林澈", "我是程序员", START))
+        found_late = await dump(host)
+        assert (await admin(host, "status"))["lag"] == 0
+    async with memory_host(tmp_path / "whole") as host:
+        await said(host, "c", *STATEMENTS)
+        await said(host, "c", ("林澈", "我是程序员", START))
+        assert await dump(host) == found_late
+
+
+async def test_a_profile_is_wanted_when_facts_change(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我住在上海", START), ("小美", "今天天气不错", START))
+    await host.settle(20)
+    store = host.kernel.store
+    tasks = await store.read(lambda db: store.derive_tasks.list(db, "profile", status=None, limit=10, offset=0))
+    persons = await store.read(lambda db: store.facts.person_names(db, [task.key for task in tasks]))
+    assert [name for _, name in persons.values()] == ["林澈"]
+
+
+# search
+
+
+async def test_a_search_brings_the_facts_it_asks_for(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + DAY), ("林澈", "我对花生过敏", START + DAY),
+               ("Melanie", "I live in Berlin", START), ("Melanie", "I have a dog named Rex", START))  # fmt: skip
+    await host.settle(20)
+
+    async def asked(query: str, **args: Any) -> list[str]:
+        return [f["value"] for f in (await found(host, query, **{"chat_id": "c", **args}))["facts"]]
+
+    assert await asked("林澈住在哪里？") == ["北京"]
+    assert await asked("林澈对什么过敏？") == ["花生"]
+    assert await asked("Where does Melanie live?") == ["Berlin"]
+    assert await asked("Does Melanie have a pet?") == ["Rex (dog)"]
+    assert await asked("林澈") == ["花生", "北京"]
+    assert await asked("谁住在北京") == []
+    assert await asked("林澈喜欢什么电影") == []
+    assert await asked("我住在哪里", chat_id="c", user_id="林澈") == ["北京"]
+    assert await asked("林澈住在哪里？", chat_id="elsewhere") == []
+
+
+async def test_facts_never_fail_a_search(host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch) -> None:
+    await said(host, "c", ("林澈", "我住在上海", START))
+    await host.settle(20)
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("no facts today")
+
+    monkeypatch.setattr(host.kernel.searches._facts, "recall", broken)
+    result = await found(host, "林澈住在哪里")
+    assert result["hits"]
+    assert result["facts"] == []
+    assert result["degraded"] == ["facts"]
+
+
+async def test_facts_can_be_left_out(opened: Open) -> None:
+    host = await opened(facts={"search_limit": 0})
+    await said(host, "c", ("林澈", "我住在上海", START))
+    await host.settle(20)
+    assert (await found(host, "林澈住在哪里"))["facts"] == []
+
+
+async def test_they_can_be_switched_off(opened: Open) -> None:
+    host = await opened(facts={"enabled": False})
+    await said(host, "c", ("林澈", "我住在上海", START))
+    assert await facts(host) == []
+    assert not (await admin(host, "status"))["enabled"]

@@ -1,0 +1,104 @@
+"""A memory that is killed while it fades, forgets and restores: what was acknowledged holds, and nothing happens twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.testing import FrozenClock, memory_host
+
+RELATIONS = 400
+DAY = 86_400.0
+LATER = FrozenClock().now() + 700 * DAY
+SETTINGS = {"lifecycle": {"interval_minutes": 100_000_000, "batch": 4}}
+
+
+async def fill(host: AMemorixHostService) -> None:
+    for n in range(0, RELATIONS, 50):
+        relations = [{"subject": "风筝", "predicate": "over", "object": f"place {n + i}"} for i in range(50)]
+        given = {"external_id": str(n), "source_type": "note", "text": f"kite {n} 风筝", "relations": relations}
+        assert (await host.invoke("ingest_text", given))["success"]
+
+
+async def live(folder: Path, what: str, seed: int) -> None:
+    """Work until killed; each acknowledged operation is a line."""
+    clock = FrozenClock(LATER)
+    async with memory_host(folder, clock=clock, **SETTINGS) as host:
+        print("ready", flush=True)
+        if what == "round":
+            await host.invoke("memory_v5_admin", {"action": "run"})
+            print("done", flush=True)
+            return
+        rng = random.Random(seed)
+        while True:
+            row, action = rng.randint(1, 8), rng.choice(["forget", "restore", "reinforce", "weaken"])
+            result = await host.invoke("memory_v5_admin", {"action": action, "target": f"p{row}"})
+            if result["success"]:
+                print(json.dumps([result["operation_id"], f"p{row}", result["statuses"][f"p{row}"]]), flush=True)
+
+
+def killed(folder: Path, what: str, seed: int, lines: int, delay: float) -> list[str]:
+    """The lines that a process wrote before it was killed, some time after so many of them."""
+    command = [sys.executable, __file__, str(folder), what, str(seed)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        written = [process.stdout.readline() for _ in range(lines)]
+        try:
+            process.wait(delay)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        return [*written, *process.stdout.readlines()]
+
+
+async def logged(host: AMemorixHostService) -> list[tuple[int, str, list[dict[str, Any]]]]:
+    def read(db: Any) -> list[tuple[int, str, list[dict[str, Any]]]]:
+        rows = db.execute("select id, action, items from memory_v5_operations order by id")
+        return [(id_, action, json.loads(items)) for id_, action, items in rows]
+
+    return await host.kernel.store.read(read)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_round_that_is_killed_goes_on_where_it_was(tmp_path: Path, seed: int) -> None:
+    async with memory_host(tmp_path, **SETTINGS) as host:
+        await fill(host)
+    killed(tmp_path, "round", seed, 1, random.Random(seed).uniform(0.02, 0.4))
+    async with memory_host(tmp_path, clock=FrozenClock(LATER), **SETTINGS) as host:
+        before = sum(len(items) for _, _, items in await logged(host))
+        rest = (await host.invoke("memory_v5_admin", {"action": "run"}))["faded"]
+        faded = [item["id"] for _, action, items in await logged(host) for item in items if action == "decay"]
+        await host.settle(20)
+        assert before + rest == RELATIONS
+        assert sorted(faded) == sorted(f"r{n + 1}" for n in range(RELATIONS))
+        assert len(host.kernel.indexes.graph.index) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_what_was_acknowledged_before_a_kill_holds(tmp_path: Path, seed: int) -> None:
+    async with memory_host(tmp_path, **SETTINGS) as host:
+        await fill(host)
+    lines = killed(tmp_path, "hand", seed, 30, random.Random(seed).uniform(0, 0.05))
+    acknowledged = [json.loads(line) for line in lines if line.startswith("[") and line.endswith("\n")]
+    assert len(acknowledged) >= 29
+    async with memory_host(tmp_path, clock=FrozenClock(LATER), **SETTINGS) as host:
+        operations = await logged(host)
+        known = {id_: {item["id"]: item["after"]["state"] for item in items} for id_, _, items in operations}
+        for id_, key, state in acknowledged:
+            assert known[id_] == {key: state}
+        assert len(operations) - len(acknowledged) in (0, 1)
+        last = {key: state for _, states in sorted(known.items()) for key, state in states.items()}
+        for key, state in last.items():
+            (item,) = (await host.invoke("memory_v5_admin", {"action": "status", "target": key}))["items"]
+            assert item["state"] == state
+
+
+if __name__ == "__main__":
+    asyncio.run(live(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))
