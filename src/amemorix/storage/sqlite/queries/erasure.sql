@@ -194,6 +194,7 @@ select p.id, p.content, p.tags, p.metadata, substr(t.v, 1, length(t.v) / 5 * 4) 
 where p.id > :after order by p.id limit 2000;
 
 -- name: names_kept
+-- the other texts of rows, with the program's own words: names of tables and kinds
 select chat_id || char(10) || group_id || char(10) || user_id from chats
 union all select name from sources
 union all select person_id || char(10) || name from persons
@@ -205,10 +206,12 @@ union all select name || char(10) || norm || char(10) || metadata from entities
 union all select alias || char(10) || norm from entity_aliases
 union all select predicate from relations
 union all select attribute || char(10) || value || char(10) || norm from facts
+union all select value from fact_evidence
 union all select text || char(10) || content from profile_snapshots
 union all select text from profile_overrides
 union all select title || char(10) || summary || char(10) || participants || char(10) || keywords from episodes
-union all select requested_by from delete_operations;
+union all select requested_by || char(10) || counts || char(10) || receipt from delete_operations
+union all select coalesce(sql, '') from sqlite_schema;
 
 -- name: quoting_undo_records
 select id, detail || char(10) || reason from undo_records;
