@@ -103,7 +103,7 @@ def test_the_chinese_set_that_is_shipped_is_whole() -> None:
         for corpus in read_chinese(questions=language, chat=language).corpora:
             turns = corpus.turns
             assert len({turn.id for turn in turns}) == len(turns) >= 240
-            assert len({question.id for question in corpus.questions}) == len(corpus.questions) == 112
+            assert len({question.id for question in corpus.questions}) == len(corpus.questions) == 122
             assert all(turn.text.strip() and turn.speaker for turn in turns)
             assert all(question.text.strip() and question.evidence for question in corpus.questions)
 

@@ -215,6 +215,32 @@ def test_the_command_writes_figures_conditions_and_a_record_a_question(file: Pat
     assert "search_memory" in shown.output
 
 
+@pytest.mark.parametrize(("command", "data"), [("locomo", LOCOMO), ("chinese", CHINESE)], ids=["locomo", "chinese"])
+def test_relations_are_measured_against_a_memory_without_them(tmp_path: Path, command: str, data: object) -> None:
+    path, out = written_json(tmp_path, "data.json", data), tmp_path / "out.json"
+    args = [command, str(path), "--set", "embedding.provider=none", "--relations", "--json", str(out)]
+
+    shown = CliRunner().invoke(app, ["bench", *args])
+
+    assert shown.exit_code == 0, shown.output
+    record = json.loads(out.read_text("utf-8"))
+    every = record["relations"][-1]
+    asked = [one for one in record["results"] if one["category"] in record["subject"]["headline"]]
+    assert (every["label"], every["questions"]) == ("all", len(asked))
+    assert every["with_relations"]["recall_10"] == pytest.approx(
+        sum(one["score"]["recall_10"] for one in asked) / len(asked)
+    )
+    gained = every["with_relations"]["mrr"] - every["without"]["mrr"]
+    assert every["difference"]["mrr"] == pytest.approx(gained)
+    assert "without" in shown.output
+
+
+def test_two_measurements_at_once_are_refused(file: Path) -> None:
+    shown = CliRunner().invoke(app, ["bench", "locomo", str(file), "--relations", "--ablation"])
+    assert shown.exit_code != 0
+    assert "--relations" in shown.output
+
+
 @pytest.mark.parametrize(
     ("command", "data"), [("longmemeval", LONGMEMEVAL), ("chinese", CHINESE)], ids=["longmemeval", "chinese"]
 )

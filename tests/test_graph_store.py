@@ -80,6 +80,32 @@ def test_a_path_is_shortest_and_no_longer_than_asked() -> None:
     assert store.path(10, 99) is None
 
 
+def test_nodes_stand_by_weight_times_support_and_the_newer_first() -> None:
+    store = built(
+        [EdgeRow(1, 10, 20, 0.5, 4), EdgeRow(2, 10, 30, 1.0, 0), EdgeRow(3, 40, 50, 1.0, 1), EdgeRow(4, 50, 40, 1, 1)]
+    )
+    store.apply([EdgeRow(5, 60, 10, 0.25, 2)], [4])
+    standing = store.state.standing
+
+    assert standing.nodes.tolist() == [10, 20, 50, 40, 30, 60]
+    assert standing.score.tolist() == [3.5, 2.0, 1.0, 1.0, 1.0, 0.5]
+    assert (standing.degree.tolist(), standing.support.tolist()) == ([3, 1, 1, 1, 1, 1], [6, 4, 1, 1, 0, 2])
+    assert (standing.relations, standing.pairs) == (4, 4)
+
+
+def test_edges_join_nodes_with_each_other_and_with_others() -> None:
+    state = built(CHAIN).state
+
+    def joined(nodes: list[int], others: list[int]) -> list[int]:
+        return sorted(state.joining(np.array(nodes), np.array(others, np.int64))["id"].tolist())
+
+    assert joined([10, 20], []) == [1, 4]
+    assert joined([20], [30, 99]) == [2]
+    assert joined([99], [10]) == []
+    assert state.around(40, 2).tolist() == [20, 30, 40]
+    assert state.around(99, 2).tolist() == [99]
+
+
 def test_paths_are_as_long_as_those_of_networkx() -> None:
     rows = random_rows(120, 150)
     store, graph = built(rows), undirected(rows)
@@ -207,6 +233,11 @@ def reloaded(store: GraphStore, folder: Path) -> GraphStore:
 
 def assert_equal(left: GraphStore, right: GraphStore) -> None:
     assert left.dump() == right.dump()
+    for part in ("nodes", "score", "degree", "support", "relations", "pairs"):
+        one, other = (np.asarray(getattr(store.state.standing, part)).tolist() for store in (left, right))
+        assert one == other, part
+    joining = [store.state.joining(np.arange(4), np.arange(3, 7)).tolist() for store in (left, right)]
+    assert sorted(joining[0]) == sorted(joining[1])
     assert len(left) == len(right)
     assert left.subgraph(range(10)) == right.subgraph(range(10))
     for node in range(10):

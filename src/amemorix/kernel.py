@@ -30,9 +30,16 @@ from .services.dense import DenseLane, Serving
 from .services.embedding import EmbeddingService
 from .services.episode_retrieval import EpisodeRetrievalService
 from .services.episodes import EpisodeService
+from .services.extraction import ExtractionService
 from .services.fact_editor import FactEditor
 from .services.facts import FactService
 from .services.feedback import FeedbackService
+from .services.graph_edit import GraphEditService
+from .services.graph_export import GraphExportService
+from .services.graph_search import GraphSearchService
+from .services.graph_suggestions import GraphSuggestionService
+from .services.graph_undo import GraphUndoService
+from .services.graph_view import GraphViewService
 from .services.indexes import Indexes
 from .services.ingest import IngestService
 from .services.lifecycle import LifecycleService
@@ -123,6 +130,9 @@ class SDKMemoryKernel:
             self.store, settings=config.embedding, indexes=self.indexes, dense=self.dense, clock=clock,
             threads=config.embedding.max_concurrent,
         )  # fmt: skip
+        self.extraction = ExtractionService(
+            self.store, settings=config.extraction, clock=clock, background=self._background, chat=self.chat
+        )
         self.episodes = EpisodeService(
             self.store, settings=config.episode, clock=clock, background=self._background, chat=self.chat
         )
@@ -133,7 +143,7 @@ class SDKMemoryKernel:
         self.fact_editor = FactEditor(self.store, clock=clock)
         self.upkeep = UpkeepService(
             self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes, facts=self.facts,
-            background=self._background,
+            extraction=self.extraction, background=self._background,
         )  # fmt: skip
         self.deletion = DeletionService(
             self.store, indexes=self.indexes, embedding=self.embedding, clock=clock, background=self._background
@@ -162,6 +172,13 @@ class SDKMemoryKernel:
         self.feedback = FeedbackService(
             self.store, settings=config.feedback, corrections=self.corrections, clock=clock, chat=self.chat
         )
+        self.graph_views = GraphViewService(self.store, config=config, indexes=self.indexes, clock=clock)
+        self.graph_search = GraphSearchService(self.store, self.graph_views)
+        self.graph_edits = GraphEditService(self.store, clock=clock)
+        self.graph_undo = GraphUndoService(self.store, clock=clock)
+        self._apart = ThreadPoolExecutor(1, "amemorix-graph")
+        self.graph_suggestions = GraphSuggestionService(self.store, self.graph_views, background=self._apart)
+        self.graph_exports = GraphExportService(self.store, self.graph_views, clock=clock, background=self._apart)
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None
@@ -243,6 +260,7 @@ class SDKMemoryKernel:
                 self.embedding.run(),
                 self.episodes.run(),
                 self.purges.run(),
+                self.extraction.run(),
                 self.facts.run(),
                 self.summaries.run(),
                 self._retry_model(),
@@ -281,6 +299,7 @@ class SDKMemoryKernel:
         self._parts.chat.release()
         self.embedding.close()
         self.purges.close()
+        self._apart.shutdown(wait=True)
         self._background.shutdown(wait=True)
         self._parts.release_data()
 
@@ -302,6 +321,7 @@ class SDKMemoryKernel:
         await self.lifecycle.flush()
         await self.summaries.drain()
         await self.upkeep.follow()
+        await self.extraction.drain()
         await self.embedding.settled()
         await self.episodes.drain()
         await self.facts.drain()
@@ -313,7 +333,12 @@ class SDKMemoryKernel:
         def read(db: sqlite3.Connection) -> dict[str, Any]:
             return {
                 **asdict(self.store.sources.counts(db, self.surroundings.clock.now())),
-                "lag": {**self.indexes.lag(db), "episodes": self.episodes.lag(db), "facts": self.facts.lag(db)},
+                "lag": {
+                    **self.indexes.lag(db),
+                    "episodes": self.episodes.lag(db),
+                    "extraction": self.extraction.lag(db),
+                    "facts": self.facts.lag(db),
+                },
                 "embedding": asdict(self.embedding.progress(db)),
                 "chat": self._chat_state() | self.chat_meter.state(db),
                 "summaries_waiting": self.store.summaries.waiting_count(db),

@@ -128,11 +128,13 @@ async def memory_host(
 
     Without `embed` there are no vectors and no table of Chinese words, with it the provider is `host`. `settings` are tables of the configuration:
     `memory_host(folder, retrieval={"candidates": 50})`, or dotted names, as those of `[chat]` have to be:
-    `memory_host(folder, chat=model, **{"chat.daily_token_budget": 5})`. The clock stands still unless another is given; the
+    `memory_host(folder, chat=model, **{"chat.daily_token_budget": 5})`. A chat model reads texts only where
+    `extraction` is given. The clock stands still unless another is given; the
     configuration file is not watched.
     """
     embedding = {"provider": "none", "glosses": False} if embed is None else {"provider": "host"}
     given = settings.get("embedding", {})
+    settings = {"extraction": {"model": False}, **settings}
     path = scratch_config(folder, {**settings, "embedding": given if "provider" in given else {**embedding, **given}})
     around = Surroundings(environ or {}, clock or FrozenClock(), zone, embed, chat)
     async with AMemorixHostService(path, surroundings=around, watch=False) as host:

@@ -28,6 +28,7 @@ __all__ = [
     "normalise_name",
     "pack_terms",
     "query_terms",
+    "simplified",
     "term_hashes",
     "tokens",
     "unpack_terms",
@@ -101,6 +102,11 @@ def fold(text: str) -> str:
         return text.lower()
     text = unicodedata.normalize("NFKC", _without_surrogates(text)).casefold()
     return text if text.isascii() else text.translate(_fold_table())
+
+
+def simplified(text: str) -> str:
+    """The text in simplified Chinese, character by character: every place stays where it is."""
+    return text if text.isascii() else text.translate(_simplified_characters())
 
 
 def normalise_name(name: str) -> str:
@@ -228,6 +234,7 @@ def _fold_table() -> _FoldTable:
     return _FoldTable(_simplified_characters())
 
 
+@cache
 def _simplified_characters() -> dict[int, str]:
     """Every traditional character with its simplified form, asked of OpenCC in one call."""
     from opencc import OpenCC

@@ -16,7 +16,8 @@ from .dataset import Corpus, Dataset, Question, Session, Turn
 __all__ = ["CATEGORIES", "Language", "read_chinese"]
 
 Language = Literal["zh", "en"]
-CATEGORIES = ("keyword", "paraphrase", "time", "person", "multi")
+CATEGORIES = ("keyword", "paraphrase", "time", "person", "multi", "multi-hop")
+HEADLINE = CATEGORIES[:5]
 ASKED_AFTER = 30 * 86_400.0
 """Questions are asked so many seconds after the beginning of the last session: the same whenever they are run."""
 
@@ -30,7 +31,7 @@ def read_chinese(path: Path | None = None, *, questions: Language = "zh", chat: 
     if not found:
         raise InvalidRequest(f"{path or 'The package'} holds no Chinese chats.", field="file")
     corpora = tuple(_read(file, questions, chat) for file in found)
-    return Dataset(f"chinese {questions}→{chat}", corpora, CATEGORIES, CATEGORIES, leading="any_5")
+    return Dataset(f"chinese {questions}→{chat}", corpora, CATEGORIES, HEADLINE, leading="any_5")
 
 
 def _files(path: Path | None) -> Iterable[Traversable | Path]:

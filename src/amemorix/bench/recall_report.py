@@ -10,8 +10,9 @@ from rich.table import Table
 from .ablation import Ablation
 from .metrics import Interval, Score
 from .recall_result import Line, RecallReport, breakdown
+from .relations import RelationGain
 
-__all__ = ["print_ablation", "print_report"]
+__all__ = ["print_ablation", "print_relations", "print_report"]
 
 WIDTH = 132
 _TURNS = {
@@ -22,6 +23,7 @@ _SESSIONS = {
     "any@5": "session_any_5", "all@5": "session_all_5", "r@1": "session_1", "r@3": "session_3", "r@5": "session_5",
 }  # fmt: skip
 _ABLATED = {"r@5": "recall_5", "r@10": "recall_10", "r@20": "recall_20", "MRR": "mrr"}
+_GAINED = {"r@5": "recall_5", "r@10": "recall_10", "MRR": "mrr"}
 _LEADING = {"recall_10": "r@10", "any_5": "any@5"}
 Row = tuple[Line, Score, Mapping[str, Interval]]
 
@@ -55,6 +57,26 @@ def print_ablation(ablations: Sequence[Ablation], console: Console | None = None
         cells = [cell for field in _ABLATED.values() for cell in _changed(one, field)]
         table.add_row(one.name, *cells, _span(one.intervals["recall_10"], signed=True), f"{one.p50:.1f}")
     out.print(table)
+
+
+def print_relations(gains: Sequence[RelationGain], console: Console | None = None) -> None:
+    """Print what relations are worth for each kind of question."""
+    out = console or Console(width=WIDTH, highlight=False)
+    table = _table("with relations, without, and the difference; * where its interval excludes 0", "category")
+    for name in ("n", *(column for figure in _GAINED for column in (figure, "without", "change")), "r@10 change, 95 %"):
+        table.add_column(name, justify="right")
+    for one in gains:
+        cells = [cell for field in _GAINED.values() for cell in _gained(one, field)]
+        style = "bold" if one.label == "all" else None
+        span = _span(one.intervals["recall_10"], signed=True)
+        table.add_row(one.label, str(one.questions), *cells, span, style=style)
+    out.print(table)
+
+
+def _gained(one: RelationGain, field: str) -> tuple[str, str, str]:
+    mark = "*" if one.intervals[field].excludes_zero else " "
+    with_, without = getattr(one.with_relations, field), getattr(one.without, field)
+    return f"{with_:.3f}", f"{without:.3f}", f"{getattr(one.difference, field):+.3f}{mark}"
 
 
 def _changed(one: Ablation, field: str) -> tuple[str, str]:

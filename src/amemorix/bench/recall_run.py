@@ -10,8 +10,9 @@ from .dataset import Dataset
 from .recall import loaded
 from .recall_fill import OnStage
 from .recall_result import RecallReport
+from .relations import RelationGain, compare
 
-__all__ = ["run"]
+__all__ = ["run", "run_with_and_without_relations"]
 
 
 async def run(
@@ -31,3 +32,17 @@ async def run(
     async with loaded(few, config=config, merged=merged, on_stage=on_stage) as bench:
         report = await bench.ask(limit=limit, on_stage=on_stage)
         return report, await ablate(bench, report, on_stage=on_stage) if ablation else []
+
+
+async def run_with_and_without_relations(
+    dataset: Dataset,
+    *,
+    limit: int | None = None,
+    config: Mapping[str, Any] | None = None,
+    merged: bool = False,
+    on_stage: OnStage | None = None,
+) -> tuple[RecallReport, list[RelationGain]]:
+    """The same as `run`, and then with a memory that reads no relations. Raises InvalidConfig."""
+    few = dataset if limit is None or merged else dataset.sample(limit)
+    report, _ = await run(few, config=config, merged=merged, on_stage=on_stage)
+    return report, await compare(few, report, config=config, merged=merged, on_stage=on_stage)

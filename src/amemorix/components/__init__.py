@@ -10,6 +10,7 @@ from . import (
     memory_episode_admin,
     memory_fact_admin,
     memory_feedback_admin,
+    memory_graph_admin,
     memory_runtime_admin,
     memory_source_admin,
     memory_stats,
@@ -32,4 +33,5 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_correction_admin.ops,
     memory_feedback_admin.ops,
     memory_episode_admin.ops,
+    memory_graph_admin.ops,
 )

@@ -124,4 +124,5 @@ def _result(external_id: str, outcome: Outcome) -> IngestResult:
         relation_ids=[f"r{r}" for one in written for r in one.relations],
         superseded_ids=[paragraph_key(p) for one in written for p in one.superseded],
         skipped_ids=[key for key in outcome.external_ids if key not in new],
+        warnings=[warning for one in written for warning in one.warnings],
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Facts", "Feedback", "Filter", "Http", "Ingest", "Lifecycle", "Noise",
+    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http", "Ingest", "Lifecycle", "Noise",
     "Plugin", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section", "SharedGroup", "Sparse", "Storage",
     "Summary", "Weights",
 ]  # fmt: skip
@@ -132,6 +132,9 @@ class Weights(Section):
     )
     time: float = live(0.4, "It happened when the query says.", ge=0, le=10)
     chronology: float = live(0.05, "It lies before or after the event that the query names, as asked.", ge=0, le=10)
+    linked: float = live(
+        0.05, "It shares a rare entity with one of the first hits, or one that is related to it.", ge=0, le=10
+    )
     when: float = live(0.3, "A question about time meets a paragraph that speaks of time.", ge=0, le=10)
     answer: float = live(0.2, "A question for a name or a number meets a paragraph that holds one.", ge=0, le=10)
     question: float = live(0.1, "Taken off when the paragraph is itself a question.", ge=0, le=10)
@@ -258,6 +261,25 @@ class Episode(Section):
     disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that get no episodes.")
 
 
+class Extraction(Section):
+    """What is read out of texts in the background: entities, and relations between them."""
+
+    enabled: bool = live(True, "Read new paragraphs for entities and relations.")
+    rules: bool = live(True, "Read by rules: patterns and parts of speech, Chinese and English.")
+    model: bool = live(True, "Read by the chat model as well, if there is one.")
+    disabled_source_types: tuple[str, ...] = live(("person_fact",), "Source types that are not read.")
+    max_relations: int = live(8, "Most relations taken from one paragraph.", ge=0, le=100)
+    max_entities: int = live(16, "Most entities taken from one paragraph.", ge=0, le=200)
+    model_messages: bool = live(
+        False,
+        "Show the chat model single chat messages too, and not only texts and summaries; it costs tokens for each.",
+    )
+    model_batch: int = live(12, "Paragraphs shown to the chat model in one call.", ge=1, le=100)
+    model_chars: int = live(6_000, "Most characters shown to the chat model in one call.", ge=500, le=200_000)
+    poll_interval_seconds: float = live(1.0, "Pause between looks for news.", gt=0, le=3600)
+    model_retry_seconds: float = live(60.0, "Pause after the chat model could not answer.", gt=0, le=86_400)
+
+
 class Facts(Section):
     """What is known of persons, as statements with a time."""
 
@@ -379,6 +401,7 @@ class Config(Section):
         (), 'Groups of chats that share memories, such as [{ targets = ["group:1", "private:2"] }].'
     )  # fmt: skip
     episode: Episode = Episode()
+    extraction: Extraction = Extraction()
     facts: Facts = Facts()
     summary: Summary = Summary()
     ingest: Ingest = Ingest()

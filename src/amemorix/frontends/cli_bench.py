@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..errors import StorageFailure
+from ..errors import InvalidRequest, StorageFailure
 from .console import FriendlyGroup, remark
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the raw res
 Limit = Annotated[int | None, typer.Option(min=1, help="Ask so many, evenly spread.")]
 Merged = Annotated[bool, typer.Option("--merged", help="All chats in one memory, asked without naming the chat.")]
 Ablate = Annotated[bool, typer.Option("--ablation", help="Ask again without each part of search.")]
+Relations = Annotated[
+    bool, typer.Option("--relations", help="Ask again of a memory that reads no relations out of the texts.")
+]
 Only = Annotated[str, typer.Option("--conversations", help="Only these, separated by commas.")]
 ChatLanguage = Annotated[Literal["zh", "en"], typer.Option(help="Language of the chats.")]
 QuestionLanguage = Annotated[Literal["zh", "en"], typer.Option(help="Language of the questions.")]
@@ -41,13 +44,14 @@ def locomo(
     limit_questions: Limit = None,
     merged: Merged = False,
     ablation: Ablate = False,
+    relations: Relations = False,
     settings: Settings = None,
 ) -> None:
     """Store LoCoMo conversations, ask every question, and compare with plain BM25."""
     from ..bench.locomo_file import read_locomo
 
     dataset = read_locomo(file).only(_names(conversations))
-    _recall(dataset, json_file, limit_questions, merged, ablation, settings)
+    _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations)
 
 
 @app.command()
@@ -76,13 +80,14 @@ def chinese(
     limit_questions: Limit = None,
     merged: Merged = False,
     ablation: Ablate = False,
+    relations: Relations = False,
     settings: Settings = None,
 ) -> None:
     """Store Chinese group chats, or their translations, ask about them in either language, and compare with plain BM25."""
     from ..bench.chinese_file import read_chinese
 
     dataset = read_chinese(file, questions=questions, chat=chat).only(_names(conversations))
-    _recall(dataset, json_file, limit_questions, merged, ablation, settings)
+    _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations)
 
 
 @app.command()
@@ -127,6 +132,24 @@ def speed(
     print_report(report)
 
 
+@app.command()
+def graph(
+    nodes: Annotated[int, typer.Option(min=100, help="Entities in the graph.")] = 100_000,
+    edges: Annotated[int, typer.Option(min=100, help="Relations between them.")] = 400_000,
+    json_file: JsonFile = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Keep the filled store here.")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Times each call is made.")] = 20,
+) -> None:
+    """Fill a graph and measure how long its pages, searches and details take."""
+    from ..bench.graph import run
+
+    report = asyncio.run(run(nodes, edges, repeats=repeats, data_dir=data_dir))
+    _write(json_file, json.dumps(report.to_record(), ensure_ascii=False, indent=1))
+    remark(f"{report.nodes} nodes, {report.edges} relations, stored in {report.fill_seconds} s")
+    for one in report.times:
+        remark(f"{one.call}: {one.p50} / {one.p95} ms (p50 / p95); longest stall {one.stall} ms")
+
+
 def _recall(
     dataset: Dataset,
     json_file: Path | None,
@@ -134,12 +157,24 @@ def _recall(
     merged: bool,
     ablation: bool,
     settings: list[str] | None,
+    relations: bool = False,
 ) -> None:
-    from ..bench.recall_report import print_ablation, print_report
-    from ..bench.recall_run import run
+    from ..bench.recall_report import print_ablation, print_relations, print_report
+    from ..bench.recall_run import run, run_with_and_without_relations
 
+    patch = _patch(settings)
+    if relations and ablation:
+        raise InvalidRequest("--relations and --ablation are two measurements: ask for one.", field="relations")
+    if relations:
+        both = run_with_and_without_relations(dataset, limit=limit, config=patch, merged=merged, on_stage=remark)
+        report, gains = asyncio.run(both)
+        record = report.to_record() | {"relations": [asdict(one) for one in gains]}
+        _write(json_file, json.dumps(record, ensure_ascii=False, indent=1))
+        print_report(report)
+        print_relations(gains)
+        return
     report, ablations = asyncio.run(
-        run(dataset, limit=limit, config=_patch(settings), merged=merged, ablation=ablation, on_stage=remark)
+        run(dataset, limit=limit, config=patch, merged=merged, ablation=ablation, on_stage=remark)
     )
     record = report.to_record() | {"ablation": [asdict(one) for one in ablations]}
     _write(json_file, json.dumps(record, ensure_ascii=False, indent=1))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 __all__ = ["EDGE", "EdgeRow", "Edges", "check_edges", "edge_table"]
 
-EDGE = np.dtype([("id", "<i8"), ("subject", "<i8"), ("object", "<i8"), ("weight", "<f4")])
+EDGE = np.dtype([("id", "<i8"), ("subject", "<i8"), ("object", "<i8"), ("weight", "<f4"), ("support", "<i4")])
 
 Edges = NDArray[np.void]
 """A table of edges (`EDGE`) by ascending id."""
@@ -18,17 +18,21 @@ Edges = NDArray[np.void]
 
 @dataclass(frozen=True, slots=True)
 class EdgeRow:
-    """What the store eats: a relation between two entities; the weight is finite and not negative."""
+    """What the store eats: a relation between two entities; the weight is finite and not negative.
+
+    `support` counts the paragraphs that it rests on: walks do not use it, the order of importance does.
+    """
 
     id: int
     subject: int
     object: int
     weight: float
+    support: int = 1
 
 
 def edge_table(rows: Sequence[EdgeRow], *, keep_loops: bool = False) -> Edges:
     """Rows as a table by ascending id, checked."""
-    edges = np.array([(row.id, row.subject, row.object, row.weight) for row in rows], EDGE)
+    edges = np.array([(row.id, row.subject, row.object, row.weight, row.support) for row in rows], EDGE)
     check_edges(edges)
     if not keep_loops:
         edges = edges[edges["subject"] != edges["object"]]

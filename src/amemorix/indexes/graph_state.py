@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .graph_adjacency import Adjacency
 from .graph_edges import EdgeRow, Edges
+from .graph_standing import Ranks, Standing, amounts, pair_keys
 from .pagerank import Positions, Steps
 
 __all__ = ["GraphState", "Ids", "MergedEdges", "find"]
@@ -19,7 +20,7 @@ __all__ = ["GraphState", "Ids", "MergedEdges", "find"]
 Ids = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MergedEdges:
     """Merged edges, with their nodes numbered by ascending id."""
 
@@ -36,6 +37,11 @@ class MergedEdges:
         heads, tails = (np.searchsorted(nodes, edges[end]) for end in ("subject", "object"))
         adjacency = Adjacency.of(len(nodes), heads, tails, np.arange(len(nodes), dtype=np.int32))
         return cls(edges, edges["id"].copy(), edges["weight"].copy(), nodes, adjacency)
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """What the nodes' edges add up to."""
+        return Ranks.of(self.edges, self.nodes)
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,39 @@ class GraphState:
         """All live edges by ascending id."""
         edges = np.concatenate((self.base.edges[~self.gone], self.recent))
         return edges[np.argsort(edges["id"], kind="stable")]
+
+    @cached_property
+    def standing(self) -> Standing:
+        """The nodes by importance: the totals of the merged edges, less those gone, and with the recent ones."""
+        new, ranks = self.new_nodes, self.base.ranks
+        totals = np.concatenate((ranks.totals, np.zeros((3, len(new)), np.int64)), axis=1)
+        counts, further = ranks.counts.copy(), 0
+        for edges, sign in ((self.base.edges[self.gone], -1), (self.recent, 1)):
+            for end in ("subject", "object"):
+                at = self.positions(edges[end])
+                for row, column in zip(totals, amounts(edges), strict=True):
+                    np.add.at(row, at, sign * column)
+            keys = pair_keys(edges)
+            at = find(ranks.pairs, keys)
+            np.add.at(counts, at[at >= 0], sign)
+            further += len(np.unique(keys[at < 0]))
+        nodes = np.concatenate((self.base.nodes, new))
+        return Standing.of(nodes, totals, len(self), int(np.count_nonzero(counts)) + further)
+
+    def joining(self, nodes: Ids, others: Ids) -> Edges:
+        """The live edges that join one of `nodes` with another of them, or with one of `others`."""
+        here, there = (found[found >= 0] for found in (self.positions(nodes), self.positions(others)))
+        wanted = np.zeros(self.size, np.bool_)
+        wanted[here] = wanted[there] = True
+        steps = self.steps(here)
+        return _pick(self.base.edges, self.recent, np.unique(steps.edge[wanted[steps.node]]))
+
+    def around(self, node: int, depth: int) -> Ids:
+        """A node and what is at most so many steps away."""
+        reached = self.positions(np.array([node], np.int64))
+        for _ in range(depth if reached[0] >= 0 else 0):
+            reached = np.union1d(reached, self.steps(reached).node)
+        return self.node_ids(reached) if reached[0] >= 0 else np.array([node], np.int64)
 
     @cached_property
     def new_nodes(self) -> Ids:

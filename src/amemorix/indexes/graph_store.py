@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["EdgeRow", "GraphStore"]
 
 _BATCH = 10_000
-_FORMAT = "graph/1"
+_FORMAT = "graph/2"
 
 
 class GraphStore:
@@ -110,9 +110,14 @@ class GraphStore:
         order = np.lexsort((nodes, -scores))[:limit]
         return nodes[order], scores[order]
 
-    def dump(self) -> dict[int, tuple[int, int, float]]:
-        """Every edge's id with (subject, object, weight)."""
-        return {number: (subject, object_, weight) for number, subject, object_, weight in self._state.edges().tolist()}
+    def dump(self) -> dict[int, tuple[int, int, float, int]]:
+        """Every edge's id with (subject, object, weight, support)."""
+        return {number: tuple(rest) for number, *rest in self._state.edges().tolist()}
+
+    @property
+    def state(self) -> GraphState:
+        """The graph as it is at this moment; it does not change."""
+        return self._state
 
     def build(self, rows: Iterator[EdgeRow]) -> None:
         """Replace the whole content; of rows with the same id the last counts. ValueError leaves the store as it was."""
@@ -143,7 +148,7 @@ class GraphStore:
         return worth_it
 
     def save(self, folder: Path) -> None:
-        """Write `edges.npy`: id, subject, object and weight of every edge, by ascending id."""
+        """Write `edges.npy`: id, subject, object, weight and support of every edge, by ascending id."""
         np.save(folder / "edges.npy", self._state.edges(), allow_pickle=False)
 
     def load(self, folder: Path) -> None:

@@ -35,6 +35,7 @@ from .lanes import (
     sparse_lane,
     time_lane,
 )
+from .linked import linked
 from .ordering import Ordering
 from .plan import SearchPlan
 from .relation_lane import relation_lane
@@ -155,7 +156,8 @@ class DualPathRetriever:
         head = lane.run("rerank", lambda: self._reranker.rerank(db, plan, fused, sparse, lexical.held), Reranked(fused))
         if head.late:
             lane.failed.append("rerank")
-        ranked = self._in_order(db, lanes, plan, head.fused, visible)
+        further = lane.run("linked", lambda: linked(db, self._paragraphs, plan, head.fused), head.fused)
+        ranked = self._in_order(db, lanes, plan, further, visible)
         return Ranking(ranked, lane.degraded, allow)
 
     def _changed(self, db: sqlite3.Connection, lexical: Lexical) -> bool:

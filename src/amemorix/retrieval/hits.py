@@ -133,6 +133,8 @@ class HitWriter:
         if plan.query and plan.query.terms:
             held = set(tokens(row.content))
             explain["matched_terms"] = [term for term in plan.query.terms if term in held]
+        if row.knowledge:
+            explain["knowledge"] = row.knowledge
         explain["time_basis"] = "event" if row.event_start is not None else "undated"
         return Hit(
             id=paragraph_key(row.id),

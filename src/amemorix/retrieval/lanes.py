@@ -160,7 +160,7 @@ def graph_lane(
     db: sqlite3.Connection, lanes: Lanes, names: NameRepository, paragraphs: ParagraphRepository, plan: SearchPlan
 ) -> dict[int, float]:
     """Paragraphs that support what the query's entities are related to, scored 0..1."""
-    if plan.query is None or not len(lanes.graph):
+    if plan.query is None:
         return {}
     return recall(db, lanes.graph, names, paragraphs, plan)
 
@@ -170,7 +170,7 @@ def person_lane(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: S
     if plan.query is None or plan.query.terms or not plan.query.persons:
         return np.zeros(0, np.int64)
     found = [
-        paragraphs.recent_of(db, person, plan.scopes, plan.settings.candidates)
+        paragraphs.recent_of(db, person, plan.scopes, plan.now, plan.settings.candidates)
         for person in set().union(*plan.query.persons)
     ]
     return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)

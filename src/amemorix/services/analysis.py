@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import tzinfo
 
-from ..models.chunker import split
 from ..signs import read_signs
 from ..storage.records import NewParagraph
+from ..strategies.base import KnowledgeType
+from ..strategies.kinds import STRATEGIES
 from ..text import content_hash, is_mostly_cjk, pack_terms, tokens
 from ..times import date_words
 
@@ -20,9 +21,9 @@ class Analyser:
         self._chunk = chunk_chars
         self._zone = zone
 
-    def paragraphs(self, text: str, at: float | None) -> tuple[NewParagraph, ...]:
-        """The paragraphs of a cleaned text; `at` (epoch seconds) adds the date to the words that find it."""
-        parts = split(text, target=self._chunk) if len(text) > self._chunk else [text]
+    def paragraphs(self, text: str, at: float | None, knowledge: KnowledgeType = "") -> tuple[NewParagraph, ...]:
+        """The paragraphs of a cleaned text of some kind; `at` (epoch seconds) adds the date to the words that find it."""
+        parts = STRATEGIES[knowledge].chunks(text, self._chunk) if len(text) > self._chunk else [text]
         return tuple(self._paragraph(part, at) for part in parts)
 
     def _paragraph(self, part: str, at: float | None) -> NewParagraph:

@@ -15,12 +15,15 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
 from ..storage.metadata_store import MetadataStore
-from ..storage.records import ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
+from ..storage.records import Alias, ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
+from ..strategies.base import KnowledgeType
+from ..strategies.detection import detect
 from ..text import clean_text, content_hash, normalise_name
 from .analysis import Analyser
 from .filters import restricts
 from .ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
 from .moments import read_event, read_expiry
+from .relation_write import RelationWriteService
 from .scope import chat_key, served
 from .summaries import summary_source
 
@@ -53,6 +56,7 @@ class IngestService:
 
     def __init__(self, store: MetadataStore, *, config: Config, clock: Clock, zone: tzinfo) -> None:
         self._store = store
+        self._knowledge = RelationWriteService(store)
         self._config = config
         self._clock = clock
         self._zone = zone
@@ -177,13 +181,15 @@ class IngestService:
     ) -> NewText:
         text = self._text("text", request.text)
         knowing = request if isinstance(request, IngestText) else None
+        knowledge = _knowledge(knowing, text)
         return NewText(
             source=source,
             source_type=source_type,
             kind=kind,
             external_id=request.external_id,
             content_hash=bytes.fromhex(content_hash(text)),
-            paragraphs=self._analyser.paragraphs(text, start),
+            paragraphs=self._analyser.paragraphs(text, start, knowledge),
+            knowledge=knowledge,
             chat=chat,
             shared=chat is None or bool(knowing and knowing.scope == "global"),
             event_start=start,
@@ -275,12 +281,19 @@ class IngestService:
         return Outcome(False, stored, ids or tuple(text.external_id for text in texts if text))
 
     def _stored(self, db: sqlite3.Connection, texts: Sequence[NewText | None], now: float) -> tuple[Stored | None, ...]:
-        return tuple(None if text is None else self._store.texts.store(db, text, now) for text in texts)
+        return tuple(None if text is None else self._knowledge.store(db, text, now) for text in texts)
 
 
 def _turn_ids(request: IngestSummary) -> tuple[str, ...]:
     """The external ids of the turns: made from the call's where they have none, so that a repeat is known."""
     return tuple(m.external_id or f"{request.external_id}#{i}" for i, m in enumerate(request.messages))
+
+
+def _knowledge(request: IngestText | None, text: str) -> KnowledgeType:
+    """What kind of text it is, as the caller says or as its form tells; a summary is of none."""
+    if request is None:
+        return ""
+    return detect(text) if request.knowledge_type == "auto" else request.knowledge_type
 
 
 def _speaker(message: Message) -> Person | None:
@@ -296,7 +309,15 @@ def _persons(person_ids: Iterable[str], participants: Iterable[str]) -> tuple[Pe
 
 
 def _entities(inputs: Iterable[EntityInput]) -> tuple[Entity, ...]:
-    return tuple(Entity(e.name, normalise_name(e.name), e.type) for e in inputs)
+    return tuple(
+        Entity(
+            e.name,
+            normalise_name(e.name),
+            e.type,
+            tuple(Alias(a, normalise_name(a), f"entities.{i}.aliases.{j}") for j, a in enumerate(e.aliases)),
+        )
+        for i, e in enumerate(inputs)
+    )
 
 
 def _relations(inputs: Iterable[RelationInput]) -> tuple[Relation, ...]:

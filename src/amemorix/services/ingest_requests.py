@@ -27,6 +27,9 @@ class EntityInput(Request):
 
     name: RequiredName
     type: Name = ""
+    aliases: list[RequiredName] = Field(
+        default_factory=list, max_length=100, description="Other names that mean it, in every chat."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -37,6 +40,11 @@ class EntityInput(Request):
     @classmethod
     def _has_a_name(cls, value: str) -> str:
         return _named(value)
+
+    @field_validator("aliases")
+    @classmethod
+    def _have_names(cls, value: list[str]) -> list[str]:
+        return [_named(alias) for alias in value]
 
 
 class RelationInput(Request):
@@ -95,6 +103,9 @@ class IngestText(_Ingest):
     time_start: TimeInput = Field(None, validation_alias=AliasChoices("time_start", "event_time_start"))
     time_end: TimeInput = Field(None, validation_alias=AliasChoices("time_end", "event_time_end"))
     tags: Names = Field(default_factory=list)
+    knowledge_type: Literal["auto", "factual", "narrative", "quote"] = Field(
+        "auto", description="What kind of text it is, which decides how it is cut and read; `auto` tells by its form."
+    )
     entities: list[EntityInput] = Field(default_factory=list, max_length=1000)
     relations: list[RelationInput] = Field(default_factory=list, max_length=1000)
 

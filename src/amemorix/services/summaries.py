@@ -20,6 +20,7 @@ from ..storage.records import Entity, NewText, Person, Relation
 from ..storage.summaries import SaidInChat, Waiting
 from ..text import content_hash, normalise_name
 from .analysis import Analyser
+from .relation_write import RelationWriteService
 from .summary_prompt import SCHEMA, TASK, Line, Written, question, read_answer
 
 __all__ = ["SummaryService", "summary_source"]
@@ -60,6 +61,7 @@ class SummaryService:
         self, store: MetadataStore, *, config: Config, chat: ChatModel | None, clock: Clock, zone: tzinfo
     ) -> None:
         self._store = store
+        self._knowledge = RelationWriteService(store)
         self._settings = config.summary
         self._chat = chat if config.summary.enabled else None
         self._clock = clock
@@ -178,7 +180,7 @@ class SummaryService:
             if text is not None and not self._store.summaries.still_there(db, [one.id for one in window.messages]):
                 return
             if self._store.summaries.advance(db, window.waiting, window.upto, now) and text is not None:
-                self._store.texts.store(db, text, now)
+                self._knowledge.store(db, text, now, "model")
 
         await self._store.write(unit)
 

@@ -14,6 +14,7 @@ from ..config.model import Advanced
 from ..errors import StorageFailure
 from ..storage.metadata_store import MetadataStore
 from .episodes import EpisodeService
+from .extraction import ExtractionService
 from .facts import FactService
 from .indexes import Indexes
 
@@ -37,6 +38,7 @@ class UpkeepService:
         settings: Advanced,
         indexes: Indexes,
         episodes: EpisodeService,
+        extraction: ExtractionService,
         facts: FactService,
         background: Executor,
     ) -> None:
@@ -44,6 +46,7 @@ class UpkeepService:
         self._settings = settings
         self._indexes = indexes
         self._episodes = episodes
+        self._extraction = extraction
         self._facts = facts
         self._background = background
         self._saved_at = time.monotonic()
@@ -100,7 +103,7 @@ class UpkeepService:
 
     async def _prune(self) -> None:
         def safe(db: sqlite3.Connection) -> tuple[int, int]:
-            read = min(self._episodes.cursor(db), self._facts.cursor(db))
+            read = min(self._episodes.cursor(db), self._facts.cursor(db), self._extraction.cursor(db))
             return min(self._indexes.safe_to_prune(), read), self._store.changes.bounds(db)[0]
 
         upto, floor = await self._store.read(safe)

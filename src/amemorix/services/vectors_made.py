@@ -38,9 +38,9 @@ def of_paragraphs(
 def of_relations(embedder: Embedder, batch: Sequence[PendingRelation]) -> list[RelationVector | Failure]:
     """What the model makes of each relation's sentence, nothing of one that it does not read."""
     read = [r for r in batch if embedder.reads(r.sentence)]
-    unread: list[RelationVector | Failure] = [RelationVector(r.id, b"") for r in batch if r not in read]
+    unread: list[RelationVector | Failure] = [RelationVector(r.id, b"", r.sentence) for r in batch if r not in read]
     outcomes = _embedded(embedder, [r.sentence for r in read])
-    return [*unread, *(_of_relation(r.id, made) for r, made in zip(read, outcomes, strict=True))]
+    return [*unread, *(_of_relation(r, made) for r, made in zip(read, outcomes, strict=True))]
 
 
 def failure_of_all(failures: Sequence[Failure]) -> ModelUnavailable | None:
@@ -54,8 +54,10 @@ def _of_paragraph(paragraph: int, made: Outcome) -> ParagraphVectors | Failure:
     return Failure(paragraph, made)
 
 
-def _of_relation(relation: int, made: Outcome) -> RelationVector | Failure:
-    return RelationVector(relation, _half(made)) if isinstance(made, Encoded) else Failure(relation, made)
+def _of_relation(relation: PendingRelation, made: Outcome) -> RelationVector | Failure:
+    if isinstance(made, Encoded):
+        return RelationVector(relation.id, _half(made), relation.sentence)
+    return Failure(relation.id, made)
 
 
 def _half(made: Encoded) -> bytes:

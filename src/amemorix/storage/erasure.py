@@ -116,7 +116,7 @@ class ErasureRepository:
     def entities(self, db: sqlite3.Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
         """Erase entities with their relations, links and the names that were merged into them."""
         going = self._ids(db, "erasable_entities", ids, force=force)
-        merged = self._ids(db, "entities_merged_into", going)
+        merged = self._ids(db, "names_merged_into", going)
         done = Erased()
         self._relations(db, self._ids(db, "relations_touching", [*merged, *going]), done)
         for some in (merged, going):
@@ -163,7 +163,7 @@ class ErasureRepository:
 
     def _orphans(self, db: sqlite3.Connection, entities: Iterable[int], done: Erased) -> None:
         orphans = self._ids(db, "entities_orphaned", entities)
-        merged = self._ids(db, "entities_orphaned", self._ids(db, "entities_merged_into", orphans))
+        merged = self._ids(db, "entities_orphaned", self._ids(db, "names_merged_into", orphans))
         for some in (merged, orphans):
             done.counts["entities"] += self._run(db, "erase_entities", some)
 

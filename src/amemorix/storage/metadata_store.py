@@ -14,10 +14,14 @@ from .database import Database, Unit
 from .deletions import DeletionRepository
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
+from .entities import EntityRepository
 from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .erasure import ErasureRepository
+from .extractions import ExtractionRepository
 from .facts import FactRepository
+from .graph_reading import GraphRepository
+from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
@@ -53,10 +57,14 @@ class MetadataStore:
         self.texts = TextRepository(self.names)
         self.paragraphs = ParagraphRepository()
         self.embeddings = EmbeddingRepository()
+        self.entities = EntityRepository()
         self.relations = RelationRepository()
+        self.graph = GraphRepository()
+        self.graph_undo = GraphUndoRepository()
         self.retention = RetentionRepository()
         self.recycling = RecyclingRepository()
         self.episodes = EpisodeRepository()
+        self.extractions = ExtractionRepository(self.names, self.entities, self.relations)
         self.facts = FactRepository()
         self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()

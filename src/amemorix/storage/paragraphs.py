@@ -87,6 +87,8 @@ class ParagraphRow:
     tags: str
     metadata: str
     scope: int
+    knowledge: str
+    """`factual`, `narrative` or `quote`; empty for what is short or said in a chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +159,11 @@ class ParagraphRepository:
         """Sorted ids of the paragraphs of these sources, dead ones included."""
         return _ids(db.execute(self._q["paragraphs_by_sources"], {"sources": array(sources)}))
 
-    def recent_of(self, db: sqlite3.Connection, person: int, scopes: Scopes, limit: int) -> NDArray[np.int64]:
+    def recent_of(
+        self, db: sqlite3.Connection, person: int, scopes: Scopes, now: float, limit: int
+    ) -> NDArray[np.int64]:
         """Sorted ids of the newest paragraphs bound to a person."""
-        values = {"person": person, "scopes": optional_array(scopes), "limit": limit}
+        values = {"person": person, "scopes": optional_array(scopes), "now": now, "limit": limit}
         return np.unique(np.array([row[0] for row in db.execute(self._q["recent_by_person"], values)], np.int64))
 
     def in_window(self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes) -> NDArray[np.int64]:
@@ -189,17 +193,26 @@ class ParagraphRepository:
         return [row[0] for row in db.execute(self._q[name], values)]
 
     def evidence(
-        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, limit: int
-    ) -> list[tuple[int, int]]:
-        """(entity, paragraph) pairs that may be seen."""
-        values = {"entities": array(entities), "scopes": optional_array(scopes), "limit": limit}
+        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+    ) -> list[tuple[int, int, bool]]:
+        """(entity, paragraph, whether the text holds the entity's name) of links that may be seen."""
+        values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
         return db.execute(self._q["evidence_of_entities"], values).fetchall()
 
+    def rarely_linked(self, db: sqlite3.Connection, entities: Iterable[int], most: int) -> list[int]:
+        """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
+        values = {"entities": array(entities), "most": most}
+        return [row[0] for row in db.execute(self._q["entities_rarely_linked"], values)]
+
+    def entities_of(self, db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
+        """(paragraph, entity) of the links of these paragraphs."""
+        return db.execute(self._q["entities_of_paragraphs"], {"ids": array(ids)}).fetchall()
+
     def relations_of(
-        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Sequence[int], limit: int
-    ) -> list[tuple[int, int]]:
-        """(subject, object) of the newest relations of these entities that a live paragraph in scope supports."""
-        values = {"entities": array(entities), "scopes": array(scopes), "limit": limit}
+        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+    ) -> list[tuple[int, int, int, float, str]]:
+        """(relation, subject, object, weight, origin) of the newest relations of these entities that a paragraph supports which may be seen."""
+        values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
         return db.execute(self._q["relations_of"], values).fetchall()
 
     def highest(self, db: sqlite3.Connection) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 __all__ = [
+    "Alias",
     "ChatKey",
     "Entity",
     "NewParagraph",
@@ -38,12 +39,22 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class Alias:
+    """Another name of something, and the argument that it came in."""
+
+    name: str
+    norm: str
+    field: str = "alias"
+
+
+@dataclass(frozen=True, slots=True)
 class Entity:
     """A named thing."""
 
     name: str
     norm: str
     kind: str = ""
+    aliases: tuple[Alias, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +110,8 @@ class NewText:
     relations: tuple[Relation, ...] = ()
     session: SessionRule | None = None
     """None: the text is a session of its own."""
+    knowledge: Literal["", "factual", "narrative", "quote"] = ""
+    """What kind of text it is; empty for what is short or said in a chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,5 +123,6 @@ class Stored:
     paragraphs: tuple[int, ...]
     relations: tuple[int, ...] = ()
     superseded: tuple[int, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
     expiry_changed: bool = False
     """True for an existing text that was given another time to expire."""

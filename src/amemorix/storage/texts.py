@@ -1,4 +1,4 @@
-"""The writing of texts: one external reference with its paragraphs, persons, entities and relations."""
+"""The writing of texts: one external reference with its paragraphs and persons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from .names import NameRepository
 from .queries import queries
-from .records import NewText, Relation, SessionRule, Stored
+from .records import NewText, SessionRule, Stored
 
 __all__ = ["TextRepository"]
 
@@ -48,9 +48,8 @@ class TextRepository:
         shared = self._shared_values(db, text, source, chat, scope, now) | {"ref": ref, "revision": revision}
         shared["session"] = self._session(db, text, source, scope, shared["at"], superseded)
         ids = tuple(self._paragraph(db, text, i, shared) for i in range(len(text.paragraphs)))
-        relations = self._knowledge(db, text, chat, ids, now)
-        status = "revised" if superseded else "stored"
-        return Stored(status, text.external_id, ids, relations, superseded)
+        self._participants(db, text, chat, ids, now)
+        return Stored("revised" if superseded else "stored", text.external_id, ids, superseded=superseded)
 
     def _expire_at(self, db: sqlite3.Connection, ref: int, revision: int, expires_at: float | None, now: float) -> bool:
         """Let a text that is told again expire at another time; one that had expired is kept if nothing is said."""
@@ -90,6 +89,7 @@ class TextRepository:
             "chat": chat,
             "scope": scope,
             "kind": text.kind,
+            "knowledge": text.knowledge,
             "speaker": self._names.person(db, text.speaker, chat, now) if text.speaker else 0,
             "event_start": text.event_start,
             "event_end": text.event_end,
@@ -155,32 +155,13 @@ class TextRepository:
         values = {"paragraph": paragraph, "person": person, "role": role, "name": name}
         db.execute(self._q["paragraph_person_insert"], values)
 
-    def _knowledge(
+    def _participants(
         self, db: sqlite3.Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float
-    ) -> tuple[int, ...]:
-        """Persons, entities and relations of the text, each with its paragraphs as evidence."""
+    ) -> None:
         persons = [(self._names.person(db, person, chat, now), person) for person in text.persons]
-        named = [*text.entities, *(end for r in text.relations for end in (r.subject, r.object))]
-        entities = {entity.norm: self._names.entity(db, entity, now) for entity in named}
-        relations = tuple(dict.fromkeys(self._relation(db, r, entities, now) for r in text.relations))
         for paragraph in paragraphs:
             for row, person in persons:
                 self._person_of(db, paragraph, row, ABOUT if person.about else PARTICIPANT, person.name)
-            for entity in entities.values():
-                db.execute(self._q["paragraph_entity_insert"], {"paragraph": paragraph, "entity": entity})
-            for relation in relations:
-                db.execute(self._q["relation_evidence_insert"], {"relation": relation, "paragraph": paragraph})
-        return relations
-
-    def _relation(self, db: sqlite3.Connection, relation: Relation, entities: dict[str, int], now: float) -> int:
-        values = {
-            "subject": entities[relation.subject.norm],
-            "predicate": relation.predicate,
-            "object": entities[relation.object.norm],
-            "confidence": relation.confidence,
-            "now": now,
-        }
-        return db.execute(self._q["relation_upsert"], values).fetchone()[0]
 
 
 def _finite(expires_at: float | None) -> float | None:

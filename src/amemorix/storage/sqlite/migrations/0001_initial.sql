@@ -184,6 +184,7 @@ create table relations (
 ) strict;
 
 create index relations_by_object on relations (object);
+create index relations_by_predicate on relations (predicate) where deleted_at is null;
 create index relations_by_age on relations (created_at) where deleted_at is null and inactive_at is null;
 create index relations_inactive on relations (inactive_at) where inactive_at is not null and deleted_at is null;
 create index relations_in_bin on relations (deleted_at) where inactive_at is not null and deleted_at is not null;
@@ -578,6 +579,14 @@ end;
 
 create trigger relations_removed after delete on relations begin
     insert into changes (kind, id) values ('relation', old.id);
+end;
+
+create trigger relation_evidence_inserted after insert on relation_evidence begin
+    insert into changes (kind, id) values ('relation', new.relation);
+end;
+
+create trigger relation_evidence_removed after delete on relation_evidence begin
+    insert into changes (kind, id) values ('relation', old.relation);
 end;
 
 create trigger relation_embeddings_inserted after insert on relation_embeddings begin

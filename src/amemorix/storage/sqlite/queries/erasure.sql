@@ -86,7 +86,7 @@ delete from facts where id in (select value from json_each(:ids));
 select id from relations
 where subject in (select value from json_each(:ids)) or object in (select value from json_each(:ids));
 
--- name: entities_merged_into
+-- name: names_merged_into
 select id from entities where merged_into in (select value from json_each(:ids));
 
 -- name: entities_orphaned

@@ -32,11 +32,15 @@ where e.generation = :generation and e.paragraph in (select value from json_each
   and length(e.vector) > 0 and p.deleted_at is null and p.superseded_at is null;
 
 -- name: edge_rows
-select id, subject, object, confidence from relations where deleted_at is null and inactive_at is null;
+select r.id, r.subject, r.object, r.confidence * r.weight,
+       (select count(*) from relation_evidence e where e.relation = r.id)
+from relations r where r.deleted_at is null and r.inactive_at is null;
 
 -- name: edge_rows_of
-select id, subject, object, confidence from relations
-where id in (select value from json_each(:ids)) and deleted_at is null and inactive_at is null;
+select r.id, r.subject, r.object, r.confidence * r.weight,
+       (select count(*) from relation_evidence e where e.relation = r.id)
+from relations r
+where r.id in (select value from json_each(:ids)) and r.deleted_at is null and r.inactive_at is null;
 
 -- name: person_rows
 select p.id, p.person_id, p.name,

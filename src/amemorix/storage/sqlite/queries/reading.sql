@@ -25,7 +25,7 @@ select id, content from paragraphs where id in (select value from json_each(:ids
 
 -- name: paragraphs_full
 select p.id, r.external_id, p.revision, p.position, coalesce(c.chat_id, ''), s.name, s.source_type, p.kind, p.speaker,
-       p.event_start, p.event_end, p.recorded_at, p.content_hash, p.content, p.tags, p.metadata, p.scope
+       p.event_start, p.event_end, p.recorded_at, p.content_hash, p.content, p.tags, p.metadata, p.scope, p.knowledge
 from paragraphs p
 join external_memory_refs r on r.id = p.ref
 join sources s on s.id = p.source
@@ -57,6 +57,7 @@ select group_concat(id) from paragraphs where source in (select value from json_
 -- name: recent_by_person
 select pp.paragraph from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
 where pp.person = :person and p.deleted_at is null and p.superseded_at is null
+  and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
 order by pp.paragraph desc limit :limit;
 
@@ -87,22 +88,32 @@ where p.event_start is not null and p.event_start <= :end and p.event_end >= :st
 order by p.event_start desc, p.id desc limit :limit;
 
 -- name: evidence_of_entities
-select pe.entity, pe.paragraph from paragraph_entities pe join paragraphs p on p.id = pe.paragraph
+select pe.entity, pe.paragraph, instr(lower(p.content), lower(e.name)) > 0
+from paragraph_entities pe join paragraphs p on p.id = pe.paragraph join entities e on e.id = pe.entity
 where pe.entity in (select value from json_each(:entities))
-  and p.deleted_at is null and p.superseded_at is null
+  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
   and (:scopes is null or p.scope in (select value from json_each(:scopes)))
 order by pe.paragraph desc limit :limit;
 
 -- name: relations_of
--- the ends of the relations of these entities that a paragraph in scope supports
-select r.subject, r.object from relations r
+-- the ends, weights and origins of the relations of these entities that a paragraph supports which may be seen
+select r.id, r.subject, r.object, r.confidence * r.weight, r.origin from relations r
 where r.deleted_at is null and r.inactive_at is null and r.id in (
     select id from relations where subject in (select value from json_each(:entities))
     union select id from relations where object in (select value from json_each(:entities)))
   and exists (select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
               where e.relation = r.id and p.deleted_at is null and p.superseded_at is null
-                and p.scope in (select value from json_each(:scopes)))
+                and (p.expires_at is null or p.expires_at > :now)
+                and (:scopes is null or p.scope in (select value from json_each(:scopes))))
 order by r.id desc limit :limit;
+
+-- name: entities_rarely_linked
+select j.value from json_each(:entities) j
+where (select count(*) from (select 1 from paragraph_entities l where l.entity = j.value limit :most + 1)) <= :most;
+
+-- name: entities_of_paragraphs
+select l.paragraph, l.entity from paragraph_entities l join entities e on e.id = l.entity
+where l.paragraph in (select value from json_each(:ids)) and e.deleted_at is null;
 
 -- name: newest_begun
 -- the newest that began within the stretch, read off the index

@@ -16,7 +16,10 @@ order by r.id limit :limit;
 
 -- name: relation_embedding_put
 insert into relation_embeddings (relation, generation, vector)
-select :relation, :generation, :vector where exists (select 1 from relations where id = :relation)
+select :relation, :generation, :vector where exists (
+    select 1 from relations r join entities s on s.id = r.subject join entities o on o.id = r.object
+    where r.id = :relation
+      and :sentence in ('', s.name || ' ' || replace(r.predicate, '_', ' ') || ' ' || o.name))
 on conflict (generation, relation) do update set vector = excluded.vector;
 
 -- name: relation_vector_rows
@@ -29,9 +32,9 @@ where v.generation = :generation and v.relation in (select value from json_each(
   and length(v.vector) > 0 and r.deleted_at is null and r.inactive_at is null;
 
 -- name: relations_seen
--- those of the relations that a paragraph supports which may be seen
+-- those of the relations that were told, not read by rules, and that a paragraph supports which may be seen
 select r.id from relations r
-where r.id in (select value from json_each(:ids)) and r.deleted_at is null and r.inactive_at is null
+where r.id in (select value from json_each(:ids)) and r.deleted_at is null and r.inactive_at is null and r.origin <> 'rule'
   and exists (
       select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
       where e.relation = r.id and p.deleted_at is null and p.superseded_at is null

@@ -44,9 +44,9 @@ select session from paragraphs where id = :id and scope = :scope;
 insert into sessions (source, scope) values (:source, :scope) returning id;
 
 -- name: paragraph_insert
-insert into paragraphs (source, ref, revision, position, chat, scope, session, kind, speaker, flags, event_start,
+insert into paragraphs (source, ref, revision, position, chat, scope, session, kind, knowledge, speaker, flags, event_start,
                         event_end, recorded_at, expires_at, content_hash, content, tags, metadata)
-values (:source, :ref, :revision, :position, :chat, :scope, :session, :kind, :speaker, :flags, :event_start,
+values (:source, :ref, :revision, :position, :chat, :scope, :session, :kind, :knowledge, :speaker, :flags, :event_start,
         :event_end, :now, :expires_at, :content_hash, :content, :tags, :metadata) returning id;
 
 -- name: terms_insert
@@ -56,24 +56,21 @@ insert into terms (id, v) values (:id, :v);
 insert into paragraph_persons (paragraph, person, role, name) values (:paragraph, :person, :role, :name)
 on conflict do nothing;
 
--- name: paragraph_entity_insert
-insert into paragraph_entities (paragraph, entity) values (:paragraph, :entity) on conflict do nothing;
-
 -- name: relation_upsert
-insert into relations (subject, predicate, object, confidence, created_at)
-values (:subject, :predicate, :object, :confidence, :now)
+-- what is said again is alive again, unless it was forgotten
+insert into relations (subject, predicate, object, confidence, origin, created_at)
+values (:subject, :predicate, :object, :confidence, :origin, :now)
 on conflict (subject, predicate, object) do update
 set confidence = max(relations.confidence, excluded.confidence),
-    deleted_at = case when relations.inactive_reason = 'forgotten' then relations.deleted_at end
+    deleted_at = case when relations.inactive_reason = 'forgotten' then relations.deleted_at end,
+    origin = case when excluded.origin = 'admin' or relations.deleted_at is not null or relations.origin in ('rule', 'model')
+                  then excluded.origin else relations.origin end
 returning id;
 
--- name: relation_evidence_insert
-insert into relation_evidence (relation, paragraph) values (:relation, :paragraph) on conflict do nothing;
-
 -- name: relations_unsupported
--- relations of these paragraphs that no live paragraph supports
+-- relations of these paragraphs that no live paragraph supports; what was asserted by hand needs no support
 update relations set deleted_at = :now
-where deleted_at is null
+where deleted_at is null and origin <> 'admin'
   and id in (select e.relation from relation_evidence e where e.paragraph in (select value from json_each(:paragraphs)))
   and not exists (
       select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amemorix.models.chunker import split
+from amemorix.strategies.cutting import split
 
 ALPHABET = st.one_of(
     st.sampled_from(

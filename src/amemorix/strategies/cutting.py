@@ -1,4 +1,4 @@
-"""Cutting a long text into paragraphs."""
+"""Cutting a text near a length, at the best boundary there is."""
 
 from __future__ import annotations
 

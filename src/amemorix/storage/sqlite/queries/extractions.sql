@@ -1,0 +1,49 @@
+-- name: extraction_changes
+-- the paragraphs named in the next changes, live or not, and how far that reads
+select seq, id from changes where seq > :cursor and kind = 'paragraph' order by seq limit :limit;
+
+-- name: extraction_all
+select id from paragraphs where id > :after order by id limit :limit;
+
+-- name: extraction_material
+select p.id, p.chat, p.kind, p.knowledge, p.content, s.source_type,
+       coalesce((select n.name from paragraph_persons n where n.paragraph = p.id and n.person = p.speaker and n.role = 1), '')
+from paragraphs p join sources s on s.id = p.source
+where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
+order by p.id;
+
+-- name: extraction_live
+select id from paragraphs
+where id in (select value from json_each(:ids)) and deleted_at is null and superseded_at is null;
+
+-- name: extraction_persons
+-- the names of persons in a chat, and those that count everywhere
+select c.name from chat_persons c where c.chat = :chat
+union
+select a.alias from person_aliases a
+where a.chat in (0, :chat) and exists (select 1 from chat_persons c where c.person = a.person and c.chat = :chat);
+
+-- name: extraction_entity_kinds
+select id, kind from entities where id in (select value from json_each(:ids));
+
+-- name: extraction_relation
+-- the relation of these ends, or the one that it was merged into
+select coalesce(t.id, r.id), coalesce(t.deleted_at, r.deleted_at) is not null,
+       coalesce(t.origin, r.origin), coalesce(t.confidence, r.confidence)
+from relations r left join relations t on t.id = r.merged_into
+where r.subject = :subject and r.predicate = :predicate and r.object = :object;
+
+-- name: extraction_relation_insert
+insert into relations (subject, predicate, object, confidence, origin, created_at)
+values (:subject, :predicate, :object, :confidence, :origin, :now) returning id;
+
+-- name: extraction_relation_revive
+-- what was gone because nothing supported it is told anew; what was forgotten on purpose stays so
+update relations set confidence = :confidence, origin = :origin, deleted_at = null
+where id = :id and inactive_reason <> 'forgotten';
+
+-- name: extraction_relation_confirm
+update relations set confidence = :confidence where id = :id and origin in ('rule', 'model');
+
+-- name: extraction_supports
+select 1 from relation_evidence where relation = :relation and paragraph = :paragraph;

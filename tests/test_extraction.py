@@ -1,0 +1,341 @@
+"""The reading of paragraphs in the background: each once, whatever happens, and never more than they say."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.errors import ChatUnavailable
+from amemorix.services.extraction import CURSOR
+from amemorix.testing import HashEmbedder, ScriptedChat, memory_host
+from conftest import Open
+from entrance import contents, hits, refused, said, told
+
+Rows = set[tuple[str, str, str, str]]
+
+
+async def relations(host: AMemorixHostService, *, settle: bool = True) -> Rows:
+    """Live relations with their origin."""
+    if settle:
+        await host.settle(20)
+    sql = (
+        "select s.name, r.predicate, o.name, r.origin from relations r join entities s on s.id = r.subject "
+        "join entities o on o.id = r.object where r.deleted_at is null"
+    )
+    return {tuple(row) for row in await query(host, sql)}
+
+
+async def query(host: AMemorixHostService, sql: str) -> list[tuple[Any, ...]]:
+    return await host.kernel.store.read(lambda db: db.execute(sql).fetchall())
+
+
+async def content_of_tables(host: AMemorixHostService) -> list[Any]:
+    """Everything that extraction writes, without row ids of relations that differ by nothing else."""
+    return [
+        sorted(await relations(host)),
+        sorted(await query(host, "select name, kind from entities")),
+        sorted(await query(host, "select paragraph, e.name from paragraph_entities join entities e on e.id = entity")),
+        sorted(
+            await query(
+                host,
+                "select e.paragraph, r.subject, r.predicate, r.object, r.confidence from relation_evidence e "
+                "join relations r on r.id = e.relation",
+            )
+        ),
+    ]
+
+
+TALK = [
+    ("林澈", "我住在杭州"), ("苏晚", "我的猫叫馒头"), ("林澈", "馒头真可爱"), ("苏晚", "我在出版社工作"),
+    ("Ada", "I live in Berlin."), ("Grace", "We got a dog named Coco."), ("Ada", "Coco is so sweet!"),
+]  # fmt: skip
+TOLD: Rows = {
+    ("林澈", "住在", "杭州", "rule"), ("苏晚", "猫", "馒头", "rule"), ("苏晚", "工作于", "出版社", "rule"),
+    ("Ada", "lives in", "Berlin", "rule"), ("Coco", "is", "dog", "rule"), ("Grace", "has", "Coco", "rule"),
+}  # fmt: skip
+
+
+async def test_messages_become_entities_and_relations(host: AMemorixHostService) -> None:
+    await said(host, "c", *TALK)
+    assert await relations(host) == TOLD
+
+    sql = "select p.content from paragraph_entities l join entities e on e.id = l.entity join paragraphs p on p.id = l.paragraph where e.name = "
+    assert {row[0] for row in await query(host, sql + "'馒头'")} == {"我的猫叫馒头", "馒头真可爱"}
+    assert {row[0] for row in await query(host, sql + "'Coco'")} == {"We got a dog named Coco.", "Coco is so sweet!"}
+
+
+async def test_reading_in_steps_is_the_same_as_reading_at_once(
+    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = await opened(tmp_path / "once")
+    await said(at_once, "c", *TALK)
+    expected = await content_of_tables(at_once)
+
+    monkeypatch.setattr("amemorix.services.extraction.STEP", 1)
+    stepwise = await opened(tmp_path / "steps")
+    for turn in TALK:
+        await said(stepwise, "c", turn)
+        await stepwise.settle(20)
+    assert await content_of_tables(stepwise) == expected
+
+
+async def test_a_crash_before_the_transaction_repeats_nothing_and_loses_nothing(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, extraction={"poll_interval_seconds": 3600.0}) as host:
+        await host.settle(20)
+        kernel = host.kernel
+
+        def fails(db: sqlite3.Connection, readings: Any, origin: Any, now: float) -> None:
+            type(kernel.store.extractions).keep(kernel.store.extractions, db, readings, origin, now)
+            raise RuntimeError("the power went")
+
+        kernel.store.extractions.keep = fails  # type: ignore[method-assign]
+        await said(host, "c", *TALK)
+        with pytest.raises(RuntimeError):
+            await kernel.extraction.drain()
+        assert await query(host, "select id from relations") == []
+        assert await query(host, "select * from paragraph_entities") == []
+
+    async with memory_host(tmp_path) as host:
+        assert await relations(host) == TOLD
+        assert await query(host, "select count(*) from relation_evidence") == [(6,)]
+
+
+async def test_reading_again_changes_nothing(host: AMemorixHostService) -> None:
+    await said(host, "c", *TALK)
+    before = await content_of_tables(host)
+    last = (await query(host, "select max(seq) from changes where kind = 'relation'"))[0][0]
+
+    await host.kernel.store.write(lambda db: host.kernel.store.changes.put(db, CURSOR, "0"))
+    assert await content_of_tables(host) == before
+    assert (await query(host, "select max(seq) from changes where kind = 'relation'"))[0][0] == last
+
+
+async def test_a_log_that_was_cut_is_made_good_from_the_rows(
+    host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("amemorix.services.extraction.STEP", 2)
+    await said(host, "c", *TALK)
+    before = await content_of_tables(host)
+    for table in ("relation_evidence", "relations", "paragraph_entities", "entities"):
+        await host.kernel.store.write(lambda db, table=table: db.execute(f"delete from {table}"))
+    await host.settle(20)
+
+    def cut(db: sqlite3.Connection) -> None:
+        host.kernel.store.changes.prune(db, host.kernel.store.changes.bounds(db)[1])
+        host.kernel.store.changes.put(db, CURSOR, "1")
+
+    await host.kernel.store.write(cut)
+    after = await content_of_tables(host)
+    assert (after[0], after[1]) == (before[0], before[1])
+
+
+async def test_the_change_log_is_kept_as_long_as_it_is_read(host: AMemorixHostService) -> None:
+    await said(host, "c", *TALK)
+    await host.settle(20)
+    kernel = host.kernel
+    bounds = await kernel.store.read(kernel.store.changes.bounds)
+    assert await kernel.store.read(kernel.extraction.cursor) == bounds[1]
+    assert (await host.invoke("memory_stats", {}))["lag"]["extraction"] == 0
+
+
+async def test_a_revision_takes_its_relations_along(host: AMemorixHostService) -> None:
+    await told(host, "苏晚住在成都", external_id="home", chat_id="c", person_ids=["苏晚"])
+    assert {r[:3] for r in await relations(host)} == {("苏晚", "住在", "成都")}
+
+    await told(host, "苏晚住在上海", external_id="home", chat_id="c", person_ids=["苏晚"])
+    assert {r[:3] for r in await relations(host)} == {("苏晚", "住在", "上海")}
+
+
+async def test_what_a_second_text_supports_outlives_the_first(host: AMemorixHostService) -> None:
+    await told(host, "Grace lives in Oslo.", external_id="one", chat_id="c")
+    await told(host, "As we know, Grace lives in Oslo.", external_id="two", chat_id="c")
+    await told(host, "Nothing to see.", external_id="one", chat_id="c")
+    assert {r[:3] for r in await relations(host)} == {("Grace", "lives in", "Oslo")}
+
+
+async def test_a_deleted_paragraph_is_not_read(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, extraction={"poll_interval_seconds": 3600.0}) as host:
+        await host.settle(20)
+        await told(host, "Grace lives in Oslo.", source="diary", chat_id="c")
+        result = await host.invoke("memory_source_admin", {"action": "delete", "source": "diary"})
+        assert result["success"], result
+        assert await relations(host) == set()
+        assert await query(host, "select * from paragraph_entities") == []
+
+
+async def test_a_callers_relation_stays_the_callers(host: AMemorixHostService) -> None:
+    given = {"subject": "Grace", "predicate": "lives in", "object": "Oslo", "confidence": 0.4}
+    await told(host, "Grace lives in Oslo.", chat_id="c", relations=[given])
+    assert await relations(host) == {("Grace", "lives in", "Oslo", "caller")}
+    assert await query(host, "select confidence from relations") == [(0.4,)]
+
+    await told(host, "Tom Baker lives in Rome.", chat_id="c")
+    await host.settle(20)
+    await told(host, "Yes.", chat_id="c", relations=[{**given, "subject": "Tom Baker", "object": "Rome"}])
+    assert ("Tom Baker", "lives in", "Rome", "caller") in await relations(host)
+
+
+async def test_nothing_is_read_where_it_is_switched_off(opened: Open, tmp_path: Path) -> None:
+    for name, settings in (("off", {"enabled": False}), ("rules", {"rules": False})):
+        host = await opened(tmp_path / name, extraction=settings)
+        await said(host, "c", *TALK)
+        assert await relations(host) == set()
+        assert await query(host, "select * from entities") == []
+
+    host = await opened(tmp_path / "types", extraction={"disabled_source_types": ["diary"]})
+    await told(host, "Grace lives in Oslo.", source_type="diary", chat_id="c")
+    await told(host, "Grace lives in Rome.", source_type="note", chat_id="c")
+    assert {r[2] for r in await relations(host)} == {"Rome"}
+
+
+async def test_switched_on_later_it_reads_what_was_missed(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, extraction={"enabled": False}) as host:
+        await said(host, "c", *TALK)
+        assert await relations(host) == set()
+        await host.update_config({"extraction.enabled": True})
+        assert await relations(host) == TOLD
+
+
+async def test_no_more_is_taken_than_the_settings_allow(opened: Open) -> None:
+    host = await opened(extraction={"max_relations": 1, "max_entities": 2})
+    await said(host, "c", ("Ada", "I live in Oslo. I work at Acme. I love jazz. We met Rob, Nora and Tim in Lisbon."))
+    assert len(await relations(host)) == 1
+    assert len(await query(host, "select * from paragraph_entities")) <= 4
+
+
+async def test_a_name_of_another_chat_makes_nobody_here(host: AMemorixHostService) -> None:
+    await said(host, "c", ("Zed", "hello there"))
+    await said(host, "d", ("Ada", "I told zed lives in Oslo."))
+    assert await relations(host) == set()
+
+
+async def test_what_was_read_in_one_chat_is_not_shown_in_another(host: AMemorixHostService) -> None:
+    await said(host, "c", ("苏晚", "我的猫叫馒头"))
+    await said(host, "d", ("林澈", "今天吃了馒头"))
+    await host.settle(20)
+    assert await contents(host, "苏晚的猫", chat_id="d") == []
+    for hit in await hits(host, "馒头", chat_id="d"):
+        assert "relations" not in hit["explain"]
+
+
+async def test_the_kind_of_a_text_is_told_by_its_form_or_by_the_caller(host: AMemorixHostService) -> None:
+    poem = "床前明月光\n疑是地上霜\n举头望明月\n低头思故乡"
+    await told(host, poem, chat_id="c", external_id="poem")
+    await told(host, "压缩机是冰箱的核心", chat_id="c", knowledge_type="factual", external_id="short")
+    await told(host, "今天下雨了", chat_id="c", external_id="none")
+    found = {
+        hit["external_id"]: hit["explain"].get("knowledge", "")
+        for hit in await hits(host, "明月 压缩机 下雨", chat_id="c")
+    }
+    assert found == {"poem": "quote", "short": "factual", "none": ""}
+    assert await relations(host) == set()
+    assert not {name for (name,) in await query(host, "select name from entities")} & set(poem.split("\n"))
+
+
+async def test_a_kind_that_does_not_exist_is_refused(host: AMemorixHostService) -> None:
+    args = {"external_id": "x", "source_type": "note", "text": "x", "knowledge_type": "poem"}
+    await refused(host, "ingest_text", args, "knowledge_type")
+
+
+# with a chat model
+
+
+def answers(task: str, user: str) -> Mapping[str, Any]:
+    """What a model would say of the talk about a bakery."""
+    import json
+
+    items = [
+        {
+            "id": one["id"],
+            "entities": [{"name": "麦香坊", "kind": "organisation"}],
+            "relations": [{"subject": one["speaker"], "predicate": "经营", "object": "麦香坊", "confidence": 0.9}],
+        }
+        for one in json.loads(user)
+        if "麦香坊" in one["text"]
+    ]
+    strange = {"id": 999_999, "relations": [{"subject": "x1", "predicate": "is", "object": "y1"}]}
+    return {"items": [*items, strange]}
+
+
+async def test_a_chat_model_adds_to_what_the_rules_read(opened: Open) -> None:
+    chat = ScriptedChat(answers)
+    host = await opened(chat=chat, extraction={"model_batch": 2, "model_messages": True})
+    await said(host, "c", ("马师傅", "北门口那个麦香坊是我开的"), ("林澈", "我住在杭州"), ("林澈", "哈哈"))
+    assert await relations(host) == {("马师傅", "经营", "麦香坊", "model"), ("林澈", "住在", "杭州", "rule")}
+    assert [task for task, _ in chat.asked].count("extract") == 2
+
+    asked = len(chat.asked)
+    await host.settle(20)
+    assert len(chat.asked) == asked
+
+
+async def test_without_an_answer_the_rules_stand_and_the_model_is_asked_again(opened: Open) -> None:
+    there = False
+
+    def script(task: str, user: str) -> Mapping[str, Any]:
+        if not there:
+            raise ChatUnavailable("away")
+        return answers(task, user)
+
+    host = await opened(chat=ScriptedChat(script), extraction={"model_retry_seconds": 3600.0, "model_messages": True})
+    await said(host, "c", ("马师傅", "北门口那个麦香坊是我开的"), ("林澈", "我住在杭州"))
+    assert await relations(host) == {("林澈", "住在", "杭州", "rule")}
+    there = True
+    assert ("马师傅", "经营", "麦香坊", "model") in await relations(host)
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        {"subject": "我", "predicate": "是", "object": "12"},
+        {"subject": "麦香坊", "predicate": "是", "object": "麦香坊"},
+        {"subject": "麦香坊", "predicate": " ", "object": "面包店"},
+        {"subject": "麦香坊", "predicate": "是", "object": "一" * 100},
+    ],
+)
+async def test_what_a_model_says_has_to_be_a_relation(opened: Open, relation: dict[str, str]) -> None:
+    host = await opened(
+        chat=ScriptedChat({"extract": {"items": [{"id": 1, "relations": [relation]}]}}),
+        extraction={"model_messages": True},
+    )
+    await said(host, "c", ("马师傅", "麦香坊"))
+    assert await relations(host) == set()
+
+
+async def test_a_poem_is_not_shown_to_the_model(opened: Open) -> None:
+    chat = ScriptedChat(answers)
+    host = await opened(chat=chat, extraction={"model": True})
+    await told(host, "床前明月光\n疑是地上霜\n举头望明月\n低头思故乡", chat_id="c")
+    await host.settle(20)
+    assert chat.asked == []
+
+
+async def test_single_messages_are_shown_only_where_that_is_wanted(opened: Open) -> None:
+    chat = ScriptedChat(answers)
+    host = await opened(chat=chat, extraction={"model": True})
+    await said(host, "c", ("马师傅", "麦香坊是我开的"))
+    await host.settle(20)
+    assert chat.asked == []
+    await told(host, "林澈常去麦香坊买面包", chat_id="c", person_ids=["林澈"])
+    await host.settle(20)
+    assert [task for task, _ in chat.asked] == ["extract"]
+
+
+async def test_it_can_be_switched_to_rules_alone(opened: Open) -> None:
+    chat = ScriptedChat(answers)
+    host = await opened(chat=chat, extraction={"model": False})
+    await told(host, "林澈常去麦香坊买面包", chat_id="c")
+    await host.settle(20)
+    assert chat.asked == []
+
+
+async def test_relations_that_were_read_have_vectors(opened: Open) -> None:
+    host = await opened(embed=HashEmbedder())
+    await said(host, "c", *TALK)
+    await host.settle(20)
+    assert await query(host, "select count(*) from relation_embeddings") == [(6,)]
