@@ -25,6 +25,7 @@ from .ports import ChatModel, Embedder
 from .services.checks import Finding
 from .services.corrections import CorrectionService
 from .services.dedup import MemUpdateChecker
+from .services.deletion import DeletionService
 from .services.dense import DenseLane, Serving
 from .services.deriver import Deriver
 from .services.embedding import EmbeddingService
@@ -50,6 +51,7 @@ from .services.parts import Shared, reused
 from .services.profile_evidence import EvidenceService
 from .services.profile_reading import ProfileReader
 from .services.profiles import PersonProfileService
+from .services.purge import PurgeService
 from .services.runtime import RuntimeStatus
 from .services.search import SearchService
 from .services.summaries import SummaryService
@@ -158,6 +160,12 @@ class SDKMemoryKernel:
             self.store, settings=config.advanced, indexes=self.indexes, derivers=self.derivers.values(),
             background=self._background,
         )  # fmt: skip
+        self.deletion = DeletionService(
+            self.store, indexes=self.indexes, embedding=self.embedding, clock=clock, background=self._background
+        )
+        self.purges = PurgeService(
+            self.store, indexes=self.indexes, episodes=self.episodes, facts=self.facts, upkeep=self.upkeep, clock=clock
+        )
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
         self.summaries = SummaryService(self.store, config=config, chat=self.chat, clock=clock, zone=surroundings.zone)
         self.searches = SearchService(
@@ -266,6 +274,7 @@ class SDKMemoryKernel:
                 self.upkeep.run(),
                 self.embedding.run(),
                 *(deriver.run() for deriver in self.derivers.values()),
+                self.purges.run(),
                 self.summaries.run(),
                 self._retry_model(),
                 self.feedback.run(),
@@ -302,6 +311,7 @@ class SDKMemoryKernel:
         self._parts.embedder.release()
         self._parts.chat.release()
         self.embedding.close()
+        self.purges.close()
         self._apart.shutdown(wait=True)
         self._background.shutdown(wait=True)
         self._parts.release_data()
@@ -323,6 +333,7 @@ class SDKMemoryKernel:
 
         What one of them writes is news for the others, so they go round until nothing moves any more.
         """
+        await self.purges.drain()
         await self.lifecycle.flush()
         await self.summaries.drain()
         before = -1
