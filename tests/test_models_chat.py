@@ -212,7 +212,9 @@ class Callable_:
 
 
 @pytest.mark.parametrize(
-    "fn", [asynchronous, synchronous, Callable_(), lambda messages: asynchronous(messages)], ids=str
+    "fn",
+    [asynchronous, synchronous, Callable_(), lambda messages: asynchronous(messages)],
+    ids=["asynchronous", "synchronous", "object", "lambda"],
 )
 async def test_a_function_of_the_host_is_asked(fn: Any) -> None:
     model, notice = make_chat(Chat(), environ={}, given=fn)
