@@ -25,7 +25,9 @@ from .ports import ChatModel, Embedder
 from .services.checks import Finding
 from .services.corrections import CorrectionService
 from .services.dedup import MemUpdateChecker
+from .services.deletion import DeletionService
 from .services.dense import DenseLane, Serving
+from .services.deriver import Deriver
 from .services.embedding import EmbeddingService
 from .services.episode_retrieval import EpisodeRetrievalService
 from .services.episodes import EpisodeService
@@ -49,6 +51,7 @@ from .services.parts import Shared, reused
 from .services.profile_evidence import EvidenceService
 from .services.profile_reading import ProfileReader
 from .services.profiles import PersonProfileService
+from .services.purge import PurgeService
 from .services.runtime import RuntimeStatus
 from .services.search import SearchService
 from .services.summaries import SummaryService
@@ -150,10 +153,19 @@ class SDKMemoryKernel:
             self.store, config=config, clock=clock, indexes=self.indexes, service=self.profiles
         )
         self.evidence = EvidenceService(self.store)
+        self.derivers: dict[str, Deriver] = {
+            "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts, "profiles": self.profiles,
+        }  # fmt: skip
         self.upkeep = UpkeepService(
-            self.store, settings=config.advanced, indexes=self.indexes, episodes=self.episodes, facts=self.facts,
-            extraction=self.extraction, profiles=self.profiles, background=self._background,
+            self.store, settings=config.advanced, indexes=self.indexes, derivers=self.derivers.values(),
+            background=self._background,
         )  # fmt: skip
+        self.deletion = DeletionService(
+            self.store, indexes=self.indexes, embedding=self.embedding, clock=clock, background=self._background
+        )
+        self.purges = PurgeService(
+            self.store, indexes=self.indexes, episodes=self.episodes, facts=self.facts, upkeep=self.upkeep, clock=clock
+        )
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
         self.summaries = SummaryService(self.store, config=config, chat=self.chat, clock=clock, zone=surroundings.zone)
         self.searches = SearchService(
@@ -261,10 +273,8 @@ class SDKMemoryKernel:
             work = (
                 self.upkeep.run(),
                 self.embedding.run(),
-                self.episodes.run(),
-                self.extraction.run(),
-                self.facts.run(),
-                self.profiles.run(),
+                *(deriver.run() for deriver in self.derivers.values()),
+                self.purges.run(),
                 self.summaries.run(),
                 self._retry_model(),
                 self.feedback.run(),
@@ -301,6 +311,7 @@ class SDKMemoryKernel:
         self._parts.embedder.release()
         self._parts.chat.release()
         self.embedding.close()
+        self.purges.close()
         self._apart.shutdown(wait=True)
         self._background.shutdown(wait=True)
         self._parts.release_data()
@@ -318,15 +329,19 @@ class SDKMemoryKernel:
         return await self.embedding.recover()
 
     async def settle(self) -> None:
-        """Wait until every projection, embedding and derived row has caught up."""
+        """Wait until every projection, embedding and derived row has caught up.
+
+        What one of them writes is news for the others, so they go round until nothing moves any more.
+        """
+        await self.purges.drain()
         await self.lifecycle.flush()
         await self.summaries.drain()
-        await self.upkeep.follow()
-        await self.extraction.drain()
-        await self.embedding.settled()
-        await self.episodes.drain()
-        await self.facts.drain()
-        await self.profiles.drain()
+        before = -1
+        while before != (before := await self.store.read(lambda db: self.store.changes.bounds(db)[1])):
+            await self.upkeep.follow()
+            await self.embedding.settled()
+            for deriver in self.derivers.values():
+                await deriver.drain()
         await self.upkeep.follow()
 
     async def statistics(self) -> dict[str, Any]:
@@ -335,13 +350,7 @@ class SDKMemoryKernel:
         def read(db: sqlite3.Connection) -> dict[str, Any]:
             return {
                 **asdict(self.store.sources.counts(db, self.surroundings.clock.now())),
-                "lag": {
-                    **self.indexes.lag(db),
-                    "episodes": self.episodes.lag(db),
-                    "extraction": self.extraction.lag(db),
-                    "facts": self.facts.lag(db),
-                    "profiles": self.profiles.lag(db),
-                },
+                "lag": self.indexes.lag(db) | {name: deriver.lag(db) for name, deriver in self.derivers.items()},
                 "embedding": asdict(self.embedding.progress(db)),
                 "chat": self._chat_state() | self.chat_meter.state(db),
                 "summaries_waiting": self.store.summaries.waiting_count(db),

@@ -10,6 +10,9 @@ from ..errors import NotFound
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
 from ..retrieval.request import Count, Name, RequiredName
+from ..services.deletion import Wish
+from ..services.selectors import Selector
+from .memory_delete_admin import operation_key
 
 __all__ = ["ops"]
 
@@ -71,6 +74,7 @@ class Deletion(Response):
     """What was asked, what matched, what is gone."""
 
     success: bool = False
+    operation_id: str = Field(default="", description="What `memory_delete_admin` restores or purges it by.")
     requested_source_count: int = 0
     matched_source_count: int = 0
     deleted_paragraph_count: int = 0
@@ -119,23 +123,22 @@ async def delete_sources(kernel: SDKMemoryKernel, request: DeleteSources) -> Del
 
 
 async def _delete(kernel: SDKMemoryKernel, names: list[str], chat_id: str | None) -> Deletion:
-    now = kernel.surroundings.clock.now()
-
-    def unit(db: sqlite3.Connection) -> dict[str, int]:
-        deleted: dict[str, int] = {}
-        for name in names:
-            rows = kernel.store.sources.named(db, name, chat_id)
-            deleted[name] = sum(kernel.store.texts.delete_source(db, row, now) for row in rows)
-        return {name: count for name, count in deleted.items() if count}
-
-    deleted = await kernel.store.write(unit)
+    wish = Wish("source", Selector(sources=tuple(names)), chat_id or "")
+    try:
+        done = await kernel.deletion.execute(wish)
+    except NotFound:
+        return Deletion(
+            requested_source_count=len(names),
+            error="No source of that name holds anything.",
+            error_code=NotFound.code,
+        )
+    count = done.plan.current
     return Deletion(
-        success=bool(deleted),
+        success=True,
+        operation_id=operation_key(done.operation),
         requested_source_count=len(names),
-        matched_source_count=len(deleted),
-        deleted_paragraph_count=sum(deleted.values()),
-        deleted_count=sum(deleted.values()),
-        sources=list(deleted),
-        error="" if deleted else "No source of that name holds anything.",
-        error_code="" if deleted else NotFound.code,
+        matched_source_count=len(done.matched_sources),
+        deleted_paragraph_count=count,
+        deleted_count=count,
+        sources=[name for name in names if name in done.matched_sources],
     )

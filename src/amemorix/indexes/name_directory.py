@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,25 +70,30 @@ class NameDirectory:
         self._rows, self._by_name, self._short = fresh._rows, fresh._by_name, fresh._short
 
     def apply(self, rows: Sequence[PersonRow], removed: Sequence[int]) -> None:
-        """Insert or replace persons, with the names that they have now."""
-        for id_ in removed:
-            self._forget(id_, {})
-            self._rows.pop(id_, None)
+        """Insert or replace persons, with the names that they have now, and remove those that are gone."""
         for row in rows:
-            names = _names(row)
-            self._forget(row.id, names)
+            stale = set(_names(self._rows[row.id])) if row.id in self._rows else set[str]()
             self._rows[row.id] = row
-            for name, chats in names.items():
+            for name, chats in _names(row).items():
+                stale.discard(name)
                 self._by_name[name] = {**self._by_name.get(name, {}), row.id: chats}
                 if len(name) > 5 and name.isascii() and " " not in name:
                     self._short[name[:3]] = self._short.get(name[:3], frozenset()) | {name}
+            self._unname(row.id, stale)
+        for id_ in removed:
+            if id_ in self._rows:
+                self._unname(id_, _names(self._rows[id_]))
+                del self._rows[id_]
 
-    def _forget(self, id_: int, kept: Mapping[str, frozenset[int]]) -> None:
-        """Take away the names that a person had and has no more."""
-        known = self._rows.get(id_)
-        for name in _names(known) if known else ():
-            if name not in kept and name in self._by_name:
-                self._by_name[name] = {row: chats for row, chats in self._by_name[name].items() if row != id_}
+    def _unname(self, person: int, names: Iterable[str]) -> None:
+        """Nobody means the person by these names any more."""
+        for name in names:
+            others = {id_: chats for id_, chats in self._by_name.get(name, {}).items() if id_ != person}
+            self._by_name[name] = others
+            if not others:
+                del self._by_name[name]
+                if name in (short := self._short.get(name[:3], frozenset())):
+                    self._short[name[:3]] = short - {name}
 
     def compact(self) -> bool:
         """Nothing accumulates here."""
@@ -121,8 +126,9 @@ class NameDirectory:
         Somebody known by name alone is all of that name.
         """
         named = self._owners(normalise_name(key), chats)
-        exact = frozenset(id_ for id_ in named if self._rows[id_].person_id == key)
-        by_id = any(self._rows[id_].name != key for id_ in exact)
+        rows = [row for row in map(self._rows.get, named) if row is not None]
+        exact = frozenset(row.id for row in rows if row.person_id == key)
+        by_id = any(row.id in exact and row.name != key for row in rows)
         return exact if by_id else named
 
     def find(self, text: str, chats: Collection[int] | None = None) -> Named:

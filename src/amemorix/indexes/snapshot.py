@@ -14,7 +14,7 @@ from typing import Any
 
 from .process import process_mark
 
-__all__ = ["Pointer", "begin", "discard", "publish", "read_pointer", "verified_folder"]
+__all__ = ["Pointer", "begin", "discard", "publish", "read_pointer", "sweep", "verified_folder"]
 
 POINTER = "current.json"
 _FOLDER = re.compile(r"snapshot-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+")
@@ -100,6 +100,14 @@ def publish(home: Path, folder: Path, *, cursor: int, fingerprint: str, database
     os.replace(draft, home / POINTER)
     _sync_folder(home)
     _sweep(home, folder.name, replaced.folder if replaced else "")
+
+
+def sweep(home: Path) -> None:
+    """Remove every snapshot but the current one, also one that is being written: its writer begins anew some time."""
+    pointer = read_pointer(home)
+    for path in home.glob("snapshot-*"):
+        if pointer is None or path.name != pointer.folder:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _sweep(home: Path, current: str, replaced: str) -> None:

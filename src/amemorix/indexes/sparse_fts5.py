@@ -59,6 +59,8 @@ _INSERT_DOCUMENT = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)"
 _INSERT_POSTINGS = "INSERT INTO postings (rowid, terms) VALUES (?, ?)"
 _DELETE_POSTINGS = "INSERT INTO postings (postings, rowid, terms) VALUES ('delete', ?, ?)"
 _OPTIMISE = "INSERT INTO postings (postings) VALUES ('optimize')"
+_REWRITE = "VACUUM"
+_FOLD = "PRAGMA wal_checkpoint(TRUNCATE)"
 _DELETE_DOCUMENTS = "DELETE FROM documents WHERE id IN (SELECT value FROM json_each(?))"
 _COLUMNS = "SELECT id, scope, session, position, terms FROM documents"
 _BY_ID = f"{_COLUMNS} WHERE id IN (SELECT value FROM json_each(?)) ORDER BY scope, session, position, id"
@@ -130,6 +132,15 @@ class Fts5SparseIndex:
                 db.execute(_OPTIMISE)
             self._untidy = 0
             return True
+
+    def erase(self) -> bool:
+        """Leave nothing of removed documents in the file's pages and its log; False if a search was in the way."""
+        with self._changing:
+            with self._transaction() as db:
+                db.execute(_OPTIMISE)
+            self._untidy = 0
+            self._writer.execute(_REWRITE)
+            return self._writer.execute(_FOLD).fetchone()[0] == 0
 
     def save(self, folder: Path) -> None:
         """Write a copy of the file."""

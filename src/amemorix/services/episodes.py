@@ -157,6 +157,11 @@ class EpisodeService:
 
         return await self._store.write(unit)
 
+    async def at_rest(self) -> None:
+        """Wait until what was read before this call has been stored."""
+        async with self._one:
+            pass
+
     def lag(self, db: sqlite3.Connection) -> int:
         """Changes not taken up yet, and sources that wait to be worked on."""
         return self.changes(db) + self._store.derive_tasks.open_count(db, KIND)

@@ -134,6 +134,11 @@ class FactService:
             await self._store.write(lambda db: self._keep(db, work))
             return True
 
+    async def at_rest(self) -> None:
+        """Wait until what was read before this call has been stored."""
+        async with self._one:
+            pass
+
     def lag(self, db: sqlite3.Connection) -> int:
         """Changes not taken up yet."""
         return self._store.changes.bounds(db)[1] - self._cursor(db)

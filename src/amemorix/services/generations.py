@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 
 from ..clock import Clock
 from ..ports import EmbedderInfo
-from ..storage.embeddings import Generation
+from ..storage.embeddings import WATERMARK, Generation
 from ..storage.metadata_store import MetadataStore
 
 __all__ = ["Choice", "Generations"]
 
 DROP_STEP = 2_000
 """Vectors deleted in one transaction."""
-WATERMARK = "embedded_upto:{}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,14 @@ class Generations:
 
     async def note(self, generation: Generation, watermark: int) -> None:
         """Write down that nothing is missing up to this row, so that opening need not look again."""
-        key = WATERMARK.format(generation.id)
-        await self._store.write(lambda db: self._store.changes.put(db, key, str(watermark)))
+        await self._store.write(lambda db: self._note(db, generation.id, watermark))
+
+    def _note(self, db: sqlite3.Connection, generation: int, watermark: int) -> None:
+        """Unless a paragraph has come back meanwhile that lacks a vector."""
+        key = WATERMARK.format(generation)
+        known = int(self._store.changes.get(db, key) or 0)
+        if not self._rows.pending_before(db, generation, known, watermark):
+            self._store.changes.put(db, key, str(watermark))
 
     async def drop_old(self, keep: int) -> Sequence[int]:
         """Delete retired generations but for the last `keep`; returns those that are gone."""

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
 
-from ..indexes import feeds
+from ..indexes import feeds, snapshot
 from ..indexes.graph_store import GraphStore
 from ..indexes.name_directory import NameDirectory
 from ..indexes.projection import Projection
@@ -89,7 +89,7 @@ class Indexes:
             self._remove_vectors(gone)
 
     def _strays(self, known: set[int]) -> list[int]:
-        """Generations that have files and no row."""
+        """Generations that have files and are not among these."""
         names = (path.name.removeprefix(kind) for kind in VECTOR_FOLDERS for path in self._home.glob(f"{kind}*"))
         return [int(name) for name in names if name.isdecimal() and int(name) not in known]
 
@@ -125,6 +125,22 @@ class Indexes:
     def save(self) -> list[str]:
         """Write the snapshots that are out of date; names them."""
         return [projection.name for projection in self if projection.save()]
+
+    def erase(self) -> bool:
+        """Leave nothing of removed rows in files that are written while an index is used; False to be tried again.
+
+        Files of generations that nothing uses go: they are made anew from the rows when they are wanted.
+        """
+        with self._lock:
+            used = set(self._vectors)
+        self._remove_vectors(self._strays(used))
+        erasers = [getattr(projection.index, "erase", None) for projection in self]
+        return all(eraser() for eraser in erasers if eraser is not None)
+
+    def sweep(self) -> None:
+        """Remove what is left of snapshots that were replaced, of any kernel of this process as well."""
+        for home in self._home.glob("*/"):
+            snapshot.sweep(home)
 
     def lag(self, db: sqlite3.Connection) -> dict[str, int]:
         """Changes that each projection has not taken up yet."""

@@ -6,18 +6,15 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from typing import TypeVar
 
 from ..config.model import Advanced
 from ..errors import StorageFailure
 from ..storage.metadata_store import MetadataStore
-from .episodes import EpisodeService
-from .extraction import ExtractionService
-from .facts import FactService
+from .deriver import Deriver
 from .indexes import Indexes
-from .profiles import PersonProfileService
 
 __all__ = ["AUTO_SAVE", "UpkeepService"]
 
@@ -38,19 +35,13 @@ class UpkeepService:
         *,
         settings: Advanced,
         indexes: Indexes,
-        episodes: EpisodeService,
-        extraction: ExtractionService,
-        facts: FactService,
-        profiles: PersonProfileService,
+        derivers: Iterable[Deriver],
         background: Executor,
     ) -> None:
         self._store = store
         self._settings = settings
         self._indexes = indexes
-        self._episodes = episodes
-        self._extraction = extraction
-        self._facts = facts
-        self._profiles = profiles
+        self._derivers = tuple(derivers)
         self._background = background
         self._saved_at = time.monotonic()
         self._saving = asyncio.Lock()
@@ -106,8 +97,7 @@ class UpkeepService:
 
     async def _prune(self) -> None:
         def safe(db: sqlite3.Connection) -> tuple[int, int]:
-            derivers = (self._episodes, self._facts, self._extraction, self._profiles)
-            read = min(deriver.cursor(db) for deriver in derivers)
+            read = min(deriver.cursor(db) for deriver in self._derivers)
             return min(self._indexes.safe_to_prune(), read), self._store.changes.bounds(db)[0]
 
         upto, floor = await self._store.read(safe)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from ..errors import MemoryFault, NotReady, StorageFailure
+from .compaction import RawFiles
 from .header import refuse_if_cut_short
 from .migrations import check, migrate
 
@@ -34,6 +35,8 @@ class _Job(Generic[T]):
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[T]
     outcome: tuple[T | None, BaseException | None] = (None, None)
+    alone: bool = False
+    """Runs outside any transaction."""
 
 
 class Database:
@@ -60,6 +63,8 @@ class Database:
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._queueing = threading.Lock()
         self._closing = False
+        self._put_off: _Job[Any] | None = None
+        self.raw = RawFiles()
         writer, self.database_id = self._open_writer()
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
@@ -69,8 +74,15 @@ class Database:
 
     async def write(self, unit: Unit[T]) -> T:
         """Run `unit` in a transaction on the writer thread; returns after the commit is durable."""
+        return await self._queued(unit)
+
+    async def alone(self, unit: Unit[T]) -> T:
+        """Run `unit` on the writer thread outside any transaction: for what SQLite refuses to do within one."""
+        return await self._queued(unit, alone=True)
+
+    async def _queued(self, unit: Unit[T], *, alone: bool = False) -> T:
         loop = asyncio.get_running_loop()
-        job: _Job[T] = _Job(unit, loop, loop.create_future())
+        job: _Job[T] = _Job(unit, loop, loop.create_future(), alone=alone)
         with self._queueing:
             self._refuse_if_closed()
             self._jobs.put(job)
@@ -101,6 +113,7 @@ class Database:
         self._readers.shutdown(wait=True)
         for db in self._opened:
             db.close()
+        self.raw.close()
 
     def _refuse_if_closed(self) -> None:
         if self._closing:
@@ -142,7 +155,7 @@ class Database:
         while open_:
             jobs, open_ = self._take()
             if jobs:
-                self._commit(db, jobs)
+                self._by_itself(db, jobs[0]) if jobs[0].alone else self._commit(db, jobs)
                 _answer(jobs)
         try:
             db.execute("pragma wal_checkpoint(truncate)")
@@ -151,18 +164,30 @@ class Database:
         db.close()
 
     def _take(self) -> tuple[list[_Job[Any]], bool]:
-        """Wait for a job, then take what else is there; False when the last one has been taken."""
+        """Wait for a job, then take what else is there; False when the last one has been taken.
+
+        One that runs outside a transaction is taken alone, and those before it first.
+        """
         jobs: list[_Job[Any]] = []
-        job = self._jobs.get()
+        job, self._put_off = self._put_off or self._jobs.get(), None
         while job is not None:
+            if job.alone and jobs:
+                self._put_off = job
+                return jobs, True
             jobs.append(job)
-            if len(jobs) >= self._group:
+            if job.alone or len(jobs) >= self._group:
                 return jobs, True
             try:
                 job = self._jobs.get_nowait()
             except queue.Empty:
                 return jobs, True
         return jobs, False
+
+    def _by_itself(self, db: sqlite3.Connection, job: _Job[Any]) -> None:
+        try:
+            job.outcome = (job.unit(db), None)
+        except BaseException as exc:  # noqa: BLE001 - carried to the caller, who sees it raised
+            job.outcome = (None, self._failure(exc) if isinstance(exc, sqlite3.Error) else exc)
 
     def _commit(self, db: sqlite3.Connection, jobs: list[_Job[Any]]) -> None:
         try:

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from ..ports import EmbedderInfo
 from .queries import array, queries
 
-__all__ = ["EmbeddingRepository", "Generation", "ParagraphVectors", "Pending", "Waiting"]
+__all__ = ["WATERMARK", "EmbeddingRepository", "Generation", "ParagraphVectors", "Pending", "Waiting"]
+
+WATERMARK = "embedded_upto:{}"
+"""Key of the row up to which no live paragraph lacks a vector of a generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +167,11 @@ class EmbeddingRepository:
     def pending_count(self, db: sqlite3.Connection, generation: int, after: int) -> int:
         """Paragraphs past `after` without a vector, waiting ones included."""
         return db.execute(self._q["embeddings_pending_count"], {"generation": generation, "after": after}).fetchone()[0]
+
+    def pending_before(self, db: sqlite3.Connection, generation: int, after: int, upto: int) -> bool:
+        """Whether a paragraph past `after`, up to `upto`, lacks a vector."""
+        values = {"generation": generation, "after": after, "upto": upto}
+        return bool(db.execute(self._q["embeddings_pending_between"], values).fetchone()[0])
 
     def waiting(self, db: sqlite3.Connection, generation: int) -> Waiting:
         """What has failed and waits for another try."""

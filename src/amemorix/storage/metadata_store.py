@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from .changes import ChangeRepository
 from .chat_usage import ChatUsageRepository
+from .compaction import Compaction
 from .database import Database, Unit
+from .deletions import DeletionRepository
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
 from .entities import EntityRepository
 from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
+from .erasure import ErasureRepository
 from .extractions import ExtractionRepository
 from .facts import FactRepository
 from .graph_reading import GraphRepository
@@ -49,6 +54,8 @@ class MetadataStore:
         group_commit_max: int = 256,
     ) -> None:
         self.folder = folder
+        self.purging = asyncio.Lock()
+        """Held by whoever erases rows and rewrites files: kernels that follow each other share the store."""
         self.names = NameRepository()
         self.texts = TextRepository(self.names)
         self.paragraphs = ParagraphRepository()
@@ -73,6 +80,9 @@ class MetadataStore:
         self.chat_usage = ChatUsageRepository()
         self.changes = ChangeRepository()
         self.health = HealthRepository()
+        self.deletions = DeletionRepository()
+        self.erasure = ErasureRepository(self._forget)
+        self._compaction = Compaction()
         self._database = Database(
             folder / DATABASE_FILE,
             synchronous=synchronous,
@@ -97,6 +107,25 @@ class MetadataStore:
     def read_here(self, unit: Unit[T]) -> T:
         """Run a unit of work on the calling thread, within one snapshot."""
         return self._database.read_here(unit)
+
+    async def fold_log(self) -> bool:
+        """Bring the write-ahead log into the database and empty it; False if a reader was in the way."""
+        return await self._database.alone(self._compaction.fold)
+
+    async def rewrite(self) -> None:
+        """Write the database file anew; nothing else is written meanwhile."""
+        size = self._database.path.stat().st_size
+        await self._database.alone(lambda db: self._compaction.rewrite(db, size))
+
+    @property
+    def files(self) -> tuple[Path, Path]:
+        """The database file and its write-ahead log."""
+        path = self._database.path
+        return path, path.with_name(f"{path.name}-wal")
+
+    def raw_chunks(self, path: Path) -> Iterator[bytes]:
+        """The bytes of one of `files`, a chunk at a time."""
+        return self._database.raw.chunks(path)
 
     def close(self) -> None:
         """Finish pending writes and let go of the files."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .names import NameRepository
-from .queries import array, queries
+from .queries import queries
 from .records import NewText, SessionRule, Stored
 
 __all__ = ["TextRepository"]
@@ -59,15 +59,6 @@ class TextRepository:
                 return False
         values = {"ref": ref, "revision": revision, "expires_at": _finite(expires_at)}
         return db.execute(self._q["ref_set_expiry"], values).rowcount > 0
-
-    def delete_source(self, db: sqlite3.Connection, source: int, now: float) -> int:
-        """Take a source's live paragraphs away; returns how many there were."""
-        ids = [row[0] for row in db.execute(self._q["source_paragraphs"], {"source": source})]
-        if ids:
-            db.execute(self._q["source_delete_paragraphs"], {"source": source, "now": now})
-            db.execute(self._q["source_delete_refs"], {"source": source, "now": now})
-            db.execute(self._q["relations_unsupported"], {"paragraphs": array(ids), "now": now})
-        return len(ids)
 
     def _paragraphs(self, db: sqlite3.Connection, ref: int, revision: int) -> tuple[int, ...]:
         values = {"ref": ref, "revision": revision}

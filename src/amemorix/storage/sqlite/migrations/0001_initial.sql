@@ -412,6 +412,7 @@ create table delete_operation_items (
     kind text not null,
     id integer not null,
     detail text not null default '{}' check (json_valid(detail)),
+    restored_at real,
     primary key (operation, kind, id)
 ) strict, without rowid;
 
@@ -620,6 +621,10 @@ end;
 
 create trigger chat_persons_inserted after insert on chat_persons begin
     insert into changes (kind, id) values ('person', new.person);
+end;
+
+create trigger chat_persons_removed after delete on chat_persons begin
+    insert into changes (kind, id) values ('person', old.person);
 end;
 
 create trigger person_aliases_inserted after insert on person_aliases begin

@@ -68,7 +68,7 @@ where generation = :generation and paragraph in (select value from json_each(:id
 
 -- name: embedding_failure_put
 insert into embedding_failures (paragraph, generation, attempts, next_at, error)
-values (:paragraph, :generation, 1, :next_at, :error)
+select :paragraph, :generation, 1, :next_at, :error where exists (select 1 from paragraphs where id = :paragraph)
 on conflict (generation, paragraph) do update
 set attempts = attempts + 1, next_at = excluded.next_at, error = excluded.error;
 
@@ -95,6 +95,11 @@ order by p.id limit :limit;
 select count(*) from paragraphs p
 where p.id > :after and p.deleted_at is null and p.superseded_at is null
   and not exists (select 1 from embeddings e where e.generation = :generation and e.paragraph = p.id);
+
+-- name: embeddings_pending_between
+select exists (
+    select 1 from paragraphs p where p.id > :after and p.id <= :upto and p.deleted_at is null and p.superseded_at is null
+      and not exists (select 1 from embeddings e where e.generation = :generation and e.paragraph = p.id));
 
 -- name: embedding_failures_waiting
 select count(*), min(f.next_at), max(f.paragraph) from embedding_failures f join paragraphs p on p.id = f.paragraph

@@ -16,20 +16,11 @@ where exists (select 1 from paragraphs p where p.source = s.id and p.deleted_at 
 select s.id from sources s
 where s.name = :name and (:chat_id is null or s.chat in (select id from chats where chat_id = :chat_id));
 
--- name: source_paragraphs
-select id from paragraphs where source = :source and deleted_at is null and superseded_at is null;
-
--- name: source_delete_paragraphs
-update paragraphs set deleted_at = :now where source = :source and deleted_at is null;
-
--- name: source_delete_refs
-update external_memory_refs set deleted_at = :now where source = :source and deleted_at is null;
-
 -- name: stats_counts
 -- a paragraph is live, superseded or deleted, and one whose time has run out counts as deleted; one that was superseded before its source was deleted stays superseded
 select held.live, held.superseded, held.deleted,
        (select count(*) from relations where deleted_at is null),
-       (select count(*) from entities e where exists (
+       (select count(*) from entities e where e.deleted_at is null and exists (
             select 1 from paragraph_entities m join paragraphs p on p.id = m.paragraph
             where m.entity = e.id and p.deleted_at is null and p.superseded_at is null
               and (p.expires_at is null or p.expires_at > :now))),

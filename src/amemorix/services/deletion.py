@@ -1,0 +1,237 @@
+"""Deleting, and bringing back: plan, execute, restore, each of the last two in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ..clock import Clock
+from ..errors import Conflict, NotFound
+from ..storage.database import Unit
+from ..storage.deletions import ROW_KINDS, Item, OperationRow, RowKind
+from ..storage.metadata_store import MetadataStore
+from .deletion_plan import DeletionPlan, Planner
+from .embedding import EmbeddingService
+from .indexes import Indexes
+from .restoring import Restored, Restoring
+from .selection import Seeds, Selection
+from .selectors import DeleteMode, Selector
+
+__all__ = ["Deleted", "DeletionService", "Shown", "Wish"]
+
+T = TypeVar("T")
+MOST_SHOWN = 100
+SHOWN_KINDS: tuple[RowKind, ...] = ("paragraph", "relation", "entity", "fact")
+PREVIEW_CHARS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be deleted, by whom and why."""
+
+    mode: DeleteMode
+    selector: Selector
+    chat_id: str = ""
+    include_mentions: bool = True
+    include_paragraphs: bool = False
+    requested_by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A row as a person may recognise it."""
+
+    kind: str
+    id: int
+    label: str
+    source: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A plan, shown; with the operation that it became if it was executed."""
+
+    plan: DeletionPlan
+    missing: tuple[str, ...]
+    shown: tuple[Shown, ...] = ()
+    stays: tuple[Shown, ...] = ()
+    operation: int = 0
+    matched_sources: tuple[str, ...] = field(default=())
+
+
+class DeletionService:
+    """Deletes softly: rows are marked, or kept with the operation, so that a restore gives the same memory back."""
+
+    def __init__(
+        self,
+        store: MetadataStore,
+        *,
+        indexes: Indexes,
+        embedding: EmbeddingService,
+        clock: Clock,
+        background: Executor,
+    ) -> None:
+        self._store = store
+        self._rows = store.deletions
+        self._indexes = indexes
+        self._embedding = embedding
+        self._clock = clock
+        self._background = background
+        self._selection = Selection(store)
+        self._planner = Planner(self._rows, self._selection)
+        self._restoring = Restoring(self._rows)
+
+    async def preview(self, wish: Wish) -> Deleted:
+        """What `execute` would delete now. Raises NotFound if nothing is meant."""
+        seeds = await self._seeds(wish)
+
+        def read(db: sqlite3.Connection) -> Deleted:
+            plan = self._planned(db, wish, seeds)
+            stays = [Shown(s.kind, s.id, s.label or self._label(db, s.kind, s.id), why=s.reason) for s in plan.stays]
+            return Deleted(
+                plan, seeds.missing, tuple(self._shown(db, plan)), tuple(stays[:MOST_SHOWN]), 0, seeds.source_names
+            )
+
+        return await self._read(read)
+
+    async def execute(self, wish: Wish, plan_token: str = "", *, purge: bool = False) -> Deleted:
+        """Delete in one transaction; with `purge`, the operation begins as one whose purge is under way.
+
+        Raises NotFound if nothing is meant, Conflict if a plan token is given and the plan is another by now.
+        """
+        seeds = await self._seeds(wish)
+        now = self._clock.now()
+
+        def unit(db: sqlite3.Connection) -> Deleted:
+            plan = self._planned(db, wish, seeds)
+            if plan_token and plan_token != plan.token:
+                raise Conflict(
+                    "plan_token: the memory has changed since the preview; look at it again.",
+                    field="plan_token", plan_token=plan.token,
+                )  # fmt: skip
+            operation = self._carry_out(db, wish, plan, purge, now)
+            return Deleted(plan, seeds.missing, tuple(self._shown(db, plan)), (), operation, seeds.source_names)
+
+        return await self._store.write(unit)
+
+    async def restore(self, operation: int, chosen: Sequence[tuple[str, int]] | None) -> Restored:
+        """Bring back an operation, or these (kind, row) of it. Raises NotFound, or Conflict for a wrong state."""
+        now = self._clock.now()
+
+        def unit(db: sqlite3.Connection) -> Restored:
+            found = self._known(db, operation)
+            if found.status != "executed":
+                raise Conflict(f"operation_id: {_told(found)}.", field="operation_id", status=found.status)
+            self._check_items(db, operation, chosen)
+            return self._restoring.restore(db, found, chosen, now)
+
+        restored = await self._store.write(unit)
+        if restored.unembedded is not None:
+            self._embedding.look_again(restored.unembedded)
+        return restored
+
+    async def operation(self, operation: int, limit: int, offset: int) -> tuple[OperationRow, list[Item]]:
+        """An operation with a page of its items. Raises NotFound."""
+
+        def read(db: sqlite3.Connection) -> tuple[OperationRow, list[Item]]:
+            return self._known(db, operation), self._rows.items(db, operation, limit, offset)
+
+        return await self._store.read(read)
+
+    async def operations(
+        self, mode: str | None, status: str | None, limit: int, offset: int
+    ) -> tuple[int, list[OperationRow]]:
+        """(how many there are, a page of them, the newest first)."""
+        return await self._store.read(
+            lambda db: self._rows.operations(db, mode=mode, status=status, limit=limit, offset=offset)
+        )
+
+    # steps
+
+    async def _read(self, unit: Unit[T]) -> T:
+        """Read on the background thread: looking for words may read every text."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._background, self._store.read_here, unit)
+
+    async def _seeds(self, wish: Wish) -> Seeds:
+        def read(db: sqlite3.Connection) -> Seeds:
+            self._indexes.names.catch_up(db)
+            directory = self._indexes.names.index
+            return self._selection.seeds(db, wish.selector, wish.chat_id, directory, wish.include_mentions)
+
+        return await self._read(read)
+
+    def _planned(self, db: sqlite3.Connection, wish: Wish, seeds: Seeds) -> DeletionPlan:
+        plan = self._planner.plan(db, seeds, entity_paragraphs=wish.include_paragraphs)
+        if not plan.empty:
+            return plan
+        unknown = f" Unknown: {', '.join(seeds.missing[:10])}." if seeds.missing else ""
+        where = f" in chat {wish.chat_id!r}" if wish.chat_id else ""
+        raise NotFound(
+            f"selector: nothing that could be deleted matches it{where}.{unknown}",
+            field="selector", missing=list(seeds.missing[:MOST_SHOWN]),
+        )  # fmt: skip
+
+    def _carry_out(self, db: sqlite3.Connection, wish: Wish, plan: DeletionPlan, purge: bool, now: float) -> int:
+        """Delete and record; what is purged at once leaves no word of why in the record."""
+        for kind in ROW_KINDS:
+            self._rows.mark(db, kind, plan.ids(kind), now)
+        for moved in plan.moved:
+            self._rows.take_out(db, moved)
+        asked = {**wish.selector.to_dict(), **({"chat_id": wish.chat_id} if wish.chat_id else {})}
+        return self._rows.record(
+            db, mode=wish.mode, selector={} if purge else asked, counts=plan.counts, items=plan.items,
+            requested_by=wish.requested_by, reason="" if purge else wish.reason,
+            status="purging" if purge else "executed", now=now,
+        )  # fmt: skip
+
+    def _known(self, db: sqlite3.Connection, operation: int) -> OperationRow:
+        found = self._rows.operation(db, operation)
+        if found is None:
+            raise NotFound(f"operation_id: there is no deletion d{operation}.", field="operation_id")
+        return found
+
+    def _check_items(self, db: sqlite3.Connection, operation: int, chosen: Iterable[tuple[str, int]] | None) -> None:
+        if chosen is None:
+            return
+        held = {(item.kind, item.id) for item in self._rows.open_items(db, operation)}
+        if strange := [f"{kind} {id_}" for kind, id_ in chosen if (kind, id_) not in held]:
+            raise NotFound(f"items: d{operation} holds no {', no '.join(strange[:10])}.", field="items")
+
+    # showing
+
+    def _shown(self, db: sqlite3.Connection, plan: DeletionPlan) -> Iterator[Shown]:
+        """The first rows of the plan, paragraphs first."""
+        left = MOST_SHOWN
+        for kind in SHOWN_KINDS:
+            why = plan.rows.get(kind, {})
+            ids = plan.ids(kind)[:left]
+            for id_, label, *more in self._rows.labels(db, kind, ids):
+                yield Shown(kind, id_, _short(label), more[0] if more else "", why[id_])
+            left -= len(ids)
+        for moved in plan.moved[:left]:
+            yield Shown(moved.kind, moved.id, _short(str(moved.row.get("text") or moved.row.get("alias") or "")))
+
+    def _label(self, db: sqlite3.Connection, kind: str, id_: int) -> str:
+        found = self._rows.labels(db, kind, [id_])
+        return _short(found[0][1]) if found else ""
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
+
+
+def _told(operation: OperationRow) -> str:
+    told = {
+        "restored": "was restored already",
+        "purging": "is being purged: what it deleted is gone for good",
+        "purged": "was purged: what it deleted is gone for good",
+    }
+    return f"d{operation.id} {told.get(operation.status, 'is ' + operation.status)}"

@@ -1,0 +1,198 @@
+"""Everything that a deletion takes along, worked out before anything is touched."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..storage.deletions import DeletionRepository, Item, MovedRow, RowKind
+from ..text import normalise_name
+from .selection import Seeds, Selection
+
+__all__ = ["DeletionPlan", "Planner", "Stay"]
+
+MOST_STAYS = 100
+SELECTED, EVIDENCE, ENTITY, PERSON, CHAT, REFERENCE = "selected", "evidence", "entity", "person", "chat", "reference"
+"""Why a row is in a plan: named; its last evidence goes; an end of it goes; it tells of the person, belongs to the chat;
+no text is left under its external id, so its older wordings go too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Something that one might expect to go, and why it stays; for a reference `label` is its external id."""
+
+    kind: str
+    id: int
+    reason: str
+    label: str = ""
+
+
+@dataclass(slots=True)
+class DeletionPlan:
+    """Rows by kind with the reason why each goes, and what stays."""
+
+    rows: dict[RowKind, dict[int, str]] = field(default_factory=dict[RowKind, dict[int, str]])
+    moved: list[MovedRow] = field(default_factory=list[MovedRow])
+    persons: list[int] = field(default_factory=list[int])
+    chats: list[int] = field(default_factory=list[int])
+    stays: list[Stay] = field(default_factory=list[Stay])
+    current: int = 0
+    """Paragraphs that are not superseded."""
+    sources: list[str] = field(default_factory=list[str])
+
+    def ids(self, kind: RowKind) -> list[int]:
+        """The rows of a kind, ascending."""
+        return sorted(self.rows.get(kind, {}))
+
+    def add(self, kind: RowKind, ids: Iterable[int], why: str) -> None:
+        """Take rows along; the first reason given counts."""
+        held = self.rows.setdefault(kind, {})
+        for id_ in ids:
+            held.setdefault(id_, why)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing goes."""
+        return not self.moved and not any(self.rows.values())
+
+    @property
+    def items(self) -> list[Item]:
+        """Every row of the plan as it is recorded; persons and chats are there to be known when it is purged."""
+        rows = [Item(kind, id_, {"why": why}) for kind, held in self.rows.items() for id_, why in sorted(held.items())]
+        moved = [Item(one.kind, one.id, {"why": PERSON, "row": dict(one.row)}) for one in self.moved]
+        persons = [Item("person", id_, {"why": SELECTED}) for id_ in self.persons]
+        return [*rows, *moved, *persons, *(Item("chat", id_, {"why": SELECTED}) for id_ in self.chats)]
+
+    @property
+    def token(self) -> str:
+        """The same for the same rows."""
+        keys = sorted(f"{item.kind}:{item.id}" for item in self.items)
+        return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:32]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows of each kind go; `superseded` are older wordings."""
+        paragraphs = len(self.rows.get("paragraph", {}))
+        return {
+            "paragraphs": self.current,
+            "superseded": paragraphs - self.current,
+            "relations": len(self.rows.get("relation", {})),
+            "entities": len(self.rows.get("entity", {})),
+            "facts": len(self.rows.get("fact", {})),
+            "external_refs": len(self.rows.get("ref", {})),
+            "sources": len(self.sources),
+            "persons": len(self.persons),
+            "chats": len(self.chats),
+            "profiles": sum(one.kind.startswith("profile") for one in self.moved),
+            "aliases": sum(one.kind == "person_alias" for one in self.moved),
+        }
+
+
+class Planner:
+    """Works out plans; reads rows and writes none."""
+
+    def __init__(self, rows: DeletionRepository, selection: Selection) -> None:
+        self._rows = rows
+        self._selection = selection
+
+    def plan(self, db: sqlite3.Connection, seeds: Seeds, *, entity_paragraphs: bool) -> DeletionPlan:
+        """What goes when these seeds are deleted now."""
+        plan = DeletionPlan()
+        entities = self._entities(db, seeds, plan)
+        plan.add("paragraph", self._paragraphs(db, seeds, entities if entity_paragraphs else []), SELECTED)
+        self._references(db, plan)
+        self._named_as_person(db, seeds, plan)
+        self._relations(db, seeds, plan)
+        self._facts(db, seeds, plan)
+        self._known_of(db, seeds, plan)
+        paragraphs = plan.ids("paragraph")
+        plan.current = self._rows.count_current(db, paragraphs)
+        plan.sources = self._rows.sources_of(db, paragraphs)
+        return plan
+
+    def _paragraphs(self, db: sqlite3.Connection, seeds: Seeds, entities: Sequence[int]) -> set[int]:
+        rows, chat = self._rows, seeds.chat
+        found = set(rows.ids(db, "deletable_paragraphs", seeds.paragraphs, chat=chat))
+        found.update(rows.ids(db, "paragraphs_of_sources", seeds.sources))
+        found.update(rows.ids(db, "paragraphs_of_chats", seeds.chats))
+        found.update(rows.ids(db, "paragraphs_of_persons", [one.row for one in seeds.persons], chat=chat))
+        found.update(rows.ids(db, "paragraphs_of_entities", entities, chat=chat))
+        for scan in seeds.scans:
+            found.update(self._selection.read(db, scan, scan.upto))
+        return found
+
+    def _references(self, db: sqlite3.Connection, plan: DeletionPlan) -> None:
+        """External ids that keep no current text go, with every older wording."""
+        going = plan.ids("paragraph")
+        emptied = self._rows.ids(db, "refs_left_empty", going)
+        plan.add("ref", self._rows.ids(db, "refs_alive", emptied), REFERENCE)
+        plan.add("paragraph", self._rows.ids(db, "paragraphs_of_refs", emptied), REFERENCE)
+        kept = self._rows.refs_kept(db, going, emptied, MOST_STAYS)
+        plan.stays += [
+            Stay("ref", id_, "other paragraphs are stored under this external id", label) for id_, label in kept.items()
+        ]
+
+    def _entities(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> list[int]:
+        """The entities named; one that another chat knows too keeps its row when the deletion is of one chat."""
+        named = self._rows.ids(db, "deletable_entities", seeds.entities)
+        if seeds.chat is None:
+            plan.add("entity", named, SELECTED)
+            return named
+        here = self._rows.flagged(db, "entities_in_chat", named, chat=seeds.chat)
+        plan.add("entity", [id_ for id_, elsewhere in here.items() if not elsewhere], SELECTED)
+        plan.stays += [Stay("entity", id_, "another chat speaks of it") for id_, elsewhere in here.items() if elsewhere]
+        return list(here)
+
+    def _named_as_person(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+        """Entities that bear the person's name, unless somebody else's memories speak of them."""
+        if seeds.chat is not None or not seeds.scans:
+            return
+        norms = {normalise_name(name.name) for one in seeds.persons for name in one.names}
+        norms |= {normalise_name(one.person_id) for one in seeds.persons}
+        found = self._rows.entities_unspoken(db, norms, plan.ids("paragraph"))
+        plan.add("entity", found, PERSON)
+
+    def _relations(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+        rows = self._rows
+        plan.add(
+            "relation", self._in_chat(db, seeds, plan, rows.ids(db, "deletable_relations", seeds.relations)), SELECTED
+        )
+        plan.add("relation", rows.ids(db, "relations_of_entities", plan.ids("entity")), ENTITY)
+        if seeds.chat is not None:
+            touching = rows.ids(db, "relations_of_entities", rows.ids(db, "deletable_entities", seeds.entities))
+            plan.add("relation", self._in_chat(db, seeds, plan, touching), ENTITY)
+        losing = rows.flagged(db, "relations_losing", plan.ids("paragraph"))
+        plan.add("relation", [id_ for id_, kept in losing.items() if not kept], EVIDENCE)
+        going = plan.rows["relation"]
+        kept = [id_ for id_, kept in losing.items() if kept and id_ not in going]
+        plan.stays += [Stay("relation", id_, "other memories support it") for id_ in kept[:MOST_STAYS]]
+
+    def _in_chat(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan, ids: list[int]) -> list[int]:
+        if seeds.chat is None:
+            return ids
+        here = self._rows.flagged(db, "relations_in_chat", ids, chat=seeds.chat)
+        plan.stays += [
+            Stay("relation", id_, "another chat supports it") for id_, elsewhere in here.items() if elsewhere
+        ]
+        return [id_ for id_, elsewhere in here.items() if not elsewhere]
+
+    def _facts(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+        """Facts given by hand; what was read out of paragraphs is not told without them anyway."""
+        rows = self._rows
+        persons = [one.row for one in seeds.persons]
+        plan.add("fact", rows.ids(db, "facts_of_persons", persons, scope=seeds.chat), PERSON)
+        plan.add("fact", rows.ids(db, "facts_of_scopes", seeds.chats), CHAT)
+        plan.add("fact", rows.ids(db, "facts_of_entities", plan.ids("entity")), ENTITY)
+
+    def _known_of(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+        """Profiles, aliases and cursors of the persons and chats named."""
+        persons = [one.row for one in seeds.persons]
+        plan.persons = persons
+        plan.chats = sorted(seeds.chats)
+        if persons or plan.chats:
+            plan.moved = self._rows.rows_to_move(db, persons, seeds.chat, plan.chats)
+        if seeds.chat is not None:
+            kept = self._rows.ids(db, "overrides_of_persons", persons)
+            plan.stays += [Stay("person", id_, "the profile written by hand counts in every chat") for id_ in kept]

@@ -1,0 +1,216 @@
+"""The files of the data directory during a purge: looked through, rewritten, removed."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..errors import NotReady
+from ..storage.compaction import Compaction, file_chunks, one_transaction, open_copy
+from ..storage.erasure import ErasureRepository, Targets
+from ..storage.metadata_store import MetadataStore
+from .remnants import Needles, Remnants
+
+__all__ = ["Looked", "PurgeFiles"]
+
+SQLITE = b"SQLite format 3\0"
+PORTION = 20_000
+OURS = "memory."
+"""What the names of the files begin with that this program puts beside the database."""
+
+
+@dataclass(slots=True)
+class Looked:
+    """What a look through the files came to; `found` counts fragments by file."""
+
+    files: int = 0
+    bytes: int = 0
+    found: dict[str, int] = field(default_factory=dict[str, int])
+    held_elsewhere: int = 0
+
+    @property
+    def remnants(self) -> int:
+        """Fragments found in all."""
+        return sum(self.found.values())
+
+
+class PurgeFiles:
+    """Looks through every file below the data directory; everything here is blocking."""
+
+    def __init__(self, store: MetadataStore) -> None:
+        self._store = store
+        self._compaction = Compaction()
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """End what is under way as soon as may be."""
+        self._stopping.set()
+
+    def _go_on(self) -> None:
+        if self._stopping.is_set():
+            raise NotReady("The memory is being closed; the purge goes on when it is opened.")
+
+    def _watched(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self._go_on()
+            yield chunk
+
+    def look(self, needles: Needles) -> Looked:
+        """Search every file for the needles; what rows that stay hold too is counted apart."""
+        looked, met = Looked(), dict[str, Remnants]()
+        for path, chunks in self._readable():
+            try:
+                found = needles.search(self._watched(chunks))
+            except FileNotFoundError:
+                continue
+            looked.files += 1
+            looked.bytes += found.bytes
+            if found.count:
+                met[self._name(path)] = found
+        for name, found in met.items():
+            strange = self._strange(needles, found)
+            looked.held_elsewhere += found.count - len(strange)
+            if len(strange):
+                looked.found[name] = len(strange)
+        return looked
+
+    def _strange(self, needles: Needles, found: Remnants) -> Needles:
+        """What was found and no row that stays holds."""
+        return self.kept(needles.only(found.met)) if found.count else needles.only({})
+
+    def in_database(self, looked: Looked) -> bool:
+        """Whether something was found in the database or its log."""
+        return any(self._name(path) in looked.found for path in self._store.files)
+
+    def size(self) -> int:
+        """Bytes of the database file."""
+        return self._store.files[0].stat().st_size
+
+    def said_by_others(self, needles: Needles, but: Collection[int] = ()) -> Needles:
+        """The needles without those that the text or the terms of another paragraph hold too."""
+        rows, after, gone = self._store.erasure, 0, set(but)
+        while page := self._store.read_here(lambda db, after=after: rows.texts_kept(db, after)):
+            self._go_on()
+            needles = _without(needles, (raw for id_, raw in page if id_ not in gone))
+            after = page[-1][0]
+        return needles
+
+    def kept(self, needles: Needles) -> Needles:
+        """The needles without those that rows which stay hold too."""
+        needles = self.said_by_others(needles)
+
+        def names(db: sqlite3.Connection) -> Needles:
+            left, texts = needles, self._store.erasure.names_kept(db)
+            while some := list(islice(texts, PORTION)):
+                left = _without(left, some)
+            return left
+
+        return self._store.read_here(names)
+
+    def mend_copies(self, targets: Targets, needles: Needles, complete: bool) -> list[dict[str, Any]]:
+        """Erase the rows from every copy of the database in the directory; one that cannot be mended is removed."""
+        done: list[dict[str, Any]] = []
+        for path in self._others():
+            if not path.exists():
+                continue
+            what = self._mend(path, targets, needles, complete)
+            if what:
+                done.append({"file": self._name(path), "done": what})
+        return done
+
+    # one file
+
+    def _mend(self, path: Path, targets: Targets, needles: Needles, complete: bool) -> str:
+        """What was done about the file; empty if nothing had to be."""
+        held = self._holds(path, needles)
+        state = self._rewritten(path, targets, always=held or not complete) if _is_database(path) else "other"
+        if state == "rewritten":
+            held = self._holds(path, needles)
+        if not held and (complete or state != "other" or not path.name.startswith(OURS)):
+            return "" if state != "rewritten" else state
+        if state == "other" and not path.name.startswith(OURS):
+            return "left: it is not a file of this program"
+        path.unlink(missing_ok=True)
+        return "removed"
+
+    def _holds(self, path: Path, needles: Needles) -> bool:
+        return len(self._strange(needles, needles.search(file_chunks(path)))) > 0
+
+    def _rewritten(self, path: Path, targets: Targets, *, always: bool) -> str:
+        """`rewritten` without the rows; `same` if it held none of them; `other` if it is no copy of this database."""
+        try:
+            with open_copy(path) as db:
+                if not self._is_copy(db):
+                    return "other"
+                if not _erased_all(db, targets) and not always:
+                    return "same"
+                self._compaction.rewrite(db, path.stat().st_size)
+                return "rewritten"
+        except sqlite3.Error:
+            return "other"
+
+    def _is_copy(self, db: sqlite3.Connection) -> bool:
+        version = self._store.read_here(self._compaction.version)
+        if self._compaction.version(db) != version:
+            return False
+        return self._store.changes.get(db, "database_id") == self._store.database_id
+
+    # which files
+
+    def _readable(self) -> Iterator[tuple[Path, Iterator[bytes]]]:
+        for path in self._store.files:
+            if path.exists():
+                yield path, self._store.raw_chunks(path)
+        for path in self._all():
+            if not self._is_live(path):
+                yield path, file_chunks(path)
+
+    def _all(self) -> list[Path]:
+        return sorted(path for path in self._store.folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+    def _is_live(self, path: Path) -> bool:
+        """The database, its log and the table of contents of the log, which holds no text."""
+        return (
+            path.name.startswith(self._store.files[0].name)
+            and path.parent == self._store.folder
+            and (path.name.removeprefix(self._store.files[0].name) in ("", "-wal", "-shm"))
+        )
+
+    def _others(self) -> list[Path]:
+        """Files that are neither the database nor an index."""
+        indexes = self._store.folder / "indexes"
+        lock = self._store.folder / ".lock"
+        return [
+            path for path in self._all() if not self._is_live(path) and indexes not in path.parents and path != lock
+        ]
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self._store.folder).as_posix()
+
+
+def _without(needles: Needles, raw: Iterable[bytes]) -> Needles:
+    return needles.without(needles.search(iter([b"\n".join(raw)]), all_of_them=True).met)
+
+
+def _is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(SQLITE)) == SQLITE
+
+
+def _erased_all(db: sqlite3.Connection, targets: Targets) -> int:
+    """Erase the rows in one transaction, whether they are marked or not; returns how many there were."""
+    rows, done = ErasureRepository(), Counter[str]()
+    with one_transaction(db):
+        for erase, ids in (
+            (rows.paragraphs, targets.paragraphs), (rows.relations, targets.relations),
+            (rows.entities, targets.entities), (rows.facts, targets.facts),
+        ):  # fmt: skip
+            done += erase(db, ids, force=True).counts
+        done += rows.persons(db, targets.persons).counts + rows.chats(db, targets.chats).counts
+    return done.total()

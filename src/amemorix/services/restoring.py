@@ -1,0 +1,123 @@
+"""The bringing back of what an operation deleted."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..storage.deletions import MOVED_KINDS, ROW_KINDS, DeletionRepository, Item, OperationRow, RowKind
+
+__all__ = ["NotBack", "Restored", "Restoring"]
+
+GONE, NEWER, HANGING, AGAIN, TAKEN = (
+    "it has been purged",
+    "a newer text is stored under its external id",
+    "what it rests on is still deleted",
+    "a later operation deleted it again",
+    "something newer is in its place",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NotBack:
+    """A row that cannot come back, and why."""
+
+    kind: str
+    id: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Restored:
+    """What came back, kind by kind, and what could not."""
+
+    operation: int
+    whole: bool = False
+    rows: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    not_back: list[NotBack] = field(default_factory=list[NotBack])
+    unembedded: int | None = None
+    """The first paragraph that is back and has no vector yet."""
+
+
+class Restoring:
+    """Restores operations; the caller owns the transaction."""
+
+    def __init__(self, rows: DeletionRepository) -> None:
+        self._rows = rows
+
+    def restore(
+        self, db: sqlite3.Connection, operation: OperationRow, chosen: Sequence[tuple[str, int]] | None, now: float
+    ) -> Restored:
+        """Bring back an operation, or of it these (kind, row) with what depends on them."""
+        held = self._rows.open_items(db, operation.id)
+        items = held if chosen is None else self._with_dependents(db, held, set(chosen))
+        done = Restored(operation.id)
+        for kind in ROW_KINDS:
+            self._bring(db, done, kind, [item.id for item in items if item.kind == kind], now)
+        self._fallen(db, done, now)
+        self._put_back(db, done, [item for item in items if item.kind in MOVED_KINDS], now)
+        done.unembedded = self._rows.lower_watermarks(db, done.rows.get("paragraph", []))
+        left = {(item.kind, item.id) for item in self._rows.open_items(db, operation.id)}
+        done.whole = not any(kind not in ("person", "chat") for kind, _ in left)
+        self._rows.set_restored(db, operation.id, done.whole, now)
+        return done
+
+    def _with_dependents(
+        self, db: sqlite3.Connection, held: Sequence[Item], chosen: set[tuple[str, int]]
+    ) -> list[Item]:
+        """The items chosen, with the references and relations that went because of their paragraphs."""
+        paragraphs = [id_ for kind, id_ in chosen if kind == "paragraph"]
+        refs = {one.ref for one in self._rows.restorable(db, "paragraph", paragraphs).values()}
+        relations = set(self._rows.ids(db, "relations_resting_on", paragraphs))
+        along = {"ref": refs, "relation": relations}
+        return [
+            item
+            for item in held
+            if (item.kind, item.id) in chosen
+            or (item.id in along.get(item.kind, ()) and item.detail.get("why") in ("evidence", "reference"))
+        ]
+
+    def _bring(self, db: sqlite3.Connection, done: Restored, kind: RowKind, ids: Sequence[int], now: float) -> None:
+        if not ids:
+            return
+        state = self._rows.restorable(db, kind, ids)
+        again = self._rows.deleted_again(db, done.operation, kind, ids)
+        blocked = NEWER if kind == "paragraph" else HANGING
+        back: list[int] = []
+        alive: list[int] = []
+        for id_ in ids:
+            one = state.get(id_)
+            if one is None or one.blocked or id_ in again:
+                reason = GONE if one is None else AGAIN if id_ in again else blocked
+                done.not_back.append(NotBack(kind, id_, reason))
+            else:
+                (alive if one.alive else back).append(id_)
+        if kind == "ref":
+            back = self._refs_with_text(db, done, back)
+        self._rows.unmark(db, kind, back)
+        self._rows.note_restored(db, done.operation, kind, [*back, *alive], now)
+        done.rows[kind] = back
+
+    def _refs_with_text(self, db: sqlite3.Connection, done: Restored, refs: Iterable[int]) -> list[int]:
+        """References whose paragraphs are back: one without any must not look as if its text were stored."""
+        back = set(self._rows.ids(db, "refs_holding", refs))
+        done.not_back += [NotBack("ref", id_, HANGING) for id_ in refs if id_ not in back]
+        return sorted(back)
+
+    def _fallen(self, db: sqlite3.Connection, done: Restored, now: float) -> None:
+        """Relations that another operation took along for want of evidence, and that have evidence again."""
+        fallen = self._rows.fallen_with(db, done.operation, done.rows.get("paragraph", []))
+        state = self._rows.restorable(db, "relation", fallen)
+        back = [id_ for id_, one in state.items() if not one.alive and not one.blocked]
+        self._rows.unmark(db, "relation", back)
+        done.rows["relation"] = [*done.rows.get("relation", []), *back]
+        self._rows.note_back_elsewhere(db, "relation", back, now)
+
+    def _put_back(self, db: sqlite3.Connection, done: Restored, items: Iterable[Item], now: float) -> None:
+        for item in items:
+            if self._rows.put_back(db, item.kind, item.detail.get("row", {})):
+                self._rows.note_restored(db, done.operation, item.kind, [item.id], now)
+                done.rows.setdefault(item.kind, []).append(item.id)
+            else:
+                done.not_back.append(NotBack(item.kind, item.id, TAKEN))

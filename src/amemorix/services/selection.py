@@ -1,0 +1,222 @@
+"""The rows that a selector means."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..errors import Conflict, NotFound
+from ..indexes.name_directory import NameDirectory
+from ..storage.metadata_store import MetadataStore
+from ..text import fold, normalise_name
+from .selectors import Selector
+
+__all__ = ["NameIn", "Scan", "Seeds", "Selection", "WholePerson"]
+
+EVERY = -1
+"""No chat's row."""
+SHORTEST_NAME = 2
+NICKNAME = 3
+"""Letters of a longer name that may stand for it (see `NameDirectory`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Paragraphs found by reading their texts; those past `upto` have not been read yet."""
+
+    holds: Callable[[int, str], bool]
+    """(chat, text) to whether it is meant."""
+    chats: tuple[int, ...] | None
+    upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class NameIn:
+    """A name in a chat; one that counts in every chat has the chat EVERY."""
+
+    chat: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WholePerson:
+    """A person with every name."""
+
+    row: int
+    person_id: str
+    names: tuple[NameIn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Rows that are named; what hangs on them is worked out when it is deleted."""
+
+    paragraphs: frozenset[int] = frozenset()
+    relations: frozenset[int] = frozenset()
+    entities: frozenset[int] = frozenset()
+    sources: frozenset[int] = frozenset()
+    source_names: tuple[str, ...] = ()
+    persons: tuple[WholePerson, ...] = ()
+    chats: frozenset[int] = frozenset()
+    chat: int | None = None
+    """Only within this chat."""
+    scans: tuple[Scan, ...] = ()
+    missing: tuple[str, ...] = field(default=())
+    """What was named and is not there."""
+
+
+class Selection:
+    """Looks up what is named; may read every text, so it runs outside the transaction that deletes."""
+
+    def __init__(self, store: MetadataStore) -> None:
+        self._store = store
+        self._rows = store.deletions
+
+    def seeds(
+        self, db: sqlite3.Connection, selector: Selector, chat_id: str, directory: NameDirectory, mentions: bool
+    ) -> Seeds:
+        """Raises NotFound for a chat that is unknown, Conflict for a name that several persons have."""
+        chat = self._chat(db, chat_id)
+        missing: list[str] = []
+        sources = self._rows.sources_named(db, selector.sources, chat)
+        missing += _lacking(selector.sources, (name for _, name in sources))
+        persons = self._persons(db, selector.persons, chat, directory, missing)
+        chats = {name: self._store.names.chat_row(db, name) for name in selector.chats}
+        missing += [name for name, row in chats.items() if row is None]
+        scans = [*self._query_scan(db, selector, chat)]
+        scans += [self._mentions(db, one, chat, directory) for one in persons if mentions]
+        paragraphs = self._paragraphs(db, selector, chat, missing)
+        return Seeds(
+            paragraphs=frozenset(paragraphs | {id_ for scan in scans for id_ in self.read(db, scan, 0)}),
+            relations=frozenset(self._relations(db, selector, missing)),
+            entities=frozenset(self._entities(db, selector, missing)),
+            sources=frozenset(row for row, _ in sources),
+            source_names=tuple(dict.fromkeys(name for _, name in sources)),
+            persons=tuple(persons),
+            chats=frozenset(row for row in chats.values() if row is not None),
+            chat=chat,
+            scans=tuple(scans),
+            missing=tuple(missing),
+        )
+
+    def read(self, db: sqlite3.Connection, scan: Scan, after: int) -> list[int]:
+        """The paragraphs past `after` whose text the scan means."""
+        rows = self._rows.texts_after(db, after, scan.chats)
+        return [id_ for id_, chat, text in rows if scan.holds(chat, text)]
+
+    def _chat(self, db: sqlite3.Connection, chat_id: str) -> int | None:
+        if not chat_id:
+            return None
+        row = self._store.names.chat_row(db, chat_id)
+        if row is None:
+            raise NotFound(f"chat_id: there is no chat {chat_id!r}.", field="chat_id")
+        return row
+
+    def _paragraphs(self, db: sqlite3.Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
+        found = set(self._rows.ids(db, "deletable_paragraphs", selector.paragraphs, chat=chat))
+        missing += [f"p{id_}" for id_ in selector.paragraphs if id_ not in found]
+        by_other: set[int] = set()
+        for query, keys in (
+            ("paragraphs_of_hashes", selector.hashes), ("paragraphs_of_external_ids", selector.external_ids),
+        ):  # fmt: skip
+            for key in keys:
+                some = self._rows.ids(db, query, [key])
+                some = self._rows.ids(db, "deletable_paragraphs", some, chat=chat)
+                missing += [] if some else [key]
+                by_other.update(some)
+        return found | by_other
+
+    def _relations(self, db: sqlite3.Connection, selector: Selector, missing: list[str]) -> set[int]:
+        found = set(self._rows.ids(db, "deletable_relations", selector.relations))
+        missing += [f"r{id_}" for id_ in selector.relations if id_ not in found]
+        if not any((selector.sentence, selector.subject, selector.predicate, selector.object)):
+            return found
+        return found | {row[0] for row in self._rows.sentences(db) if _says(row, selector)}
+
+    def _entities(self, db: sqlite3.Connection, selector: Selector, missing: list[str]) -> set[int]:
+        found = set(self._rows.ids(db, "deletable_entities", selector.entities))
+        missing += [f"n{id_}" for id_ in selector.entities if id_ not in found]
+        for name in selector.entity_names:
+            rows = self._store.names.entities(db, [normalise_name(name)])
+            missing += [] if rows else [name]
+            found |= {row[0] for row in rows}
+        return found
+
+    def _persons(
+        self,
+        db: sqlite3.Connection,
+        keys: Sequence[str],
+        chat: int | None,
+        directory: NameDirectory,
+        missing: list[str],
+    ) -> list[WholePerson]:
+        found: dict[int, WholePerson] = {}
+        for key in keys:
+            rows = directory.matching(key, None if chat is None else (chat,))
+            known = self._rows.persons_known(db, rows)
+            if len(known) > 1:
+                ids = sorted(person_id for _, person_id, _ in known)
+                raise Conflict(
+                    f"selector: {key!r} is the name of {len(ids)} persons; say which by id: {', '.join(ids[:10])}.",
+                    field="selector", person_ids=ids[:100],
+                )  # fmt: skip
+            missing += [] if known else [key]
+            for row, person_id, _ in known:
+                names = tuple(NameIn(at, name) for _, at, name in self._rows.names_of_persons(db, [row], EVERY))
+                found[row] = WholePerson(row, person_id, names)
+        return list(found.values())
+
+    # reading texts
+
+    def _query_scan(self, db: sqlite3.Connection, selector: Selector, chat: int | None) -> list[Scan]:
+        """A query means the paragraphs that hold its words as they stand, whatever their case, width or script form."""
+        if not selector.query:
+            return []
+        wanted = " ".join(fold(selector.query).split())
+
+        def holds(_: int, text: str) -> bool:
+            return wanted in " ".join(fold(text).split())
+
+        return [Scan(holds, None if chat is None else (chat,), self._store.paragraphs.highest(db))]
+
+    def _mentions(
+        self, db: sqlite3.Connection, person: WholePerson, chat: int | None, directory: NameDirectory
+    ) -> Scan:
+        """Lines that name the person, in each chat by the names that the person has there."""
+        norms = [(name.chat, normalise_name(name.name)) for name in person.names if chat in (None, name.chat, EVERY)]
+        known = {at: {norm for where, norm in norms if where == at} for at, _ in norms}
+        everywhere = known.pop(EVERY, set()) | {normalise_name(person.person_id)}
+
+        def holds(in_chat: int, text: str) -> bool:
+            names = everywhere | known.get(in_chat, set())
+            return _names_person(text, in_chat, person.row, names, directory)
+
+        chats = tuple(sorted(known)) if len(everywhere) == 1 else None if chat is None else (chat,)
+        return Scan(holds, chats, self._store.paragraphs.highest(db))
+
+
+def _names_person(text: str, chat: int, person: int, names: Iterable[str], directory: NameDirectory) -> bool:
+    folded = fold(text)
+    names = [name for name in names if len(name) >= SHORTEST_NAME]
+    if not any(name[:NICKNAME] in folded for name in names):
+        return False
+    found = directory.find(text, (chat,))
+    if not any(person in persons for persons in found.persons):
+        return False
+    said = [normalise_name(name).removesuffix("'s") for name in found.names]
+    return any(len(word) >= SHORTEST_NAME and any(name.startswith(word) for name in names) for word in said)
+
+
+def _says(row: tuple[int, str, str, str], selector: Selector) -> bool:
+    _, *words = row
+    norms = [normalise_name(word.replace("_", " ")) for word in words]
+    asked = [normalise_name(word.replace("_", " ")) for word in (selector.subject, selector.predicate, selector.object)]
+    if any(asked):
+        return all(not want or want == norm for want, norm in zip(asked, norms, strict=True))
+    return normalise_name(selector.sentence.replace("_", " ")) in " ".join(norms)
+
+
+def _lacking(wanted: Iterable[str], found: Iterable[str]) -> list[str]:
+    held = set(found)
+    return [name for name in wanted if name not in held]

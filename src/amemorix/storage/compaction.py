@@ -1,0 +1,121 @@
+"""The database's files: folded, rewritten, and read as bytes."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from .queries import queries
+
+__all__ = ["Compaction", "RawFiles", "file_chunks", "one_transaction", "open_copy"]
+
+CHUNK = 1 << 20
+IN_MEMORY_BYTES = 256 << 20
+"""A larger database is rewritten by way of a temporary file."""
+BREATH_SECONDS = 0.0005
+
+
+class Compaction:
+    """Folds the write-ahead log and rewrites the file; for the writer's connection, outside any transaction."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def fold(self, db: sqlite3.Connection) -> bool:
+        """Bring the log into the database and empty it; False if a reader was in the way."""
+        db.execute(self._q["wait_briefly"])
+        try:
+            busy = db.execute(self._q["log_fold"]).fetchone()[0]
+        finally:
+            db.execute(self._q["wait_long"])
+        return busy == 0
+
+    def rewrite(self, db: sqlite3.Connection, size: int) -> None:
+        """Write the whole database anew, without what its pages held before."""
+        if size > IN_MEMORY_BYTES:
+            db.execute(self._q["temporary_in_file"])
+        try:
+            db.execute(self._q["rewrite_file"])
+        finally:
+            db.execute(self._q["temporary_in_memory"])
+
+    def version(self, db: sqlite3.Connection) -> int:
+        """The number of the schema."""
+        return db.execute(self._q["schema_version"]).fetchone()[0]
+
+
+class RawFiles:
+    """Reads the bytes of database files that are in use.
+
+    Each is opened once and stays open until the database is closed: closing any handle of a file drops the locks that
+    this process holds on it (sqlite.org/howtocorrupt.html, 2.2).
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[Path, BinaryIO] = {}
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def chunks(self, path: Path) -> Iterator[bytes]:
+        """The file as it stands, a chunk at a time."""
+        at = 0
+        while chunk := self._read(path, at):
+            yield chunk
+            at += len(chunk)
+            time.sleep(BREATH_SECONDS)
+
+    def _read(self, path: Path, at: int) -> bytes:
+        with self._lock:
+            if self._closed:
+                raise FileNotFoundError(path)
+            if path not in self._open:
+                self._open[path] = path.open("rb", buffering=0)
+            file = self._open[path]
+            file.seek(at)
+            return file.read(CHUNK)
+
+    def close(self) -> None:
+        """Let go of the files; only when no connection is open."""
+        with self._lock:
+            self._closed = True
+            for file in self._open.values():
+                file.close()
+            self._open.clear()
+
+
+def file_chunks(path: Path) -> Iterator[bytes]:
+    """The bytes of a file that no database of this process has open."""
+    with path.open("rb", buffering=0) as file:
+        while chunk := file.read(CHUNK):
+            yield chunk
+            time.sleep(BREATH_SECONDS)
+
+
+@contextmanager
+def open_copy(path: Path) -> Generator[sqlite3.Connection]:
+    """A database that this process does not use otherwise."""
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+@contextmanager
+def one_transaction(db: sqlite3.Connection) -> Generator[None]:
+    """A transaction that checks references and leaves nothing of what it deletes; the file is left without a log."""
+    db.execute("pragma secure_delete = on")
+    db.execute("pragma foreign_keys = on")
+    db.execute("pragma journal_mode = delete")
+    db.execute("begin immediate")
+    try:
+        yield
+    except BaseException:
+        db.execute("rollback")
+        raise
+    db.execute("commit")

@@ -1,0 +1,236 @@
+"""The erasing of rows for good, with everything that was derived from them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .queries import array, queries
+
+__all__ = ["QUOTING", "Erased", "ErasureRepository", "Targets"]
+
+_QUOTING = {
+    "undo_records": "quoting_undo_records", "memory_v5_operations": "quoting_memory_v5_operations",
+    "correction_plans": "quoting_correction_plans", "feedback_tasks": "quoting_feedback_tasks",
+    "delete_operations": "quoting_delete_operations", "delete_operation_items": "quoting_delete_operation_items",
+    "fact_transitions": "quoting_fact_transitions", "profile_snapshots": "quoting_profile_snapshots",
+}  # fmt: skip
+_SCRUB = {
+    "undo_records": "scrub_undo_records", "memory_v5_operations": "scrub_memory_v5_operations",
+    "correction_plans": "scrub_correction_plans", "feedback_tasks": "scrub_feedback_tasks",
+    "delete_operations": "scrub_delete_operations", "delete_operation_items": "scrub_delete_operation_items",
+    "fact_transitions": "scrub_fact_transitions", "profile_snapshots": "scrub_profile_snapshots",
+}  # fmt: skip
+QUOTING = tuple(_QUOTING)
+"""Tables whose rows may quote what somebody said."""
+_TRACES = {
+    "paragraphs": "traces_of_paragraphs", "refs": "traces_of_refs", "entities": "traces_of_entities",
+    "facts": "traces_of_facts", "persons": "traces_of_persons", "chats": "traces_of_chats",
+}  # fmt: skip
+_GONE = {"relations": "relations_gone", "entities": "entities_gone", "facts": "facts_gone"}
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Rows to erase, by kind."""
+
+    paragraphs: tuple[int, ...] = ()
+    refs: tuple[int, ...] = ()
+    relations: tuple[int, ...] = ()
+    entities: tuple[int, ...] = ()
+    facts: tuple[int, ...] = ()
+    persons: tuple[int, ...] = ()
+    chats: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, items: Iterable[tuple[str, int]]) -> Targets:
+        """From (kind, row) pairs; other kinds are passed over."""
+        names = {"paragraph": "paragraphs", "ref": "refs", "relation": "relations", "entity": "entities",
+                 "fact": "facts", "person": "persons", "chat": "chats"}  # fmt: skip
+        found: dict[str, list[int]] = {}
+        for kind, id_ in items:
+            if kind in names:
+                found.setdefault(names[kind], []).append(id_)
+        return cls(**{name: tuple(ids) for name, ids in found.items()})
+
+
+@dataclass(slots=True)
+class Erased:
+    """How many rows of each kind are gone, and which persons lost a profile, or are gone with their source."""
+
+    counts: Counter[str] = field(default_factory=Counter[str])
+    profiles: set[int] = field(default_factory=set[int])
+    persons: set[int] = field(default_factory=set[int])
+    sources: set[int] = field(default_factory=set[int])
+
+
+class ErasureRepository:
+    """Erases rows that are deleted; the caller owns the transaction, and may repeat what it did not finish.
+
+    With `force`, rows are erased whether they are marked as deleted or not: for copies made before the deletion.
+    """
+
+    def __init__(self, forget: Callable[[], None] = lambda: None) -> None:
+        self._q = queries()
+        self._forget = forget
+
+    # erasing
+
+    def paragraphs(self, db: sqlite3.Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
+        """Erase paragraphs with their derived rows, and what rested on them alone."""
+        rows = db.execute(self._q["erasable_paragraphs"], {"ids": array(ids), "force": force}).fetchall()
+        going = [row[0] for row in rows]
+        done = Erased()
+        relations, facts = self._ids(db, "links_to_relations", going), self._ids(db, "links_to_facts", going)
+        entities = self._ids(db, "links_to_entities", going)
+        names = db.execute(self._q["links_to_persons"], {"ids": array(going)}).fetchall()
+        self._run(db, "erase_wake_neighbours", going)
+        done.counts["episodes"] += self._run(db, "erase_episodes", going)
+        self._profiles(db, going, done)
+        done.counts["paragraphs"] += self._run(db, "erase_paragraphs", going)
+        done.counts["facts"] += self._run(db, "erase_facts", self._ids(db, "facts_unfounded", facts))
+        self._relations(db, self._ids(db, "relations_unfounded", relations), done)
+        self._orphans(db, entities, done)
+        done.counts["external_refs"] += self._run(db, "erase_refs", {row[1] for row in rows})
+        self._run(db, "erase_sessions", {row[3] for row in rows})
+        self._sources(db, {row[2] for row in rows}, done)
+        self._names(db, names, done)
+        self._forget()
+        return done
+
+    def relations(self, db: sqlite3.Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
+        """Erase relations, and entities that nothing speaks of any more."""
+        done = Erased()
+        self._relations(db, self._ids(db, "erasable_relations", ids, force=force), done)
+        return done
+
+    def facts(self, db: sqlite3.Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
+        """Erase facts with their history."""
+        going = self._ids(db, "erasable_facts", ids, force=force)
+        return Erased(Counter(facts=self._run(db, "erase_facts", going)))
+
+    def entities(self, db: sqlite3.Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
+        """Erase entities with their relations, links and the names that were merged into them."""
+        going = self._ids(db, "erasable_entities", ids, force=force)
+        merged = self._ids(db, "names_merged_into", going)
+        done = Erased()
+        self._relations(db, self._ids(db, "relations_touching", [*merged, *going]), done)
+        for some in (merged, going):
+            self._run(db, "erase_entity_links", some)
+            done.counts["entities"] += self._run(db, "erase_entities", some)
+        return done
+
+    def persons(self, db: sqlite3.Connection, ids: Sequence[int]) -> Erased:
+        """Erase the names of persons where nothing is left that bears them, and those of whom nothing is left."""
+        done = Erased()
+        self._run(db, "erase_person_aliases", ids)
+        self._names(db, db.execute(self._q["chat_persons_of"], {"ids": array(ids)}).fetchall(), done)
+        self._persons(db, ids, done)
+        self._forget()
+        return done
+
+    def chats(self, db: sqlite3.Connection, ids: Sequence[int]) -> Erased:
+        """Erase what hangs on chats that were cleared, and the chats themselves where nothing is left."""
+        done = Erased()
+        self._run(db, "erase_chat_feedback", ids)
+        self._run(db, "erase_chat_corrections", ids)
+        empty = self._ids(db, "chats_emptied", ids)
+        named = self._ids(db, "chat_persons_in", empty)
+        self._run(db, "erase_chat_names", empty)
+        self._persons(db, named, done)
+        done.counts["chats"] += self._run(db, "erase_chats", empty)
+        self._forget()
+        return done
+
+    def gone(self, db: sqlite3.Connection, kind: str, ids: Iterable[int]) -> tuple[int, ...]:
+        """Those of the ids that have no row any more."""
+        return tuple(self._ids(db, _GONE[kind], ids))
+
+    def _profiles(self, db: sqlite3.Connection, paragraphs: Sequence[int], done: Erased) -> None:
+        persons = self._ids(db, "erase_snapshots_of_paragraphs", paragraphs)
+        done.counts["profiles"] += len(persons)
+        done.profiles.update(persons)
+
+    def _relations(self, db: sqlite3.Connection, ids: Sequence[int], done: Erased) -> None:
+        ends = self._ids(db, "relation_ends", ids)
+        self._run(db, "erase_relations_merged_into", ids)
+        done.counts["relations"] += self._run(db, "erase_relations", ids)
+        self._orphans(db, ends, done)
+
+    def _orphans(self, db: sqlite3.Connection, entities: Iterable[int], done: Erased) -> None:
+        orphans = self._ids(db, "entities_orphaned", entities)
+        merged = self._ids(db, "entities_orphaned", self._ids(db, "names_merged_into", orphans))
+        for some in (merged, orphans):
+            done.counts["entities"] += self._run(db, "erase_entities", some)
+
+    def _sources(self, db: sqlite3.Connection, ids: Iterable[int], done: Erased) -> None:
+        gone = self._ids(db, "erase_sources", ids)
+        done.counts["sources"] += len(gone)
+        done.sources.update(gone)
+
+    def _names(self, db: sqlite3.Connection, names: Sequence[tuple[int, int, str]], done: Erased) -> None:
+        for person, chat, name in names:
+            db.execute(self._q["erase_chat_person"], {"person": person, "chat": chat, "name": name})
+        self._persons(db, {person for person, _, _ in names}, done)
+
+    def _persons(self, db: sqlite3.Connection, ids: Iterable[int], done: Erased) -> None:
+        gone = self._ids(db, "erase_persons", ids)
+        done.counts["persons"] += len(gone)
+        done.persons.update(gone)
+
+    # reading what is erased, and what quotes it
+
+    def traces(self, db: sqlite3.Connection, targets: Targets) -> Iterator[str | bytes]:
+        """The texts, names and term blobs of the rows that are to be erased."""
+        for kind, query in _TRACES.items():
+            for row in db.execute(self._q[query], {"ids": array(getattr(targets, kind))}):
+                yield from (text for text in row if text not in ("", b"", "[]", "{}"))
+
+    def texts_kept(self, db: sqlite3.Connection, after: int) -> list[tuple[int, bytes]]:
+        """A page of (paragraph, all that it says, with its terms) past `after`, of every paragraph that has a row."""
+        rows = db.execute(self._q["texts_kept"], {"after": after})
+        return [(id_, b"\n".join((*(text.encode() for text in texts), terms))) for id_, *texts, terms in rows]
+
+    def names_kept(self, db: sqlite3.Connection) -> Iterator[bytes]:
+        """All other texts of rows that stay."""
+        return (row[0].encode() for row in db.execute(self._q["names_kept"]))
+
+    def quoting(
+        self, db: sqlite3.Connection, table: str, operation: int, quotes: Callable[[str], bool]
+    ) -> list[int | str]:
+        """Keys of the rows of a table whose text quotes."""
+        rows = db.execute(self._q[_QUOTING[table]], {"operation": operation})
+        return [key for key, text in rows if quotes(text)]
+
+    def scrub(self, db: sqlite3.Connection, table: str, keys: Iterable[int | str]) -> int:
+        """Empty the texts of these rows; returns how many there were."""
+        return db.execute(self._q[_SCRUB[table]], {"ids": array(keys)}).rowcount
+
+    # the operation
+
+    def begin(self, db: sqlite3.Connection, operation: int) -> bool:
+        """Set out to purge an executed operation; False if it is in another state."""
+        return db.execute(self._q["purge_begin"], {"id": operation}).fetchone() is not None
+
+    def note(self, db: sqlite3.Connection, operation: int, receipt: dict[str, Any]) -> None:
+        """Write down how far the purge has come."""
+        db.execute(self._q["purge_note"], {"id": operation, "receipt": json.dumps(receipt, ensure_ascii=False)})
+
+    def clear_items(self, db: sqlite3.Connection, operation: int) -> None:
+        """Empty the rows that the operation kept; their ids stay."""
+        db.execute(self._q["purge_items_cleared"], {"id": operation})
+
+    def end(self, db: sqlite3.Connection, operation: int, receipt: dict[str, Any], now: float) -> None:
+        """The purge is done."""
+        values = {"id": operation, "receipt": json.dumps(receipt, ensure_ascii=False), "now": now}
+        db.execute(self._q["purge_end"], values)
+
+    def _ids(self, db: sqlite3.Connection, query: str, ids: Iterable[int], **values: Any) -> list[int]:
+        return [row[0] for row in db.execute(self._q[query], {"ids": array(ids), **values}).fetchall()]
+
+    def _run(self, db: sqlite3.Connection, query: str, ids: Iterable[int]) -> int:
+        return max(db.execute(self._q[query], {"ids": array(ids)}).rowcount, 0)

@@ -1,0 +1,291 @@
+-- name: purge_begin
+-- what the selector and the reason say is scrubbed at once
+update delete_operations set status = 'purging', selector = '{}', reason = '', receipt = '{}'
+where id = :id and status in ('executed', 'purging') returning id;
+
+-- name: purge_note
+update delete_operations set receipt = :receipt where id = :id;
+
+-- name: purge_end
+update delete_operations set status = 'purged', purged_at = :now, receipt = :receipt where id = :id;
+
+-- name: purge_items_cleared
+update delete_operation_items set detail = '{}' where operation = :id and detail <> '{}';
+
+-- name: erasable_paragraphs
+select id, ref, source, session, chat from paragraphs
+where id in (select value from json_each(:ids)) and (:force or deleted_at is not null);
+
+-- name: erasable_relations
+select id from relations where id in (select value from json_each(:ids)) and (:force or deleted_at is not null);
+
+-- name: erasable_entities
+select id from entities where id in (select value from json_each(:ids)) and (:force or deleted_at is not null);
+
+-- name: erasable_facts
+select id from facts where id in (select value from json_each(:ids)) and (:force or deleted_at is not null);
+
+-- name: links_to_relations
+select distinct relation from relation_evidence where paragraph in (select value from json_each(:ids));
+
+-- name: links_to_facts
+select distinct fact from fact_evidence where paragraph in (select value from json_each(:ids));
+
+-- name: links_to_entities
+select distinct coalesce(e.merged_into, e.id) from paragraph_entities l join entities e on e.id = l.entity
+where l.paragraph in (select value from json_each(:ids));
+
+-- name: links_to_persons
+select distinct pp.person, p.chat, pp.name from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
+where pp.paragraph in (select value from json_each(:ids));
+
+-- name: erase_wake_neighbours
+-- what shared an episode with these paragraphs is told anew
+insert into changes (kind, id)
+select 'paragraph', m.paragraph from episode_paragraphs m
+where m.paragraph not in (select value from json_each(:ids)) and m.episode in (
+    select episode from episode_paragraphs where paragraph in (select value from json_each(:ids)));
+
+-- name: erase_episodes
+delete from episodes where id in (
+    select episode from episode_paragraphs where paragraph in (select value from json_each(:ids)));
+
+-- name: erase_snapshots_of_paragraphs
+delete from profile_snapshots where person in (
+    select person from paragraph_persons where paragraph in (select value from json_each(:ids)))
+returning person;
+
+-- name: erase_paragraphs
+delete from paragraphs where id in (select value from json_each(:ids));
+
+-- name: relations_unfounded
+-- those that nothing supports any more; what was written by hand stays while it is alive
+select id from relations r
+where id in (select value from json_each(:ids)) and (r.deleted_at is not null or r.origin <> 'admin')
+  and not exists (select 1 from relation_evidence e where e.relation = r.id);
+
+-- name: facts_unfounded
+select id from facts f
+where id in (select value from json_each(:ids)) and (f.deleted_at is not null or f.asserted_at is null)
+  and not exists (select 1 from fact_evidence e where e.fact = f.id);
+
+-- name: relation_ends
+select subject from relations where id in (select value from json_each(:ids))
+union select object from relations where id in (select value from json_each(:ids));
+
+-- name: erase_relations_merged_into
+delete from relations where merged_into in (select value from json_each(:ids));
+
+-- name: erase_relations
+delete from relations where id in (select value from json_each(:ids));
+
+-- name: erase_facts
+delete from facts where id in (select value from json_each(:ids));
+
+-- name: relations_touching
+select id from relations
+where subject in (select value from json_each(:ids)) or object in (select value from json_each(:ids));
+
+-- name: names_merged_into
+select id from entities where merged_into in (select value from json_each(:ids));
+
+-- name: entities_orphaned
+select id from entities e where id in (select value from json_each(:ids))
+  and not exists (select 1 from paragraph_entities l where l.entity = e.id)
+  and not exists (select 1 from relations r where r.subject = e.id)
+  and not exists (select 1 from relations r where r.object = e.id)
+  and not exists (select 1 from facts f where f.entity = e.id);
+
+-- name: erase_entity_links
+delete from paragraph_entities where entity in (select value from json_each(:ids));
+
+-- name: erase_entities
+delete from entities where id in (select value from json_each(:ids))
+  and not exists (select 1 from entities m where m.merged_into = entities.id);
+
+-- name: erase_refs
+delete from external_memory_refs where id in (select value from json_each(:ids))
+  and not exists (select 1 from paragraphs p where p.ref = external_memory_refs.id);
+
+-- name: erase_sessions
+delete from sessions where id in (select value from json_each(:ids))
+  and not exists (select 1 from paragraphs p where p.session = sessions.id);
+
+-- name: erase_sources
+delete from sources where id in (select value from json_each(:ids))
+  and not exists (select 1 from external_memory_refs r where r.source = sources.id)
+  and not exists (select 1 from sessions s where s.source = sources.id)
+  and not exists (select 1 from episodes e where e.source = sources.id)
+returning id;
+
+-- name: erase_chat_person
+-- a name by which nothing of the chat calls the person any more
+delete from chat_persons where person = :person and chat = :chat and name = :name
+  and not exists (select 1 from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
+                  where pp.person = :person and pp.name = :name and p.chat = :chat);
+
+-- name: chat_persons_of
+select person, chat, name from chat_persons where person in (select value from json_each(:ids));
+
+-- name: erase_person_aliases
+delete from person_aliases where person in (select value from json_each(:ids))
+  and not exists (select 1 from paragraph_persons pp where pp.person = person_aliases.person);
+
+-- name: erase_persons
+-- those of whom nothing is known any more
+delete from persons where id in (select value from json_each(:ids))
+  and not exists (select 1 from chat_persons c where c.person = persons.id)
+  and not exists (select 1 from paragraph_persons pp where pp.person = persons.id)
+  and not exists (select 1 from person_aliases a where a.person = persons.id)
+  and not exists (select 1 from facts f where f.person = persons.id)
+  and not exists (select 1 from profile_overrides o where o.person = persons.id)
+returning id;
+
+-- name: erase_chat_feedback
+delete from feedback_tasks where chat in (select value from json_each(:ids));
+
+-- name: erase_chat_corrections
+delete from correction_plans where chat in (select value from json_each(:ids));
+
+-- name: chats_emptied
+select id from chats where id in (select value from json_each(:ids))
+  and not exists (select 1 from sources s where s.chat = chats.id)
+  and not exists (select 1 from facts f where f.scope = chats.id);
+
+-- name: erase_chat_names
+delete from chat_persons where chat in (select value from json_each(:ids));
+
+-- name: erase_chats
+delete from chats where id in (select value from json_each(:ids));
+
+-- name: entities_gone
+-- those of the ids that have no row any more
+select value from json_each(:ids) where value not in (select id from entities where id in (select value from json_each(:ids)));
+
+-- name: relations_gone
+select value from json_each(:ids) where value not in (select id from relations where id in (select value from json_each(:ids)));
+
+-- name: facts_gone
+select value from json_each(:ids) where value not in (select id from facts where id in (select value from json_each(:ids)));
+
+-- name: traces_of_paragraphs
+select p.content, p.tags, p.metadata, substr(t.v, 1, length(t.v) / 5 * 4) from paragraphs p join terms t on t.id = p.id
+where p.id in (select value from json_each(:ids));
+
+-- name: traces_of_refs
+select external_id, '', '' from external_memory_refs where id in (select value from json_each(:ids));
+
+-- name: traces_of_entities
+select name, norm, metadata from entities where id in (select value from json_each(:ids));
+
+-- name: traces_of_facts
+select value, '', '' from facts where id in (select value from json_each(:ids));
+
+-- name: traces_of_persons
+select name, person_id, '' from persons where id in (select value from json_each(:ids))
+union select name, '', '' from chat_persons where person in (select value from json_each(:ids));
+
+-- name: traces_of_chats
+select chat_id, '', '' from chats where id in (select value from json_each(:ids));
+
+-- name: texts_kept
+-- everything that a row which stays may say, a page at a time
+select p.id, p.content, p.tags, p.metadata, substr(t.v, 1, length(t.v) / 5 * 4) from paragraphs p join terms t on t.id = p.id
+where p.id > :after order by p.id limit 2000;
+
+-- name: names_kept
+-- the other texts of rows, with the program's own words: names of tables and kinds
+select chat_id || char(10) || group_id || char(10) || user_id from chats
+union all select name from sources
+union all select person_id || char(10) || name from persons
+union all select name from chat_persons
+union all select alias || char(10) || norm from person_aliases
+union all select external_id from external_memory_refs
+union all select name from paragraph_persons
+union all select name || char(10) || norm || char(10) || metadata from entities
+union all select alias || char(10) || norm from entity_aliases
+union all select predicate from relations
+union all select attribute || char(10) || value || char(10) || norm from facts
+union all select value from fact_evidence
+union all select text || char(10) || content from profile_snapshots
+union all select text from profile_overrides
+union all select title || char(10) || summary || char(10) || participants || char(10) || keywords from episodes
+union all select requested_by || char(10) || counts || char(10) || receipt from delete_operations
+union all select coalesce(sql, '') from sqlite_schema;
+
+-- name: quoting_undo_records
+select id, detail || char(10) || reason from undo_records;
+
+-- name: quoting_memory_v5_operations
+select id, items || char(10) || reason from memory_v5_operations;
+
+-- name: quoting_correction_plans
+select id, request || char(10) || plan || char(10) || result || char(10) || reason from correction_plans;
+
+-- name: quoting_feedback_tasks
+select id, query || char(10) || hits || char(10) || decision || char(10) || result || char(10) || error from feedback_tasks;
+
+-- name: quoting_delete_operations
+select id, selector || char(10) || reason from delete_operations where selector <> '{}' or reason <> '';
+
+-- name: quoting_delete_operation_items
+select json_array(operation, kind, id), detail from delete_operation_items
+where operation <> :operation and json_type(detail, '$.row') is not null;
+
+-- name: quoting_fact_transitions
+select id, reason from fact_transitions where reason <> '';
+
+-- name: quoting_profile_snapshots
+select id, text || char(10) || content from profile_snapshots;
+
+-- name: scrub_undo_records
+update undo_records set detail = '{}', reason = '' where id in (select value from json_each(:ids));
+
+-- name: scrub_memory_v5_operations
+update memory_v5_operations set items = '[]', reason = '' where id in (select value from json_each(:ids));
+
+-- name: scrub_correction_plans
+update correction_plans set request = '', plan = '{}', result = '{}', reason = ''
+where id in (select value from json_each(:ids));
+
+-- name: scrub_feedback_tasks
+update feedback_tasks set query = '', hits = '[]', decision = '{}', result = '{}', error = '',
+    status = iif(status in ('pending', 'running'), 'skipped', status)
+where id in (select value from json_each(:ids));
+
+-- name: scrub_delete_operations
+update delete_operations set selector = '{}', reason = '' where id in (select value from json_each(:ids));
+
+-- name: scrub_delete_operation_items
+update delete_operation_items set detail = '{}'
+where json_array(operation, kind, id) in (select value from json_each(:ids));
+
+-- name: scrub_fact_transitions
+update fact_transitions set reason = '' where id in (select value from json_each(:ids));
+
+-- name: scrub_profile_snapshots
+delete from profile_snapshots where id in (select value from json_each(:ids));
+
+-- name: schema_version
+pragma user_version;
+
+-- name: wait_briefly
+pragma busy_timeout = 250;
+
+-- name: wait_long
+pragma busy_timeout = 30000;
+
+-- name: log_fold
+pragma wal_checkpoint(truncate);
+
+-- name: temporary_in_file
+pragma temp_store = file;
+
+-- name: temporary_in_memory
+pragma temp_store = memory;
+
+-- name: rewrite_file
+vacuum;
+
+-- name: chat_persons_in
+select distinct person from chat_persons where chat in (select value from json_each(:ids));

@@ -1,0 +1,40 @@
+"""Every row of a memory, for comparing it with itself."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from amemorix import AMemorixHostService
+
+__all__ = ["rows_of", "tables"]
+
+NOT_COMPARED = ("changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "derive_tasks", "meta")
+"""The log of changes, the record of deletions, and how far the background has come."""
+NUMBERED_ANEW = ("episodes", "episode_paragraphs", "episode_terms", "episode_news")
+"""Rows that are derived again and get other numbers."""
+
+
+async def tables(host: AMemorixHostService) -> dict[str, list[tuple[Any, ...]]]:
+    """Table -> its rows, sorted; episodes by what they tell."""
+    return await host.kernel.store.read(_tables)
+
+
+async def rows_of(host: AMemorixHostService, sql: str) -> list[tuple[Any, ...]]:
+    """What a statement finds."""
+    return await host.kernel.store.read(lambda db: db.execute(sql).fetchall())
+
+
+def _tables(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+    names = [name for (name,) in db.execute("select name from sqlite_schema where type = 'table'")]
+    found = {
+        name: sorted(db.execute(f"select * from {name}").fetchall(), key=repr)
+        for name in names
+        if name not in (*NOT_COMPARED, *NUMBERED_ANEW)
+    }
+    episodes = db.execute(
+        "select e.source, e.scope, e.title, e.summary, e.event_start, e.participants, e.keywords, "
+        "(select group_concat(paragraph) from (select paragraph from episode_paragraphs where episode = e.id order by position)) "
+        "from episodes e"
+    )
+    return {**found, "episodes": sorted(episodes.fetchall(), key=repr)}

@@ -1,0 +1,120 @@
+"""Deleting and restoring whatever, in whatever order, gives the same memory back: the same rows, the same ranking."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.testing import HashEmbedder, memory_host
+from entrance import hits, told
+from memory_dump import tables
+
+SEEDS = int(os.environ.get("AMEMORIX_RESTORES", "6"))
+SPEAKERS = ("Mia", "Bob", "Carla Vane", "林澈", "小雨", "欧阳明")
+THINGS = ("kite", "lamp", "hall", "coffee", "花生", "雨伞", "乌龙茶", "周末")
+WORDS = (
+    "hangs",
+    "in",
+    "the",
+    "old",
+    "drinks",
+    "black",
+    "today",
+    "again",
+    "不吃",
+    "喜欢",
+    "下雨了",
+    "一起去爬山",
+    "提醒我",
+)
+CHATS = ("c1", "c2", "群聊")
+
+
+def sentence(rng: random.Random) -> str:
+    who = [rng.choice(SPEAKERS)] if rng.random() < 0.3 else []
+    words = rng.choices(WORDS, k=rng.randint(2, 7)) + rng.choices(THINGS, k=2) + who
+    rng.shuffle(words)
+    return " ".join(words)
+
+
+async def fill(host: AMemorixHostService, rng: random.Random) -> None:
+    for n in range(60):
+        chat = rng.choice(CHATS)
+        if rng.random() < 0.6:
+            message = {
+                "speaker": rng.choice(SPEAKERS),
+                "text": sentence(rng),
+                "time": 1.7e9 + n * 5_000,
+                "external_id": f"m{n}",
+            }
+            await host.invoke("ingest_messages", {"chat_id": chat, "messages": [message]})
+            continue
+        ends = rng.sample(THINGS, 2)
+        relation = {"subject": ends[0], "predicate": rng.choice(("belongs_to", "喜欢")), "object": ends[1]}
+        await told(
+            host, sentence(rng), chat_id=chat, external_id=f"n{rng.randrange(20)}", source=f"s{rng.randrange(3)}",
+            relations=[relation], entities=[rng.choice(THINGS)], person_ids=[rng.choice(SPEAKERS)],
+            timestamp=1.7e9 + n * 5_000, scope=rng.choice(("chat", "chat", "global")),
+        )  # fmt: skip
+
+
+def selection(rng: random.Random) -> dict[str, Any]:
+    mode = rng.choice(("paragraph", "paragraph", "relation", "entity", "source", "person", "chat", "mixed"))
+    selectors: dict[str, Any] = {
+        "paragraph": rng.choice([rng.sample(range(1, 60), 8), rng.choice(THINGS)]),
+        "relation": rng.choice([rng.sample(range(1, 15), 3), rng.choice(THINGS)]),
+        "entity": rng.choice(THINGS),
+        "source": [f"s{rng.randrange(3)}", f"chat:{rng.choice(CHATS)}"],
+        "person": rng.choice(SPEAKERS),
+        "chat": rng.choice(CHATS),
+        "mixed": {"paragraph_ids": rng.sample(range(1, 60), 5), "entity_names": [rng.choice(THINGS)],
+                  "person_ids": [rng.choice(SPEAKERS)]},
+    }  # fmt: skip
+    chat = rng.choice(CHATS) if mode != "chat" and rng.random() < 0.3 else ""
+    return {
+        "mode": mode, "selector": selectors[mode], "chat_id": chat, "include_mentions": rng.random() < 0.7,
+        "include_paragraphs": rng.random() < 0.5,
+    }  # fmt: skip
+
+
+async def ranking(host: AMemorixHostService, queries: list[dict[str, Any]]) -> list[list[Any]]:
+    return [[(hit["id"], hit["score"], hit["explain"]) for hit in await hits(host, **query)] for query in queries]
+
+
+def queries(rng: random.Random) -> list[dict[str, Any]]:
+    return [
+        {"query": sentence(rng), "limit": 20, **({"chat_id": rng.choice(CHATS)} if n % 2 else {})} for n in range(50)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(1, SEEDS + 1))
+async def test_deleting_and_restoring_gives_the_same_memory_back(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    async with memory_host(tmp_path, embed=HashEmbedder(64), retrieval={"noise": {"enabled": False}}) as host:
+        await fill(host, rng)
+        await host.settle(60)
+        asked = queries(rng)
+        rows, ranked = await tables(host), await ranking(host, asked)
+        assert sum(map(len, ranked)) > 500
+
+        done: list[str] = []
+        for _ in range(rng.randint(1, 5)):
+            answer = await host.invoke("memory_delete_admin", {"action": "execute", **selection(rng)})
+            assert answer["success"] or answer["error_code"] == "not_found", answer
+            done += [answer["operation_id"]] if answer["success"] else []
+            if rng.random() < 0.5:
+                await host.settle(60)
+        assert not done or await tables(host) != rows
+        rng.shuffle(done)
+        for _ in range(2):  # what rests on something that was still deleted comes back in the second round
+            for operation in done:
+                await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": operation})
+        await host.settle(60)
+
+        assert await tables(host) == rows
+        assert await ranking(host, asked) == ranked
