@@ -11,7 +11,7 @@ from amemorix.testing import FrozenClock, memory_host
 
 __all__ = ["PERSONS", "SETTINGS", "batch"]
 
-PERSONS, CHATS, BATCH = 12, 5, 10
+PERSONS, CHATS, BATCH, MOST = 12, 5, 10, 15
 SETTINGS: dict[str, Any] = {
     "profile": {"debounce_seconds": 0, "poll_interval_seconds": 0.001, "items_per_section": 50, "max_history": 1000},
 }
@@ -30,12 +30,13 @@ def batch(number: int) -> dict[str, Any]:
 
 
 async def live(folder: Path, first: int) -> None:
-    """Store batches, and say which have been acknowledged."""
+    """Store batches, and say which have been acknowledged; then wait to be killed."""
     async with memory_host(folder, clock=FrozenClock(), **SETTINGS) as host:
-        for number in range(first, first + 1000):
+        for number in range(first, first + MOST):
             answer = await host.invoke("ingest_messages", batch(number))
             assert answer["success"], answer
             print(number, flush=True)
+        await asyncio.sleep(600)
 
 
 if __name__ == "__main__":

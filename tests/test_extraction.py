@@ -317,7 +317,7 @@ async def test_a_poem_is_not_shown_to_the_model(opened: Open) -> None:
 
 async def test_single_messages_are_shown_only_where_that_is_wanted(opened: Open) -> None:
     chat = ScriptedChat(answers)
-    host = await opened(chat=chat, extraction={"model": True})
+    host = await opened(chat=chat, extraction={"model": True}, profile={"use_chat_model": False})
     await said(host, "c", ("马师傅", "麦香坊是我开的"))
     await host.settle(20)
     assert chat.asked == []

@@ -63,10 +63,19 @@ class _Subject:
 
     person: PersonNames
     namesakes: tuple[Namesake, ...]
+    contested: Mapping[str, Collection[int | None]]
 
     @property
     def rows(self) -> list[int]:
         return [self.person.row, *(one.row for one in self.namesakes)]
+
+    def own_names(self, chats: Collection[int]) -> list[str]:
+        """The names by which nobody else is meant in one of the chats."""
+        return [
+            name
+            for name in self.person.within(chats)
+            if any(chat not in self.contested[name] for chat in chats) and None not in self.contested[name]
+        ]
 
 
 class ProfileDeriver:
@@ -91,7 +100,9 @@ class ProfileDeriver:
         names = self._store.persons.names(db, person)
         if names is None:
             return []
-        subject = _Subject(names, tuple(self._store.persons.namesakes(db, names)))
+        namesakes = tuple(self._store.persons.namesakes(db, names))
+        mine = {person, *(one.row for one in namesakes)}
+        subject = _Subject(names, namesakes, self._store.persons.contested(db, names, mine))
         read = self._lines(db, subject, since, scopes, lines or self._settings.max_lines, now)
         affected = self._affected(db, subject, read, scopes)
         known = {row.scope: row.content for row in self._store.profiles.newest(db, person, affected, len(affected))}
@@ -115,13 +126,14 @@ class ProfileDeriver:
             for line in material.lines(db, one.row, since, scopes, limit, now):
                 if one.is_meant(subject.person, line.chat):
                     found.setdefault(line.id, line)
-        for line in material.told(db, self._entities(db, subject, None), since, scopes, limit // 10 + 1, now):
-            if subject.person.within((line.chat,)):
+        names_in = {call.chat for call in subject.person.called}
+        for line in material.told(db, self._entities(db, subject, names_in), since, scopes, limit // 10 + 1, now):
+            if subject.own_names((line.chat,)):
                 found.setdefault(line.id, line)
         return [found[row] for row in sorted(found, reverse=True)]
 
-    def _entities(self, db: sqlite3.Connection, subject: _Subject, chats: Collection[int] | None) -> list[int]:
-        norms = {normalise_name(name) for name in subject.person.within(chats)} - {""}
+    def _entities(self, db: sqlite3.Connection, subject: _Subject, chats: Collection[int]) -> list[int]:
+        norms = {normalise_name(name) for name in subject.own_names(chats)} - {""}
         return sorted({row for row, _, _ in self._store.names.entities(db, norms)})
 
     def _affected(

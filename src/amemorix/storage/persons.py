@@ -98,6 +98,12 @@ class PersonRepository:
         mine = {person.row, *(row for row, _ in alone)}
         return [Namesake(row, name, frozenset(self._contested(db, name, mine))) for row, name in alone]
 
+    def contested(
+        self, db: sqlite3.Connection, person: PersonNames, mine: Collection[int]
+    ) -> dict[str, set[int | None]]:
+        """Name -> chats where somebody besides `mine` has it too; None for everywhere."""
+        return {name: set(self._contested(db, name, mine)) for name in {c.name for c in person.called}}
+
     def _contested(self, db: sqlite3.Connection, name: str, mine: Collection[int]) -> Iterator[int | None]:
         for person, chat in db.execute(self._q["profile_known_as"], {"names": _array([name])}):
             if person not in mine:
