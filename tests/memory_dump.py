@@ -11,12 +11,13 @@ __all__ = ["rows_of", "tables"]
 
 NOT_COMPARED = ("changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "derive_tasks", "meta")
 """The log of changes, the record of deletions, and how far the background has come."""
-NUMBERED_ANEW = ("episodes", "episode_paragraphs", "episode_terms", "episode_news")
+NUMBERED_ANEW = ("episodes", "episode_paragraphs", "episode_terms", "episode_news", "profile_snapshots",
+                  "profile_evidence")  # fmt: skip
 """Rows that are derived again and get other numbers."""
 
 
 async def tables(host: AMemorixHostService) -> dict[str, list[tuple[Any, ...]]]:
-    """Table -> its rows, sorted; episodes by what they tell."""
+    """Table -> its rows, sorted; episodes and profiles by what they tell."""
     return await host.kernel.store.read(_tables)
 
 
@@ -37,4 +38,9 @@ def _tables(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
         "(select group_concat(paragraph) from (select paragraph from episode_paragraphs where episode = e.id order by position)) "
         "from episodes e"
     )
-    return {**found, "episodes": sorted(episodes.fetchall(), key=repr)}
+    profiles = db.execute(
+        "select person, scope, text from profile_snapshots s "
+        "where version = (select max(version) from profile_snapshots n where n.person = s.person and n.scope = s.scope)"
+    )
+    told = {"episodes": episodes, "profiles": profiles}
+    return found | {name: sorted(rows.fetchall(), key=repr) for name, rows in told.items()}

@@ -23,6 +23,8 @@ from entrance import said
 from profile_life import PERSONS, SETTINGS, batch
 from test_profiles import admin, profile, say, traits
 
+ASKING = {"use_chat_model": True}
+
 
 async def task_counts(host: AMemorixHostService) -> tuple[int, int, int, int]:
     status = await admin(host, "status")
@@ -50,7 +52,7 @@ def item(statement: str, *evidence: str, section: str = "likes") -> dict[str, An
 )  # fmt: skip
 async def test_a_model_sorts_and_words_what_is_known(opened: Open, text: str, statement: str) -> None:
     chat = model(item(statement, "p1", section="habits"))
-    host = await opened(chat=chat)
+    host = await opened(chat=chat, profile=ASKING)
     await say(host, "c", text)
     assert statement not in await traits(host)
     assert chat.asked == []
@@ -70,7 +72,9 @@ async def test_a_model_sorts_and_words_what_is_known(opened: Open, text: str, st
 
 
 async def test_what_a_model_does_not_cite_is_dropped(opened: Open) -> None:
-    host = await opened(chat=model(item("爱喝茶", "p1"), item("是间谍", "p99"), item("很有钱"), item(" ", "p1")))
+    host = await opened(
+        chat=model(item("爱喝茶", "p1"), item("是间谍", "p99"), item("很有钱"), item(" ", "p1")), profile=ASKING
+    )
     await say(host, "c", "我喜欢茶")
     await host.settle(10)
     assert await traits(host) == {"爱喝茶"}
@@ -80,7 +84,7 @@ async def test_what_a_model_does_not_cite_is_dropped(opened: Open) -> None:
     "chat", [model(item("是间谍", "p99")), model(), ScriptedChat({})], ids=["uncited", "none", "away"]
 )
 async def test_rules_stand_in_for_a_model(opened: Open, chat: ScriptedChat) -> None:
-    host = await opened(chat=chat)
+    host = await opened(chat=chat, profile=ASKING)
     await say(host, "c", "我喜欢茶")
     await host.settle(10)
     assert await traits(host) == {"我喜欢茶"}
@@ -88,7 +92,9 @@ async def test_rules_stand_in_for_a_model(opened: Open, chat: ScriptedChat) -> N
 
 
 async def test_what_a_model_put_together_falls_with_any_of_its_lines(opened: Open) -> None:
-    host = await opened(chat=model(item("爱喝茶，不吃香菜", "p1", "p2"), item("住杭州", "p3", section="identity")))
+    host = await opened(
+        chat=model(item("爱喝茶，不吃香菜", "p1", "p2"), item("住杭州", "p3", section="identity")), profile=ASKING
+    )
     for text in ("我喜欢茶", "我不吃香菜", "我住在杭州"):
         await say(host, "c", text)
     await host.settle(10)
@@ -99,7 +105,7 @@ async def test_what_a_model_put_together_falls_with_any_of_its_lines(opened: Ope
 
 async def test_a_private_line_is_never_shown_to_the_model_with_a_groups(opened: Open) -> None:
     chat = model()
-    host = await opened(chat=chat)
+    host = await opened(chat=chat, profile=ASKING)
     await say(host, {"chat_id": "dm", "user_id": "7"}, "我讨厌加班")
     await say(host, {"chat_id": "room", "group_id": "42"}, "我喜欢茶")
     await host.settle(10)
@@ -117,7 +123,7 @@ async def test_a_model_can_be_left_out(opened: Open) -> None:
 
 async def test_a_model_that_is_asked_learns_what_was_known(opened: Open) -> None:
     chat = model(item("爱喝茶", "p1"))
-    host = await opened(chat=chat)
+    host = await opened(chat=chat, profile=ASKING)
     await say(host, "c", "我喜欢茶")
     await host.settle(10)
     await say(host, "c", "我讨厌咖啡")
@@ -208,7 +214,7 @@ async def test_a_call_that_gave_up_leaves_nothing_behind(opened: Open) -> None:
                 await asyncio.sleep(60)
             raise ChatUnavailable("away")
 
-    host = await opened(chat=Slow({}), profile={"poll_interval_seconds": 3600})
+    host = await opened(chat=Slow({}), profile={**ASKING, "poll_interval_seconds": 3600})
     await say(host, "c", "我喜欢茶")
     gave_up = await host.invoke("memory_profile_admin", {"action": "process_pending"}, timeout_ms=300)
     assert (gave_up["error_code"], asked.is_set()) == ("timed_out", True)

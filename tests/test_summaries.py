@@ -18,8 +18,6 @@ from conftest import Open
 from entrance import contents, hits, refused, stats
 
 START = 1_690_000_000.0
-RULES = {"model_enabled": False}
-"""Episodes ask the same model: here it is asked for summaries alone."""
 QUIET = {"poll_interval_seconds": 3600}
 """The background looks seldom: `settle` does the work when the test wants it."""
 
@@ -98,7 +96,7 @@ async def waiting(host: AMemorixHostService) -> int:
 @pytest.mark.parametrize("chinese", [False, True])
 async def test_messages_are_stored_at_once_and_summed_up_later(opened: Open, chinese: bool) -> None:
     scribe = Scribe()
-    host = await opened(chat=scribe.chat, episode=RULES, summary=QUIET)
+    host = await opened(chat=scribe.chat, summary=QUIET)
 
     result = await wish(host, messages=turns(1, 5, chinese=chinese))
 
@@ -126,7 +124,7 @@ async def test_entities_and_relations_of_a_summary_have_it_as_evidence(opened: O
 
 async def test_two_hundred_messages_between_two_calls_are_all_covered(opened: Open) -> None:
     scribe = Scribe()
-    host = await opened(chat=scribe.chat, episode=RULES, summary=QUIET)
+    host = await opened(chat=scribe.chat, summary=QUIET)
     await wish(host, messages=turns(1, 3))
     await host.settle(20)
     for first in range(4, 204, 20):
@@ -142,7 +140,7 @@ async def test_two_hundred_messages_between_two_calls_are_all_covered(opened: Op
 
 async def test_messages_that_nobody_asked_about_wait(opened: Open) -> None:
     scribe = Scribe()
-    host = await opened(chat=scribe.chat, episode=RULES, summary=QUIET)
+    host = await opened(chat=scribe.chat, summary=QUIET)
     await host.invoke("ingest_messages", {"chat_id": "c", "messages": turns(1, 5)})
     assert await summaries(host) == []
     await wish(host)
@@ -153,7 +151,7 @@ async def test_messages_that_nobody_asked_about_wait(opened: Open) -> None:
 
 async def test_the_same_call_again_changes_nothing(opened: Open) -> None:
     scribe = Scribe()
-    host = await opened(chat=scribe.chat, episode=RULES, summary=QUIET)
+    host = await opened(chat=scribe.chat, summary=QUIET)
     bare = [{key: value for key, value in turn.items() if key != "external_id"} for turn in turns(1, 4)]
     await wish(host, messages=bare)
     await host.settle(20)
@@ -170,7 +168,7 @@ async def test_the_same_call_again_changes_nothing(opened: Open) -> None:
 
 async def test_chats_are_never_mixed_and_a_summary_is_seen_in_its_chat_only(opened: Open) -> None:
     scribe = Scribe()
-    host = await opened(chat=scribe.chat, episode=RULES, summary=QUIET)
+    host = await opened(chat=scribe.chat, summary=QUIET)
     await wish(host, "c", messages=turns(1, 3), group_id="g")
     await wish(host, "d", messages=turns(4, 6))
     await host.settle(20)
@@ -183,9 +181,7 @@ async def test_chats_are_never_mixed_and_a_summary_is_seen_in_its_chat_only(open
 
 async def test_a_window_is_bounded_by_characters_and_long_messages_go_on_in_the_next(opened: Open) -> None:
     scribe = Scribe()
-    host = await opened(
-        chat=scribe.chat, episode=RULES, summary={**QUIET, "window_chars": 1000}, ingest={"chunk_chars": 300}
-    )
+    host = await opened(chat=scribe.chat, summary={**QUIET, "window_chars": 1000}, ingest={"chunk_chars": 300})
     long = " ".join(f"q{n}q word number {n}." for n in range(200))
     await wish(host, messages=[{"external_id": "long", "speaker": "Ada", "text": long, "time": START}])
     await host.settle(20)
@@ -211,7 +207,7 @@ async def test_without_a_model_the_messages_are_the_memory(opened: Open, summary
 
 async def test_a_model_that_is_away_is_asked_again_later(opened: Open) -> None:
     scribe, clock = Scribe(), FrozenClock(START + 90_000)
-    host = await opened(chat=scribe.chat, episode=RULES, clock=clock, summary={**QUIET, "retry_seconds": 30})
+    host = await opened(chat=scribe.chat, clock=clock, summary={**QUIET, "retry_seconds": 30})
     scribe.away = 2
     await wish(host, messages=turns(1, 5))
 
@@ -225,7 +221,7 @@ async def test_a_model_that_is_away_is_asked_again_later(opened: Open) -> None:
 async def test_after_the_last_try_the_messages_are_kept_as_they_are(opened: Open) -> None:
     scribe, clock = Scribe(), FrozenClock(START + 90_000)
     settings = {**QUIET, "max_attempts": 3, "retry_seconds": 10, "window_messages": 5}
-    host = await opened(chat=scribe.chat, episode=RULES, clock=clock, summary=settings)
+    host = await opened(chat=scribe.chat, clock=clock, summary=settings)
     scribe.away = 3
     await wish(host, messages=turns(1, 10))
     for _ in range(3):
@@ -241,7 +237,7 @@ async def test_after_the_last_try_the_messages_are_kept_as_they_are(opened: Open
 async def test_a_spent_budget_waits_for_the_next_day_and_costs_no_try(opened: Open) -> None:
     scribe, clock = Scribe(), FrozenClock(1_699_920_000.0)
     settings: dict[str, Any] = {"summary": {**QUIET, "max_attempts": 1, "window_messages": 5}}
-    host = await opened(chat=scribe.chat, episode=RULES, clock=clock, **settings, **{"chat.daily_token_budget": 100})
+    host = await opened(chat=scribe.chat, clock=clock, **settings, **{"chat.daily_token_budget": 100})
     await wish(host, messages=turns(1, 10))
     await host.settle(20)
     assert scribe.covered == [[1, 2, 3, 4, 5]]
@@ -264,9 +260,11 @@ async def test_a_summary_of_nothing_is_not_stored(opened: Open) -> None:
 
 async def test_deleted_messages_are_not_summed_up(opened: Open) -> None:
     scribe = Scribe()
-    host = await opened(chat=scribe.chat, episode=RULES, summary=QUIET)
+    host = await opened(chat=scribe.chat, summary=QUIET)
+    await host.kernel.pause()
     await wish(host, messages=turns(1, 5))
     await host.invoke("memory_source_admin", {"action": "delete", "source": "chat:c"})
+    host.kernel.start()
     assert await summaries(host) == []
     assert (scribe.covered, await waiting(host)) == ([], 0)
 
@@ -298,7 +296,7 @@ async def test_what_changes_while_the_model_writes_is_summed_up_as_it_is_then(op
 
 async def test_a_revised_message_is_covered_again_with_the_next_wish(opened: Open) -> None:
     scribe = Scribe()
-    host = await opened(chat=scribe.chat, episode=RULES, summary=QUIET)
+    host = await opened(chat=scribe.chat, summary=QUIET)
     await wish(host, messages=turns(1, 3))
     await host.settle(20)
     revised = {**turns(2, 2)[0], "text": "q2q is blue after all"}
@@ -309,7 +307,7 @@ async def test_a_revised_message_is_covered_again_with_the_next_wish(opened: Ope
 
 async def test_the_model_is_told_who_said_it_and_when_in_the_chats_language(opened: Open) -> None:
     scribe = Scribe()
-    host = await opened(chat=scribe.chat, episode=RULES, summary=QUIET)
+    host = await opened(chat=scribe.chat, summary=QUIET)
     await wish(host, "en", messages=turns(1, 2))
     await host.settle(20)
     await wish(
@@ -326,7 +324,7 @@ async def test_the_model_is_told_who_said_it_and_when_in_the_chats_language(open
 
 async def test_earlier_summaries_are_shown_for_context(opened: Open) -> None:
     scribe = Scribe()
-    host = await opened(chat=scribe.chat, episode=RULES, summary={**QUIET, "window_messages": 5})
+    host = await opened(chat=scribe.chat, summary={**QUIET, "window_messages": 5})
     await wish(host, messages=turns(1, 20))
     await host.settle(20)
     last = scribe.chat.asked[-1][1]

@@ -164,7 +164,7 @@ class SDKMemoryKernel:
             self.store, indexes=self.indexes, embedding=self.embedding, clock=clock, background=self._background
         )
         self.purges = PurgeService(
-            self.store, indexes=self.indexes, episodes=self.episodes, facts=self.facts, upkeep=self.upkeep, clock=clock
+            self.store, indexes=self.indexes, derivers=self.derivers.values(), upkeep=self.upkeep, clock=clock
         )
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
         self.summaries = SummaryService(self.store, config=config, chat=self.chat, clock=clock, zone=surroundings.zone)

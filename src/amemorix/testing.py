@@ -113,6 +113,12 @@ def scratch_config(folder: Path, settings: Mapping[str, Any]) -> Path:
     return path
 
 
+ASK_NOBODY = {
+    "episode": {"model_enabled": False}, "extraction": {"model": False}, "profile": {"use_chat_model": False},
+}  # fmt: skip
+"""What derives in the background asks no chat model."""
+
+
 @contextlib.asynccontextmanager
 async def memory_host(
     folder: Path,
@@ -128,13 +134,13 @@ async def memory_host(
 
     Without `embed` there are no vectors and no table of Chinese words, with it the provider is `host`. `settings` are tables of the configuration:
     `memory_host(folder, retrieval={"candidates": 50})`, or dotted names, as those of `[chat]` have to be:
-    `memory_host(folder, chat=model, **{"chat.daily_token_budget": 5})`. A chat model reads texts only where
-    `extraction` is given. The clock stands still unless another is given; the
+    `memory_host(folder, chat=model, **{"chat.daily_token_budget": 5})`. A chat model is asked for
+    episodes, profiles, or what a text says only where `episode`, `profile` or `extraction` is given. The clock stands still unless another is given; the
     configuration file is not watched.
     """
     embedding = {"provider": "none", "glosses": False} if embed is None else {"provider": "host"}
     given = settings.get("embedding", {})
-    settings = {"extraction": {"model": False}, **settings}
+    settings = ASK_NOBODY | settings
     path = scratch_config(folder, {**settings, "embedding": given if "provider" in given else {**embedding, **given}})
     around = Surroundings(environ or {}, clock or FrozenClock(), zone, embed, chat)
     async with AMemorixHostService(path, surroundings=around, watch=False) as host:

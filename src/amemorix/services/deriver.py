@@ -19,6 +19,10 @@ class Deriver(Protocol):
         """Derive until nothing is left to do."""
         ...
 
+    async def at_rest(self) -> None:
+        """Wait until what was read before this call has been stored."""
+        ...
+
     def lag(self, db: sqlite3.Connection) -> int:
         """Changes not taken up yet."""
         ...

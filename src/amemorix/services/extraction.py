@@ -63,6 +63,7 @@ class ExtractionService:
         self._background = background
         self._reader = ModelReader(chat, settings) if chat is not None and settings.model else None
         self._one = asyncio.Lock()
+        self._one_question = asyncio.Lock()
 
     async def run(self) -> None:
         """Read for ever; ends when cancelled."""
@@ -128,16 +129,22 @@ class ExtractionService:
         reader = self._reader
         if reader is None or not self._asks_model:
             return False
-        found = await self._store.read(self._unshown)
-        if found is None:
-            return False
-        before, after, material = found
-        readings = await reader.read(material)
-        if readings is None:
-            return False
-        work = _Step(before, after, readings)
-        await self._store.write(lambda db: self._keep(db, MODEL_CURSOR, work, "model"))
-        return True
+        async with self._one_question:
+            found = await self._store.read(self._unshown)
+            if found is None:
+                return False
+            before, after, material = found
+            readings = await reader.read(material)
+            if readings is None:
+                return False
+            work = _Step(before, after, readings)
+            await self._store.write(lambda db: self._keep(db, MODEL_CURSOR, work, "model"))
+            return True
+
+    async def at_rest(self) -> None:
+        """Wait until what was read before this call has been stored."""
+        async with self._one, self._one_question:
+            pass
 
     def lag(self, db: sqlite3.Connection) -> int:
         """Changes not taken up yet by rules."""

@@ -24,7 +24,8 @@ from .profile_model import improved
 __all__ = ["CURSOR", "PersonProfileService", "Queue"]
 
 log = logging.getLogger(__name__)
-CURSOR = "profiles_upto"
+CURSOR, SEEN = "profiles_upto", "profiles_seen"
+"""Places in the change log and among the paragraphs, kept with the store."""
 KIND = "profile"
 STEP = 2_000
 """Changes taken up at a time."""
@@ -131,6 +132,11 @@ class PersonProfileService:
         now = self._clock.now()
         self._store.derive_tasks.want(db, KIND, person, since=EVERYTHING, due_at=now, now=now)
 
+    async def at_rest(self) -> None:
+        """Wait until what was read before this call has been stored."""
+        async with self._one:
+            pass
+
     def lag(self, db: sqlite3.Connection) -> int:
         """Changes not taken up yet."""
         return self._store.changes.bounds(db)[1] - self.position(db)
@@ -156,19 +162,21 @@ class PersonProfileService:
         found = await loop.run_in_executor(self._background, self._store.read_here, self._news)
         if found is None:
             return False
-        cursor, upto, wanted = found
-        await self._store.write(lambda db: self._ask(db, cursor, upto, wanted))
+        await self._store.write(lambda db: self._ask(db, *found))
         return True
 
-    def _news(self, db: sqlite3.Connection) -> tuple[int, int, list[tuple[int, float]]] | None:
+    def _news(self, db: sqlite3.Connection) -> tuple[int, int, int, list[tuple[int, float]]] | None:
+        """(place in the log, the place after, the last paragraph met, persons with news); None if there are no changes."""
         cursor = self.position(db)
         floor, last = self._store.changes.bounds(db)
         if cursor >= last:
             return None
         if cursor < floor:
-            return cursor, last, [(person, EVERYTHING) for person in self._everybody(db)]
-        upto, wanted = self._store.profiles.news(db, cursor, STEP)
-        return cursor, upto if upto > cursor else last, wanted
+            everybody = [(person, EVERYTHING) for person in self._everybody(db)]
+            return cursor, last, self._store.paragraphs.highest(db), everybody
+        seen = int(self._store.changes.get(db, SEEN) or 0)
+        upto, seen, wanted = self._store.profiles.news(db, cursor, seen, STEP)
+        return cursor, upto if upto > cursor else last, seen, wanted
 
     def _everybody(self, db: sqlite3.Connection) -> list[int]:
         found: list[int] = []
@@ -176,7 +184,9 @@ class PersonProfileService:
             found += some
         return found
 
-    def _ask(self, db: sqlite3.Connection, cursor: int, upto: int, wanted: Sequence[tuple[int, float]]) -> None:
+    def _ask(
+        self, db: sqlite3.Connection, cursor: int, upto: int, seen: int, wanted: Sequence[tuple[int, float]]
+    ) -> None:
         """Store a step, unless the kernel that is being replaced was quicker."""
         if self.position(db) != cursor:
             return
@@ -185,6 +195,7 @@ class PersonProfileService:
         for person, since in wanted:
             self._store.derive_tasks.want(db, KIND, person, since=since, due_at=due, now=now)
         self._store.changes.put(db, CURSOR, str(upto))
+        self._store.changes.put(db, SEEN, str(seen))
 
     # deriving
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
+import re
 import sqlite3
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..clock import Clock
 from ..errors import Conflict, NotFound, StorageFailure
 from ..storage.deletions import OperationRow
 from ..storage.erasure import QUOTING, Erased, Targets
 from ..storage.metadata_store import MetadataStore
-from .episodes import EpisodeService
-from .facts import FactService
+from .deriver import Deriver
 from .indexes import Indexes
 from .purge_files import Looked, PurgeFiles
 from .remnants import Needles
@@ -39,6 +40,8 @@ AGAIN_SECONDS = 30.0
 TAKE_OVER_SECONDS = 1.0
 """A call whose kernel is being replaced waits so long for the next kernel to go on, before it does the work itself."""
 ERASE = "erase"
+OWN_WORD = re.compile(r"[a-z_]+")
+"""Words such as the program writes into JSON of its own."""
 
 
 @dataclass(slots=True)
@@ -85,16 +88,14 @@ class PurgeService:
         store: MetadataStore,
         *,
         indexes: Indexes,
-        episodes: EpisodeService,
-        facts: FactService,
+        derivers: Iterable[Deriver],
         upkeep: UpkeepService,
         clock: Clock,
     ) -> None:
         self._store = store
         self._rows = store.erasure
         self._indexes = indexes
-        self._episodes = episodes
-        self._facts = facts
+        self._derivers = tuple(derivers)
         self._upkeep = upkeep
         self._clock = clock
         self._files = PurgeFiles(store)
@@ -209,8 +210,8 @@ class PurgeService:
         needles = await self._off(lambda: self._needles(operation, targets))
         if receipt.step != ERASE:
             await self._scrub(operation, targets, needles, receipt)
-        await self._episodes.at_rest()
-        await self._facts.at_rest()
+        for deriver in self._derivers:
+            await deriver.at_rest()
         await self._erase(operation, targets, receipt)
         receipt.indexes = await self._clean_indexes()
         await self._clean_files(operation, targets, needles, receipt)
@@ -230,7 +231,8 @@ class PurgeService:
 
         def read(db: sqlite3.Connection) -> list[str | bytes]:
             items = self._store.deletions.open_items(db, operation)
-            kept = [str(value) for item in items for value in item.detail.get("row", {}).values() if value]
+            rows = (value for item in items for value in item.detail.get("row", {}).values())
+            kept = [text for value in rows for text in _said(value)]
             return [*self._rows.traces(db, targets), *kept]
 
         return Needles.of(self._store.read_here(read))
@@ -354,3 +356,24 @@ def _in_steps(
 ) -> list[Callable[[sqlite3.Connection], Erased]]:
     parts = [ids[start : start + STEP] for start in range(0, len(ids), STEP)]
     return [lambda db, part=part: erase(db, part) for part in parts]
+
+
+def _said(value: object) -> Iterator[str]:
+    """The texts of a value of a row that was moved away; of JSON those within it, without the program's own words."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        with contextlib.suppress(ValueError):
+            yield from (text for text in _leaves(json.loads(value)) if not OWN_WORD.fullmatch(text))
+            return
+    if isinstance(value, str) and value:
+        yield value
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for inner in cast("dict[str, object]", value).values():
+            yield from _leaves(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            yield from _leaves(inner)
+    elif isinstance(value, str):
+        yield value

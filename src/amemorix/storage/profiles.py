@@ -118,13 +118,18 @@ class ProfileRepository:
 
     # what is to be derived
 
-    def news(self, db: sqlite3.Connection, cursor: int, limit: int) -> tuple[int, list[tuple[int, float]]]:
-        """(how far this reads, persons with the first paragraph that is news to them) for the changes after `cursor`."""
-        upto = db.execute(self._q["profile_news_upto"], {"cursor": cursor, "limit": limit}).fetchone()[0]
+    def news(
+        self, db: sqlite3.Connection, cursor: int, seen: int, limit: int
+    ) -> tuple[int, int, list[tuple[int, float]]]:
+        """(how far this reads, the last paragraph met, persons with the first paragraph that is news to them).
+
+        For the changes after `cursor`, of which the paragraphs up to `seen` have been met before.
+        """
+        upto, highest = db.execute(self._q["profile_news_upto"], {"cursor": cursor, "limit": limit}).fetchone()
         if upto is None:
-            return cursor, []
-        values = {"cursor": cursor, "upto": upto}
-        return upto, db.execute(self._q["profile_news"], values).fetchall()
+            return cursor, seen, []
+        values = {"cursor": cursor, "upto": upto, "seen": seen}
+        return upto, max(seen, highest), db.execute(self._q["profile_news"], values).fetchall()
 
     def all_persons(self, db: sqlite3.Connection, after: int, limit: int) -> list[int]:
         """The next persons by row."""

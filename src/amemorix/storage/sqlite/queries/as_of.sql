@@ -23,7 +23,7 @@ order by p.recorded_at desc, p.id desc limit :limit;
 
 -- name: revisions_full
 select p.id, r.external_id, p.revision, p.position, coalesce(c.chat_id, ''), s.name, s.source_type, p.kind, p.speaker,
-       p.event_start, p.event_end, p.recorded_at, p.content_hash, p.content, p.tags, p.metadata, p.scope
+       p.event_start, p.event_end, p.recorded_at, p.content_hash, p.content, p.tags, p.metadata, p.scope, p.knowledge
 from paragraphs p
 join external_memory_refs r on r.id = p.ref
 join sources s on s.id = p.source

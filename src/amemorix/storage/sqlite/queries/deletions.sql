@@ -53,8 +53,8 @@ where p.id in (select value from json_each(:ids)) and p.superseded_at is null
 select id from paragraphs where ref in (select value from json_each(:ids)) and deleted_at is null;
 
 -- name: relations_losing
--- relations that rest on these paragraphs, and whether something else supports them
-select r.id, exists (select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
+-- relations that rest on these paragraphs, and whether something else supports them, or a hand has asserted them
+select r.id, r.origin = 'admin' or exists (select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
                      where e.relation = r.id and p.deleted_at is null and p.superseded_at is null
                        and p.id not in (select value from json_each(:ids)))
 from relations r

@@ -1,10 +1,12 @@
 -- name: profile_news_upto
-select max(seq) from (select seq from changes where seq > :cursor order by seq limit :limit);
+select max(seq), coalesce(max(id) filter (where kind = 'paragraph'), 0)
+from (select seq, kind, id from changes where seq > :cursor order by seq limit :limit);
 
 -- name: profile_news
--- persons whom the changed paragraphs, relations and names concern, each with the first paragraph that is news
+-- persons whom the changed paragraphs, relations and names concern, each with the first paragraph that is news; where one up to
+-- :seen went or came back, everything is
 with touched as materialized (
-    select c.id as paragraph, c.id as since from changes c
+    select c.id as paragraph, case when c.id <= :seen then 0 else c.id end as since from changes c
     where c.seq > :cursor and c.seq <= :upto and c.kind = 'paragraph'
     union
     select e.paragraph, e.paragraph from changes c join relation_evidence e on e.relation = c.id
