@@ -150,7 +150,8 @@ async def test_what_is_to_be_forgotten_is_left_out(host: AMemorixHostService) ->
     assert "也怕高。" in await contents(host, "怕高", chat_id="g")
 
 
-async def test_relations_that_say_it_end_and_come_back(host: AMemorixHostService) -> None:
+async def test_relations_that_say_it_end_and_come_back(opened: Open) -> None:
+    host = await opened(extraction={"enabled": False})
     relations = [
         {"subject": "周枝", "predicate": "看管", "object": "钥匙"},
         {"subject": "周枝", "predicate": "住在", "object": "东楼"},

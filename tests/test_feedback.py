@@ -78,7 +78,7 @@ async def test_a_later_message_corrects_what_was_answered(opened: Open) -> None:
 
 async def test_other_relations_of_the_paragraph_stay(opened: Open) -> None:
     clock = FrozenClock()
-    host = await opened(clock=clock, feedback=ON)
+    host = await opened(clock=clock, feedback=ON, extraction={"enabled": False})
     relations = [
         {"subject": "Mia", "predicate": "works at", "object": "Google"},
         {"subject": "Mia", "predicate": "owns", "object": "a parrot"},

@@ -32,6 +32,7 @@ async def test_every_component_of_the_plan_is_there() -> None:
         "ingest_text",
         "maintain_memory",
         "memory_correction_admin",
+        "memory_delete_admin",
         "memory_episode_admin",
         "memory_fact_admin",
         "memory_feedback_admin",
