@@ -113,9 +113,7 @@ async def test_a_directory_that_was_left_is_free(tmp_path: Path) -> None:
         old = host.kernel.store.folder
         await host.update_config({"storage.data_dir": str(tmp_path / "elsewhere")})
         await host.update_config({"retrieval.candidates": 55})
-        async with asyncio.timeout(20):
-            while host._users[old]:  # pyright: ignore[reportPrivateUsage] - the kernel before closes when its work has ended
-                await asyncio.sleep(0.01)
+        await asyncio.gather(*host._retiring)  # pyright: ignore[reportPrivateUsage]
         async with memory_host(tmp_path / "other", storage={"data_dir": str(old)}) as other:
             assert (await other.invoke("memory_stats"))["success"]
         await host.update_config({"storage.data_dir": str(old)})
