@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import cast
 
 from ..config.model import Chat
 from ..errors import ChatUnavailable
 from ..ports import ChatModel
-from .endpoint import key_of
+from .api_key import key_of
 from .host_chat import ChatFunction, HostTalker
-from .openai_chat import OpenAITalker
 from .structured_chat import StructuredChat
 
 __all__ = ["GivenChat", "make_chat"]
 
+ENDPOINT = "amemorix.models.openai_chat"
+"""Imported on use: its HTTP client costs a tenth of a second and some megabytes."""
 GivenChat = ChatModel | ChatFunction
 """What a host may hand over: a model, or a function of messages."""
 
@@ -59,4 +61,5 @@ def _endpoint(settings: Chat, environ: Mapping[str, str]) -> tuple[ChatModel | N
         if settings.provider == "auto":
             return None, f"{exc} No chat model is used."
         raise
-    return StructuredChat(OpenAITalker(settings, api_key=key)), ""
+    talker = import_module(ENDPOINT).OpenAITalker
+    return StructuredChat(talker(settings, api_key=key)), ""

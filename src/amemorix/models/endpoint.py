@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
 import httpx
 
 from ..errors import MemoryFault
 
-__all__ = ["LONGEST_PAUSE", "PASSING", "backoff", "bearer", "endpoint_url", "key_of", "on_one_line", "retry_after"]
+__all__ = ["LONGEST_PAUSE", "PASSING", "backoff", "bearer", "endpoint_url", "on_one_line", "retry_after"]
 
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 """Answers that another try may change."""
@@ -28,18 +27,6 @@ def endpoint_url(base_url: str, path: str, *, section: str, fault: type[MemoryFa
     if url.scheme not in {"http", "https"} or not url.host:
         raise fault(f"{field} must be like https://api.example.com/v1.", field=field)
     return url
-
-
-def key_of(variable: str, environ: Mapping[str, str], *, section: str, fault: type[MemoryFault]) -> str:
-    """The key that the environment variable holds, empty if no variable is named; `fault` if it is not set."""
-    if not variable:
-        return ""
-    key = environ.get(variable, "").strip()
-    if not key:
-        raise fault(
-            f"The environment variable {variable}, which {section}.api_key_env names, is not set.", variable=variable
-        )
-    return key
 
 
 def bearer(key: str, *, who: str, fault: type[MemoryFault]) -> dict[str, str]:

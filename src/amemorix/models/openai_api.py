@@ -17,7 +17,8 @@ from ..clock import Clock, SystemClock
 from ..config.model import Embedding
 from ..errors import ModelUnavailable
 from ..ports import Embedder, EmbedderInfo
-from .endpoint import LONGEST_PAUSE, PASSING, backoff, bearer, endpoint_url, key_of, on_one_line, retry_after
+from .api_key import key_of
+from .endpoint import LONGEST_PAUSE, PASSING, backoff, bearer, endpoint_url, on_one_line, retry_after
 from .inputs import encodable
 from .posting import Closed, Poster, Reply, TooLarge
 from .surroundings import Surroundings
