@@ -70,7 +70,13 @@ class Preview(Request):
         raw, chat = self.selector, self.chat_id
         if self.mode == "chat":
             raw, chat = self._chat(), ""
-        return Wish(self.mode, read_selector(self.mode, raw), chat, self.include_mentions, self.include_paragraphs)
+        selector = read_selector(self.mode, raw)
+        if chat and (others := [one for one in selector.chats if one != chat]):
+            raise InvalidRequest(
+                f"selector.chat_ids: {others[0]!r} is another chat than chat_id {chat!r}, to which the deletion is limited.",
+                field="selector.chat_ids",
+            )
+        return Wish(self.mode, selector, chat, self.include_mentions, self.include_paragraphs)
 
     def _chat(self) -> Any:
         """The chat to clear may be given as the selector or as `chat_id`."""

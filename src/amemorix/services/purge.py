@@ -9,6 +9,7 @@ import logging
 import re
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -115,10 +116,24 @@ class PurgeService:
         return await self.finished(operation)
 
     async def older(self, days: float, limit: int) -> list[OperationRow]:
-        """Purge the executed operations that are at least so old, the oldest first."""
-        until = self._clock.now() - days * 86_400
+        """Purge the executed operations that are at least so old, the oldest first, and what is so long in the bin."""
+        now = self._clock.now()
+        until = now - days * 86_400
         operations = await self._store.read(lambda db: self._store.deletions.older(db, until, limit))
-        return [await self.purge(operation) for operation in operations]
+        rows = [await self.purge(operation) for operation in operations]
+        emptied = await self._store.write(lambda db: self._bin_emptied(db, until, now))
+        return rows if emptied is None else [*rows, await self.finished(emptied)]
+
+    def _bin_emptied(self, db: sqlite3.Connection, until: float, now: float) -> int | None:
+        """Begin the purge of what was forgotten or has expired; None if there is nothing."""
+        items = self._store.deletions.binned(db, until)
+        if not items:
+            return None
+        counts = Counter(item.kind for item in items)
+        return self._store.deletions.record(
+            db, mode="mixed", selector={}, counts={"deleted_before": counts["paragraph"], "relations": counts["relation"]},
+            items=items, requested_by="", reason="", status="purging", now=now,
+        )  # fmt: skip
 
     async def finished(self, operation: int) -> OperationRow:
         """Wait until the purge of an operation is done. Raises StorageFailure if it stumbled."""
@@ -224,7 +239,10 @@ class PurgeService:
         return PurgeReceipt(**found.receipt) if found else PurgeReceipt()
 
     def _targets(self, db: sqlite3.Connection, operation: int) -> Targets:
-        return Targets.of((item.kind, item.id) for item in self._store.deletions.open_items(db, operation))
+        """The rows of the operation but paragraphs that have come back to life since."""
+        items = [(item.kind, item.id) for item in self._store.deletions.open_items(db, operation)]
+        alive = set(self._rows.alive(db, [id_ for kind, id_ in items if kind == "paragraph"]))
+        return Targets.of((kind, id_) for kind, id_ in items if kind != "paragraph" or id_ not in alive)
 
     def _needles(self, operation: int, targets: Targets) -> Needles:
         """Fragments of everything that is to be erased, kept in memory only."""

@@ -12,7 +12,7 @@ from .embeddings import WATERMARK
 from .queries import array, optional_array, queries
 
 __all__ = [
-    "MOVED_KINDS", "ROW_KINDS", "DeletionRepository", "Item", "MovedRow", "OperationRow", "Restorable", "RowKind",
+    "DELETED_BEFORE", "MOVED_KINDS", "ROW_KINDS", "DeletionRepository", "Item", "MovedRow", "OperationRow", "Restorable", "RowKind",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -47,6 +47,8 @@ _PUT_BACK = {
     "profile_snapshot": "put_back_profile_snapshot", "profile_override": "put_back_profile_override",
     "person_alias": "put_back_person_alias", "summary_cursor": "put_back_summary_cursor",
 }  # fmt: skip
+DELETED_BEFORE = "deleted_before"
+"""Why a row is in an operation that it was deleted before: to be purged, never to be brought back by it."""
 MOVED_KINDS = tuple(_MOVED)
 """Kinds whose row is taken out and kept with the operation."""
 
@@ -118,7 +120,7 @@ class DeletionRepository:
     def texts_after(
         self, db: sqlite3.Connection, after: int, chats: Sequence[int] | None, page: int = 1_000
     ) -> Iterator[tuple[int, int, str]]:
-        """(paragraph, chat, text) of everything that is not deleted past `after`, of some chats or all."""
+        """(paragraph, chat, text) of everything past `after`, deleted or not, of some chats or all."""
         values = {"chats": optional_array(chats), "limit": page}
         while rows := db.execute(self._q["texts_after"], {**values, "after": after}).fetchall():
             yield from rows
@@ -262,6 +264,16 @@ class DeletionRepository:
     def older(self, db: sqlite3.Connection, until: float, limit: int) -> list[int]:
         """Executed operations up to a time, the oldest first."""
         return [row[0] for row in db.execute(self._q["operations_older"], {"until": until, "limit": limit})]
+
+    def binned(self, db: sqlite3.Connection, until: float) -> list[Item]:
+        """What was forgotten or has expired, and lies in the recycle bin since a time, with its references."""
+        rows: dict[str, list[int]] = {}
+        for kind, query in (("paragraph", "binned_paragraphs"), ("relation", "binned_relations")):
+            rows[kind] = [row[0] for row in db.execute(self._q[query], {"until": until})]
+        emptied = self.ids(db, "refs_left_empty", rows["paragraph"])
+        rows["ref"] = self.ids(db, "refs_deleted", emptied)
+        rows["paragraph"] = sorted({*rows["paragraph"], *self.ids(db, "wordings_of_refs", emptied)})
+        return [Item(kind, id_, {"why": DELETED_BEFORE}) for kind, ids in rows.items() for id_ in ids]
 
     def purging(self, db: sqlite3.Connection) -> list[int]:
         """Operations whose purge was begun and not finished."""

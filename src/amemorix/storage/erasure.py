@@ -146,6 +146,10 @@ class ErasureRepository:
         self._forget()
         return done
 
+    def alive(self, db: sqlite3.Connection, paragraphs: Iterable[int]) -> list[int]:
+        """Those of the paragraphs that are not to be erased: they answer, or a live text is a newer wording of them."""
+        return self._ids(db, "paragraphs_alive", paragraphs)
+
     def gone(self, db: sqlite3.Connection, kind: str, ids: Iterable[int]) -> tuple[int, ...]:
         """Those of the ids that have no row any more."""
         return tuple(self._ids(db, _GONE[kind], ids))

@@ -13,8 +13,16 @@ update delete_operations set status = 'purged', purged_at = :now, receipt = :rec
 update delete_operation_items set detail = '{}' where operation = :id and detail <> '{}';
 
 -- name: erasable_paragraphs
-select id, ref, source, session, chat from paragraphs
-where id in (select value from json_each(:ids)) and (:force or deleted_at is not null);
+-- what is deleted, and older wordings of what is
+select p.id, p.ref, p.source, p.session, p.chat from paragraphs p
+where p.id in (select value from json_each(:ids)) and (:force or p.deleted_at is not null
+    or p.superseded_at is not null and not exists (
+        select 1 from paragraphs q where q.ref = p.ref and q.deleted_at is null and q.superseded_at is null));
+
+-- name: paragraphs_alive
+select p.id from paragraphs p
+where p.id in (select value from json_each(:ids)) and p.deleted_at is null
+  and exists (select 1 from paragraphs q where q.ref = p.ref and q.deleted_at is null and q.superseded_at is null);
 
 -- name: erasable_relations
 select id from relations where id in (select value from json_each(:ids)) and (:force or deleted_at is not null);
@@ -245,7 +253,8 @@ update undo_records set detail = '{}', reason = '' where id in (select value fro
 update memory_v5_operations set items = '[]', reason = '' where id in (select value from json_each(:ids));
 
 -- name: scrub_correction_plans
-update correction_plans set request = '', plan = '{}', result = '{}', reason = ''
+update correction_plans set request = '', plan = '{}', result = '{}', reason = '',
+    status = iif(status = 'rolled_back', status, 'failed')
 where id in (select value from json_each(:ids));
 
 -- name: scrub_feedback_tasks
