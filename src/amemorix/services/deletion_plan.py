@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..storage.deletions import DELETED_BEFORE, DeletionRepository, Item, MovedRow, RowKind
-from ..text import normalise_name
 from .selection import Seeds, Selection
 
 __all__ = ["DeletionPlan", "Planner", "Stay"]
@@ -40,6 +39,8 @@ class DeletionPlan:
     moved: list[MovedRow] = field(default_factory=list[MovedRow])
     persons: list[int] = field(default_factory=list[int])
     chats: list[int] = field(default_factory=list[int])
+    limited: bool = False
+    """Whether only what one chat holds goes, so that a person named may stay."""
     stays: list[Stay] = field(default_factory=list[Stay])
     current: int = 0
     """Paragraphs that are not superseded."""
@@ -65,7 +66,8 @@ class DeletionPlan:
         """Every row of the plan as it is recorded; persons and chats are there to be known when it is purged."""
         rows = [Item(kind, id_, {"why": why}) for kind, held in self.rows.items() for id_, why in sorted(held.items())]
         moved = [Item(one.kind, one.id, {"why": PERSON, "row": dict(one.row)}) for one in self.moved]
-        persons = [Item("person", id_, {"why": SELECTED}) for id_ in self.persons]
+        person = {"why": SELECTED} | ({"limited": True} if self.limited else {})
+        persons = [Item("person", id_, person) for id_ in self.persons]
         dead = [Item(kind, id_, {"why": BEFORE}) for kind, held in self.dead.items() for id_ in sorted(held)]
         chats = [Item("chat", id_, {"why": SELECTED}) for id_ in self.chats]
         return [*rows, *dead, *moved, *persons, *chats]
@@ -105,7 +107,7 @@ class Planner:
 
     def plan(self, db: sqlite3.Connection, seeds: Seeds, *, entity_paragraphs: bool) -> DeletionPlan:
         """What goes when these seeds are deleted now."""
-        plan = DeletionPlan()
+        plan = DeletionPlan(limited=seeds.chat is not None)
         entities = self._entities(db, seeds, plan)
         meant = self._paragraphs(db, seeds, entities if entity_paragraphs else [])
         plan.add("paragraph", self._rows.ids(db, "deletable_paragraphs", meant, chat=None), SELECTED)

@@ -57,7 +57,9 @@ class Restoring:
         held = [item for item in all_held if item.detail.get("why") != DELETED_BEFORE]
         done = Restored(operation.id)
         done.not_back = [
-            NotBack(item.kind, item.id, BEFORE) for item in all_held if item not in held and (item.kind, item.id) in (chosen or ())
+            NotBack(item.kind, item.id, BEFORE)
+            for item in all_held
+            if item not in held and (item.kind, item.id) in (chosen or ())
         ]
         items = held if chosen is None else self._with_dependents(db, held, set(chosen))
         for kind in ROW_KINDS:
@@ -65,7 +67,9 @@ class Restoring:
         self._fallen(db, done, now)
         self._put_back(db, done, [item for item in items if item.kind in MOVED_KINDS], now)
         done.unembedded = self._rows.lower_watermarks(db, done.rows.get("paragraph", []))
-        settled = {(one.kind, one.id) for one in done.not_back if one.reason == TAKEN}
+        begun = operation.restored > 0 or any(done.rows.values())
+        final = (TAKEN, GONE) if begun else (TAKEN,)
+        settled = {(one.kind, one.id) for one in done.not_back if one.reason in final}
         left = [item for item in self._rows.open_items(db, operation.id) if (item.kind, item.id) not in settled]
         done.whole = not any(_waits(item) for item in left)
         self._rows.set_restored(db, operation.id, done.whole, now)

@@ -28,6 +28,7 @@ from .paragraphs import ParagraphRepository
 from .persons import PersonRepository
 from .profile_material import ProfileMaterialRepository
 from .profiles import ProfileRepository
+from .quoting import QuotingRepository
 from .recycling import RecyclingRepository
 from .relations import RelationRepository
 from .retention import RetentionRepository
@@ -82,6 +83,7 @@ class MetadataStore:
         self.health = HealthRepository()
         self.deletions = DeletionRepository()
         self.erasure = ErasureRepository(self._forget)
+        self.quoting = QuotingRepository()
         self._compaction = Compaction()
         self._database = Database(
             folder / DATABASE_FILE,

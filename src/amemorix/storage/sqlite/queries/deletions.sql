@@ -108,7 +108,9 @@ select id from entities where id in (select value from json_each(:ids)) and dele
 -- name: entities_unspoken
 -- entities of these names that nothing alive speaks of but these paragraphs
 select e.id from entities e
-where e.norm in (select value from json_each(:norms)) and e.deleted_at is null and e.merged_into is null
+where (e.norm in (select value from json_each(:norms))
+       or e.id in (select entity from entity_aliases where norm in (select value from json_each(:norms))))
+  and e.deleted_at is null and e.merged_into is null
   and not exists (select 1 from paragraph_entities l join paragraphs p on p.id = l.paragraph
                   where l.entity = e.id and p.deleted_at is null and p.superseded_at is null
                     and p.id not in (select value from json_each(:ids)));
