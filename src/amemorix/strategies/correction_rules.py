@@ -68,7 +68,7 @@ _ZH_VERB_HEAD = re.compile(rf"^{_ZH_VERBS}")
 _ZH_SUBJECT_VERB = re.compile(rf"^(?P<subject>.*?)(?P<verb>{_ZH_VERBS})(?P<object>.+)$")
 
 _EN_LEAD = re.compile(
-    r"^(?:(?:no|wait|actually|sorry|correction|you(?:'re| are) wrong|you got (?:that|it) wrong|that(?:'s| is) (?:wrong|not right|incorrect))"
+    r"^(?:(?:no|wrong|incorrect|wait|actually|sorry|correction|you(?:'re| are) wrong|you got (?:that|it) wrong|that(?:'s| is) (?:wrong|not right|incorrect))"
     r"[\s,.:;!-]+)+",
     re.I,
 )
