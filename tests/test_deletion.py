@@ -316,11 +316,10 @@ async def test_a_paragraph_that_was_not_embedded_yet_is_after_its_restore(opened
 
 async def test_an_override_that_was_set_anew_stays(host: AMemorixHostService) -> None:
     await said(host, "c", ("Mia", "I drink coffee."))
-    for text in ("OLD", "NEW"):
-        given = {"action": "set_override", "person_id": "Mia", "text": text}
-        assert (await host.invoke("memory_profile_admin", given))["success"]
-        if text == "OLD":
-            done = await admin(host, "execute", mode="person", selector="Mia")
+    given = {"action": "set_override", "person_id": "Mia"}
+    assert (await host.invoke("memory_profile_admin", {**given, "text": "OLD"}))["success"]
+    done = await admin(host, "execute", mode="person", selector="Mia")
+    assert (await host.invoke("memory_profile_admin", {**given, "text": "NEW"}))["success"]
     back = await admin(host, "restore", operation_id=done["operation_id"])
     assert (back["status"], [(n["item_type"], n["reason"]) for n in back["not_restored"]]) == (
         "restored",
