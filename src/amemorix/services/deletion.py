@@ -85,7 +85,7 @@ class DeletionService:
         self._background = background
         self._selection = Selection(store)
         self._planner = Planner(self._rows, self._selection)
-        self._restoring = Restoring(self._rows)
+        self._restoring = Restoring(self._rows, store.relation_return)
 
     async def preview(self, wish: Wish) -> Deleted:
         """What `execute` would delete now. Raises NotFound if nothing is meant."""

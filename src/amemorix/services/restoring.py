@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..storage.deletions import DELETED_BEFORE, MOVED_KINDS, ROW_KINDS, DeletionRepository, Item, OperationRow, RowKind
+from ..storage.relation_return import RelationReturn
 
 __all__ = ["NotBack", "Restored", "Restoring"]
 
 GONE, NEWER, HANGING, AGAIN, TAKEN, BEFORE = (
     "it has been purged",
     "a newer text is stored under its external id",
-    "what it rests on is still deleted",
+    "what it rests on is still deleted, or has become part of something else",
     "a later operation deleted it again",
     "something newer is in its place",
     "it was deleted before",
@@ -46,8 +47,9 @@ class Restored:
 class Restoring:
     """Restores operations; the caller owns the transaction."""
 
-    def __init__(self, rows: DeletionRepository) -> None:
+    def __init__(self, rows: DeletionRepository, relation_return: RelationReturn) -> None:
         self._rows = rows
+        self._return = relation_return
 
     def restore(
         self, db: sqlite3.Connection, operation: OperationRow, chosen: Sequence[tuple[str, int]] | None, now: float
@@ -64,7 +66,7 @@ class Restoring:
         items = held if chosen is None else self._with_dependents(db, held, set(chosen))
         for kind in ROW_KINDS:
             self._bring(db, done, kind, [item.id for item in items if item.kind == kind], now)
-        self._fallen(db, done, now)
+        self._waiting(db, done, [item.id for item in items if item.kind == "entity"], now)
         self._put_back(db, done, [item for item in items if item.kind in MOVED_KINDS], now)
         done.unembedded = self._rows.lower_watermarks(db, done.rows.get("paragraph", []))
         begun = operation.restored > 0 or any(done.rows.values())
@@ -117,14 +119,11 @@ class Restoring:
         done.not_back += [NotBack("ref", id_, HANGING) for id_ in refs if id_ not in back]
         return sorted(back)
 
-    def _fallen(self, db: sqlite3.Connection, done: Restored, now: float) -> None:
-        """Relations that another operation took along for want of evidence, and that have evidence again."""
-        fallen = self._rows.fallen_with(db, done.operation, done.rows.get("paragraph", []))
-        state = self._rows.restorable(db, "relation", fallen)
-        back = [id_ for id_, one in state.items() if not one.alive and not one.blocked]
-        self._rows.unmark(db, "relation", back)
+    def _waiting(self, db: sqlite3.Connection, done: Restored, entities: Sequence[int], now: float) -> None:
+        """Relations that were deleted otherwise, and only waited for a paragraph or an end that is back."""
+        back = self._return.resting_on(db, done.rows.get("paragraph", []), now)
+        back += self._return.at(db, entities, now)
         done.rows["relation"] = [*done.rows.get("relation", []), *back]
-        self._rows.note_back_elsewhere(db, "relation", back, now)
 
     def _put_back(self, db: sqlite3.Connection, done: Restored, items: Iterable[Item], now: float) -> None:
         for item in items:

@@ -209,11 +209,6 @@ class DeletionRepository:
         values = {"operation": operation, "kind": kind, "ids": array(ids)}
         return {row[0] for row in db.execute(self._q["deleted_again"], values)}
 
-    def fallen_with(self, db: sqlite3.Connection, operation: int, paragraphs: Iterable[int]) -> list[int]:
-        """Relations that other operations took along for want of evidence, and that these paragraphs support."""
-        values = {"operation": operation, "ids": array(paragraphs)}
-        return [row[0] for row in db.execute(self._q["relations_fallen_with"], values)]
-
     def lower_watermarks(self, db: sqlite3.Connection, paragraphs: Sequence[int]) -> int | None:
         """Let the paragraphs that lack a vector be looked at again; returns the first of them, None if all have one."""
         found = db.execute(self._q["first_without_vector"], {"ids": array(paragraphs)}).fetchall()
@@ -294,10 +289,6 @@ class DeletionRepository:
         """Remember that these items are back."""
         values = {"operation": operation, "kind": kind, "ids": array(ids), "now": now}
         db.execute(self._q["operation_items_restored"], values)
-
-    def note_back_elsewhere(self, db: sqlite3.Connection, kind: str, ids: Iterable[int], now: float) -> None:
-        """Remember in every operation that these rows are back."""
-        db.execute(self._q["items_back_elsewhere"], {"kind": kind, "ids": array(ids), "now": now})
 
     def set_restored(self, db: sqlite3.Connection, operation: int, whole: bool, now: float) -> None:
         """Remember a restore; with `whole`, nothing of the operation is left to restore."""

@@ -30,6 +30,7 @@ from .profile_material import ProfileMaterialRepository
 from .profiles import ProfileRepository
 from .quoting import QuotingRepository
 from .recycling import RecyclingRepository
+from .relation_return import RelationReturn
 from .relations import RelationRepository
 from .retention import RetentionRepository
 from .revisions import RevisionRepository
@@ -63,6 +64,7 @@ class MetadataStore:
         self.embeddings = EmbeddingRepository()
         self.entities = EntityRepository()
         self.relations = RelationRepository()
+        self.relation_return = RelationReturn()
         self.graph = GraphRepository()
         self.graph_undo = GraphUndoRepository()
         self.retention = RetentionRepository()

@@ -88,13 +88,20 @@ class NameRepository:
         values = {"person_id": person.person_id, "name": person.name, "now": now}
         return db.execute(self._q["person_insert"], values).fetchone()[0]
 
-    def entity(self, db: sqlite3.Connection, entity: Entity, now: float) -> int:
-        """The entity's row by name or alias, of the one it was merged into; created if new, alive again if deleted."""
+    def entity(
+        self, db: sqlite3.Connection, entity: Entity, now: float, origin: str, paragraph: int | None = None
+    ) -> int:
+        """The entity's row by name or alias, of the one it was merged into; created if new, alive again if deleted.
+
+        A `paragraph` that is read again does not revive what was deleted since it was read first.
+        """
         row = db.execute(self._q["entity_by_norm"], {"norm": entity.norm}).fetchone()
         if row is not None:
-            db.execute(self._q["entity_revive"], {"id": row[0]})
+            db.execute(self._q["entity_revive"], {"id": row[0], "paragraph": paragraph})
+            if origin in ("caller", "admin"):
+                db.execute(self._q["entity_set_origin"], {"id": row[0], "origin": origin})
             return row[0]
-        values = {"name": entity.name, "norm": entity.norm, "kind": entity.kind, "now": now}
+        values = {"name": entity.name, "norm": entity.norm, "kind": entity.kind, "origin": origin, "now": now}
         return db.execute(self._q["entity_insert"], values).fetchone()[0]
 
     # read on any thread

@@ -228,9 +228,11 @@ select id, deleted_at is null, 0, id from external_memory_refs where id in (sele
 select id, deleted_at is null, 0, id from entities where id in (select value from json_each(:ids));
 
 -- name: relations_to_restore
--- whether each is alive, and whether it has an end that is deleted or evidence of which nothing lives
+-- whether each is alive, and whether it or an end was merged, or it has an end that is deleted or evidence of which
+-- nothing lives
 select r.id, r.deleted_at is null,
-       s.deleted_at is not null or o.deleted_at is not null
+       r.merged_into is not null or s.merged_into is not null or o.merged_into is not null
+       or s.deleted_at is not null or o.deleted_at is not null
        or (exists (select 1 from relation_evidence e where e.relation = r.id)
            and not exists (select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
                            where e.relation = r.id and p.deleted_at is null and p.superseded_at is null)),
@@ -244,13 +246,6 @@ select i.id from delete_operation_items i join delete_operations o on o.id = i.o
 where i.kind = :kind and i.id in (select value from json_each(:ids)) and i.operation > :operation
   and i.restored_at is null and o.status in ('executed', 'purging')
   and json_extract(i.detail, '$.why') is not 'deleted_before';
-
--- name: relations_fallen_with
--- relations that went because another operation took their last evidence, and that these paragraphs support
-select distinct e.relation from relation_evidence e
-join delete_operation_items i on i.kind = 'relation' and i.id = e.relation and i.restored_at is null and i.operation <> :operation
-join delete_operations o on o.id = i.operation and o.status = 'executed'
-where e.paragraph in (select value from json_each(:ids)) and json_extract(i.detail, '$.why') = 'evidence';
 
 -- name: relations_resting_on
 select relation from relation_evidence where paragraph in (select value from json_each(:ids));

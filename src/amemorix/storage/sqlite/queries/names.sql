@@ -45,10 +45,17 @@ select a.entity from entity_aliases a where a.norm = :norm
 limit 1;
 
 -- name: entity_revive
-update entities set deleted_at = null where id = :id and deleted_at is not null;
+-- not by a paragraph that spoke of it before it was deleted
+update entities set deleted_at = null where id = :id and deleted_at is not null
+  and not exists (select 1 from paragraph_entities l where l.entity = :id and l.paragraph = :paragraph);
+
+-- name: entity_set_origin
+-- what was read is told, or made by hand, now; what was told is made by hand
+update entities set origin = :origin
+where id = :id and origin <> 'admin' and (:origin = 'admin' or (:origin = 'caller' and origin <> 'caller'));
 
 -- name: entity_insert
-insert into entities (name, norm, kind, created_at) values (:name, :norm, :kind, :now) returning id;
+insert into entities (name, norm, kind, origin, created_at) values (:name, :norm, :kind, :origin, :now) returning id;
 
 -- name: entities_by_norms
 -- the entities that these names mean, by name, alias or merge
