@@ -469,3 +469,60 @@ async def test_a_person_who_is_deleted_is_not_known_until_restored(host: AMemori
     await host.settle(10)
     found = await profile(host, "u1", chat_id="g")
     assert (found["known"], found["person_name"], found["traits"]) == (True, "林澈", [text])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gone", "left"),
+    [
+        ("我在字节跳动上班", "我从字节离职了", "字节跳动", ""),
+        ("我男朋友陈昊下周来成都看我", "我和陈昊分手了", "男朋友", "分手"),
+        ("I live in Lisbon and I work as a nurse", "I don't live in Lisbon any more, I live in Madrid",
+         "I live in Lisbon and", "nurse"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("when", ["at once", "together", "one by one"])
+async def test_what_has_ended_is_no_longer_told(
+    host: AMemorixHostService, before: str, after: str, gone: str, left: str, when: str
+) -> None:
+    await say(host, "c", before, time=1_600_000_000)
+    if when == "one by one":
+        await host.settle(10)
+        assert gone in (await profile(host, chat_id="c"))["summary"]
+    await say(host, "c", after, time=1_600_100_000)
+    for text in ("我喜欢茶", "I love tea"):
+        if when != "at once":
+            await host.settle(10)
+        found = await profile(host, chat_id="c")
+        assert gone not in str((found["summary"], found["items"], found["traits"])), found["summary"]
+        if when != "at once":
+            assert left in found["summary"]
+        await say(host, "c", text, time=1_600_200_000)
+
+
+async def test_what_ends_in_one_chat_is_not_known_to_have_in_another(host: AMemorixHostService) -> None:
+    await say(host, "c", "我男朋友陈昊下周来成都看我", time=1_600_000_000)
+    await say(host, PRIVATE, "我和陈昊分手了", time=1_600_100_000)
+    await host.settle(10)
+    assert await traits(host, chat_id="c") == {"我男朋友陈昊下周来成都看我"}
+
+
+async def test_what_had_not_ended_after_all_is_told_again(host: AMemorixHostService) -> None:
+    await say(host, "c", "我男朋友陈昊下周来成都看我", time=1_600_000_000)
+    (row,) = await say(host, "c", "我和陈昊分手了", time=1_600_100_000)
+    await host.settle(10)
+    assert await traits(host) == {"我和陈昊分手了"}
+    await admin(host, "correct_evidence", person_id="u1", evidence_id=row)
+    await host.settle(10)
+    assert await traits(host) == {"我男朋友陈昊下周来成都看我"}
+
+
+async def test_labels_are_in_the_language_of_the_profile(host: AMemorixHostService) -> None:
+    await say(host, "c", "我喜欢桂花乌龙。我住在杭州。")
+    await say(host, "c", "我的电话是13800001111。我对花生过敏。")
+    await host.settle(10)
+    text = (await profile(host, chat_id="c"))["summary"]
+    assert "电话" in text and "phone" not in text
+    assert "过敏：" in text and "不喜欢：" not in text
+    await say(host, "d", "I'm from the future haha. My password hint is the name of my first dog.", person_id="u9")
+    await host.settle(10)
+    assert (await profile(host, "u9", chat_id="d"))["items"] == []

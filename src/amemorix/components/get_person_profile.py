@@ -40,7 +40,7 @@ class Statement(BaseModel):
     """One thing that is known of a person."""
 
     section: str = Field(
-        description="`identity`, `likes`, `dislikes`, `relations`, `habits`, `plans`, `notes`, `recent`."
+        description="`identity`, `allergies`, `likes`, `dislikes`, `relations`, `habits`, `plans`, `notes`, `recent`."
     )
     statement: str
     kind: str = Field(
