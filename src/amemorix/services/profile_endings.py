@@ -59,7 +59,7 @@ class Ending:
 
     def ends(self, item: ProfileItem) -> bool:
         """Whether the statement is an earlier one that says what has ended."""
-        if self.sections and item.section not in self.sections or not self._follows(item):
+        if (self.sections and item.section not in self.sections) or not self._follows(item):
             return False
         return any(self._is_in(clause) for clause in _CLAUSE.split(fold(item.statement)) if not _denies(clause))
 

@@ -10,7 +10,18 @@ from ..storage.profile_material import SPEAKER, FactOf, Line, RelationOf
 from ..text import fold, is_mostly_cjk, normalise_name
 from .digest import keywords
 from .profile_items import Basis, ProfileItem
-from .profile_patterns import LEADING, OTHER_SUBJECT, SELF, ZH_KIN, ZH_SELF, is_empty, is_secret, is_supposed, is_vague, section_of
+from .profile_patterns import (
+    LEADING,
+    OTHER_SUBJECT,
+    SELF,
+    ZH_KIN,
+    ZH_SELF,
+    is_empty,
+    is_secret,
+    is_supposed,
+    is_vague,
+    section_of,
+)
 
 __all__ = ["TOPIC_LINES", "Others", "covers", "fact_item", "relation_item", "statements", "topic_item"]
 
