@@ -200,7 +200,7 @@ def _refuse_misspelt(op: Operation, args: dict[str, Any]) -> None:
     known = _sorted_keys(op.request)
     for key in args.keys() - set(known):
         near = difflib.get_close_matches(str(key), WHO_AND_WHERE.intersection(known), n=1, cutoff=0.7)
-        if op.effect == "destructive" or near:
+        if op.effect == "destructive" or near or key in WHO_AND_WHERE:
             raise InvalidRequest(
                 f"{op.name}: {key}: there is no such argument.{_did_you_mean(key, near or known)}", field=str(key)
             )
