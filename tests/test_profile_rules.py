@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from amemorix.services.profile_endings import endings, has_ended
 from amemorix.services.profile_items import ProfileItem, gathered, load, render, score
 from amemorix.services.profile_rules import fact_item, relation_item, statements, topic_item
-from amemorix.services.profile_endings import endings, has_ended
 from amemorix.storage.profile_material import SPEAKER, FactOf, Line, RelationOf
 from amemorix.text import is_mostly_cjk
 
@@ -186,3 +186,14 @@ def test_what_somebody_says_has_ended_takes_back_what_they_said(before: str, sec
 def test_what_denies_something_else_takes_nothing_back(before: str, section: str, after: str) -> None:
     line = Line(5, 1, 1, "message", "chat", SPEAKER, 9.0, after, alive=True)
     assert not has_ended(item(before, section, at=3.0, row=2), endings([line], []))
+
+
+def test_a_topic_is_no_verb_and_no_everyday_word() -> None:
+    talk = ["Rex lives for walks lol", "I called Rex, based on a movie", "I'd say Rex lives on", "Rex called again lol"]
+    made = topic_item([(n, float(n), text) for n, text in enumerate(talk)])
+    assert made is not None
+    assert made.statement == "rex"
+    zh = ["项目排期又改了", "我觉得项目排期真烦", "项目排期打算延后", "我觉得还行"]
+    made = topic_item([(n, float(n), text) for n, text in enumerate(zh)])
+    assert made is not None
+    assert made.statement == "项目排期"

@@ -410,7 +410,7 @@ async def test_a_participant_is_whoever_is_known_by_the_name(
     host: AMemorixHostService, name: str, text: str, kind: str
 ) -> None:
     said = {"text": "在的", "speaker": name if kind != "alias" else "王建国", "person_id": "u3", "aliases": [name]}
-    call = {"external_id": "s", "chat_id": "g", "participants": [name], "text": text}
+    call: dict[str, Any] = {"external_id": "s", "chat_id": "g", "participants": [name], "text": text}
     if kind == "first call":
         call["messages"] = [said]
     else:
@@ -462,9 +462,7 @@ async def test_a_person_who_is_deleted_is_not_known_until_restored(host: AMemori
         await host.settle(10)
     assert (await profile(host, "u2", chat_id="g"))["known"]
 
-    restored = await host.invoke(
-        "memory_delete_admin", {"action": "restore", "operation_id": deleted["operation_id"]}
-    )
+    restored = await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": deleted["operation_id"]})
     assert restored["success"], restored
     await host.settle(10)
     found = await profile(host, "u1", chat_id="g")

@@ -77,7 +77,9 @@ class PersonProfile(Response):
     aliases: list[str] = Field(default_factory=list)
     summary: str = Field(default="", description="The profile as text.")
     traits: list[str] = Field(default_factory=list, description="The same as short statements, the surest first.")
-    items: list[Statement] = Field(default_factory=list, description="The statements with their evidence; none beside an override.")
+    items: list[Statement] = Field(
+        default_factory=list, description="The statements with their evidence; none beside an override."
+    )
     evidence: list[EvidenceItem] = Field(default_factory=list, description="None beside an override.")
     profile_source: str = Field(default="auto_snapshot", description="`auto_snapshot` or `manual_override`.")
     has_manual_override: bool = False

@@ -6,7 +6,18 @@ import re
 
 from ..times import is_question
 
-__all__ = ["LEADING", "OTHER_SUBJECT", "SELF", "ZH_KIN", "ZH_SELF", "is_empty", "is_secret", "is_supposed", "is_vague", "section_of"]
+__all__ = [
+    "LEADING",
+    "OTHER_SUBJECT",
+    "SELF",
+    "ZH_KIN",
+    "ZH_SELF",
+    "is_empty",
+    "is_secret",
+    "is_supposed",
+    "is_vague",
+    "section_of",
+]
 
 SELF = re.compile(r"\b(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Mm]yself)\b")
 ZH_SELF = re.compile(r"我(?!们|們)|本人|俺|在下")
