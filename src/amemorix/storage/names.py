@@ -76,6 +76,12 @@ class NameRepository:
             self._met.add(met)
         return known
 
+    def known_as(self, db: sqlite3.Connection, name: str, chat: int) -> int | None:
+        """The row of the one person who is called so in the chat and has an id of their own; None if it is not one."""
+        values = {"name": name, "norm": normalise_name(name), "chat": chat}
+        rows = db.execute(self._q["persons_called"], values).fetchall()
+        return rows[0][0] if len(rows) == 1 else None
+
     def alias(self, db: sqlite3.Connection, person: int, chat: int, alias: str, now: float) -> None:
         """Let a further name given by a caller mean the person in this chat (0: in every one)."""
         values = {"person": person, "chat": chat, "alias": alias, "norm": normalise_name(alias), "now": now}

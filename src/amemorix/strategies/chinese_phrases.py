@@ -19,6 +19,7 @@ __all__ = [
     "first_phrase",
     "given_name",
     "is_particular",
+    "is_person",
     "is_place",
     "leading_name",
     "mentions",
@@ -185,12 +186,12 @@ def leading_name(text: str) -> str:
         and doubled not in VAGUE
         and doubled not in ("天天", "常常", "刚刚", "偏偏", "慢慢", "渐渐", "明明", "年年", "个个", "整整")
         else word
-        if _is_person(word, flag)
+        if is_person(word, flag)
         else ""
     )
 
 
-def _is_person(word: str, flag: str) -> bool:
+def is_person(word: str, flag: str) -> bool:
     """Whether a word tagged as a person's name looks like one: a surname first, 小 or 老, or a title at the end."""
     if not flag.startswith("nr") or not 2 <= len(word) <= 4 or word in VAGUE:
         return False
@@ -231,7 +232,7 @@ def mentions(text: str) -> Iterator[Mention]:
     for word, flag in tagged:
         if flag in ("ns", "nt") and len(word) >= 2 and HAN.search(word) and is_name(word):
             yield Mention(word, _KINDS[flag])
-        elif _is_person(word, flag):
+        elif is_person(word, flag):
             yield Mention(word, "person" if word[0] in "小老阿" or word.endswith(_TITLES) else "")
     if len(text) >= RECURRING_CHARS:
         counts = Counter(word for word, flag in tagged if flag in ("n", "vn", "nz", "eng", "l") and len(word) >= 2)

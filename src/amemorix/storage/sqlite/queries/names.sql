@@ -31,6 +31,15 @@ insert into sources (name, chat, source_type, created_at) values (:name, :chat, 
 -- name: person_by_key
 select id, name from persons where person_id = :person_id;
 
+-- name: persons_called
+-- up to two persons with an id of their own who have this name in the chat, or an alias that counts there
+select c.person from chat_persons c join persons p on p.id = c.person
+where c.name = :name and c.chat = :chat and p.person_id <> :name
+union
+select a.person from person_aliases a join persons p on p.id = a.person
+where a.norm = :norm and a.chat in (0, :chat) and p.person_id <> :name
+limit 2;
+
 -- name: person_insert
 insert into persons (person_id, name, created_at) values (:person_id, :name, :now) returning id;
 
