@@ -53,7 +53,10 @@ def recall(
     persons = {normalise_name(name) for name in plan.query.names}
     named = {row[0] for row in found if row[1] in persons}
     neighbours, told = _around(db, paragraphs, seeds, named, plan)
-    weight = _walk(seeds, neighbours) if plan.scopes is not None else _everywhere(graph, seeds)
+    if not told:  # nothing that a step would lead to counts
+        weight = dict.fromkeys(seeds, 1.0 / len(seeds))
+    else:
+        weight = _walk(seeds, neighbours) if plan.scopes is not None else _everywhere(graph, seeds)
     kept = dict.fromkeys(paragraphs.rarely_linked(db, weight, HUB))
     evidence = paragraphs.evidence(db, kept, plan.scopes, plan.now, EVIDENCE)
     trust = {entity: 1.0 if entity in told or (entity in seeds and entity not in named) else RULED for entity in kept}
