@@ -96,6 +96,8 @@ def read_question(bare: str) -> Question:
     text = " ".join(fold(bare).split())
     asked = frozenset(attribute for attribute in _ABOUT if _asks(attribute, text))
     asked = asked - _NAMES if asked - _NAMES else asked
+    if "hometown" in asked and not re.search("住|\\bliv", text):
+        asked -= {"residence"}
     if not asked and _WHERE.match(text):
         asked = frozenset({"residence"})
     return Question(text, asked, _words(text, asked), not any(map(str.isalnum, text)) or bool(_WHO.search(text)))
