@@ -43,7 +43,9 @@ def test_what_somebody_likes_is_nothing_denied(text: str) -> None:
     assert "like" not in asked(text, denied=True)
 
 
-@pytest.mark.parametrize("text", ["", " ？", "是谁", "介绍一下", "Who is ?", "Tell me about ", "What do you know about ?"])
+@pytest.mark.parametrize(
+    "text", ["", " ？", "是谁", "介绍一下", "Who is ?", "Tell me about ", "What do you know about ?"]
+)
 def test_anything_about_somebody(text: str) -> None:
     assert read_question(text).of_everything
 

@@ -538,6 +538,12 @@ async def test_who_asks_of_himself(host: AMemorixHostService, query: str, named:
     assert [f["value"] for f in (await found(host, query, **{"chat_id": "dm", **named}))["facts"]] == ["北京"]
 
 
+async def test_who_is_not_alone_in_a_chat_is_nobody_in_particular(host: AMemorixHostService) -> None:
+    await said(host, "dm", ("林澈", "我住在北京", START), ("小美", "我住在上海", START), user_id="7")
+    await host.settle(20)
+    assert (await found(host, "我住在哪里", chat_id="dm", user_id="7"))["facts"] == []
+
+
 async def test_facts_never_fail_a_search(host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch) -> None:
     await said(host, "c", ("林澈", "我住在上海", START))
     await host.settle(20)

@@ -81,6 +81,12 @@ class FactReader:
             return self._facts.valid_at(db, who, scopes, at=moment.valid_at, now=moment.now, entities=what, limit=MOST)
         return self._facts.current(db, who, scopes, now=moment.now, entities=what, limit=MOST)
 
+    def oneself(self, db: sqlite3.Connection, user_id: str, scopes: Sequence[int] | None) -> frozenset[int]:
+        """Who a user is that no person is called by: whoever speaks alone in the user's private chats within sight."""
+        chats = [row for row in self._store.names.chats_of(db, "", user_id) if scopes is None or row in scopes]
+        alone = self._facts.lone_speaker(db, chats)
+        return frozenset() if alone is None else frozenset({alone})
+
     def recall(
         self, db: sqlite3.Connection, asked: Asked, scopes: Sequence[int] | None, moment: Moment, limit: int
     ) -> list[FactItem]:

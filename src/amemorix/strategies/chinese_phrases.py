@@ -91,7 +91,29 @@ _VERBS = {
     "在": "[^，。！!？?]", "爱": "[吃喝看听玩上]", "会": "[^，。！!？?长]",
 }  # fmt: skip
 """A verb that may follow a name of two characters -> what then comes after it."""
-_FIRMS = frozenset("阿里 阿里巴巴 阿里云 小米 小鹏 小红书 华为 京东 老干妈 百度 美团 腾讯 拼多多 滴滴 网易 字节 字节跳动 蔚来 顺丰".split())
+_FIRMS = frozenset(
+    [
+        "阿里",
+        "阿里巴巴",
+        "阿里云",
+        "小米",
+        "小鹏",
+        "小红书",
+        "华为",
+        "京东",
+        "老干妈",
+        "百度",
+        "美团",
+        "腾讯",
+        "拼多多",
+        "滴滴",
+        "网易",
+        "字节",
+        "字节跳动",
+        "蔚来",
+        "顺丰",
+    ]
+)
 """Firms that are tagged as persons, places or common words."""
 RECURRING, RECURRING_CHARS = 2, 150
 _USED_FOR = re.compile(r"^v n\w*$")

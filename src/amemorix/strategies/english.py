@@ -202,7 +202,13 @@ def _object(phrase: str, *, determined: bool = False) -> str:
 
 
 def _sound(words: list[str]) -> str:
-    if not words or words[0].lower() in MANNER or words[-1].lower() in VAGUE or words[-1].lower().endswith("ly") or words[0].isdigit():
+    if (
+        not words
+        or words[0].lower() in MANNER
+        or words[-1].lower() in VAGUE
+        or words[-1].lower().endswith("ly")
+        or words[0].isdigit()
+    ):
         return ""
     name = " ".join(words).rstrip("'-")
     return name if is_name(name) and name.lower() not in CALENDAR else ""

@@ -96,15 +96,31 @@ _DATE_EN = rf"(?P<v>(?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? 
 
 
 def _zh(
-    attribute: str, shape: Shape, pattern: str, polarity: int = 1, fixed: str = "", *, dated: bool = False, norm: str = ""
+    attribute: str,
+    shape: Shape,
+    pattern: str,
+    polarity: int = 1,
+    fixed: str = "",
+    *,
+    dated: bool = False,
+    norm: str = "",
 ) -> Pattern:
     return Pattern(attribute, shape, re.compile(pattern.replace("@", SUBJECT) + _END), polarity, fixed, dated, norm)
 
 
 def _en(
-    attribute: str, shape: Shape, pattern: str, polarity: int = 1, fixed: str = "", *, dated: bool = False, norm: str = ""
+    attribute: str,
+    shape: Shape,
+    pattern: str,
+    polarity: int = 1,
+    fixed: str = "",
+    *,
+    dated: bool = False,
+    norm: str = "",
 ) -> Pattern:
-    return Pattern(attribute, shape, re.compile(pattern.replace("@", SUBJECT) + _TAIL, re.I), polarity, fixed, dated, norm)
+    return Pattern(
+        attribute, shape, re.compile(pattern.replace("@", SUBJECT) + _TAIL, re.I), polarity, fixed, dated, norm
+    )
 
 
 PATTERNS = (
@@ -135,7 +151,7 @@ PATTERNS = (
     _zh("workplace", "firm", rf"@{_ADV}从{_CN}(?:离职|辞职|跳槽)", -1),
     _zh("workplace", "house", rf"@{_ADV}(?:不在|离开了?|从)(?P<w>[^\s,，。!！?？]{{2,12}}?)(?:{_GONE_ZH}|离职了?|辞职了?)?[,，]\s*{_NEXT_ZH}{_CN}(?:上班|工作)?"),
     _zh("workplace", "firm", rf"@{_ADV}不在(?P<v>[^\s,，。!！?？]{{2,12}}?)(?:干|做|任职)了", -1),
-    _zh("workplace", "house", rf"@(?:现在|其实|早就|早|已经|都){{1,3}}不在(?P<v>[^\s,，。!！?？]{{2,12}}?)(?:待|呆)?了", -1),
+    _zh("workplace", "house", r"@(?:现在|其实|早就|早|已经|都){1,3}不在(?P<v>[^\s,，。!！?？]{2,12}?)(?:待|呆)?了", -1),
     _zh("workplace", "house", rf"@{_ADV}(?:离开了?|辞掉了?|退出了?){_CN}(?:的工作)?了", -1),
     _zh("workplace", "thing", rf"@{_ADV}(?:(?:离职|辞职|裸辞|失业|退休)了|被(?:裁员?|辞退|开除|炒鱿鱼)了|没(?:有)?工作了)", -1, "原单位", norm=ANY),
     _en("workplace", "thing", rf"@ {_NOW}(?:(?:quit|left|lost) (?:my|his|her|their|the|@'s) (?:old )?(?:job|company|position)|resigned|retired|(?:am|is|was|got) (?:been )?(?:fired|laid off)|(?:am|is|became) (?:unemployed|jobless|out of work)|no longer works?|(?:am|is) no longer working)", -1, "the former one", norm=ANY),
@@ -158,7 +174,7 @@ PATTERNS = (
     _zh("birthday", "date", rf"@(?:是|出生于|出生在|生于){_DATE_ZH}(?:出生|生)?"),
     _en("birthday", "date", rf"@(?:'s birthday is| was born) (?:on )?{_DATE_EN}"),
     _zh("age", "age", rf"@{_ADV}(?:满|刚满|都)?(?P<v>[0-9]{{1,3}}|[一二三四五六七八九]?十?[一二三四五六七八九十])(?:周)?岁"),
-    _zh("age", "age", rf"@(?:今年|现在|都|已经|刚|刚刚|也)*(?:满|刚满)?(?P<v>[1-9][0-9]|[二三四五六七八九]十[一二三四五六七八九]?|十[一二三四五六七八九])了"),
+    _zh("age", "age", r"@(?:今年|现在|都|已经|刚|刚刚|也)*(?:满|刚满)?(?P<v>[1-9][0-9]|[二三四五六七八九]十[一二三四五六七八九]?|十[一二三四五六七八九])了"),
     _en("age", "age", rf"@ {_NOW}(?:{_BE}|turned) {_NOW}(?P<v>[0-9]{{1,3}})(?: years? old)"),
     _en("age", "age", rf"@ {_NOW}turned (?P<v>[0-9]{{1,3}})"),
     _en("age", "age", r"@ am (?:already |now )?(?P<v>[1-9][0-9])"),

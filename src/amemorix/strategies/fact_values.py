@@ -23,7 +23,8 @@ _NO_PLACE = re.compile(
     r"|加班|拼命|好好|安心|专心|继续|讨论|摸鱼|偷懒|上[班课厕学网]|下[班课]|同一|一个|一家|新家|前面|后面|对面|旁边|另外|几|手机|电脑|电视|朋友|爸妈|父母|男友|女友|亲戚|乎|意$|行$|场$|线$|状态|群|宿舍|办公室|工位|岗|座位|手边)|[里中上旁边]$|的"
 )
 _TOWN_END = re.compile("[市省县区镇村乡岛国州湾]$")
-_TOWNS = frozenset("柏林 魔都 帝都 罗马 曼谷 悉尼 伦敦 墨尔本 慕尼黑 旧金山 西雅图 硅谷".split())
+_TOWNS_WORDS = "柏林 魔都 帝都 罗马 曼谷 悉尼 伦敦 墨尔本 慕尼黑 旧金山 西雅图 硅谷"
+_TOWNS = frozenset(_TOWNS_WORDS.split())
 _JOINING = frozenset({"of", "de", "del", "la", "le", "upon", "city", "du", "el", "da", "do", "on", "am", "state", "the", "and", "&", "university", "company"})  # fmt: skip
 _NO_TOWN_WORDS = (
     "a an the fear peace harmony same hiding denial town apartment flat dorm house room hotel here there home school person"
