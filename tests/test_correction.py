@@ -36,10 +36,25 @@ READINGS = [
     ("forget that I like coffee", "coffee", "", ""),
     ("Anna no longer lives in Paris", "Paris", "", "Anna"),
     ("delete the note about Bob's allergy", "allergy", "", "Bob"),
+    ("forget sushi", "sushi", "", ""),
+    ("delete shellfish", "shellfish", "", ""),
+    ("forget the office", "office", "", ""),
+    ("Mia doesn't live in Lisbon any more, she lives in Rome", "Lisbon", "Rome", "Mia"),
+    ("Mia lives in Rome, not in Lisbon", "Lisbon", "Rome", "Mia"),
+    ("He doesn't own a dog, he owns a cat", "dog", "cat", ""),
+    ("I'm not allergic to peanuts but to cashews", "peanuts", "cashews", ""),
+    ("I don't work at Google but at Meta", "Google", "Meta", ""),
+    ("Pat isn't vegan but vegetarian", "vegan", "vegetarian", "Pat"),
+    ("我对花生不过敏，是对虾过敏", "花生", "虾", ""),
+    ("林澈对花生不过敏，他对虾过敏", "花生", "虾", "林澈"),
+    ("林澈不对花生过敏，他对虾过敏", "花生", "虾", "林澈"),
+    ("我对花生不过敏", "花生", "", ""),
+    ("林澈没有抑郁症", "抑郁症", "", "林澈"),
+    ("老王现在不在字节跳动了", "字节跳动", "", "老王"),
 ]
 NOTHING = [
     "今天天气不错，我们去公园", "我不知道，你问他", "别担心，没事的", "好的", "项目截止日期应该是6月1日", "把猫的名字改成豆包",
-    "I don't know, ask her", "She didn't come, so we left", "I live in Paris", "change my birthday to May 8", "", "x" * 500,
+    "Pat lives not in Oslo", "I don't know but she does", "我没有时间", "I don't know, ask her", "She didn't come, so we left", "I live in Paris", "change my birthday to May 8", "", "x" * 500,
 ]  # fmt: skip
 
 
@@ -196,10 +211,62 @@ async def test_a_state_that_moved_is_a_conflict(host: AMemorixHostService) -> No
     await executed(host, first)
     sentence = await refused(host, ADMIN, {"action": "execute", "plan_id": second, "confirmed": True}, code="conflict")
     assert "p1" in sentence
-    again = await previewed(host, "林澈不住在杭州，他住在南京")
-    await executed(host, again["plan_id"])
+    await executed(host, (await previewed(host, "林澈不住在杭州，他住在南京"))["plan_id"])
     sentence = await refused(host, ADMIN, {"action": "rollback", "plan_id": first}, code="conflict")
     assert "changed since" in sentence
+
+
+async def test_what_is_said_again_in_other_words_takes_the_place_of_the_correction(host: AMemorixHostService) -> None:
+    first = {"text": "I work at Google.", "speaker": "Mia", "external_id": "a3"}
+    await host.invoke("ingest_messages", {"chat_id": "g", "messages": [first]})
+    plan = await executed(host, (await previewed(host, "Mia doesn't work at Google, she works at Stripe"))["plan_id"])
+    assert await contents(host, "Where does Mia work?", chat_id="g") == ["I work at Stripe."]
+    await host.invoke("ingest_messages", {"chat_id": "g", "messages": [first]})
+    assert await contents(host, "Where does Mia work?", chat_id="g") == ["I work at Stripe."], "sent again: no news"
+    await host.invoke("ingest_messages", {"chat_id": "g", "messages": [{**first, "text": "I work at Apple."}]})
+    assert await contents(host, "Where does Mia work?", chat_id="g") == ["I work at Apple."]
+    await refused(host, ADMIN, {"action": "rollback", "plan_id": plan["plan_id"]}, code="conflict")
+
+
+async def test_a_corrected_text_that_was_deleted_and_restored_can_be_rolled_back(host: AMemorixHostService) -> None:
+    first = {"text": "I work at Google.", "speaker": "Mia", "external_id": "a3"}
+    await host.invoke("ingest_messages", {"chat_id": "g", "messages": [first]})
+    plan = await executed(host, (await previewed(host, "Mia doesn't work at Google, she works at Stripe"))["plan_id"])
+    gone = await host.invoke("memory_delete_admin", {"action": "execute", "mode": "chat", "selector": "g"})
+    assert await contents(host, "Where does Mia work?", chat_id="g") == []
+    back = await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": gone["operation_id"]})
+    assert back["success"], back
+    await host.invoke(ADMIN, {"action": "rollback", "plan_id": plan["plan_id"]})
+    await host.invoke("ingest_messages", {"chat_id": "g", "messages": [first]})
+    assert await contents(host, "Where does Mia work?", chat_id="g") == ["I work at Google."]
+
+
+async def test_a_chat_does_not_correct_what_all_share(host: AMemorixHostService) -> None:
+    await told(host, "Lisbon is in Portugal.")
+    await said(host, "g", ("Bob", "hello"))
+    text = "Lisbon is not in Portugal, it is in Spain"
+    for chat in ("g", "unknown"):
+        assert (await previewed(host, text, chat_id=chat))["replacements"] == []
+    assert len((await previewed(host, text, allow_global=True))["replacements"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("said_once", "text", "becomes"),
+    [
+        ("我搬到北京了", "林澈不住在北京，他住在杭州", "我搬到杭州了"),
+        (
+            "I moved to Berlin in May.",
+            "林澈 doesn't live in Berlin any more, he lives in Rome",
+            "I moved to Rome in May.",
+        ),
+    ],
+)
+async def test_other_words_for_the_same_matter_are_found(
+    host: AMemorixHostService, said_once: str, text: str, becomes: str
+) -> None:
+    await said(host, "g", ("林澈", said_once))
+    plan = await previewed(host, text)
+    assert [r["becomes"] for r in plan["replacements"]] == [becomes]
 
 
 async def test_plans_are_listed(host: AMemorixHostService) -> None:

@@ -292,6 +292,7 @@ async def test_what_was_deleted_again_waits_for_the_later_deletion(host: AMemori
                relations=[{"subject": "kite", "predicate": "hangs in", "object": "hall"}])  # fmt: skip
     second = await admin(host, "execute", mode="relation", selector="r1")
     answer = await host.invoke(ADMIN, {"action": "restore", "operation_id": first["operation_id"]})
+    assert (answer["success"], answer["error_code"]) == (False, "conflict") and "later" in answer["error"]
     assert [one["reason"] for one in answer["not_restored"]] == ["a later operation deleted it again"]
     assert (await stats(host))["relations"] == 0
     assert (await admin(host, "restore", operation_id=second["operation_id"]))["status"] == "restored"
@@ -311,6 +312,36 @@ async def test_a_paragraph_that_was_not_embedded_yet_is_after_its_restore(opened
     await host.settle(10)
     missing = "select count(*) from paragraphs p where not exists (select 1 from embeddings e where e.paragraph = p.id)"
     assert await rows_of(host, missing) == [(0,)]
+
+
+async def test_an_override_that_was_set_anew_stays(host: AMemorixHostService) -> None:
+    await said(host, "c", ("Mia", "I drink coffee."))
+    given = {"action": "set_override", "person_id": "Mia"}
+    assert (await host.invoke("memory_profile_admin", {**given, "text": "OLD"}))["success"]
+    done = await admin(host, "execute", mode="person", selector="Mia")
+    assert (await host.invoke("memory_profile_admin", {**given, "text": "NEW"}))["success"]
+    back = await admin(host, "restore", operation_id=done["operation_id"])
+    assert (back["status"], [(n["item_type"], n["reason"]) for n in back["not_restored"]]) == (
+        "restored",
+        [("profile_override", "something newer is in its place")],
+    )
+    assert await rows_of(host, "select text from profile_overrides") == [("NEW",)]
+    again = {"action": "restore", "operation_id": done["operation_id"]}
+    await refused(host, ADMIN, again, "operation_id", "conflict")
+
+
+async def test_profiles_that_were_derived_anew_hold_up_no_restore(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我喜欢喝乌龙茶。"), ("林澈", "我对花生过敏。"))
+    refresh = {"action": "refresh", "person_id": "林澈"}
+    assert (await host.invoke("memory_profile_admin", refresh))["success"]
+    await host.settle(10)
+    done = await admin(host, "execute", mode="chat", selector="c")
+    await said(host, "c", ("林澈", "我住在杭州。"))
+    assert (await host.invoke("memory_profile_admin", refresh))["success"]
+    await host.settle(10)
+    assert (await rows_of(host, "select count(*) > 0 from profile_snapshots")) == [(1,)]
+    back = await admin(host, "restore", operation_id=done["operation_id"])
+    assert (back["status"], back["not_restored"]) == ("restored", [])
 
 
 # the record
@@ -369,6 +400,11 @@ async def test_a_source_deleted_by_its_own_component_can_be_restored(host: AMemo
         ({"mode": "mixed", "selector": {"ids": [1]}}, "selector.ids", "invalid_request"),
         ({"mode": "chat", "selector": "c", "chat_id": "d"}, "chat_id", "invalid_request"),
         ({"mode": "chat"}, "selector", "invalid_request"),
+        ({"mode": "mixed", "selector": {"chat_ids": ["d"]}, "chat_id": "c"}, "selector.chat_ids", "invalid_request"),
+        ({"mode": "entity", "selector": {"names": ["kite", 1]}}, "selector.names.1", "invalid_request"),
+        ({"mode": "person", "selector": {"names": ["林澈", 1]}}, "selector.names.1", "invalid_request"),
+        ({"mode": "source", "selector": ["a", 1]}, "selector.1", "invalid_request"),
+        ({"mode": "paragraph", "selector": {"query": 1}}, "selector.query", "invalid_request"),
         ({"mode": "paragraph", "selector": "p999"}, "selector", "not_found"),
         ({"mode": "relation", "selector": "r999"}, "selector", "not_found"),
         ({"mode": "entity", "selector": "n999"}, "selector", "not_found"),
@@ -415,6 +451,8 @@ async def test_what_is_missing_beside_what_is_there_is_told(host: AMemorixHostSe
         ({"action": "purge", "operation_id": "d1", "older_than_days": 1}, "operation_id", "invalid_request"),
         ({"action": "purge", "older_than_days": -1}, "older_than_days", "invalid_request"),
         ({"action": "purge", "operation_id": "d99"}, "operation_id", "not_found"),
+        ({"action": "purge", "grace_hours": False}, "grace_hours", "invalid_request"),
+        ({"action": "purge", "older_than_days": True}, "older_than_days", "invalid_request"),
     ],
 )
 async def test_a_deletion_that_is_named_wrongly(

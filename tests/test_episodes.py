@@ -132,6 +132,17 @@ async def test_titles_of_chinese_talk_are_its_words(host: AMemorixHostService) -
     assert "值班柜" in episode["title"] or "折叠伞" in episode["title"]
 
 
+async def test_titles_are_words_that_name_something(host: AMemorixHostService) -> None:
+    zh = ["我最讨厌老王吃榴莲了", "这事打算延后", "产品排期又改了", "成都的天气真好"]
+    en = ["I'd say Rex lives in Porto lol", "she called him, it's based on a novel", "I’d love the harbour"]
+    await said(host, "zh", *((f"人{n}", text, START + n * 60) for n, text in enumerate(zh)))
+    await said(host, "en", *((f"P{n}", text, START + n * 60) for n, text in enumerate(en)))
+    english, chinese = await episodes(host)
+    assert english["title"] == "harbour · novel · porto · rex"
+    words = set(chinese["title"].split(" · "))
+    assert words <= {"老王", "榴莲", "产品", "排期", "成都", "天气"} and {"老王", "成都"} <= words
+
+
 def history(seed: int) -> list[tuple[str, Any]]:
     """Batches of turns, out of order, at equal times, undated, revised and deleted."""
     rng = random.Random(seed)

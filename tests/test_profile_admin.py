@@ -67,6 +67,9 @@ async def test_an_override_stands_everywhere_until_it_is_taken_away(host: AMemor
             text, "manual_override", True
         )  # fmt: skip
         assert len(found["traits"]) == 2
+        assert (found["items"], found["evidence"]) == ([], [])
+    for action in ("query", "evidence"):
+        assert "我喜欢茶" in str((await admin(host, action, person_id="u1"))["evidence"])
     await admin(host, "set_override", person_id="u1", text="另一句")
     assert (await profile(host))["summary"] == "另一句"
 

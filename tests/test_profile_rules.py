@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from amemorix.services.profile_endings import endings, has_ended
 from amemorix.services.profile_items import ProfileItem, gathered, load, render, score
 from amemorix.services.profile_rules import fact_item, relation_item, statements, topic_item
 from amemorix.storage.profile_material import SPEAKER, FactOf, Line, RelationOf
+from amemorix.text import is_mostly_cjk
 
 NAMED = ("林澈", "Ada")
 
@@ -24,8 +26,11 @@ def read(text: str, *, role: int = SPEAKER, kind: str = "message", source_type: 
     ("text", "expected"),
     [
         ("我喜欢桂花乌龙，但是不吃香菜。", [("likes", "我喜欢桂花乌龙"), ("dislikes", "不吃香菜")]),
-        ("我對花生過敏，點菜的時候提醒我。", [("dislikes", "我對花生過敏")]),
+        ("我對花生過敏，點菜的時候提醒我。", [("allergies", "我對花生過敏")]),
         ("我住在杭州，在阿里上班", [("identity", "我住在杭州"), ("identity", "在阿里上班")]),
+        ("我叫车晓，来自大理", [("identity", "来自大理")]),
+        ("我朋友都叫我阿澈", []),
+        ("I'm from Porto.", [("identity", "I'm from Porto")]),
         ("我叫小明，今年25岁", [("identity", "我叫小明"), ("identity", "今年25岁")]),
         ("我打算下个月去日本", [("plans", "我打算下个月去日本")]),
         ("我每天早上跑步", [("habits", "我每天早上跑步")]),
@@ -34,7 +39,7 @@ def read(text: str, *, role: int = SPEAKER, kind: str = "message", source_type: 
         ("我妈喜欢猫", [("relations", "我妈喜欢猫")]),
         ("I love hiking in the mountains!", [("likes", "I love hiking in the mountains")]),
         ("I can't stand cilantro.", [("dislikes", "I can't stand cilantro")]),
-        ("I'm allergic to peanuts", [("dislikes", "I'm allergic to peanuts")]),
+        ("I'm allergic to peanuts", [("allergies", "I'm allergic to peanuts")]),
         ("I'm a nurse at the city hospital.", [("identity", "I'm a nurse at the city hospital")]),
         ("My sister Anna lives in Lisbon.", [("relations", "My sister Anna lives in Lisbon")]),
         ("haha no way, I love Oslo", [("likes", "I love Oslo")]),
@@ -51,6 +56,8 @@ def test_what_people_say_of_themselves(text: str, expected: list[tuple[str, str]
     [
         "你喜欢什么？", "如果我喜欢猫", "我觉得他喜欢猫", "她讨厌香菜", "我觉得周枝喜欢猫", "恐怕我来不了", "我是说明天再说", "哈哈哈哈",
         "我们喜欢猫", "我也喜欢", "Do you like tea?", "If I like it, fine.", "She likes dogs.", "I'm a bit tired.", "I love it!", "lol ok",
+        "我叫了外卖", "我叫你一声大哥", "我妈叫我回家吃饭", "我妈妈刚才喊我吃饭", "我叫外卖吧", "我的密码是我生日", "我对花生不过敏",
+        "My password hint is the name of my first dog", "I'm from the future haha", "It is the name of my first dog.",
     ],
 )  # fmt: skip
 def test_what_says_nothing_of_the_speaker(text: str) -> None:
@@ -105,15 +112,20 @@ def test_snapshots_of_other_rules_are_not_built_upon() -> None:
 
 
 def test_facts_and_relations_become_statements() -> None:
-    def fact(attribute: str, value: str, polarity: int = 1) -> tuple[str, str]:
-        made = fact_item(FactOf(3, attribute, value, polarity, 0.9, 5.0, holds=True, evidence=(7,)))
+    def fact(attribute: str, value: str, polarity: int = 1, chinese: bool | None = None) -> tuple[str, str]:
+        zh = is_mostly_cjk(value) if chinese is None else chinese
+        made = fact_item(FactOf(3, attribute, value, polarity, 0.9, 5.0, holds=True, evidence=(7,)), chinese=zh)
         assert (made.ref, made.evidence, made.confidence) == (3, (7,), 0.9)
         return made.section, made.statement
 
     assert fact("like", "tea") == ("likes", "tea")
     assert fact("favourite:茶", "龙井") == ("likes", "最喜欢茶：龙井")
     assert fact("favourite:band", "Blur") == ("likes", "favourite band: Blur")
-    assert fact("allergy", "花生") == ("dislikes", "过敏：花生")
+    assert fact("allergy", "花生") == ("allergies", "花生")
+    assert fact("allergy", "花生", -1) == ("notes", "过敏：不是花生")
+    assert fact("allergy", "nuts", -1) == ("notes", "allergy: not nuts")
+    assert fact("phone", "13800000000", chinese=True) == ("identity", "电话：13800000000")
+    assert fact("phone", "555 0100", chinese=False) == ("identity", "phone: 555 0100")
     assert fact("language", "French") == ("habits", "language: French")
     assert fact("statement", "值夜时怕吵") == ("notes", "值夜时怕吵")
     assert fact("residence", "杭州", -1) == ("identity", "住处：不是杭州")
@@ -138,3 +150,51 @@ def test_a_topic_is_what_several_lines_hold() -> None:
     assert (made.statement, made.evidence) == ("greenhouse", (3, 2, 1, 0))
     assert topic_item(lines[:2]) is None
     assert topic_item([(1, 1.0, "你好"), (2, 2.0, "再见"), (3, 3.0, "早安")]) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "section", "after"),
+    [
+        ("在字节跳动上班", "identity", "我上个月从字节离职了"),
+        ("我男朋友陈昊下周来成都看我", "relations", "我和陈昊分手了"),
+        ("我每天喝一杯咖啡", "habits", "我现在不喝咖啡了"),
+        ("我住在杭州", "identity", "我已经不住在杭州了，搬到苏州了"),
+        ("我打算下周去日本", "plans", "我下周不去日本了"),
+        ("I live in Lisbon and I work as a nurse", "identity", "I don't live in Lisbon any more, I live in Madrid"),
+        ("I work at the bakery", "identity", "I quit my job at the bakery"),
+        ("My boyfriend Chen is a cook", "relations", "I broke up with Chen"),
+        ("I usually drink coffee in the morning", "habits", "I no longer drink coffee"),
+    ],
+)
+def test_what_somebody_says_has_ended_takes_back_what_they_said(before: str, section: str, after: str) -> None:
+    line = Line(5, 1, 1, "message", "chat", SPEAKER, 9.0, after, alive=True)
+    assert has_ended(item(before, section, at=3.0, row=2), endings([line], []))
+    assert not has_ended(item(before, section, at=12.0, row=7), endings([line], [])), "what is said later stands"
+    assert not has_ended(item(after, section, at=9.0, row=5), endings([line], []))
+
+
+@pytest.mark.parametrize(
+    ("before", "section", "after"),
+    [
+        ("我喜欢桂花乌龙", "likes", "我不喜欢"), ("我喜欢桂花乌龙", "likes", "我不喜欢龙井"), ("我住在杭州", "identity", "他不住在杭州了"),
+        ("我喜欢猫", "likes", "我不只喜欢猫"), ("我住在杭州", "identity", "我爸不住在杭州了"), ("我最近很累", "notes", "我不累"),
+        ("我喜欢字节跳动的食堂", "likes", "我从字节离职了"), ("不吃香菜", "dislikes", "我还是不吃香菜"), ("我住在杭州", "identity", "我不住在杭州了吗？"),
+        ("I love tea", "likes", "I don't love coffee"), ("I live in Lisbon", "identity", "She doesn't live in Lisbon any more"),
+        ("I love tea", "likes", "I don't like it"), ("I eat meat", "habits", "I don't eat meat on Fridays"),
+        ("I live in Lisbon", "identity", "It's not Lisbon."), ("I never eat meat", "dislikes", "I don't eat meat"),
+    ],
+)  # fmt: skip
+def test_what_denies_something_else_takes_nothing_back(before: str, section: str, after: str) -> None:
+    line = Line(5, 1, 1, "message", "chat", SPEAKER, 9.0, after, alive=True)
+    assert not has_ended(item(before, section, at=3.0, row=2), endings([line], []))
+
+
+def test_a_topic_is_no_verb_and_no_everyday_word() -> None:
+    talk = ["Rex lives for walks lol", "I called Rex, based on a movie", "I'd say Rex lives on", "Rex called again lol"]
+    made = topic_item([(n, float(n), text) for n, text in enumerate(talk)])
+    assert made is not None
+    assert made.statement == "rex"
+    zh = ["项目排期又改了", "我觉得项目排期真烦", "项目排期打算延后", "我觉得还行"]
+    made = topic_item([(n, float(n), text) for n, text in enumerate(zh)])
+    assert made is not None
+    assert made.statement == "项目排期"

@@ -402,3 +402,125 @@ async def test_aliases_that_are_no_names_are_refused(host: AMemorixHostService, 
     await refused(host, "ingest_messages", {"chat_id": "c", "messages": [message]})
     note = {"external_id": "1", "source_type": "note", "text": "茶", "person_aliases": {"u1": aliases}}
     await refused(host, "ingest_text", note)
+
+
+@pytest.mark.parametrize(("name", "text"), [("老王", "老王负责买菜"), ("Zoe", "Zoe waters the plants")])
+@pytest.mark.parametrize("kind", ["text", "summary", "alias", "first call"])
+async def test_a_participant_is_whoever_is_known_by_the_name(
+    host: AMemorixHostService, name: str, text: str, kind: str
+) -> None:
+    said = {"text": "在的", "speaker": name if kind != "alias" else "王建国", "person_id": "u3", "aliases": [name]}
+    call: dict[str, Any] = {"external_id": "s", "chat_id": "g", "participants": [name], "text": text}
+    if kind == "first call":
+        call["messages"] = [said]
+    else:
+        await host.invoke("ingest_messages", {"chat_id": "g", "messages": [said]})
+    answer = await host.invoke("ingest_text" if kind == "text" else "ingest_summary", call | (
+        {"source_type": "note"} if kind == "text" else {}))  # fmt: skip
+    assert answer["success"], answer
+
+    preview = await host.invoke("memory_delete_admin", {"action": "preview", "mode": "person", "selector": name})
+    assert preview["success"], preview
+    assert (await host.kernel.store.read(lambda db: db.execute("select person_id from persons").fetchall())) == [
+        ("u3",)
+    ]  # fmt: skip
+    found = await profile(host, name, chat_id="g")
+    assert (found["person_id"], text in str(found["evidence"])) == ("u3", True)
+
+
+@pytest.mark.parametrize("name", ["老王", "Zoe"])
+@pytest.mark.parametrize("known", [[], ["u3", "u4"]], ids=["nobody", "two"])
+async def test_a_participant_whom_nobody_or_several_are_called_is_somebody_of_that_name(
+    host: AMemorixHostService, name: str, known: list[str]
+) -> None:
+    for person in known:
+        await say(host, "g", "在的", speaker=name, person_id=person)
+    await told(host, "开会", chat_id="g", participants=[name])
+    await told(host, "又开会", chat_id="g", participants=[name])
+    persons = await host.kernel.store.read(lambda db: db.execute("select person_id from persons").fetchall())
+    assert {row for (row,) in persons} == {*known, name}
+
+
+async def test_a_name_of_another_chat_is_no_participant_of_this_one(host: AMemorixHostService) -> None:
+    await say(host, "elsewhere", "在的", speaker="老王", person_id="u3")
+    await told(host, "开会", chat_id="g", participants=["老王"])
+    persons = await host.kernel.store.read(lambda db: db.execute("select person_id from persons").fetchall())
+    assert {row for (row,) in persons} == {"u3", "老王"}
+
+
+@pytest.mark.parametrize("text", ["我喜欢茶", "I love tea"])
+async def test_a_person_who_is_deleted_is_not_known_until_restored(host: AMemorixHostService, text: str) -> None:
+    await say(host, "g", text, aliases=["阿澈"])
+    await say(host, "g", "你好", speaker="周枝", person_id="u2")
+    await host.settle(10)
+    deleted = await host.invoke("memory_delete_admin", {"action": "execute", "mode": "person", "selector": "u1"})
+    assert deleted["success"], deleted
+    for _ in range(2):
+        for asked in ({"chat_id": "g"}, {}):
+            found = await profile(host, "u1", **asked)
+            assert (found["known"], found["person_name"], found["aliases"], found["items"]) == (False, "", [], [])
+        await host.settle(10)
+    assert (await profile(host, "u2", chat_id="g"))["known"]
+
+    restored = await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": deleted["operation_id"]})
+    assert restored["success"], restored
+    await host.settle(10)
+    found = await profile(host, "u1", chat_id="g")
+    assert (found["known"], found["person_name"], found["traits"]) == (True, "林澈", [text])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gone", "left"),
+    [
+        ("我在字节跳动上班", "我从字节离职了", "字节跳动", ""),
+        ("我男朋友陈昊下周来成都看我", "我和陈昊分手了", "男朋友", "分手"),
+        ("I live in Lisbon and I work as a nurse", "I don't live in Lisbon any more, I live in Madrid",
+         "I live in Lisbon and", "nurse"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("when", ["at once", "together", "one by one"])
+async def test_what_has_ended_is_no_longer_told(
+    host: AMemorixHostService, before: str, after: str, gone: str, left: str, when: str
+) -> None:
+    await say(host, "c", before, time=1_600_000_000)
+    if when == "one by one":
+        await host.settle(10)
+        assert gone in (await profile(host, chat_id="c"))["summary"]
+    await say(host, "c", after, time=1_600_100_000)
+    for text in ("我喜欢茶", "I love tea"):
+        if when != "at once":
+            await host.settle(10)
+        found = await profile(host, chat_id="c")
+        assert gone not in str((found["summary"], found["items"], found["traits"])), found["summary"]
+        if when != "at once":
+            assert left in found["summary"]
+        await say(host, "c", text, time=1_600_200_000)
+
+
+async def test_what_ends_in_one_chat_is_not_known_to_have_in_another(host: AMemorixHostService) -> None:
+    await say(host, "c", "我男朋友陈昊下周来成都看我", time=1_600_000_000)
+    await say(host, PRIVATE, "我和陈昊分手了", time=1_600_100_000)
+    await host.settle(10)
+    assert await traits(host, chat_id="c") == {"我男朋友陈昊下周来成都看我"}
+
+
+async def test_what_had_not_ended_after_all_is_told_again(host: AMemorixHostService) -> None:
+    await say(host, "c", "我男朋友陈昊下周来成都看我", time=1_600_000_000)
+    (row,) = await say(host, "c", "我和陈昊分手了", time=1_600_100_000)
+    await host.settle(10)
+    assert await traits(host) == {"我和陈昊分手了"}
+    await admin(host, "correct_evidence", person_id="u1", evidence_id=row)
+    await host.settle(10)
+    assert await traits(host) == {"我男朋友陈昊下周来成都看我"}
+
+
+async def test_labels_are_in_the_language_of_the_profile(host: AMemorixHostService) -> None:
+    await say(host, "c", "我喜欢桂花乌龙。我住在杭州。")
+    await say(host, "c", "我的电话是13800001111。我对花生过敏。")
+    await host.settle(10)
+    text = (await profile(host, chat_id="c"))["summary"]
+    assert "电话" in text and "phone" not in text
+    assert "过敏：" in text and "不喜欢：" not in text
+    await say(host, "d", "I'm from the future haha. My password hint is the name of my first dog.", person_id="u9")
+    await host.settle(10)
+    assert (await profile(host, "u9", chat_id="d"))["items"] == []

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from inspect import getdoc
 from itertools import islice
-from typing import Any, Generic, Literal, TypeVar, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from .errors import InvalidRequest, UnknownComponent
 
@@ -36,6 +36,13 @@ class Request(BaseModel):
     @classmethod
     def _null_means_default(cls, data: Any) -> Any:
         return {k: v for k, v in data.items() if v is not None} if isinstance(data, dict) else data
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_value_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, bool) and info.field_name in _numbers(cls):
+            raise ValueError("must be a number, not true or false")
+        return value
 
     @classmethod
     def known_keys(cls) -> set[str]:
@@ -200,10 +207,25 @@ def _refuse_misspelt(op: Operation, args: dict[str, Any]) -> None:
     known = _sorted_keys(op.request)
     for key in args.keys() - set(known):
         near = difflib.get_close_matches(str(key), WHO_AND_WHERE.intersection(known), n=1, cutoff=0.7)
-        if op.effect == "destructive" or near:
+        if op.effect == "destructive" or near or key in WHO_AND_WHERE:
             raise InvalidRequest(
                 f"{op.name}: {key}: there is no such argument.{_did_you_mean(key, near or known)}", field=str(key)
             )
+
+
+@cache
+def _numbers(request: type[Request]) -> frozenset[str]:
+    """The arguments that take a number and no truth value."""
+    kinds = {name: _alternatives(field.annotation) for name, field in request.model_fields.items()}
+    return frozenset(name for name, some in kinds.items() if some & {int, float} and bool not in some)
+
+
+def _alternatives(annotation: Any) -> set[Any]:
+    """What a field may be; what lists hold does not count."""
+    inner = get_args(annotation)
+    if isinstance(annotation, type) or not inner:
+        return {annotation}
+    return {kind for one in inner for kind in _alternatives(one)}
 
 
 @cache

@@ -40,7 +40,7 @@ class Statement(BaseModel):
     """One thing that is known of a person."""
 
     section: str = Field(
-        description="`identity`, `likes`, `dislikes`, `relations`, `habits`, `plans`, `notes`, `recent`."
+        description="`identity`, `allergies`, `likes`, `dislikes`, `relations`, `habits`, `plans`, `notes`, `recent`."
     )
     statement: str
     kind: str = Field(
@@ -77,8 +77,10 @@ class PersonProfile(Response):
     aliases: list[str] = Field(default_factory=list)
     summary: str = Field(default="", description="The profile as text.")
     traits: list[str] = Field(default_factory=list, description="The same as short statements, the surest first.")
-    items: list[Statement] = Field(default_factory=list, description="The statements with their evidence.")
-    evidence: list[EvidenceItem] = Field(default_factory=list)
+    items: list[Statement] = Field(
+        default_factory=list, description="The statements with their evidence; none beside an override."
+    )
+    evidence: list[EvidenceItem] = Field(default_factory=list, description="None beside an override.")
     profile_source: str = Field(default="auto_snapshot", description="`auto_snapshot` or `manual_override`.")
     has_manual_override: bool = False
     version: int = 0
@@ -104,10 +106,11 @@ async def get_person_profile(kernel: SDKMemoryKernel, request: GetProfile) -> Pe
     return await kernel.store.read(read)
 
 
-def told(profile: Profile, evidence: Sequence[Evidence]) -> PersonProfile:
-    """A profile as it is answered."""
+def told(profile: Profile, evidence: Sequence[Evidence], *, behind: bool = False) -> PersonProfile:
+    """A profile as it is answered; with `behind` also what an override stands in the place of."""
     override = profile.override
-    items = statements_of(profile.items)
+    hidden = override is not None and not behind
+    items = [] if hidden else statements_of(profile.items)
     return PersonProfile(
         known=profile.is_known,
         person_id=profile.known.person_id,
@@ -116,7 +119,7 @@ def told(profile: Profile, evidence: Sequence[Evidence]) -> PersonProfile:
         summary=profile.text if override is None else override.text,
         traits=_traits(items) if override is None else _lines(override.text),
         items=items,
-        evidence=evidence_items(evidence),
+        evidence=[] if hidden else evidence_items(evidence),
         profile_source="auto_snapshot" if override is None else "manual_override",
         has_manual_override=override is not None,
         version=profile.version,

@@ -40,11 +40,11 @@ class PreviewCorrection(Request):
         description="Such as `林澈不住在上海，他住在杭州`, `Mia doesn't work at Google any more, she works at Stripe`, "
         "`忘掉我喜欢咖啡`.",
     )  # fmt: skip
-    chat_id: Name = Field("", description="The chat whose memories it may correct; needed unless `allow_global`.")
+    chat_id: Name = Field("", description="The chat whose own memories it may correct; needed unless `allow_global`.")
     person_id: Name = Field(
         "", description="Whom it is about (id or name), where the words say `I`, `he`, `我`, or nobody."
     )
-    allow_global: bool = Field(False, description="Correct memories of every chat.")
+    allow_global: bool = Field(False, description="Correct memories of every chat, and those that all share.")
     use_model: bool = Field(False, description="Let the chat model read the sentence, and wait for it.")
     requested_by: Name = ""
     reason: Annotated[str, Field(max_length=2000)] = ""
@@ -158,7 +158,7 @@ async def preview_correction(kernel: SDKMemoryKernel, request: PreviewCorrection
     """Work out what a correction in words would change; nothing is changed until it is executed."""
     wish = Wish(
         text=request.text, chat_id=request.chat_id, person_id=request.person_id, requested_by=request.requested_by,
-        reason=request.reason, use_model=request.use_model,
+        reason=request.reason, use_model=request.use_model, allow_global=request.allow_global,
     )  # fmt: skip
     return _preview(await kernel.corrections.preview(wish))
 
@@ -218,7 +218,7 @@ def _item(plan: Plan) -> PlanItem:
         plan_id=f"c{plan.id}", text=plan.request, chat_id=plan.chat_id, person_id=plan.person_id, status=plan.status,
         action=reading.get("action", ""), wrong=reading.get("wrong", ""), right=reading.get("right", ""),
         superseded_ids=[paragraph_key(item["id"]) for item in details.get("paragraphs", ())],
-        stored_ids=[paragraph_key(row) for row in result.get("stored", ())], requested_by=plan.requested_by,
+        stored_ids=[paragraph_key(row) for row in (*result.get("stored", ()), *result.get("notes", ()))], requested_by=plan.requested_by,
         reason=plan.reason, created_at=plan.created_at, executed_at=plan.executed_at,
         rolled_back_at=plan.rolled_back_at,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, field_validator
 
-from ..errors import InvalidRequest
+from ..errors import Conflict, InvalidRequest, StorageFailure
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
 from ..retrieval.request import Count, Name
@@ -70,7 +70,13 @@ class Preview(Request):
         raw, chat = self.selector, self.chat_id
         if self.mode == "chat":
             raw, chat = self._chat(), ""
-        return Wish(self.mode, read_selector(self.mode, raw), chat, self.include_mentions, self.include_paragraphs)
+        selector = read_selector(self.mode, raw)
+        if chat and (others := [one for one in selector.chats if one != chat]):
+            raise InvalidRequest(
+                f"selector.chat_ids: {others[0]!r} is another chat than chat_id {chat!r}, to which the deletion is limited.",
+                field="selector.chat_ids",
+            )
+        return Wish(self.mode, selector, chat, self.include_mentions, self.include_paragraphs)
 
     def _chat(self) -> Any:
         """The chat to clear may be given as the selector or as `chat_id`."""
@@ -124,6 +130,9 @@ class Receipt(BaseModel):
 
     erased: dict[str, int] = Field(default_factory=dict, description="Rows gone, by kind.")
     scrubbed: dict[str, int] = Field(default_factory=dict, description="Records that quoted it, emptied, by table.")
+    unnamed: dict[str, int] = Field(
+        default_factory=dict, description="Records that no longer say who asked, by table, since it was who is gone."
+    )
     copies: list[dict[str, Any]] = Field(
         default_factory=list, description="Other files that held it: `rewritten`, `removed`, or left and why."
     )
@@ -192,6 +201,8 @@ class RestoreResult(Response):
 
     operation_id: str = ""
     status: str = Field(default="", description="`restored`, or `executed` while something of it is still deleted.")
+    error: str = Field(default="", description="Why nothing came back, if nothing did.")
+    error_code: str = ""
     counts: dict[str, int] = Field(default_factory=dict)
     not_restored: list[NotRestored] = Field(default_factory=list)
 
@@ -280,6 +291,8 @@ class PurgeResult(Response):
 
     operations: list[OperationItem] = Field(default_factory=list)
     purged_count: int = 0
+    error: str = ""
+    error_code: str = ""
     left: list[str] = Field(default_factory=list, description="Files in which something was left: see the receipts.")
 
 
@@ -340,7 +353,11 @@ async def purge(kernel: SDKMemoryKernel, request: Purge) -> PurgeResult:
         rows = await kernel.purges.older(days or 0.0, request.limit)
     items = [_item(row) for row in rows]
     left = sorted({file for item in items if item.receipt for file in item.receipt.found})
-    return PurgeResult(success=not left, operations=items, purged_count=len(items), left=left)
+    return PurgeResult(
+        success=not left, operations=items, purged_count=len(items), left=left,
+        error=f"Something was left in {', '.join(left)}: see the receipts." if left else "",
+        error_code=StorageFailure.code if left else "",
+    )  # fmt: skip
 
 
 def receipt_of(row: OperationRow) -> Receipt | None:
@@ -374,8 +391,12 @@ def _key(kind: str, row: int) -> str:
 
 
 def _restored(done: Restored) -> RestoreResult:
+    back = any(done.rows.values()) or done.whole
+    reasons = dict.fromkeys(one.reason for one in done.not_back)
     return RestoreResult(
-        success=any(done.rows.values()) or done.whole,
+        success=back,
+        error="" if back else f"operation_id: nothing came back: {'; '.join(reasons)}.",
+        error_code="" if back else Conflict.code,
         operation_id=operation_key(done.operation),
         status="restored" if done.whole else "executed",
         counts={kind: len(ids) for kind, ids in done.rows.items() if ids},

@@ -41,8 +41,14 @@ class AskProfile(Who):
 
 
 class WholeProfile(PersonProfile):
-    """A profile with what stands behind an override."""
+    """A profile with what stands behind an override: its statements and evidence are those that are derived."""
 
+    items: list[Statement] = Field(
+        default_factory=list, description="What is derived, with its evidence, also where an override is shown."
+    )
+    evidence: list[EvidenceItem] = Field(
+        default_factory=list, description="Of what is derived, also where an override is shown."
+    )
     auto_summary: str = Field(default="", description="What is derived, also where an override is shown.")
     manual_override_text: str = ""
     override_updated_by: str = ""
@@ -461,7 +467,7 @@ def _asked(kernel: SDKMemoryKernel, db: sqlite3.Connection, request: AskProfile)
 
 def _full(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, limit: int) -> FullProfile:
     profile = kernel.profile_reader.of_row(db, row)
-    shown = told(profile, kernel.evidence.of(db, profile.items, limit))
+    shown = told(profile, kernel.evidence.of(db, profile.items, limit), behind=True)
     override = profile.override
     behind = {
         "auto_summary": profile.text,

@@ -108,8 +108,8 @@ class HitWriter:
     ) -> list[Hit]:
         rows = self._paragraphs.full(db, ids) if rows is None else rows
         persons = self._paragraphs.persons(db, ids)
-        entities = self._paragraphs.entities(db, ids)
-        relations = self._paragraphs.relations(db, entities)
+        known = self._paragraphs.entity_norms(db, ids)
+        relations = self._paragraphs.relations(db, known)
         touched = self._retention.of(db, "paragraph", ids)
         hits: list[Hit] = []
         for id_ in ids:
@@ -121,9 +121,8 @@ class HitWriter:
                     asked = normalise_name(plan.query.text)
                     if id_ in relations:
                         explain["relations"] = relations[id_]
-                    explain["matched_entities"] = [
-                        name for name in entities.get(id_, ()) if normalise_name(name) in asked
-                    ]
+                    matched = [name for name, norm in known.get(id_, ()) if norm in asked]
+                    explain["matched_entities"] = list(dict.fromkeys(matched))
                 hits.append(self._paragraph(rows[id_], persons.get(id_, []), score, explain, plan))
         return hits
 

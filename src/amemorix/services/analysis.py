@@ -24,9 +24,10 @@ class Analyser:
     def paragraphs(self, text: str, at: float | None, knowledge: KnowledgeType = "") -> tuple[NewParagraph, ...]:
         """The paragraphs of a cleaned text of some kind; `at` (epoch seconds) adds the date to the words that find it."""
         parts = STRATEGIES[knowledge].chunks(text, self._chunk) if len(text) > self._chunk else [text]
-        return tuple(self._paragraph(part, at) for part in parts)
+        return tuple(self.paragraph(part, at) for part in parts)
 
-    def _paragraph(self, part: str, at: float | None) -> NewParagraph:
+    def paragraph(self, part: str, at: float | None) -> NewParagraph:
+        """The text as one paragraph, however long it is."""
         words = tokens(part)
         if at is not None:
             words += tokens(date_words(at, self._zone, is_mostly_cjk(part)))

@@ -15,9 +15,9 @@ from ..config.model import Config
 from ..errors import ChatUnavailable, Conflict, InvalidRequest, NotFound
 from ..ports import ChatModel
 from ..retrieval.request import KernelSearchRequest
-from ..storage.corrections import CorrectionRepository, FactState, Plan, Target
+from ..storage.corrections import CorrectionRepository, FactState, Plan, Standing, Target
 from ..storage.metadata_store import MetadataStore
-from ..storage.records import ChatKey, NewText, Person, SessionRule
+from ..storage.records import ChatKey, NewText, Person
 from ..strategies.correction_rules import Correction, bears_on, corrected, holds, read_correction
 from ..text import content_hash, normalise_name
 from .analysis import Analyser
@@ -56,6 +56,7 @@ class Wish:
     requested_by: str = ""
     reason: str = ""
     use_model: bool = False
+    allow_global: bool = False
     among: tuple[int, ...] | None = None
     reading: Correction | None = None
 
@@ -179,14 +180,20 @@ class CorrectionService:
         return await self._store.read(lambda db: self._looked_up(db, wish, best))
 
     def _looked_up(self, db: sqlite3.Connection, wish: Wish, scores: dict[int, float]) -> _Found:
-        scopes = visible_scopes(db, self._store.names, self._config, wish.chat_id, "", "", respect_filter=True)
-        targets = self._plans.targets(db, scores, scopes, self._clock.now())
+        targets = self._plans.targets(db, scores, self._own_scopes(db, wish), self._clock.now())
         persons = self._store.paragraphs.persons(db, targets)
         names = {
             id_: {normalise_name(key) for person in persons.get(id_, ()) for key in (person.name, person.person_id)}
             for id_ in targets
         }
         return _Found(targets, names, scores)
+
+    def _own_scopes(self, db: sqlite3.Connection, wish: Wish) -> tuple[int, ...] | None:
+        """What the wish may change: a chat its own memories alone, however much more it may read."""
+        if wish.allow_global:
+            return None
+        row = self._store.names.chat_row(db, wish.chat_id)
+        return () if row is None else (row,)
 
     def _kept(self, db: sqlite3.Connection, wish: Wish, reading: Correction, found: _Found) -> Preview:
         person = self._person(db, wish)
@@ -259,7 +266,7 @@ class CorrectionService:
             plan = self._waiting(db, id_, confirmed)
             result = self._carried_out(db, plan, json.loads(plan.plan))
             if not self._plans.executed(db, id_, json.dumps(result), self._clock.now()):
-                raise Conflict(f"Plan {id_} no longer waits for a confirmation.", field="plan_id")
+                raise Conflict(f"Plan c{id_} no longer waits for a confirmation.", field="plan_id")
             return self._got(db, id_)
 
         return await self._store.write(unit)
@@ -267,18 +274,18 @@ class CorrectionService:
     def _waiting(self, db: sqlite3.Connection, id_: int, confirmed: bool) -> Plan:
         plan = self._got(db, id_)
         if plan.status != "awaiting_confirmation":
-            raise Conflict(f"Plan {id_} is {plan.status}, it cannot be executed.", field="plan_id", status=plan.status)
+            raise Conflict(f"Plan c{id_} is {plan.status}, it cannot be executed.", field="plan_id", status=plan.status)
         if not confirmed:
             raise InvalidRequest("confirmed: has to be true, after the preview was read.", field="confirmed")
         details = json.loads(plan.plan)
         if not details["paragraphs"] and not details["note"]:
-            raise Conflict(f"Plan {id_} found nothing that says so: there is nothing to execute.", field="plan_id")
+            raise Conflict(f"Plan c{id_} found nothing that says so: there is nothing to execute.", field="plan_id")
         return plan
 
     def _got(self, db: sqlite3.Connection, id_: int) -> Plan:
         plan = self._plans.get(db, id_)
         if plan is None:
-            raise NotFound(f"plan_id: there is no plan {id_}.", field="plan_id")
+            raise NotFound(f"plan_id: there is no plan c{id_}.", field="plan_id")
         return plan
 
     def _carried_out(self, db: sqlite3.Connection, plan: Plan, details: dict[str, Any]) -> dict[str, Any]:
@@ -297,32 +304,24 @@ class CorrectionService:
         self._plans.supersede(db, ids, now)
         stored = [self._in_place(db, plan, targets[item["id"]], item["becomes"], details, now)
                   for item in details["paragraphs"] if item["becomes"]]  # fmt: skip
-        if details["note"]:
-            stored += self._note(db, plan, now)
+        self._plans.count_revision(db, [item["id"] for item in details["paragraphs"] if item["becomes"]], 1)
+        notes = self._note(db, plan, now) if details["note"] else []
         ended = self._plans.alone(db, details["relations"], [])
         self._plans.end_relations(db, ended, now)
         facts = self._plans.end_facts(db, details["facts"], now)
         self._refresh(db, touched, now)
-        return {"superseded": ids, "stored": stored, "relations": ended, "facts": [asdict(f) for f in facts], "at": now}
+        return {
+            "superseded": ids, "stored": stored, "notes": notes, "relations": ended,
+            "facts": [asdict(fact) for fact in facts], "at": now,
+        }  # fmt: skip
 
     def _in_place(
         self, db: sqlite3.Connection, plan: Plan, old: Target, text: str, details: dict[str, Any], now: float
     ) -> int:
         """Store the corrected copy of a paragraph; returns its row."""
-        metadata = json.loads(old.metadata) | {"corrects": f"p{old.id}", "correction": plan.id}
-        persons = self._store.paragraphs.persons(db, [old.id]).get(old.id, [])
-        speaker = next((Person(p.person_id, p.name) for p in persons if p.role == SPEAKER), None)
-        gap = self._config.retrieval
-        new = NewText(
-            source=old.source, source_type=old.source_type, kind=old.kind, external_id=f"correction:{plan.id}:p{old.id}",
-            content_hash=bytes.fromhex(content_hash(text)), paragraphs=self._analyser.paragraphs(text, old.event_start)[:1],
-            chat=self._store.names.chat_key(db, old.chat_id) if old.chat_id else None, shared=old.scope == 0,
-            event_start=old.event_start, event_end=old.event_end, expires_at=old.expires_at, speaker=speaker,
-            persons=tuple(Person(p.person_id, p.name, p.role == ABOUT) for p in persons if p.role != SPEAKER), tags=old.tags,
-            metadata=json.dumps(metadata, ensure_ascii=False),
-            session=SessionRule(gap.session_gap_minutes * 60, gap.session_max_paragraphs) if old.kind == "message" else None,
-        )  # fmt: skip
-        row = self._store.texts.store(db, new, now).paragraphs[0]
+        metadata = json.loads(old.metadata) | {"corrects": f"p{old.id}", "correction": f"c{plan.id}"}
+        new = self._analyser.paragraph(text, old.event_start)
+        row = self._plans.copy(db, old.id, new, json.dumps(metadata, ensure_ascii=False), now)
         wrong = details["reading"]["wrong"]
         entities = [id_ for id_, name in self._plans.entity_names(db, [old.id]).items() if holds(name, wrong)]
         self._plans.hand_on(db, old.id, row, entities=entities, relations=details["wrong_relations"])
@@ -354,7 +353,7 @@ class CorrectionService:
             plan = self._got(db, id_)
             if plan.status != "executed":
                 raise Conflict(
-                    f"Plan {id_} is {plan.status}, there is nothing to undo.", field="plan_id", status=plan.status
+                    f"Plan c{id_} is {plan.status}, there is nothing to undo.", field="plan_id", status=plan.status
                 )
             self._undone(db, id_, json.loads(plan.result))
             self._plans.rolled_back(db, id_, self._clock.now())
@@ -364,21 +363,27 @@ class CorrectionService:
 
     def _undone(self, db: sqlite3.Connection, id_: int, result: dict[str, Any]) -> None:
         now, at = self._clock.now(), result["at"]
-        old, new = result["superseded"], result["stored"]
-        standing = self._plans.standing(db, [*old, *new])
-        moved = [f"p{p}" for p in new if p not in standing or not standing[p].current]
-        moved += [
-            f"p{p}" for p in old if p not in standing or standing[p].superseded_at != at or standing[p].deleted_at
-        ]
+        old, new, notes = result["superseded"], result["stored"], result["notes"]
+        standing = self._plans.standing(db, [*old, *new, *notes])
+        moved = [f"p{p}" for p in (*new, *notes) if p not in standing or not standing[p].current]
+        moved += [f"p{p}" for p in old if p not in standing or not _as_left(standing[p], at)]
         if moved:
             raise Conflict(
-                f"Plan {id_}: {', '.join(moved)} changed since; it cannot be undone.", field="plan_id", changed=moved
+                f"Plan c{id_}: {', '.join(moved)} changed since; it cannot be undone.", field="plan_id", changed=moved
             )
         touched = self._plans.persons(db, [*old, *new])
         facts = [FactState(**fact) for fact in result["facts"]]
         self._plans.revive(db, paragraphs=old, relations=result["relations"], facts=facts, at=at)
-        self._plans.withdraw(db, new, now)
+        self._plans.withdraw(db, notes, now)
+        self._take_back(db, new, now)
         self._refresh(db, touched, now)
+
+    def _take_back(self, db: sqlite3.Connection, copies: Sequence[int], now: float) -> None:
+        """Erase copies, and end relations that rested on nothing else."""
+        supported = self._plans.relations(db, copies)
+        self._plans.count_revision(db, copies, -1)
+        self._plans.remove(db, copies)
+        self._plans.end_relations(db, self._plans.alone(db, supported, []), now)
 
     # reading
 
@@ -422,3 +427,8 @@ def _candidates(found: _Found, judged: dict[int, str]) -> tuple[Candidate, ...]:
         Candidate(id_, found.targets[id_].content[:SHOWN_CHARS], round(found.scores[id_], 6), not why, why or "says what is wrong")
         for id_, why in list(judged.items())[:MOST_CANDIDATES]
     )  # fmt: skip
+
+
+def _as_left(standing: Standing, at: float) -> bool:
+    """Whether a superseded paragraph is as the plan left it, and nothing newer stands in its place."""
+    return standing.superseded_at == at and standing.deleted_at is None and not standing.outdated

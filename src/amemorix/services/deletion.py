@@ -85,7 +85,7 @@ class DeletionService:
         self._background = background
         self._selection = Selection(store)
         self._planner = Planner(self._rows, self._selection)
-        self._restoring = Restoring(self._rows)
+        self._restoring = Restoring(self._rows, store.relation_return)
 
     async def preview(self, wish: Wish) -> Deleted:
         """What `execute` would delete now. Raises NotFound if nothing is meant."""
@@ -109,7 +109,7 @@ class DeletionService:
         now = self._clock.now()
 
         def unit(db: sqlite3.Connection) -> Deleted:
-            plan = self._planned(db, wish, seeds)
+            plan = self._planned(db, wish, seeds, purge=purge)
             if plan_token and plan_token != plan.token:
                 raise Conflict(
                     "plan_token: the memory has changed since the preview; look at it again.",
@@ -167,14 +167,15 @@ class DeletionService:
 
         return await self._read(read)
 
-    def _planned(self, db: sqlite3.Connection, wish: Wish, seeds: Seeds) -> DeletionPlan:
+    def _planned(self, db: sqlite3.Connection, wish: Wish, seeds: Seeds, *, purge: bool = False) -> DeletionPlan:
         plan = self._planner.plan(db, seeds, entity_paragraphs=wish.include_paragraphs)
-        if not plan.empty:
+        if not plan.empty or (purge and plan.dead):
             return plan
+        before = " What it means was deleted before: `purge` erases it." if plan.dead else ""
         unknown = f" Unknown: {', '.join(seeds.missing[:10])}." if seeds.missing else ""
         where = f" in chat {wish.chat_id!r}" if wish.chat_id else ""
         raise NotFound(
-            f"selector: nothing that could be deleted matches it{where}.{unknown}",
+            f"selector: nothing that could be deleted matches it{where}.{unknown}{before}",
             field="selector", missing=list(seeds.missing[:MOST_SHOWN]),
         )  # fmt: skip
 

@@ -7,16 +7,16 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..storage.deletions import DeletionRepository, Item, MovedRow, RowKind
-from ..text import normalise_name
+from ..storage.deletions import DELETED_BEFORE, DeletionRepository, Item, MovedRow, RowKind
 from .selection import Seeds, Selection
 
 __all__ = ["DeletionPlan", "Planner", "Stay"]
 
 MOST_STAYS = 100
 SELECTED, EVIDENCE, ENTITY, PERSON, CHAT, REFERENCE = "selected", "evidence", "entity", "person", "chat", "reference"
+BEFORE = DELETED_BEFORE
 """Why a row is in a plan: named; its last evidence goes; an end of it goes; it tells of the person, belongs to the chat;
-no text is left under its external id, so its older wordings go too."""
+no text is left under its external id, so its older wordings go too; it was deleted before, and is there to be purged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,13 @@ class DeletionPlan:
     """Rows by kind with the reason why each goes, and what stays."""
 
     rows: dict[RowKind, dict[int, str]] = field(default_factory=dict[RowKind, dict[int, str]])
+    dead: dict[RowKind, set[int]] = field(default_factory=dict[RowKind, set[int]])
+    """Rows that were deleted before: a purge erases them too, and a restore leaves them as they were."""
     moved: list[MovedRow] = field(default_factory=list[MovedRow])
     persons: list[int] = field(default_factory=list[int])
     chats: list[int] = field(default_factory=list[int])
+    limited: bool = False
+    """Whether only what one chat holds goes, so that a person named may stay."""
     stays: list[Stay] = field(default_factory=list[Stay])
     current: int = 0
     """Paragraphs that are not superseded."""
@@ -54,7 +58,7 @@ class DeletionPlan:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing goes."""
+        """Whether nothing goes that is not deleted yet."""
         return not self.moved and not any(self.rows.values())
 
     @property
@@ -62,8 +66,11 @@ class DeletionPlan:
         """Every row of the plan as it is recorded; persons and chats are there to be known when it is purged."""
         rows = [Item(kind, id_, {"why": why}) for kind, held in self.rows.items() for id_, why in sorted(held.items())]
         moved = [Item(one.kind, one.id, {"why": PERSON, "row": dict(one.row)}) for one in self.moved]
-        persons = [Item("person", id_, {"why": SELECTED}) for id_ in self.persons]
-        return [*rows, *moved, *persons, *(Item("chat", id_, {"why": SELECTED}) for id_ in self.chats)]
+        person = {"why": SELECTED} | ({"limited": True} if self.limited else {})
+        persons = [Item("person", id_, person) for id_ in self.persons]
+        dead = [Item(kind, id_, {"why": BEFORE}) for kind, held in self.dead.items() for id_ in sorted(held)]
+        chats = [Item("chat", id_, {"why": SELECTED}) for id_ in self.chats]
+        return [*rows, *dead, *moved, *persons, *chats]
 
     @property
     def token(self) -> str:
@@ -87,6 +94,7 @@ class DeletionPlan:
             "chats": len(self.chats),
             "profiles": sum(one.kind.startswith("profile") for one in self.moved),
             "aliases": sum(one.kind == "person_alias" for one in self.moved),
+            "deleted_before": len(self.dead.get("paragraph", ())),
         }
 
 
@@ -99,13 +107,15 @@ class Planner:
 
     def plan(self, db: sqlite3.Connection, seeds: Seeds, *, entity_paragraphs: bool) -> DeletionPlan:
         """What goes when these seeds are deleted now."""
-        plan = DeletionPlan()
+        plan = DeletionPlan(limited=seeds.chat is not None)
         entities = self._entities(db, seeds, plan)
-        plan.add("paragraph", self._paragraphs(db, seeds, entities if entity_paragraphs else []), SELECTED)
+        meant = self._paragraphs(db, seeds, entities if entity_paragraphs else [])
+        plan.add("paragraph", self._rows.ids(db, "deletable_paragraphs", meant, chat=None), SELECTED)
         self._references(db, plan)
         self._named_as_person(db, seeds, plan)
         self._relations(db, seeds, plan)
         self._facts(db, seeds, plan)
+        self._deleted_before(db, seeds, meant, plan)
         self._known_of(db, seeds, plan)
         paragraphs = plan.ids("paragraph")
         plan.current = self._rows.count_current(db, paragraphs)
@@ -114,7 +124,7 @@ class Planner:
 
     def _paragraphs(self, db: sqlite3.Connection, seeds: Seeds, entities: Sequence[int]) -> set[int]:
         rows, chat = self._rows, seeds.chat
-        found = set(rows.ids(db, "deletable_paragraphs", seeds.paragraphs, chat=chat))
+        found = set(rows.ids(db, "paragraphs_in_chat", seeds.paragraphs, chat=chat))
         found.update(rows.ids(db, "paragraphs_of_sources", seeds.sources))
         found.update(rows.ids(db, "paragraphs_of_chats", seeds.chats))
         found.update(rows.ids(db, "paragraphs_of_persons", [one.row for one in seeds.persons], chat=chat))
@@ -149,9 +159,7 @@ class Planner:
         """Entities that bear the person's name, unless somebody else's memories speak of them."""
         if seeds.chat is not None or not seeds.scans:
             return
-        norms = {normalise_name(name.name) for one in seeds.persons for name in one.names}
-        norms |= {normalise_name(one.person_id) for one in seeds.persons}
-        found = self._rows.entities_unspoken(db, norms, plan.ids("paragraph"))
+        found = self._rows.entities_unspoken(db, seeds.norms, plan.ids("paragraph"))
         plan.add("entity", found, PERSON)
 
     def _relations(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
@@ -182,9 +190,24 @@ class Planner:
         """Facts given by hand; what was read out of paragraphs is not told without them anyway."""
         rows = self._rows
         persons = [one.row for one in seeds.persons]
-        plan.add("fact", rows.ids(db, "facts_of_persons", persons, scope=seeds.chat), PERSON)
-        plan.add("fact", rows.ids(db, "facts_of_scopes", seeds.chats), CHAT)
-        plan.add("fact", rows.ids(db, "facts_of_entities", plan.ids("entity")), ENTITY)
+        plan.add("fact", rows.ids(db, "facts_of_persons", persons, scope=seeds.chat, dead=False), PERSON)
+        plan.add("fact", rows.ids(db, "facts_of_scopes", seeds.chats, dead=False), CHAT)
+        plan.add("fact", rows.ids(db, "facts_of_entities", plan.ids("entity"), dead=False), ENTITY)
+
+    def _deleted_before(self, db: sqlite3.Connection, seeds: Seeds, meant: set[int], plan: DeletionPlan) -> None:
+        """What is meant and was deleted before, with the older wordings that nothing newer answers for."""
+        rows, going = self._rows, plan.rows["paragraph"]
+        emptied = rows.ids(db, "refs_left_empty", meant | going.keys())
+        dead = (meant | set(rows.ids(db, "wordings_of_refs", emptied))) - going.keys()
+        persons = [one.row for one in seeds.persons]
+        facts = rows.ids(db, "facts_of_persons", persons, scope=seeds.chat, dead=True)
+        facts += rows.ids(db, "facts_of_scopes", seeds.chats, dead=True)
+        names = seeds.norms if seeds.chat is None and seeds.scans else set[str]()
+        found: dict[RowKind, set[int]] = {
+            "paragraph": dead, "ref": set(rows.ids(db, "refs_deleted", emptied)), "fact": set(facts),
+            "entity": set(rows.ids(db, "entities_deleted", names)),
+        }  # fmt: skip
+        plan.dead = {kind: some for kind, held in found.items() if (some := held - plan.rows.get(kind, {}).keys())}
 
     def _known_of(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
         """Profiles, aliases and cursors of the persons and chats named."""

@@ -8,56 +8,19 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ..text import STOP_WORDS, tokens
+from ..strategies.chinese_phrases import is_person, tagged_words
+from ..text import tokens
+from .common_talk import CHINESE_TALK, is_talk
 
 __all__ = ["keywords", "summarise", "title"]
 
 _LATIN = re.compile(r"[A-Za-z][A-Za-z'-]{2,}")
 _HAN = re.compile(r"[\u3400-\u9fff]{2,}")
-_FILLER = frozenset("的了是我你他她它们这那有在就都也还不吗呢吧啊呀哦嗯和与很要会能可以没说个么什怎为到去来上下一")
-COMMON_TALK = frozenset(
-    [
-        "yeah",
-        "okay",
-        "really",
-        "great",
-        "thanks",
-        "thank",
-        "good",
-        "nice",
-        "know",
-        "like",
-        "think",
-        "going",
-        "got",
-        "get",
-        "one",
-        "time",
-        "well",
-        "also",
-        "see",
-        "lot",
-        "sure",
-        "wow",
-        "hey",
-        "let",
-        "want",
-        "make",
-        "much",
-        "that's",
-        "it's",
-        "i'm",
-        "don't",
-        "can't",
-        "i've",
-        "you're",
-        "way",
-        "back",
-        "right",
-        "haha",
-    ]
-)
-LONGEST_GRAM = 4
+NAME, NOUN, DEED = 1.3, 1.0, 0.5
+"""What a Chinese name, noun and verb count; a name is the rarest of them."""
+_NOUNS = ("n", "nz", "nt", "ns", "vn", "an", "nrt", "nrfg", "s")
+_DEEDS = ("v", "l", "i", "j", "nr")
+LONGEST_JOINED = 4
 LOOKED_AT = 16
 """Candidates for each keyword wanted: many are part of one another."""
 LINE_CHARS, SUMMARY_CHARS = 160, 800
@@ -68,31 +31,56 @@ KEYWORD, LENGTH_AT_REST = 2.0, 30
 def keywords(texts: Sequence[str], count: int = 8) -> list[str]:
     """The words that the texts keep coming back to, the most frequent first."""
     latin = Counter(word for text in texts for word in _latin_words(text))
-    found = {word: float(n) for word, n in latin.items()}
-    for gram, n in _han_grams(texts).items():
-        found[gram] = n * (len(gram) - 1) ** 0.5
+    found = {word: float(n) for word, n in latin.items()} | _han_words(texts)
     ranked = heapq.nsmallest(count * LOOKED_AT, found, key=lambda word: (-found[word], word))
     return _without_overlap(ranked, count)
 
 
 def _latin_words(text: str) -> list[str]:
-    words = (match.group().lower().removesuffix("'s") for match in _LATIN.finditer(text))
-    return [word for word in words if word not in STOP_WORDS and word not in COMMON_TALK]
+    words = (match.group().lower().removesuffix("'s") for match in _LATIN.finditer(text.replace("’", "'")))
+    return [word for word in words if not is_talk(word)]
 
 
-def _han_grams(texts: Sequence[str]) -> dict[str, int]:
-    """Chinese stretches of 2 to 4 characters that occur at least twice, and not only within a longer one; or once."""
+def _han_words(texts: Sequence[str]) -> dict[str, float]:
+    """Chinese names, nouns and verbs, and two words in a row that come back as one; each with what it counts."""
     counts: Counter[str] = Counter()
+    worth: dict[str, float] = {}
     for text in texts:
         for run in _HAN.findall(text):
-            for size in range(2, LONGEST_GRAM + 1):
-                counts.update(run[i : i + size] for i in range(len(run) - size + 1))
-    usable = {gram: n for gram, n in counts.items() if not _FILLER & set(gram)}
-    repeated = {gram: n for gram, n in usable.items() if n > 1}
-    within = {part for gram, n in repeated.items() for part in (gram[1:], gram[:-1]) if repeated.get(part) == n}
-    return {gram: n for gram, n in repeated.items() if gram not in within} or {
-        gram: n for gram, n in usable.items() if len(gram) == 2
+            before = ("", "")
+            for word, flag in tagged_words(run):
+                joined = before[0] + word
+                if _worth(word, flag):
+                    worth[word] = _worth(word, flag)
+                    counts[word] += 1
+                if len(joined) <= LONGEST_JOINED and _is_joined(before, (word, flag)):
+                    worth.setdefault(joined, 0.0)
+                    counts[joined] += 1
+                before = (word, flag)
+    return {
+        word: n * (weight or NOUN) * (len(word) - 1) ** 0.5
+        for word, n in counts.items()
+        if (weight := worth[word]) or n > 1
     }
+
+
+def _worth(word: str, flag: str) -> float:
+    if len(word) < 2 or word in CHINESE_TALK:
+        return 0.0
+    if is_person(word, flag) or flag in ("ns", "nt", "nz"):
+        return NAME
+    return NOUN if flag in _NOUNS else DEED if flag in _DEEDS else 0.0
+
+
+def _is_joined(before: tuple[str, str], word: tuple[str, str]) -> bool:
+    """Whether two words in a row may be one thing: whatever names or does, before something named."""
+    return (
+        bool(before[0])
+        and word[1] in _NOUNS
+        and before[1] in (*_NOUNS, "v", "b")
+        and not CHINESE_TALK & {before[0], word[0]}
+        and (len(before[0]) > 1 or before[1] != "v")
+    )
 
 
 def _without_overlap(ranked: Sequence[str], count: int) -> list[str]:
@@ -136,7 +124,7 @@ def summarise(lines: Sequence[tuple[str, str]], words: Sequence[str]) -> str:
 
 def _weights(said: Sequence[frozenset[str]], words: Sequence[str]) -> dict[str, float]:
     """What each word is worth: 1, more if others say it too, more again if it is part of a keyword."""
-    counts = Counter(word for line in said for word in line if word not in STOP_WORDS and word not in COMMON_TALK)
+    counts = Counter(word for line in said for word in line if not is_talk(word))
     key = set(tokens(" ".join(words)))
     return {word: (1 + math.log(n)) * (KEYWORD if word in key else 1.0) for word, n in counts.items()}
 

@@ -48,6 +48,7 @@ class EntityMerge:
     def __init__(self, store: MetadataStore) -> None:
         self._entities = store.entities
         self._relations = store.relations
+        self._return = store.relation_return
 
     def merge(self, db: sqlite3.Connection, sources: Sequence[EntityRow], target: EntityRow, now: float) -> MergeRecord:
         """Merge live entities into a live one that is none of them."""
@@ -74,6 +75,7 @@ class EntityMerge:
         behind = [paragraph for moved in detail["evidence"] for paragraph in moved["paragraphs"]]
         self._relations.drop_unsupported(db, behind, now)
         self._drop_loose(db, rows, now)
+        self._return.at(db, [target, *(source["id"] for source in detail["sources"])], now)
 
     def _drop_loose(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> None:
         """Take away what has come back to life while the entity at its other end was deleted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..errors import Conflict, InvalidRequest, NotFound
 from ..storage.entities import AliasRow
 from ..storage.graph_undo import UndoRow
 from ..storage.metadata_store import MetadataStore
+from ..storage.relations import RelationRow
 from .entity_merge import EntityMerge
 from .graph_finding import row_id
 
@@ -37,6 +38,7 @@ class GraphUndoService:
         self._clock = clock
         self._entities = store.entities
         self._relations = store.relations
+        self._return = store.relation_return
         self._merging = EntityMerge(store)
         self._ways = {
             "entity_merge": self._merge,
@@ -67,8 +69,8 @@ class GraphUndoService:
                     field="undo_id", first=f"u{later}",
                 )  # fmt: skip
             now = self._clock.now()
-            self._ways[record.kind](db, record.detail, now)
             self._store.graph_undo.done(db, id_, now)
+            self._ways[record.kind](db, record.detail, now)
             return record
 
         return await self._store.write(unit)
@@ -127,8 +129,17 @@ class GraphUndoService:
         rows = [
             r for r in self._relations.rows(db, detail["relations"]).values() if r.deleted_at == detail["deleted_at"]
         ]
+        self._stand(db, rows)
+        for row in rows:
+            if not self._relations.evidence(db, row.id):
+                self._relations.put(db, replace(row, deleted_at=None))
+        self._return.among(db, detail["relations"], now)
+        if "entity" in detail:
+            self._return.at(db, [detail["entity"]], now)
+
+    def _stand(self, db: sqlite3.Connection, rows: Sequence[RelationRow]) -> None:
+        """Raise Conflict unless both ends of every relation are there."""
         ends = self._entities.rows(db, {end for row in rows for end in (row.subject, row.object)})
-        behind: set[int] = set()
         for row in rows:
             for end in (row.subject, row.object):
                 if not ends[end].alive:
@@ -136,9 +147,6 @@ class GraphUndoService:
                         f"undo_id: n{end}, at an end of r{row.id}, has been deleted since; bring it back first.",
                         field="undo_id", node=f"n{end}",
                     )  # fmt: skip
-            self._relations.put(db, replace(row, deleted_at=None))
-            behind.update(self._relations.evidence(db, row.id))
-        self._relations.drop_unsupported(db, behind, now)
 
     def _weight(self, db: sqlite3.Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
         was = dict(detail["relations"])

@@ -98,7 +98,12 @@ class IngestService:
             lambda: self._new_text(request, "summary", source, "chat_summary", chat, start, end, expires_at),
         )
         turns = await self._messages_of(request, chat, ids, now)
-        return await self._write([new, *turns], now, (request.external_id, *ids))
+
+        def unit(db: sqlite3.Connection) -> tuple[Stored | None, ...]:
+            said = self._stored(db, turns, now)  # first: whoever speaks in them is known by name to the summary
+            return (*self._stored(db, [new], now), *said)
+
+        return Outcome(False, await self._store.write(unit), (request.external_id, *ids))
 
     async def messages(self, request: IngestMessages) -> Outcome:
         """Store chat turns in one transaction; a turn without text is passed over."""
@@ -310,7 +315,8 @@ def _aliases(given: Mapping[str, Sequence[str]]) -> tuple[tuple[Person, str], ..
 def _persons(person_ids: Iterable[str], participants: Iterable[str]) -> tuple[Person, ...]:
     """Persons by id and by name; a name that is also an id is one person."""
     about = [key for key in person_ids if key]
-    found = {key: Person(key, key, key in about) for key in (*about, *participants) if key}
+    found = {key: Person(key, key, about=True) for key in about}
+    found |= {name: Person(name, name, by_name=True) for name in participants if name and name not in found}
     return tuple(found.values())
 
 

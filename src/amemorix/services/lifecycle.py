@@ -193,6 +193,7 @@ class LifecycleService:
                 self._store.recycling.discard(db, [memory.id], "forgotten", now)
             elif ask.action == "restore":
                 self._store.recycling.revive(db, [memory.id], now)
+                self._store.relation_return.resting_on(db, [memory.id], now)
             return
         after = self._outcome(ask, memory, now)
         if ask.action == "forget":
@@ -288,6 +289,12 @@ def _refusal(ask: Ask, memory: Memory, now: float) -> InvalidRequest | Conflict 
         return Conflict(
             f"target: {memory.key} was deleted, not forgotten; it is not in the recycle bin.",
             field="target", id=memory.key, state=state,
+        )  # fmt: skip
+    if ask.action == "restore" and memory.lost_end is not None:
+        node = f"n{memory.lost_end}"
+        return Conflict(
+            f"target: {node}, at an end of {memory.key} ({memory.text}), has been deleted or merged since; bring it back first.",
+            field="target", id=memory.key, state=state, node=node,
         )  # fmt: skip
     if ask.action == "restore" and not memory.whole:
         return Conflict(

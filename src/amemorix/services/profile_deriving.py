@@ -14,7 +14,8 @@ from ..storage.metadata_store import MetadataStore
 from ..storage.persons import Namesake, PersonNames
 from ..storage.profile_material import SPEAKER, FactOf, Line
 from ..storage.profiles import SnapshotDraft
-from ..text import normalise_name
+from ..text import fold, is_mostly_cjk, normalise_name
+from .profile_endings import endings, has_ended, outlived
 from .profile_items import ProfileItem, dump, gathered, load, render
 from .profile_rules import TOPIC_LINES, Others, covers, fact_item, relation_item, statements, topic_item
 
@@ -150,10 +151,18 @@ class ProfileDeriver:
         lines = [line for line in read if line.scope == scope and line.alive]
         known = living(db, self._store, load(before) if before else [], (scope,), now)
         kept = [item for item in known if item.basis in ("said", "told", "model")]
-        facts = self._store.profile_material.facts(db, subject.rows, scope, FACTS, now)
-        said = _current([*kept, *self._stated(subject, lines)], facts)
-        told = [fact_item(fact) for fact in facts if fact.holds and not any(covers(item, fact) for item in said)]
+        facts = _settled(self._store.profile_material.facts(db, subject.rows, scope, FACTS, now))
+        stated = [*kept, *self._stated(subject, lines)]
+        over = endings(lines, stated)
+        said = [item for item in _current(stated, facts) if not has_ended(item, over)]
+        chinese = is_mostly_cjk(" ".join((*(item.statement for item in said), *(fact.value for fact in facts))))
+        told = [
+            fact_item(fact, chinese=chinese)
+            for fact in facts
+            if fact.holds and not any(covers(item, fact) for item in said)
+        ]
         told += self._related(db, subject, scope, lines, now)
+        told = [item for item in told if not has_ended(item, over)]
         items = [*said, *living(db, self._store, told, (scope,), now), *self._topic(db, known, lines)]
         chosen = tuple(gathered(items, self._settings.items_per_section))
         texts = {line.id: line.content for line in lines[: self._settings.max_evidence]}
@@ -211,14 +220,24 @@ class ProfileDeriver:
 
 
 def _current(items: Sequence[ProfileItem], facts: Sequence[FactOf]) -> list[ProfileItem]:
-    """Without sentences that say what was a fact and is none any more."""
+    """Without sentences that say what was a fact and is none any more, whatever else they say."""
     past = [fact for fact in facts if not fact.holds]
     held = [fact for fact in facts if fact.holds]
-    return [
-        item
-        for item in items
-        if not any(covers(item, fact) for fact in past) or any(covers(item, fact) for fact in held)
-    ]
+
+    def is_over(item: ProfileItem) -> bool:
+        true = {_said_by(fact) for fact in held if covers(item, fact)}
+        return any(covers(item, fact) and _said_by(fact) not in true for fact in past)
+
+    return [item for item in items if not is_over(item)]
+
+
+def _said_by(fact: FactOf) -> tuple[str, str, int]:
+    return fact.attribute, fold(fact.value), fact.polarity
+
+
+def _settled(facts: Sequence[FactOf]) -> list[FactOf]:
+    """The facts; one that is denied later in other words does not hold."""
+    return [replace(fact, holds=False) if outlived(fact, facts) else fact for fact in facts]
 
 
 def living(

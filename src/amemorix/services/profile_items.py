@@ -13,11 +13,12 @@ from ..text import fold, is_mostly_cjk
 __all__ = ["SECTIONS", "Basis", "ProfileItem", "dump", "gathered", "load", "render", "score"]
 
 Basis = Literal["said", "told", "fact", "relation", "topic", "model"]
-SECTIONS = ("identity", "likes", "dislikes", "relations", "habits", "plans", "notes", "recent")
-FORMAT = 1
+SECTIONS = ("identity", "allergies", "likes", "dislikes", "relations", "habits", "plans", "notes", "recent")
+FORMAT = 2
 """Changes whenever the rules would read the same texts differently: older snapshots are not built upon then."""
 _HEADINGS = {
     "identity": ("Who they are", "身份"),
+    "allergies": ("Allergies", "过敏"),
     "likes": ("Likes", "喜好"),
     "dislikes": ("Dislikes", "不喜欢"),
     "relations": ("People and things around them", "关系"),

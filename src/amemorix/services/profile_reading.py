@@ -216,8 +216,10 @@ class ProfileReader:
         if stale:
             items += self._at_once(db, person, rows, seen, {row.scope for row in held}, now)
         chosen = tuple(gathered(living(db, self._store, items, seen, now), self._config.profile.items_per_section))
-        known = self._named(db, person, chosen, scopes)
         override = self._store.profiles.override(db, person.row)
+        if not (chosen or override) and not self._store.profile_material.is_met(db, rows, seen):
+            return Profile(Known(person.person_id, "", ()))
+        known = self._named(db, person, chosen, scopes)
         return Profile(
             known=known,
             items=chosen,

@@ -10,7 +10,18 @@ from ..storage.profile_material import SPEAKER, FactOf, Line, RelationOf
 from ..text import fold, is_mostly_cjk, normalise_name
 from .digest import keywords
 from .profile_items import Basis, ProfileItem
-from .profile_patterns import LEADING, OTHER_SUBJECT, SELF, ZH_KIN, ZH_SELF, is_empty, is_supposed, is_vague, section_of
+from .profile_patterns import (
+    LEADING,
+    OTHER_SUBJECT,
+    SELF,
+    ZH_KIN,
+    ZH_SELF,
+    is_empty,
+    is_secret,
+    is_supposed,
+    is_vague,
+    section_of,
+)
 
 __all__ = ["TOPIC_LINES", "Others", "covers", "fact_item", "relation_item", "statements", "topic_item"]
 
@@ -35,8 +46,10 @@ _LABELS = {
     "avoids": "忌口", "diet": "饮食", "favourite": "最喜欢", "language": "语言", "phone": "电话", "email": "邮箱", "plan": "打算",
 }  # fmt: skip
 """What the attributes of facts are called before a Chinese value."""
+_OPPOSITES = {"likes": "dislikes", "dislikes": "likes", "allergies": "notes"}
 _SECTIONS = (
-    ("dislikes", re.compile(r"dislik|hate|avoid|allerg|fear|taboo|讨厌|厌|不喜|过敏|怕|忌", re.I)),
+    ("allergies", re.compile(r"allerg|过敏", re.I)),
+    ("dislikes", re.compile(r"dislik|hate|avoid|fear|taboo|讨厌|厌|不喜|怕|忌", re.I)),
     ("likes", _LIKES),
     ("plans", re.compile(r"plan|goal|intend|wish|want|打算|计划|目标|想", re.I)),
     ("relations", re.compile(r"famil|friend|spouse|wife|husband|partner|mother|father|brother|sister|child|pet|colleague|"
@@ -62,7 +75,7 @@ def statements(line: Line, names: Sequence[str], others: Others) -> Iterator[Pro
     """What a paragraph says of the person called `names`."""
     how = _telling(line)
     for sentence in _SENTENCE.findall(line.content[:READ_CHARS]):
-        if is_supposed(sentence):
+        if is_supposed(sentence) or is_secret(sentence):
             continue
         for section, statement in _of_sentence(sentence.strip(), how, names, others):
             sure = how.confidence * (NOTED if section == "notes" or is_vague(statement) else 1.0)
@@ -172,12 +185,13 @@ def relation_item(relation: RelationOf, at: float) -> ProfileItem:
     )
 
 
-def fact_item(fact: FactOf) -> ProfileItem:
-    """A fact as a statement."""
+def fact_item(fact: FactOf, *, chinese: bool) -> ProfileItem:
+    """A fact as a statement, labelled in the language of the profile."""
     section = _section(fact.attribute, "notes")
     if fact.polarity < 0:
-        section = {"likes": "dislikes", "dislikes": "likes"}.get(section, section)
-    return ProfileItem(section, _worded(fact, section), "fact", fact.evidence, fact.confidence, fact.at, fact.id)
+        section = _OPPOSITES.get(section, section)
+    worded = _worded(fact, section, chinese)
+    return ProfileItem(section, worded, "fact", fact.evidence, fact.confidence, fact.at, fact.id)
 
 
 def covers(item: ProfileItem, fact: FactOf) -> bool:
@@ -186,11 +200,10 @@ def covers(item: ProfileItem, fact: FactOf) -> bool:
     return not set(fact.evidence).isdisjoint(item.evidence) and (value in statement or statement in value)
 
 
-def _worded(fact: FactOf, section: str) -> str:
-    if _BARE.fullmatch(fact.attribute):
+def _worded(fact: FactOf, section: str, chinese: bool) -> str:
+    if _BARE.fullmatch(fact.attribute) or section == "allergies":
         return fact.value
     attribute, _, thing = fact.attribute.partition(":")
-    chinese = is_mostly_cjk(fact.value + thing)
     label = _LABELS.get(attribute, attribute) if chinese else attribute.rpartition(".")[2].replace("_", " ")
     label = f"{label}{thing}" if chinese else f"{label} {thing}".strip()
     denied = fact.polarity < 0 and section not in ("likes", "dislikes")

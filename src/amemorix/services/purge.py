@@ -9,6 +9,7 @@ import logging
 import re
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -17,11 +18,13 @@ from typing import Any, TypeVar, cast
 from ..clock import Clock
 from ..errors import Conflict, NotFound, StorageFailure
 from ..storage.deletions import OperationRow
-from ..storage.erasure import QUOTING, Erased, Targets
+from ..storage.erasure import Erased, Targets
 from ..storage.metadata_store import MetadataStore
+from ..storage.quoting import ASKED, QUOTING, Going
 from .deriver import Deriver
 from .indexes import Indexes
 from .purge_files import Looked, PurgeFiles
+from .purge_records import NO_MARKS, Marks, PurgeRecords
 from .remnants import Needles
 from .upkeep import UpkeepService
 
@@ -53,6 +56,8 @@ class PurgeReceipt:
     """Rows gone, by kind."""
     scrubbed: dict[str, int] = field(default_factory=dict[str, int])
     """Rows that quoted what is erased and were emptied, by table."""
+    unnamed: dict[str, int] = field(default_factory=dict[str, int])
+    """Rows that no longer say that a person who is gone asked for something, by table."""
     copies: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """Other files that held it, and what was done about each."""
     indexes: list[str] = field(default_factory=list[str])
@@ -99,6 +104,7 @@ class PurgeService:
         self._upkeep = upkeep
         self._clock = clock
         self._files = PurgeFiles(store)
+        self._records = PurgeRecords(store)
         self._thread = ThreadPoolExecutor(1, "amemorix-purge")
         self._wake = asyncio.Event()
         self._failed: dict[int, str] = {}
@@ -115,10 +121,24 @@ class PurgeService:
         return await self.finished(operation)
 
     async def older(self, days: float, limit: int) -> list[OperationRow]:
-        """Purge the executed operations that are at least so old, the oldest first."""
-        until = self._clock.now() - days * 86_400
+        """Purge the executed operations that are at least so old, the oldest first, and what is so long in the bin."""
+        now = self._clock.now()
+        until = now - days * 86_400
         operations = await self._store.read(lambda db: self._store.deletions.older(db, until, limit))
-        return [await self.purge(operation) for operation in operations]
+        rows = [await self.purge(operation) for operation in operations]
+        emptied = await self._store.write(lambda db: self._bin_emptied(db, until, now))
+        return rows if emptied is None else [*rows, await self.finished(emptied)]
+
+    def _bin_emptied(self, db: sqlite3.Connection, until: float, now: float) -> int | None:
+        """Begin the purge of what was forgotten or has expired; None if there is nothing."""
+        items = self._store.deletions.binned(db, until)
+        if not items:
+            return None
+        counts = Counter(item.kind for item in items)
+        return self._store.deletions.record(
+            db, mode="mixed", selector={}, counts={"deleted_before": counts["paragraph"], "relations": counts["relation"]},
+            items=items, requested_by="", reason="", status="purging", now=now,
+        )  # fmt: skip
 
     async def finished(self, operation: int) -> OperationRow:
         """Wait until the purge of an operation is done. Raises StorageFailure if it stumbled."""
@@ -208,13 +228,16 @@ class PurgeService:
         targets = await self._store.read(lambda db: self._targets(db, operation))
         receipt.complete = receipt.complete and receipt.step != ERASE
         needles = await self._off(lambda: self._needles(operation, targets))
+        marks = NO_MARKS
         if receipt.step != ERASE:
-            await self._scrub(operation, targets, needles, receipt)
+            going = await self._off(lambda: self._going(operation, targets))
+            marks = self._records.marks(going, targets)
+            await self._scrub(operation, targets, needles, going, marks, receipt)
         for deriver in self._derivers:
             await deriver.at_rest()
         await self._erase(operation, targets, receipt)
         receipt.indexes = await self._clean_indexes()
-        await self._clean_files(operation, targets, needles, receipt)
+        await self._clean_files(operation, targets, needles, marks, receipt)
         receipt.step, receipt.seconds = "", round(time.monotonic() - started, 3)
         now = self._clock.now()
         await self._store.write(lambda db: self._rows.end(db, operation, asdict(receipt), now))
@@ -224,36 +247,51 @@ class PurgeService:
         return PurgeReceipt(**found.receipt) if found else PurgeReceipt()
 
     def _targets(self, db: sqlite3.Connection, operation: int) -> Targets:
-        return Targets.of((item.kind, item.id) for item in self._store.deletions.open_items(db, operation))
+        """The rows of the operation but paragraphs that have come back to life since."""
+        items = [(item.kind, item.id) for item in self._store.deletions.open_items(db, operation)]
+        alive = set(self._rows.alive(db, [id_ for kind, id_ in items if kind == "paragraph"]))
+        return Targets.of((kind, id_) for kind, id_ in items if kind != "paragraph" or id_ not in alive)
+
+    def _going(self, operation: int, targets: Targets) -> Going:
+        items = self._store.read_here(lambda db: self._store.deletions.open_items(db, operation))
+        return self._records.going(items, targets)
 
     def _needles(self, operation: int, targets: Targets) -> Needles:
         """Fragments of everything that is to be erased, kept in memory only."""
 
         def read(db: sqlite3.Connection) -> list[str | bytes]:
             items = self._store.deletions.open_items(db, operation)
-            rows = (value for item in items for value in item.detail.get("row", {}).values())
+            held = [item.detail.get("row", {}) for item in items]
+            held += [row for _, row in self._store.quoting.kept_of(db, operation, targets)]
+            rows = (value for row in held for value in row.values())
             kept = [text for value in rows for text in _said(value)]
             return [*self._rows.traces(db, targets), *kept]
 
         return Needles.of(self._store.read_here(read))
 
-    async def _scrub(self, operation: int, targets: Targets, needles: Needles, receipt: PurgeReceipt) -> None:
-        """Empty the rows that quote the texts, while the texts can still be compared."""
+    async def _scrub(
+        self, operation: int, targets: Targets, needles: Needles, going: Going, marks: Marks, receipt: PurgeReceipt
+    ) -> None:
+        """Empty the rows that quote the texts or name who goes, while they can still be compared."""
+        rows = self._store.quoting
+
+        def by_others(of: Needles) -> Needles:
+            return self._files.said_by_others(of, targets.paragraphs)
+
         for table in QUOTING:
-            keys = await self._off(lambda table=table: self._quoting(operation, table, targets, needles))
+            keys = await self._off(
+                lambda table=table: self._records.about(operation, table, targets, going, marks, needles, by_others)
+            )
             if keys:
-                await self._store.write(lambda db, table=table, keys=keys: self._rows.scrub(db, table, keys))
+                await self._store.write(lambda db, table=table, keys=keys: rows.scrub(db, table, keys))
                 receipt.scrubbed[table] = len(keys)
+        for table in ASKED:
+            ids = await self._off(lambda table=table: self._records.asked(table, marks))
+            if ids:
+                await self._store.write(lambda db, table=table, ids=ids: rows.unname(db, table, ids))
+                receipt.unnamed[table] = len(ids)
         receipt.step = ERASE
         await self._store.write(lambda db: self._rows.note(db, operation, asdict(receipt)))
-
-    def _quoting(self, operation: int, table: str, targets: Targets, needles: Needles) -> list[int | str]:
-        """Rows that hold a fragment which no other paragraph holds."""
-
-        def found(of: Needles) -> list[int | str]:
-            return self._store.read_here(lambda db: self._rows.quoting(db, table, operation, of.met))
-
-        return found(self._files.said_by_others(needles, targets.paragraphs)) if found(needles) else []
 
     async def _erase(self, operation: int, targets: Targets, receipt: PurgeReceipt) -> None:
         """Erase the rows in short transactions, each with the count of what is gone so far."""
@@ -296,10 +334,12 @@ class PurgeService:
         await self._off(self._indexes.sweep)
         return saved
 
-    async def _clean_files(self, operation: int, targets: Targets, needles: Needles, receipt: PurgeReceipt) -> None:
+    async def _clean_files(
+        self, operation: int, targets: Targets, needles: Needles, marks: Marks, receipt: PurgeReceipt
+    ) -> None:
         gone = await self._store.read(lambda db: self._gone(db, targets))
         receipt.needles, receipt.too_short = len(needles), needles.too_short
-        receipt.copies = await self._off(lambda: self._files.mend_copies(gone, needles, receipt.complete))
+        receipt.copies = await self._off(lambda: self._files.mend_copies(gone, needles, marks, receipt.complete))
         await self._folded()
         rewrite = not receipt.complete or await self._off(self._files.size) <= SMALL_BYTES
         looked = Looked()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import sqlite3
 import threading
 from collections import Counter
@@ -15,6 +16,7 @@ from ..errors import NotReady
 from ..storage.compaction import Compaction, file_chunks, one_transaction, open_copy
 from ..storage.erasure import ErasureRepository, Targets
 from ..storage.metadata_store import MetadataStore
+from .purge_records import Marks
 from .remnants import Needles, Remnants
 
 __all__ = ["Looked", "PurgeFiles"]
@@ -23,6 +25,8 @@ SQLITE = b"SQLite format 3\0"
 PORTION = 20_000
 OURS = "memory."
 """What the names of the files begin with that this program puts beside the database."""
+EXPORTS = "exports"
+"""The folder of the files that the program writes when the graph is exported."""
 
 
 @dataclass(slots=True)
@@ -113,31 +117,38 @@ class PurgeFiles:
 
         return self._store.read_here(names)
 
-    def mend_copies(self, targets: Targets, needles: Needles, complete: bool) -> list[dict[str, Any]]:
-        """Erase the rows from every copy of the database in the directory; one that cannot be mended is removed."""
+    def mend_copies(self, targets: Targets, needles: Needles, marks: Marks, complete: bool) -> list[dict[str, Any]]:
+        """Erase the rows from every copy of the database in the directory; one that cannot be mended is removed.
+
+        So is an export of the graph that shows what is gone.
+        """
         done: list[dict[str, Any]] = []
         for path in self._others():
             if not path.exists():
                 continue
-            what = self._mend(path, targets, needles, complete)
+            what = self._mend(path, targets, needles, marks, complete)
             if what:
                 done.append({"file": self._name(path), "done": what})
         return done
 
     # one file
 
-    def _mend(self, path: Path, targets: Targets, needles: Needles, complete: bool) -> str:
+    def _mend(self, path: Path, targets: Targets, needles: Needles, marks: Marks, complete: bool) -> str:
         """What was done about the file; empty if nothing had to be."""
-        held = self._holds(path, needles)
+        held = self._holds(path, needles) or (self._is_export(path) and marks.in_export(_text_of(path)))
         state = self._rewritten(path, targets, always=held or not complete) if _is_database(path) else "other"
         if state == "rewritten":
             held = self._holds(path, needles)
-        if not held and (complete or state != "other" or not path.name.startswith(OURS)):
+        ours = path.name.startswith(OURS) or self._is_export(path)
+        if not held and (complete or state != "other" or not ours):
             return "" if state != "rewritten" else state
-        if state == "other" and not path.name.startswith(OURS):
+        if state == "other" and not ours:
             return "left: it is not a file of this program"
         path.unlink(missing_ok=True)
         return "removed"
+
+    def _is_export(self, path: Path) -> bool:
+        return self._store.folder / EXPORTS in path.parents
 
     def _holds(self, path: Path, needles: Needles) -> bool:
         return len(self._strange(needles, needles.search(file_chunks(path)))) > 0
@@ -196,6 +207,11 @@ class PurgeFiles:
 
 def _without(needles: Needles, raw: Iterable[bytes]) -> Needles:
     return needles.without(needles.search(iter([b"\n".join(raw)]), all_of_them=True).met)
+
+
+def _text_of(path: Path) -> str:
+    """What the file says; an XML attribute or text is read as it is meant."""
+    return html.unescape(path.read_text("utf-8", errors="replace"))
 
 
 def _is_database(path: Path) -> bool:

@@ -56,7 +56,7 @@ class RelationWriteService:
         written = Written()
         named = list(entities)
         for entity in named:
-            self._entity(db, written, entity, now)
+            self._entity(db, written, entity, origin, now)
         for entity in named:
             for alias in entity.aliases:
                 if warning := self.alias(db, written.entities[entity.norm], alias, origin, now):
@@ -67,7 +67,7 @@ class RelationWriteService:
         self, db: sqlite3.Connection, written: Written, relation: Relation, origin: Origin, now: float
     ) -> int | None:
         """The relation; None, with a warning, if its two ends turn out to be the same thing by an alias or a merge."""
-        subject, object_ = (self._entity(db, written, end, now) for end in (relation.subject, relation.object))
+        subject, object_ = (self._entity(db, written, end, origin, now) for end in (relation.subject, relation.object))
         if subject == object_:
             written.warnings.append(
                 f"{relation.subject.name!r} and {relation.object.name!r} mean the same entity: "
@@ -106,9 +106,9 @@ class RelationWriteService:
             self._entities.put_alias(db, AliasRow(alias.norm, entity, alias.name, origin, now))
         return ""
 
-    def _entity(self, db: sqlite3.Connection, written: Written, entity: Entity, now: float) -> int:
+    def _entity(self, db: sqlite3.Connection, written: Written, entity: Entity, origin: Origin, now: float) -> int:
         if entity.norm not in written.entities:
-            written.entities[entity.norm] = self._names.entity(db, entity, now)
+            written.entities[entity.norm] = self._names.entity(db, entity, now, origin)
         id_ = written.entities[entity.norm]
         if entity.kind:
             self._entities.set_kind(db, id_, entity.kind)

@@ -6,17 +6,21 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..storage.deletions import MOVED_KINDS, ROW_KINDS, DeletionRepository, Item, OperationRow, RowKind
+from ..storage.deletions import DELETED_BEFORE, MOVED_KINDS, ROW_KINDS, DeletionRepository, Item, OperationRow, RowKind
+from ..storage.relation_return import RelationReturn
 
 __all__ = ["NotBack", "Restored", "Restoring"]
 
-GONE, NEWER, HANGING, AGAIN, TAKEN = (
+GONE, NEWER, HANGING, AGAIN, TAKEN, BEFORE = (
     "it has been purged",
     "a newer text is stored under its external id",
-    "what it rests on is still deleted",
+    "what it rests on is still deleted, or has become part of something else",
     "a later operation deleted it again",
     "something newer is in its place",
+    "it was deleted before",
 )
+MADE_ANEW = ("profile_snapshot", "summary_cursor", "person_alias")
+"""Kinds of which a row that is there by now stands for the one that was taken out: derived anew, or the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +47,33 @@ class Restored:
 class Restoring:
     """Restores operations; the caller owns the transaction."""
 
-    def __init__(self, rows: DeletionRepository) -> None:
+    def __init__(self, rows: DeletionRepository, relation_return: RelationReturn) -> None:
         self._rows = rows
+        self._return = relation_return
 
     def restore(
         self, db: sqlite3.Connection, operation: OperationRow, chosen: Sequence[tuple[str, int]] | None, now: float
     ) -> Restored:
         """Bring back an operation, or of it these (kind, row) with what depends on them."""
-        held = self._rows.open_items(db, operation.id)
-        items = held if chosen is None else self._with_dependents(db, held, set(chosen))
+        all_held = self._rows.open_items(db, operation.id)
+        held = [item for item in all_held if item.detail.get("why") != DELETED_BEFORE]
         done = Restored(operation.id)
+        done.not_back = [
+            NotBack(item.kind, item.id, BEFORE)
+            for item in all_held
+            if item not in held and (item.kind, item.id) in (chosen or ())
+        ]
+        items = held if chosen is None else self._with_dependents(db, held, set(chosen))
         for kind in ROW_KINDS:
             self._bring(db, done, kind, [item.id for item in items if item.kind == kind], now)
-        self._fallen(db, done, now)
+        self._waiting(db, done, [item.id for item in items if item.kind == "entity"], now)
         self._put_back(db, done, [item for item in items if item.kind in MOVED_KINDS], now)
         done.unembedded = self._rows.lower_watermarks(db, done.rows.get("paragraph", []))
-        left = {(item.kind, item.id) for item in self._rows.open_items(db, operation.id)}
-        done.whole = not any(kind not in ("person", "chat") for kind, _ in left)
+        begun = operation.restored > 0 or any(done.rows.values())
+        final = (TAKEN, GONE) if begun else (TAKEN,)
+        settled = {(one.kind, one.id) for one in done.not_back if one.reason in final}
+        left = [item for item in self._rows.open_items(db, operation.id) if (item.kind, item.id) not in settled]
+        done.whole = not any(_waits(item) for item in left)
         self._rows.set_restored(db, operation.id, done.whole, now)
         return done
 
@@ -105,19 +119,23 @@ class Restoring:
         done.not_back += [NotBack("ref", id_, HANGING) for id_ in refs if id_ not in back]
         return sorted(back)
 
-    def _fallen(self, db: sqlite3.Connection, done: Restored, now: float) -> None:
-        """Relations that another operation took along for want of evidence, and that have evidence again."""
-        fallen = self._rows.fallen_with(db, done.operation, done.rows.get("paragraph", []))
-        state = self._rows.restorable(db, "relation", fallen)
-        back = [id_ for id_, one in state.items() if not one.alive and not one.blocked]
-        self._rows.unmark(db, "relation", back)
+    def _waiting(self, db: sqlite3.Connection, done: Restored, entities: Sequence[int], now: float) -> None:
+        """Relations that were deleted otherwise, and only waited for a paragraph or an end that is back."""
+        back = self._return.resting_on(db, done.rows.get("paragraph", []), now)
+        back += self._return.at(db, entities, now)
         done.rows["relation"] = [*done.rows.get("relation", []), *back]
-        self._rows.note_back_elsewhere(db, "relation", back, now)
 
     def _put_back(self, db: sqlite3.Connection, done: Restored, items: Iterable[Item], now: float) -> None:
         for item in items:
-            if self._rows.put_back(db, item.kind, item.detail.get("row", {})):
-                self._rows.note_restored(db, done.operation, item.kind, [item.id], now)
+            back = self._rows.put_back(db, item.kind, item.detail.get("row", {}))
+            if back:
                 done.rows.setdefault(item.kind, []).append(item.id)
+            if back or item.kind in MADE_ANEW:
+                self._rows.note_restored(db, done.operation, item.kind, [item.id], now)
             else:
                 done.not_back.append(NotBack(item.kind, item.id, TAKEN))
+
+
+def _waits(item: Item) -> bool:
+    """Whether a later restore may still bring it back."""
+    return item.kind not in ("person", "chat") and item.detail.get("why") != DELETED_BEFORE

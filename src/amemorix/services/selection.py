@@ -50,7 +50,7 @@ class WholePerson:
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Rows that are named; what hangs on them is worked out when it is deleted."""
+    """Rows that are named, paragraphs also if they are deleted; what hangs on them is worked out when it is deleted."""
 
     paragraphs: frozenset[int] = frozenset()
     relations: frozenset[int] = frozenset()
@@ -64,6 +64,12 @@ class Seeds:
     scans: tuple[Scan, ...] = ()
     missing: tuple[str, ...] = field(default=())
     """What was named and is not there."""
+
+    @property
+    def norms(self) -> set[str]:
+        """Every name of the persons, as names are compared."""
+        names = {name.name for one in self.persons for name in one.names}
+        return {normalise_name(name) for name in names | {one.person_id for one in self.persons}}
 
 
 class Selection:
@@ -114,7 +120,7 @@ class Selection:
         return row
 
     def _paragraphs(self, db: sqlite3.Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
-        found = set(self._rows.ids(db, "deletable_paragraphs", selector.paragraphs, chat=chat))
+        found = set(self._rows.ids(db, "paragraphs_in_chat", selector.paragraphs, chat=chat))
         missing += [f"p{id_}" for id_ in selector.paragraphs if id_ not in found]
         by_other: set[int] = set()
         for query, keys in (
@@ -122,7 +128,7 @@ class Selection:
         ):  # fmt: skip
             for key in keys:
                 some = self._rows.ids(db, query, [key])
-                some = self._rows.ids(db, "deletable_paragraphs", some, chat=chat)
+                some = self._rows.ids(db, "paragraphs_in_chat", some, chat=chat)
                 missing += [] if some else [key]
                 by_other.update(some)
         return found | by_other

@@ -54,6 +54,8 @@ _PLAIN = {
     "person": "persons", "chat": "chats",
 }  # fmt: skip
 """What a selector without keys fills."""
+NUMBERED = ("persons", "chats", "external_ids")
+"""What platforms number: an id that is given as a number is taken for its digits."""
 _SINGLE = ("query", "sentence", "subject", "predicate", "object")
 
 
@@ -141,7 +143,8 @@ def _keyed(reading: _Reading, mode: DeleteMode, key: str, value: Any) -> None:
         return
     several = isinstance(value, list)
     for place, one in enumerate(_bounded(value, f"selector.{key}") if several else [value]):
-        _add(reading, kind, one, f"selector.{key}.{place}" if several else f"selector.{key}")
+        where = f"selector.{key}.{place}" if several else f"selector.{key}"
+        _add(reading, kind, one, where, number=kind in NUMBERED and key not in ("name", "names"))
 
 
 def _plain(reading: _Reading, mode: DeleteMode, value: Any, where: str, *, words: bool = False) -> None:
@@ -159,12 +162,13 @@ def _plain(reading: _Reading, mode: DeleteMode, value: Any, where: str, *, words
     elif words and text and mode in ("paragraph", "relation") and _row(text, LETTERS[kind]) is None:
         reading.words["query" if mode == "paragraph" else "sentence"] = _text(value, where)
         return
-    _add(reading, kind, value, where)
+    _add(reading, kind, value, where, number=kind in NUMBERED)
 
 
-def _add(reading: _Reading, kind: str, value: Any, where: str) -> None:
+def _add(reading: _Reading, kind: str, value: Any, where: str, *, number: bool) -> None:
+    """Add an id or a name; where platforms have numeric ids, a `number` is one."""
     if kind not in LETTERS:
-        text = _text(value, where)
+        text = _text(str(value) if number and isinstance(value, int) and not isinstance(value, bool) else value, where)
         if kind == "hashes" and not _HASH.fullmatch(text):
             raise InvalidRequest(f"{where} is no hash: 64 hexadecimal digits.", field=where)
         reading.put(kind, text.lower() if kind == "hashes" else text)
@@ -184,8 +188,6 @@ def _row(text: str, prefix: str, *, letter: bool = False) -> int | None:
 
 
 def _text(value: Any, where: str) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
     if not isinstance(value, str):
         raise InvalidRequest(f"{where} must be a text.", field=where)
     text = clean_text(value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .queries import array, optional_array, queries
+from .records import NewParagraph
 
 __all__ = ["CorrectionRepository", "FactState", "Plan", "Standing", "Target"]
 
@@ -59,6 +60,8 @@ class Standing:
     id: int
     superseded_at: float | None
     deleted_at: float | None
+    outdated: bool
+    """Whether something newer stands under the same reference."""
 
     @property
     def current(self) -> bool:
@@ -148,7 +151,8 @@ class CorrectionRepository:
 
     def standing(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Standing]:
         """What became of the paragraphs; one that was purged is missing."""
-        return {row[0]: Standing(*row) for row in db.execute(self._q["correction_standing"], {"ids": array(ids)})}
+        rows = db.execute(self._q["correction_standing"], {"ids": array(ids)})
+        return {id_: Standing(id_, replaced, gone, bool(newer)) for id_, replaced, gone, newer in rows}
 
     # carrying out
 
@@ -163,6 +167,21 @@ class CorrectionRepository:
         values = {"old": old, "new": new}
         db.execute(self._q["correction_copy_entities"], {**values, "without": array(entities)})
         db.execute(self._q["correction_copy_evidence"], {**values, "without": array(relations)})
+
+    def copy(self, db: sqlite3.Connection, old: int, new: NewParagraph, metadata: str, now: float) -> int:
+        """Store what stands in a paragraph's place from now on, with its persons; returns its row."""
+        values = {
+            "old": old, "flags": new.flags, "content_hash": new.content_hash, "content": new.content,
+            "metadata": metadata, "now": now,
+        }  # fmt: skip
+        row = db.execute(self._q["correction_copy"], values).fetchone()[0]
+        db.execute(self._q["terms_insert"], {"id": row, "v": new.terms})
+        db.execute(self._q["correction_copy_persons"], {"old": old, "new": row})
+        return row
+
+    def count_revision(self, db: sqlite3.Connection, ids: Iterable[int], step: Literal[1, -1]) -> None:
+        """The references of these paragraphs have one revision more, or one less."""
+        db.execute(self._q["correction_refs_revised"], {"ids": array(ids), "step": step})
 
     def end_relations(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> None:
         """Soft-delete relations."""
@@ -182,6 +201,10 @@ class CorrectionRepository:
         db.execute(self._q["correction_withdraw"], {"ids": given, "now": now})
         db.execute(self._q["correction_withdraw_refs"], {"ids": given, "now": now})
         db.execute(self._q["relations_unsupported"], {"paragraphs": given, "now": now})
+
+    def remove(self, db: sqlite3.Connection, ids: Iterable[int]) -> None:
+        """Erase copies that stood in the place of others."""
+        db.execute(self._q["correction_remove"], {"ids": array(ids)})
 
     def revive(
         self, db: sqlite3.Connection, *, paragraphs: Iterable[int], relations: Iterable[int],

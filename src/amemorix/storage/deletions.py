@@ -12,7 +12,7 @@ from .embeddings import WATERMARK
 from .queries import array, optional_array, queries
 
 __all__ = [
-    "MOVED_KINDS", "ROW_KINDS", "DeletionRepository", "Item", "MovedRow", "OperationRow", "Restorable", "RowKind",
+    "DELETED_BEFORE", "MOVED_KINDS", "ROW_KINDS", "DeletionRepository", "Item", "MovedRow", "OperationRow", "Restorable", "RowKind",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -47,6 +47,8 @@ _PUT_BACK = {
     "profile_snapshot": "put_back_profile_snapshot", "profile_override": "put_back_profile_override",
     "person_alias": "put_back_person_alias", "summary_cursor": "put_back_summary_cursor",
 }  # fmt: skip
+DELETED_BEFORE = "deleted_before"
+"""Why a row is in an operation that it was deleted before: to be purged, never to be brought back by it."""
 MOVED_KINDS = tuple(_MOVED)
 """Kinds whose row is taken out and kept with the operation."""
 
@@ -118,7 +120,7 @@ class DeletionRepository:
     def texts_after(
         self, db: sqlite3.Connection, after: int, chats: Sequence[int] | None, page: int = 1_000
     ) -> Iterator[tuple[int, int, str]]:
-        """(paragraph, chat, text) of everything that is not deleted past `after`, of some chats or all."""
+        """(paragraph, chat, text) of everything past `after`, deleted or not, of some chats or all."""
         values = {"chats": optional_array(chats), "limit": page}
         while rows := db.execute(self._q["texts_after"], {**values, "after": after}).fetchall():
             yield from rows
@@ -207,11 +209,6 @@ class DeletionRepository:
         values = {"operation": operation, "kind": kind, "ids": array(ids)}
         return {row[0] for row in db.execute(self._q["deleted_again"], values)}
 
-    def fallen_with(self, db: sqlite3.Connection, operation: int, paragraphs: Iterable[int]) -> list[int]:
-        """Relations that other operations took along for want of evidence, and that these paragraphs support."""
-        values = {"operation": operation, "ids": array(paragraphs)}
-        return [row[0] for row in db.execute(self._q["relations_fallen_with"], values)]
-
     def lower_watermarks(self, db: sqlite3.Connection, paragraphs: Sequence[int]) -> int | None:
         """Let the paragraphs that lack a vector be looked at again; returns the first of them, None if all have one."""
         found = db.execute(self._q["first_without_vector"], {"ids": array(paragraphs)}).fetchall()
@@ -263,6 +260,16 @@ class DeletionRepository:
         """Executed operations up to a time, the oldest first."""
         return [row[0] for row in db.execute(self._q["operations_older"], {"until": until, "limit": limit})]
 
+    def binned(self, db: sqlite3.Connection, until: float) -> list[Item]:
+        """What was forgotten or has expired, and lies in the recycle bin since a time, with its references."""
+        rows: dict[str, list[int]] = {}
+        for kind, query in (("paragraph", "binned_paragraphs"), ("relation", "binned_relations")):
+            rows[kind] = [row[0] for row in db.execute(self._q[query], {"until": until})]
+        emptied = self.ids(db, "refs_left_empty", rows["paragraph"])
+        rows["ref"] = self.ids(db, "refs_deleted", emptied)
+        rows["paragraph"] = sorted({*rows["paragraph"], *self.ids(db, "wordings_of_refs", emptied)})
+        return [Item(kind, id_, {"why": DELETED_BEFORE}) for kind, ids in rows.items() for id_ in ids]
+
     def purging(self, db: sqlite3.Connection) -> list[int]:
         """Operations whose purge was begun and not finished."""
         return [row[0] for row in db.execute(self._q["operations_purging"])]
@@ -282,10 +289,6 @@ class DeletionRepository:
         """Remember that these items are back."""
         values = {"operation": operation, "kind": kind, "ids": array(ids), "now": now}
         db.execute(self._q["operation_items_restored"], values)
-
-    def note_back_elsewhere(self, db: sqlite3.Connection, kind: str, ids: Iterable[int], now: float) -> None:
-        """Remember in every operation that these rows are back."""
-        db.execute(self._q["items_back_elsewhere"], {"kind": kind, "ids": array(ids), "now": now})
 
     def set_restored(self, db: sqlite3.Connection, operation: int, whole: bool, now: float) -> None:
         """Remember a restore; with `whole`, nothing of the operation is left to restore."""

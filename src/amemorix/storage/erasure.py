@@ -11,22 +11,8 @@ from typing import Any
 
 from .queries import array, queries
 
-__all__ = ["QUOTING", "Erased", "ErasureRepository", "Targets"]
+__all__ = ["Erased", "ErasureRepository", "Targets"]
 
-_QUOTING = {
-    "undo_records": "quoting_undo_records", "memory_v5_operations": "quoting_memory_v5_operations",
-    "correction_plans": "quoting_correction_plans", "feedback_tasks": "quoting_feedback_tasks",
-    "delete_operations": "quoting_delete_operations", "delete_operation_items": "quoting_delete_operation_items",
-    "fact_transitions": "quoting_fact_transitions", "profile_snapshots": "quoting_profile_snapshots",
-}  # fmt: skip
-_SCRUB = {
-    "undo_records": "scrub_undo_records", "memory_v5_operations": "scrub_memory_v5_operations",
-    "correction_plans": "scrub_correction_plans", "feedback_tasks": "scrub_feedback_tasks",
-    "delete_operations": "scrub_delete_operations", "delete_operation_items": "scrub_delete_operation_items",
-    "fact_transitions": "scrub_fact_transitions", "profile_snapshots": "scrub_profile_snapshots",
-}  # fmt: skip
-QUOTING = tuple(_QUOTING)
-"""Tables whose rows may quote what somebody said."""
 _TRACES = {
     "paragraphs": "traces_of_paragraphs", "refs": "traces_of_refs", "entities": "traces_of_entities",
     "facts": "traces_of_facts", "persons": "traces_of_persons", "chats": "traces_of_chats",
@@ -146,6 +132,10 @@ class ErasureRepository:
         self._forget()
         return done
 
+    def alive(self, db: sqlite3.Connection, paragraphs: Iterable[int]) -> list[int]:
+        """Those of the paragraphs that are not to be erased: they answer, or a live text is a newer wording of them."""
+        return self._ids(db, "paragraphs_alive", paragraphs)
+
     def gone(self, db: sqlite3.Connection, kind: str, ids: Iterable[int]) -> tuple[int, ...]:
         """Those of the ids that have no row any more."""
         return tuple(self._ids(db, _GONE[kind], ids))
@@ -182,7 +172,7 @@ class ErasureRepository:
         done.counts["persons"] += len(gone)
         done.persons.update(gone)
 
-    # reading what is erased, and what quotes it
+    # reading what is erased, and what stays
 
     def traces(self, db: sqlite3.Connection, targets: Targets) -> Iterator[str | bytes]:
         """The texts, names and term blobs of the rows that are to be erased."""
@@ -198,17 +188,6 @@ class ErasureRepository:
     def names_kept(self, db: sqlite3.Connection) -> Iterator[bytes]:
         """All other texts of rows that stay."""
         return (row[0].encode() for row in db.execute(self._q["names_kept"]))
-
-    def quoting(
-        self, db: sqlite3.Connection, table: str, operation: int, quotes: Callable[[str], bool]
-    ) -> list[int | str]:
-        """Keys of the rows of a table whose text quotes."""
-        rows = db.execute(self._q[_QUOTING[table]], {"operation": operation})
-        return [key for key, text in rows if quotes(text)]
-
-    def scrub(self, db: sqlite3.Connection, table: str, keys: Iterable[int | str]) -> int:
-        """Empty the texts of these rows; returns how many there were."""
-        return db.execute(self._q[_SCRUB[table]], {"ids": array(keys)}).rowcount
 
     # the operation
 

@@ -86,11 +86,12 @@ class ExtractionRepository:
                 self._keep(db, reading, origin, now)
 
     def _keep(self, db: sqlite3.Connection, reading: Reading, origin: Origin, now: float) -> None:
-        entities = {entity.norm: self._names.entity(db, entity, now) for entity in reading.named()}
+        entities = {e.norm: self._names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}
         self._entities.link(db, entities.values(), [reading.paragraph])
+        standing = self._entities.rows(db, entities.values()) if reading.relations else {}
         for relation in reading.relations:
             ends = entities[relation.subject.norm], entities[relation.object.norm]
-            if ends[0] != ends[1]:
+            if ends[0] != ends[1] and standing[ends[0]].alive and standing[ends[1]].alive:
                 self._support(db, reading.paragraph, ends, relation, origin, now)
 
     def _support(

@@ -28,7 +28,9 @@ from .paragraphs import ParagraphRepository
 from .persons import PersonRepository
 from .profile_material import ProfileMaterialRepository
 from .profiles import ProfileRepository
+from .quoting import QuotingRepository
 from .recycling import RecyclingRepository
+from .relation_return import RelationReturn
 from .relations import RelationRepository
 from .retention import RetentionRepository
 from .revisions import RevisionRepository
@@ -62,6 +64,7 @@ class MetadataStore:
         self.embeddings = EmbeddingRepository()
         self.entities = EntityRepository()
         self.relations = RelationRepository()
+        self.relation_return = RelationReturn()
         self.graph = GraphRepository()
         self.graph_undo = GraphUndoRepository()
         self.retention = RetentionRepository()
@@ -82,6 +85,7 @@ class MetadataStore:
         self.health = HealthRepository()
         self.deletions = DeletionRepository()
         self.erasure = ErasureRepository(self._forget)
+        self.quoting = QuotingRepository()
         self._compaction = Compaction()
         self._database = Database(
             folder / DATABASE_FILE,

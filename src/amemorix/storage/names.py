@@ -76,6 +76,12 @@ class NameRepository:
             self._met.add(met)
         return known
 
+    def known_as(self, db: sqlite3.Connection, name: str, chat: int) -> int | None:
+        """The row of the one person who is called so in the chat and has an id of their own; None if it is not one."""
+        values = {"name": name, "norm": normalise_name(name), "chat": chat}
+        rows = db.execute(self._q["persons_called"], values).fetchall()
+        return rows[0][0] if len(rows) == 1 else None
+
     def alias(self, db: sqlite3.Connection, person: int, chat: int, alias: str, now: float) -> None:
         """Let a further name given by a caller mean the person in this chat (0: in every one)."""
         values = {"person": person, "chat": chat, "alias": alias, "norm": normalise_name(alias), "now": now}
@@ -88,13 +94,20 @@ class NameRepository:
         values = {"person_id": person.person_id, "name": person.name, "now": now}
         return db.execute(self._q["person_insert"], values).fetchone()[0]
 
-    def entity(self, db: sqlite3.Connection, entity: Entity, now: float) -> int:
-        """The entity's row by name or alias, of the one it was merged into; created if new, alive again if deleted."""
+    def entity(
+        self, db: sqlite3.Connection, entity: Entity, now: float, origin: str, paragraph: int | None = None
+    ) -> int:
+        """The entity's row by name or alias, of the one it was merged into; created if new, alive again if deleted.
+
+        A `paragraph` that is read again does not revive what was deleted since it was read first.
+        """
         row = db.execute(self._q["entity_by_norm"], {"norm": entity.norm}).fetchone()
         if row is not None:
-            db.execute(self._q["entity_revive"], {"id": row[0]})
+            db.execute(self._q["entity_revive"], {"id": row[0], "paragraph": paragraph})
+            if origin in ("caller", "admin"):
+                db.execute(self._q["entity_set_origin"], {"id": row[0], "origin": origin})
             return row[0]
-        values = {"name": entity.name, "norm": entity.norm, "kind": entity.kind, "now": now}
+        values = {"name": entity.name, "norm": entity.norm, "kind": entity.kind, "origin": origin, "now": now}
         return db.execute(self._q["entity_insert"], values).fetchone()[0]
 
     # read on any thread

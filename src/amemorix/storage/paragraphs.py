@@ -137,11 +137,11 @@ class ParagraphRepository:
             found.setdefault(paragraph, []).append(PersonOf(*person))
         return found
 
-    def entities(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[str]]:
-        """Paragraph -> names of the entities it is linked to."""
-        found: dict[int, list[str]] = {}
-        for paragraph, name in db.execute(self._q["paragraph_entities_of"], {"ids": array(ids)}):
-            found.setdefault(paragraph, []).append(name)
+    def entity_norms(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[tuple[str, str]]]:
+        """Paragraph -> (name of an entity it is linked to, one of the normalised names that this goes by)."""
+        found: dict[int, list[tuple[str, str]]] = {}
+        for paragraph, name, norm in db.execute(self._q["paragraph_entity_norms"], {"ids": array(ids)}):
+            found.setdefault(paragraph, []).append((name, norm))
         return found
 
     def relations(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[str]]:

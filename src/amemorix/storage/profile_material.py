@@ -121,6 +121,11 @@ class ProfileMaterialRepository:
         """Chats where any of these persons was met."""
         return [row[0] for row in db.execute(self._q["profile_scopes_met"], {"persons": array(persons)})]
 
+    def is_met(self, db: sqlite3.Connection, persons: Iterable[int], scopes: Scopes) -> bool:
+        """Whether something that is not deleted speaks with or of one of these persons, or a name was given them."""
+        values = {"persons": array(persons), "scopes": optional_array(scopes)}
+        return bool(db.execute(self._q["profile_is_met"], values).fetchone()[0])
+
     # taking evidence back
 
     def paragraph_state(self, db: sqlite3.Connection, paragraph: int) -> tuple[bool, bool] | None:

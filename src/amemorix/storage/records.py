@@ -31,11 +31,15 @@ class ChatKey:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person by id and display name; `about`: the text is about them, and not only with them."""
+    """A person by id and display name; `about`: the text is about them, and not only with them.
+
+    `by_name`: only the name was said, which means whoever is the one person known by it in the chat.
+    """
 
     person_id: str
     name: str
     about: bool = False
+    by_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)

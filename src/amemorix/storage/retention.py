@@ -51,6 +51,8 @@ class Memory:
     expires_at: float | None = None
     whole: bool = True
     """False for a paragraph that a newer wording replaced, and for a relation that nothing live speaks for."""
+    lost_end: int | None = None
+    """Of a relation, an entity at an end that is deleted or has become part of another."""
 
     @property
     def ref(self) -> Ref:
@@ -185,10 +187,10 @@ def _retention(since: float, values: Sequence[Any]) -> Retention:
 
 
 def _relation(row: Sequence[Any]) -> Memory:
-    id_, since, subject, predicate, object_, confidence, inactive_at, reason, deleted_at, supported, *values = row
+    id_, since, subject, predicate, object_, confidence, inactive_at, reason, deleted_at, supported, lost, *values = row
     return Memory(
         "relation", id_, since, f"{subject} {predicate} {object_}", confidence, _retention(since, values),
-        deleted_at=deleted_at, reason=reason, inactive_at=inactive_at, whole=bool(supported),
+        deleted_at=deleted_at, reason=reason, inactive_at=inactive_at, whole=bool(supported), lost_end=lost,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from .names import NameRepository
 from .queries import queries
-from .records import NewText, SessionRule, Stored
+from .records import NewText, Person, SessionRule, Stored
 
 __all__ = ["TextRepository"]
 
@@ -158,12 +158,17 @@ class TextRepository:
     def _participants(
         self, db: sqlite3.Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float
     ) -> None:
-        persons = [(self._names.person(db, person, chat, now), person) for person in text.persons]
+        persons = {self._bound(db, person, chat, now): person for person in reversed(text.persons)}
         for person, alias in text.aliases:
             self._names.alias(db, self._names.person(db, person, chat, now), chat, alias, now)
         for paragraph in paragraphs:
-            for row, person in persons:
+            for row, person in persons.items():
                 self._person_of(db, paragraph, row, ABOUT if person.about else PARTICIPANT, person.name)
+
+    def _bound(self, db: sqlite3.Connection, person: Person, chat: int, now: float) -> int:
+        """The person's row; of one who was only named that of the one person known by the name, if it is one."""
+        known = self._names.known_as(db, person.name, chat) if person.by_name else None
+        return self._names.person(db, person, chat, now) if known is None else known
 
 
 def _finite(expires_at: float | None) -> float | None:

@@ -39,6 +39,12 @@ _ZH_BETWEEN = (
 )
 _ZH_END = r"(?:了|的|呢|啦|哦|吧)?[。！!\s]*$"
 _ZH_SPLIT = re.compile(rf"^(?P<subject>.*?){_ZH_NOT}(?P<first>.+?){_ZH_BETWEEN}(?P<second>.+?){_ZH_END}")
+_ZH_TOWARDS = re.compile(
+    r"^(?P<subject>.*?)(?:对(?P<wrong>[^，,；;不]+?)(?:并|已经|其实)?不(?P<what>[^，,；;]{1,4}?)|(?:并|已经|其实)?不对(?P<wrong2>[^，,；;]+?)(?P<what2>过敏|感兴趣|满意|熟))"
+    r"(?:的|了)?(?:[，,；;。\s]+(?:而是|其实|应该|是|他|她|我|(?P=subject))*对(?P<right>.+?)(?P=what)?(?P=what2)?)?(?:的|了)?[。！!\s]*$"
+)
+_ZH_HAS_NOT = re.compile(r"^(?P<subject>[^，,。]{1,8}?)(?:并没有|没有|并没)(?P<wrong>[^，,。了过]{2,12})[。！!\s]*$")
+_ZH_ADVERB = re.compile(r"(?:现在|目前|如今|今年|其实|真的|早就|已经|最近|根本)+$")
 _ZH_AFTER = re.compile(rf"^(?P<first>.+?)[，,；;]\s*(?:而)?不(?P<verb>{_ZH_VERBS})?(?P<wrong>.+?){_ZH_END}")
 _ZH_CHANGE = re.compile(rf"^(?:请)?(?:把|将)?(?P<wrong>.+?)(?:改成|改为|换成|更正为)(?P<right>.+?){_ZH_END}")
 _ZH_FORGET = re.compile(
@@ -62,7 +68,7 @@ _ZH_VERB_HEAD = re.compile(rf"^{_ZH_VERBS}")
 _ZH_SUBJECT_VERB = re.compile(rf"^(?P<subject>.*?)(?P<verb>{_ZH_VERBS})(?P<object>.+)$")
 
 _EN_LEAD = re.compile(
-    r"^(?:(?:no|wait|actually|sorry|correction|you(?:'re| are) wrong|you got (?:that|it) wrong|that(?:'s| is) (?:wrong|not right|incorrect))"
+    r"^(?:(?:no|wrong|incorrect|wait|actually|sorry|correction|you(?:'re| are) wrong|you got (?:that|it) wrong|that(?:'s| is) (?:wrong|not right|incorrect))"
     r"[\s,.:;!-]+)+",
     re.I,
 )
@@ -73,9 +79,9 @@ _EN_SPLIT = re.compile(
     rf"^(?P<subject>.*?)\s*\b{_EN_NOT}\s+(?P<first>.+?){_EN_STILL}{_EN_BETWEEN}(?P<second>[^,;]+?)(?:\s+(?:instead|now))?[.!\s]*$",
     re.I,
 )
-_EN_NOT_BUT = re.compile(r"^(?P<about>.*?)\bnot\s+(?P<wrong>[^,;]+?),?\s+but\s+(?P<right>[^,;]+?)[.!\s]*$", re.I)
+_EN_NOT_BUT = re.compile(rf"^(?P<about>.*?)\b{_EN_NOT}\s+(?P<wrong>[^,;]+?),?\s+but\s+(?P<right>[^,;]+?)[.!\s]*$", re.I)
 _EN_AFTER = re.compile(
-    r"^(?P<first>.+?)\s*(?:,|;|-|–)?\s*(?:and |but )?(?:not|rather than|instead of)\s+(?:(?:in|on|at|a|an|the|to)\s+)?(?P<wrong>[^,;]+?)[.!\s]*$",
+    r"^(?P<first>.+?)(?:\s*(?:,|;|-|–)\s*(?:and |but )?not|\s+(?:rather than|instead of))\s+(?:(?:in|on|at|a|an|the|to)\s+)?(?P<wrong>[^,;]+?)[.!\s]*$",
     re.I,
 )
 _EN_CHANGE = re.compile(
@@ -83,14 +89,17 @@ _EN_CHANGE = re.compile(
 )
 _EN_SHOULD = re.compile(r"^(?P<wrong>.+?)\s+should (?:be|read|say)\s+(?P<right>.+?)[.!\s]*$", re.I)
 _EN_FORGET = re.compile(
-    r"^(?:please\s+)?(?:forget|delete|remove|erase|drop)\s+(?:everything\s+|anything\s+|all\s+)?(?:the\s+)?(?:note|memory|memories|record|records|line|fact)?s?\s*"
-    r"(?:that|about|of|saying)?\s*(?P<what>.+?)[.!\s]*$",
+    r"^(?:please\s+)?(?:forget|delete|remove|erase|drop)\s+(?:everything\s+|anything\s+|all\s+)?(?:(?:the\s+)?(?:notes?|memory|memories|records?|lines?|facts?)\s+)?"
+    r"(?:(?:that|about|of|saying)\s+)?(?P<what>.+?)[.!\s]*$",
     re.I,
 )
 _EN_NO_LONGER = re.compile(rf"^(?P<subject>.*?)\s*\b{_EN_NOT}\s+(?P<first>.+?)(?P<end>{_EN_STILL})[.!\s]*$", re.I)
 _EN_COPULA = re.compile(r"^(?:is|are|was|were|be|am|'s|'m|'re)\s+", re.I)
 _EN_IS_NOT = re.compile(r"(?:\b(?:is|are|was|were)(?:n't| not)|'s not|'re not|'m not|^\s*not)\s*$", re.I)
-_EN_CLAUSE = re.compile(r"^(?:so|and|because|since|if|when|then|we|you|let|please)\b", re.I)
+_EN_CLAUSE = re.compile(
+    r"^(?:so|and|because|since|if|when|then|we|you|let|please|i|he|she|it|they|this|that|there)\b", re.I
+)
+_EN_SMALL = re.compile(r"\b(?:to|at|in|on|for|with|from|of|about|by)\b", re.I)
 _EN_HEAD = re.compile(r"^(?:(?:a|an|the|in|on|at|to|for|of|as)\s+)+", re.I)
 _EN_SUBJECT = re.compile(
     r"^(?P<subject>[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*)*|I|he|she|they|we|my \w+|the \w+)\b\s*(?P<rest>.*)$"
@@ -123,7 +132,11 @@ def bears_on(part: str, correction: Correction) -> bool:
     if not holds(part, correction.wrong):
         return False
     about = _matter(correction.about, (correction.subject, correction.wrong, correction.right))
-    return not about or bool(about & set(tokens(part)))
+    return (
+        not about
+        or bool(about & _terms(part))
+        or any(_of_group(correction.about, g) and _of_group(part, g) for g in _SAME_MATTER)
+    )
 
 
 def corrected(text: str, correction: Correction) -> str:
@@ -145,6 +158,8 @@ def _read_chinese(said: str) -> Correction | None:
         return _forgotten_chinese(found["what"])
     if _ZH_FIXED.search(said):
         return None
+    if found := _towards(said):
+        return found
     if found := _ZH_SPLIT.match(said):
         wrong, right, verb = _apart_chinese(found["first"], found["second"])
         subject = found["subject"].strip("的， ,") or ""
@@ -159,12 +174,21 @@ def _read_chinese(said: str) -> Correction | None:
         ended = found["end"] or "再" in said or "已经" in said or "早就" in said
         head = _ZH_VERB_HEAD.match(first)
         wrong = first[head.end() :] if head and len(first) > head.end() else first
-        return (
-            Correction("remove", wrong, "", _named(subject), f"{subject}{first[: len(first) - len(wrong)]}")
-            if ended
-            else None
-        )
+        if ended:
+            return Correction("remove", wrong, "", _named(subject), f"{subject}{first[: len(first) - len(wrong)]}")
+    if (found := _ZH_HAS_NOT.match(said)) and _named(found["subject"]):
+        return Correction("remove", found["wrong"].strip(), "", _named(found["subject"]), found["subject"])
     return None
+
+
+def _towards(said: str) -> Correction | None:
+    """`我对花生不过敏，是对虾过敏`: what somebody is not, towards something."""
+    found = _ZH_TOWARDS.match(said)
+    if found is None:
+        return None
+    subject, wrong, what = found["subject"], found["wrong"] or found["wrong2"], found["what"] or found["what2"]
+    right = (found["right"] or "").strip().removesuffix(what)
+    return Correction("replace" if right else "remove", wrong.strip(), right, _named(subject), f"{subject}{what}")
 
 
 def _apart_chinese(first: str, second: str) -> tuple[str, str, str]:
@@ -214,9 +238,7 @@ def _read_english(said: str) -> Correction | None:
     if found := _EN_CHANGE.match(said) or _EN_SHOULD.match(said):
         return Correction("replace", _bare(found["wrong"]), _bare(found["right"]))
     if found := _EN_NOT_BUT.match(said):
-        return Correction(
-            "replace", _bare(found["wrong"]), _bare(found["right"]), "", _EN_COPULA.sub("", found["about"])
-        )
+        return None if _EN_CLAUSE.match(found["right"]) else _not_but(found["about"], found["wrong"], found["right"])
     if (found := _EN_SPLIT.match(said)) and not re.fullmatch(_EN_NOT, found["second"], re.I):
         copula = bool(_EN_IS_NOT.search(said[: found.start("first")])) and not _EN_CLAUSE.match(found["second"])
         wrong, right, verb = _apart_english(found["first"], found["second"], copula=copula)
@@ -235,13 +257,29 @@ def _apart_english(first: str, second: str, *, copula: bool) -> tuple[str, str, 
     said, instead = first.split(), _EN_COPULA.sub("", second).split()
     shared = 0
     for a, b in zip(said[:-1], instead[:-1], strict=False):
-        if tokens(a) != tokens(b) or (not tokens(a) and fold(a) != fold(b)):
+        if _plain(a) != _plain(b):
             break
         shared += 1
     verb = " ".join(said[:shared])
     if not verb and not copula:
         return "", "", verb
     return _bare(" ".join(said[shared:])), _bare(" ".join(instead[shared:])), verb
+
+
+def _not_but(about: str, wrong: str, right: str) -> Correction:
+    """`not allergic to peanuts but to cashews`: what comes before the shared small word belongs to the matter."""
+    small = _EN_SMALL.match(right)
+    before = [m for m in _EN_SMALL.finditer(wrong) if small and m.group().lower() == small.group().lower()]
+    cut = before[-1].end() if before else 0
+    if not cut:
+        words = list(re.finditer(r"\S+", wrong))
+        shorter = len(_bare(right).split())
+        cut = words[-shorter].start() if len(words) > shorter else 0
+    subject = _EN_SUBJECT.match(about)
+    return Correction(
+        "replace", _bare(wrong[cut:]), _bare(right), _named(subject["subject"]) if subject else "",
+        f"{about} {wrong[:cut]}".strip(),
+    )  # fmt: skip
 
 
 def _after_english(first: str, wrong: str) -> Correction | None:
@@ -271,12 +309,21 @@ def _verb_and_object(words: str) -> tuple[str, str]:
     return (verb, rest) if rest else ("", verb)
 
 
+def _plain(word: str) -> str:
+    """A word without the ending of a third person or a plural: lives and live, owns and own."""
+    word = fold(word).strip(".,!?'")
+    for ending in ("ies", "es", "s"):
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            return (word.removesuffix(ending) + ("y" if ending == "ies" else "")).removesuffix("e")
+    return word.removesuffix("e")
+
+
 def _bare(words: str) -> str:
     return _EN_HEAD.sub("", words.strip().strip("\"“”'")).strip()
 
 
 def _named(subject: str) -> str:
-    subject = re.sub(r"(?:'s.*|的.*)$", "", subject.strip())
+    subject = _ZH_ADVERB.sub("", re.sub(r"(?:'s.*|的.*)$", "", subject.strip()))
     return "" if fold(subject) in _NOBODY else subject
 
 
@@ -286,8 +333,26 @@ def _telling(words: str) -> bool:
 
 def _matter(about: str, but: Sequence[str]) -> set[str]:
     """Content terms of the rest of the sentence, without those of the names and values."""
-    without = {term for words in but for term in tokens(words)}
-    return {term for term in tokens(about) if term not in without and term not in _EMPTY}
+    without = {term for words in but for term in _terms(words)}
+    return {term for term in _terms(about) if term not in without and term not in _EMPTY}
+
+
+def _terms(text: str) -> set[str]:
+    """Content terms, Latin words also without their endings."""
+    return set(tokens(text)) | {_plain(word) for word in re.findall(r"[A-Za-z]{4,}", text) if tokens(word)}
+
+
+def _of_group(text: str, words: re.Pattern[str]) -> bool:
+    return words.search(text) is not None
+
+
+_SAME_MATTER = (
+    re.compile(r"住|搬|定居|落户|\b(?:liv(?:e|es|ed|ing)|mov(?:e|es|ed|ing)|resid\w+|settled?|based)\b", re.I),
+    re.compile(r"工作|上班|就职|任职|入职|公司|\b(?:work\w*|job|employ\w*|join(?:ed)?|hired)\b", re.I),
+    re.compile(r"叫|名字|姓|\b(?:call(?:ed)?|name[ds]?)\b", re.I),
+    re.compile(r"过敏|不能吃|\b(?:allerg\w+|can't eat|cannot eat)\b", re.I),
+)
+"""Words that speak of the same matter: where somebody lives, works, what they are called, what they do not stand."""
 
 
 _EMPTY = set("的了是在有不我你他她它们这那个和也都就还没会要对把被让") | {"的是", "不是", "他们", "我们"}

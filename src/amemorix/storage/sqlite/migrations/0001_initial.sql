@@ -120,6 +120,7 @@ create index paragraphs_in_cjk on paragraphs (scope) where flags & 16;
 create index paragraphs_by_time on paragraphs (scope, event_start) where event_start is not null;
 create index paragraphs_by_event on paragraphs (event_start) where event_start is not null;
 create index paragraphs_by_expiry on paragraphs (expires_at) where expires_at is not null;
+create index paragraphs_by_deletion on paragraphs (deleted_at) where deleted_at is not null;
 create index paragraphs_in_bin on paragraphs (deleted_at) where deleted_reason <> '';
 create index paragraphs_by_interval on paragraphs (event_end) where event_end > event_start;
 
@@ -139,13 +140,15 @@ create table paragraph_persons (
 
 create index paragraph_persons_by_paragraph on paragraph_persons (paragraph);
 
--- A merged entity keeps its row and points at the one that it became, which is itself never merged.
+-- A merged entity keeps its row and points at the one that it became, which is itself never merged. origin: who spoke of
+-- it first; what was only read, by rules or a model, is told of as long as something that lives speaks of it.
 create table entities (
     id integer primary key autoincrement,
     name text not null,
     norm text not null unique,
     kind text not null default '',
     metadata text not null default '{}' check (json_valid(metadata)),
+    origin text not null default 'caller' check (origin in ('caller', 'rule', 'model', 'admin')),
     created_at real not null,
     deleted_at real,
     merged_into integer references entities (id)
@@ -202,6 +205,21 @@ create table relation_evidence (
 ) strict, without rowid;
 
 create index relation_evidence_by_paragraph on relation_evidence (paragraph);
+
+-- Entities that were only read, and of which no live paragraph or relation speaks any more.
+create view entities_unheard as
+select distinct e.id
+from (select id from paragraphs indexed by paragraphs_by_deletion where deleted_at is not null
+      union all
+      select id from paragraphs indexed by paragraphs_by_supersession where superseded_at is not null) gone
+cross join paragraph_entities l on l.paragraph = gone.id
+cross join entities e on e.id = l.entity
+where e.origin in ('rule', 'model')
+  and not exists (select 1 from paragraph_entities m join paragraphs p on p.id = m.paragraph
+                  where m.entity = e.id and p.deleted_at is null and p.superseded_at is null)
+  and not exists (select 1 from relations r where r.subject = e.id and r.deleted_at is null)
+  and not exists (select 1 from relations r where r.object = e.id and r.deleted_at is null)
+  and not exists (select 1 from entities m where m.merged_into = e.id and m.origin in ('caller', 'admin'));
 
 create table embedding_generations (
     id integer primary key autoincrement,

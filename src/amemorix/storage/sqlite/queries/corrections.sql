@@ -43,8 +43,9 @@ join entities s on s.id = r.subject join entities o on o.id = r.object
 where e.paragraph in (select value from json_each(:ids)) and r.deleted_at is null;
 
 -- name: correction_relations_alone
--- those of the relations that no live paragraph but these supports
-select r.id from relations r where r.id in (select value from json_each(:relations)) and not exists (
+-- those of the relations that no live paragraph but these supports, and no hand has asserted
+select r.id from relations r
+where r.id in (select value from json_each(:relations)) and r.origin <> 'admin' and not exists (
     select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
     where e.relation = r.id and p.deleted_at is null and p.superseded_at is null
       and p.id not in (select value from json_each(:ids)));
@@ -66,7 +67,9 @@ where id in (select value from json_each(:ids)) and superseded_at = :at and dele
 update relations set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;
 
 -- name: correction_relations_revive
-update relations set deleted_at = null where id in (select value from json_each(:ids)) and deleted_at = :at;
+update relations set deleted_at = null
+where id in (select value from json_each(:ids)) and deleted_at = :at and merged_into is null
+  and not exists (select 1 from entities n where n.id in (subject, object) and (n.deleted_at is not null or n.merged_into is not null));
 
 -- name: correction_facts_end
 update facts set status = 'superseded', superseded_at = :now where id in (select value from json_each(:ids));
@@ -91,9 +94,34 @@ select m.relation, :new from relation_evidence m where m.paragraph = :old
 select e.id, e.name from paragraph_entities m join entities e on e.id = m.entity
 where m.paragraph in (select value from json_each(:ids));
 
+-- name: correction_copy
+-- the corrected copy stands where the paragraph stood, as the next revision of the same reference
+insert into paragraphs (source, ref, revision, position, chat, scope, session, kind, knowledge, speaker, flags, event_start,
+                        event_end, recorded_at, expires_at, content_hash, content, tags, metadata)
+select p.source, p.ref, (select r.revision + 1 from external_memory_refs r where r.id = p.ref), p.position, p.chat, p.scope,
+       p.session, p.kind, p.knowledge, p.speaker, :flags, p.event_start, p.event_end, :now, p.expires_at, :content_hash,
+       :content, p.tags, :metadata
+from paragraphs p where p.id = :old returning id;
+
+-- name: correction_copy_persons
+insert into paragraph_persons (person, paragraph, role, name)
+select person, :new, role, name from paragraph_persons where paragraph = :old;
+
+-- name: correction_refs_revised
+-- the hash stays that of the caller's text: sent again it changes nothing
+update external_memory_refs set revision = revision + :step
+where id in (select ref from paragraphs where id in (select value from json_each(:ids)));
+
+-- name: correction_remove
+delete from paragraphs where id in (select value from json_each(:ids));
+
 -- name: correction_standing
--- what became of paragraphs: alive and current, or when superseded or deleted
-select id, superseded_at, deleted_at from paragraphs where id in (select value from json_each(:ids));
+-- what became of paragraphs: alive and current, or when superseded or deleted; and whether one that is neither among them nor
+-- older than they are stands under the same reference
+select p.id, p.superseded_at, p.deleted_at,
+       exists (select 1 from paragraphs n where n.ref = p.ref and n.revision > p.revision and n.deleted_at is null
+               and n.id not in (select value from json_each(:ids)))
+from paragraphs p where p.id in (select value from json_each(:ids));
 
 -- name: correction_withdraw
 update paragraphs set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;

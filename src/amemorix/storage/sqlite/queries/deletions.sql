@@ -3,33 +3,37 @@
 select id from paragraphs
 where id in (select value from json_each(:ids)) and deleted_at is null and (:chat is null or chat = :chat);
 
+-- name: paragraphs_in_chat
+-- those of the ids that there are, deleted or not, within a chat if one is given
+select id from paragraphs where id in (select value from json_each(:ids)) and (:chat is null or chat = :chat);
+
 -- name: paragraphs_of_sources
-select id from paragraphs where source in (select value from json_each(:ids)) and deleted_at is null;
+select id from paragraphs where source in (select value from json_each(:ids));
 
 -- name: paragraphs_of_chats
 select p.id from sources s cross join paragraphs p on p.source = s.id
-where s.chat in (select value from json_each(:ids)) and p.deleted_at is null;
+where s.chat in (select value from json_each(:ids));
 
 -- name: paragraphs_of_persons
 select p.id from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
-where pp.person in (select value from json_each(:ids)) and p.deleted_at is null and (:chat is null or p.chat = :chat);
+where pp.person in (select value from json_each(:ids)) and (:chat is null or p.chat = :chat);
 
 -- name: paragraphs_of_entities
 select p.id from paragraph_entities pe join paragraphs p on p.id = pe.paragraph
-where pe.entity in (select value from json_each(:ids)) and p.deleted_at is null and (:chat is null or p.chat = :chat);
+where pe.entity in (select value from json_each(:ids)) and (:chat is null or p.chat = :chat);
 
 -- name: paragraphs_of_hashes
 select id from paragraphs
-where deleted_at is null and superseded_at is null and lower(hex(content_hash)) in (select value from json_each(:ids));
+where superseded_at is null and lower(hex(content_hash)) in (select value from json_each(:ids));
 
 -- name: paragraphs_of_external_ids
 select p.id from external_memory_refs r cross join paragraphs p on p.ref = r.id
-where r.external_id in (select value from json_each(:ids)) and p.deleted_at is null;
+where r.external_id in (select value from json_each(:ids));
 
 -- name: texts_after
--- texts in the order they came, a page at a time
+-- texts in the order they came, deleted ones too, a page at a time
 select id, chat, content from paragraphs
-where id > :after and deleted_at is null and (:chats is null or source in (
+where id > :after and (:chats is null or source in (
     select id from sources where chat in (select value from json_each(:chats))))
 order by id limit :limit;
 
@@ -51,6 +55,13 @@ where p.id in (select value from json_each(:ids)) and p.superseded_at is null
 
 -- name: paragraphs_of_refs
 select id from paragraphs where ref in (select value from json_each(:ids)) and deleted_at is null;
+
+-- name: wordings_of_refs
+-- every text that is or was stored under these references
+select id from paragraphs where ref in (select value from json_each(:ids));
+
+-- name: refs_deleted
+select id from external_memory_refs where id in (select value from json_each(:ids)) and deleted_at is not null;
 
 -- name: relations_losing
 -- relations that rest on these paragraphs, and whether something else supports them, or a hand has asserted them
@@ -75,6 +86,8 @@ where r.id in (select value from json_each(:ids)) and exists (
 -- name: entities_in_chat
 select e.id, exists (select 1 from paragraph_entities l join paragraphs p on p.id = l.paragraph
                      where l.entity = e.id and p.chat <> :chat and p.deleted_at is null and p.superseded_at is null)
+             or exists (select 1 from facts f where f.entity = e.id and f.asserted_at is not null and f.scope <> :chat
+                          and f.deleted_at is null)
 from entities e
 where e.id in (select value from json_each(:ids)) and exists (
     select 1 from paragraph_entities l join paragraphs p on p.id = l.paragraph where l.entity = e.id and p.chat = :chat);
@@ -95,21 +108,30 @@ select id from entities where id in (select value from json_each(:ids)) and dele
 -- name: entities_unspoken
 -- entities of these names that nothing alive speaks of but these paragraphs
 select e.id from entities e
-where e.norm in (select value from json_each(:norms)) and e.deleted_at is null and e.merged_into is null
+where (e.norm in (select value from json_each(:norms))
+       or e.id in (select entity from entity_aliases where norm in (select value from json_each(:norms))))
+  and e.deleted_at is null and e.merged_into is null
   and not exists (select 1 from paragraph_entities l join paragraphs p on p.id = l.paragraph
                   where l.entity = e.id and p.deleted_at is null and p.superseded_at is null
                     and p.id not in (select value from json_each(:ids)));
 
+-- name: entities_deleted
+-- entities of these names that were deleted before
+select id from entities where norm in (select value from json_each(:ids)) and deleted_at is not null;
+
 -- name: facts_of_entities
 -- facts given by hand; the others go and come back with the paragraphs that state them
-select id from facts where asserted_at is not null and entity in (select value from json_each(:ids)) and deleted_at is null;
+select id from facts where asserted_at is not null and entity in (select value from json_each(:ids))
+  and (deleted_at is not null) = :dead;
 
 -- name: facts_of_persons
 select id from facts
-where asserted_at is not null and person in (select value from json_each(:ids)) and deleted_at is null and (:scope is null or scope = :scope);
+where asserted_at is not null and person in (select value from json_each(:ids)) and (deleted_at is not null) = :dead
+  and (:scope is null or scope = :scope);
 
 -- name: facts_of_scopes
-select id from facts where asserted_at is not null and scope in (select value from json_each(:ids)) and deleted_at is null;
+select id from facts where asserted_at is not null and scope in (select value from json_each(:ids))
+  and (deleted_at is not null) = :dead;
 
 -- name: names_of_persons
 select person, chat, name from chat_persons where person in (select value from json_each(:ids))
@@ -123,7 +145,7 @@ select id, person_id, name from persons where id in (select value from json_each
 select s.id, s.name from sources s
 where s.name in (select value from json_each(:names))
   and (:chat is null or s.chat = :chat)
-  and exists (select 1 from paragraphs p where p.source = s.id and p.deleted_at is null);
+  and exists (select 1 from paragraphs p where p.source = s.id);
 
 -- name: moved_profile_snapshots
 select id, person, scope, version, text, content, confidence, derived_at from profile_snapshots
@@ -206,9 +228,11 @@ select id, deleted_at is null, 0, id from external_memory_refs where id in (sele
 select id, deleted_at is null, 0, id from entities where id in (select value from json_each(:ids));
 
 -- name: relations_to_restore
--- whether each is alive, and whether it has an end that is deleted or evidence of which nothing lives
+-- whether each is alive, and whether it or an end was merged, or it has an end that is deleted or evidence of which
+-- nothing lives
 select r.id, r.deleted_at is null,
-       s.deleted_at is not null or o.deleted_at is not null
+       r.merged_into is not null or s.merged_into is not null or o.merged_into is not null
+       or s.deleted_at is not null or o.deleted_at is not null
        or (exists (select 1 from relation_evidence e where e.relation = r.id)
            and not exists (select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
                            where e.relation = r.id and p.deleted_at is null and p.superseded_at is null)),
@@ -220,14 +244,8 @@ where r.id in (select value from json_each(:ids));
 -- those of the rows that a later operation deleted, which has not been restored
 select i.id from delete_operation_items i join delete_operations o on o.id = i.operation
 where i.kind = :kind and i.id in (select value from json_each(:ids)) and i.operation > :operation
-  and i.restored_at is null and o.status in ('executed', 'purging');
-
--- name: relations_fallen_with
--- relations that went because another operation took their last evidence, and that these paragraphs support
-select distinct e.relation from relation_evidence e
-join delete_operation_items i on i.kind = 'relation' and i.id = e.relation and i.restored_at is null and i.operation <> :operation
-join delete_operations o on o.id = i.operation and o.status = 'executed'
-where e.paragraph in (select value from json_each(:ids)) and json_extract(i.detail, '$.why') = 'evidence';
+  and i.restored_at is null and o.status in ('executed', 'purging')
+  and json_extract(i.detail, '$.why') is not 'deleted_before';
 
 -- name: relations_resting_on
 select relation from relation_evidence where paragraph in (select value from json_each(:ids));
@@ -265,6 +283,13 @@ order by id desc limit :limit offset :offset;
 
 -- name: operations_count
 select count(*) from delete_operations where (:mode is null or mode = :mode) and (:status is null or status = :status);
+
+-- name: binned_paragraphs
+-- what was forgotten or has expired, and lies in the recycle bin since a time
+select id from paragraphs where deleted_reason <> '' and deleted_at <= :until order by id;
+
+-- name: binned_relations
+select id from relations where inactive_reason = 'forgotten' and inactive_at is not null and deleted_at <= :until order by id;
 
 -- name: operations_older
 select id from delete_operations where status = 'executed' and created_at <= :until order by id limit :limit;

@@ -13,8 +13,16 @@ update delete_operations set status = 'purged', purged_at = :now, receipt = :rec
 update delete_operation_items set detail = '{}' where operation = :id and detail <> '{}';
 
 -- name: erasable_paragraphs
-select id, ref, source, session, chat from paragraphs
-where id in (select value from json_each(:ids)) and (:force or deleted_at is not null);
+-- what is deleted, and older wordings of what is
+select p.id, p.ref, p.source, p.session, p.chat from paragraphs p
+where p.id in (select value from json_each(:ids)) and (:force or p.deleted_at is not null
+    or p.superseded_at is not null and not exists (
+        select 1 from paragraphs q where q.ref = p.ref and q.deleted_at is null and q.superseded_at is null));
+
+-- name: paragraphs_alive
+select p.id from paragraphs p
+where p.id in (select value from json_each(:ids)) and p.deleted_at is null
+  and exists (select 1 from paragraphs q where q.ref = p.ref and q.deleted_at is null and q.superseded_at is null);
 
 -- name: erasable_relations
 select id from relations where id in (select value from json_each(:ids)) and (:force or deleted_at is not null);
@@ -245,7 +253,8 @@ update undo_records set detail = '{}', reason = '' where id in (select value fro
 update memory_v5_operations set items = '[]', reason = '' where id in (select value from json_each(:ids));
 
 -- name: scrub_correction_plans
-update correction_plans set request = '', plan = '{}', result = '{}', reason = ''
+update correction_plans set request = '', plan = '{}', result = '{}', reason = '',
+    status = iif(status = 'rolled_back', status, 'failed')
 where id in (select value from json_each(:ids));
 
 -- name: scrub_feedback_tasks
@@ -265,6 +274,114 @@ update fact_transitions set reason = '' where id in (select value from json_each
 
 -- name: scrub_profile_snapshots
 delete from profile_snapshots where id in (select value from json_each(:ids));
+
+-- name: persons_going
+-- the persons asked for, and those of whom nothing is left without these paragraphs
+select id from persons where id in (select value from json_each(:persons))
+union
+select p.id from persons p
+where p.id in (select person from paragraph_persons where paragraph in (select value from json_each(:paragraphs)))
+  and not exists (select 1 from paragraph_persons pp
+                  where pp.person = p.id and pp.paragraph not in (select value from json_each(:paragraphs)))
+  and not exists (select 1 from person_aliases a where a.person = p.id)
+  and not exists (select 1 from facts f where f.person = p.id and f.asserted_at is not null
+                    and f.id not in (select value from json_each(:facts)))
+  and not exists (select 1 from profile_overrides o where o.person = p.id);
+
+-- name: entities_going
+-- the entities asked for, those that nothing speaks of without these paragraphs, and what was merged into either
+with going as (
+    select id from entities where id in (select value from json_each(:entities))
+    union
+    select coalesce(e.merged_into, e.id) from paragraph_entities l join entities e on e.id = l.entity
+    where l.paragraph in (select value from json_each(:paragraphs))
+      and not exists (select 1 from paragraph_entities o where o.entity = coalesce(e.merged_into, e.id)
+                        and o.paragraph not in (select value from json_each(:paragraphs)))
+      and not exists (select 1 from facts f where f.entity = coalesce(e.merged_into, e.id) and f.asserted_at is not null
+                        and f.id not in (select value from json_each(:facts)))
+      and not exists (select 1 from relations r
+                      where (r.subject = coalesce(e.merged_into, e.id) or r.object = coalesce(e.merged_into, e.id))
+                        and r.id not in (select value from json_each(:relations))
+                        and (r.origin = 'admin' and r.deleted_at is null or exists (
+                            select 1 from relation_evidence v where v.relation = r.id
+                              and v.paragraph not in (select value from json_each(:paragraphs)))))
+)
+select id from going union select id from entities where merged_into in (select id from going);
+
+-- name: names_going
+select name from persons where id in (select value from json_each(:persons))
+union select person_id from persons where id in (select value from json_each(:persons))
+union select name from chat_persons where person in (select value from json_each(:persons))
+union select name from paragraph_persons where person in (select value from json_each(:persons))
+union select alias from person_aliases where person in (select value from json_each(:persons));
+
+-- name: entity_names_going
+select name from entities where id in (select value from json_each(:entities))
+union select alias from entity_aliases where entity in (select value from json_each(:entities));
+
+-- name: names_borne
+-- names of persons and things that stay
+select name from persons where id not in (select value from json_each(:persons))
+union select name from chat_persons where person not in (select value from json_each(:persons))
+union select alias from person_aliases where person not in (select value from json_each(:persons))
+union select name from entities where id not in (select value from json_each(:entities))
+union select alias from entity_aliases where entity not in (select value from json_each(:entities));
+
+-- name: changes_of_entities
+-- records of changes to entities of which the row goes
+select distinct u.id from undo_records u, json_tree(u.detail) t
+where (u.kind like 'entity\_%' escape '\' or u.kind like 'relation\_%' escape '\')
+  and (t.key in ('entity', 'target', 'exchanged') and t.type = 'integer'
+           and t.value in (select value from json_each(:ids))
+       or t.path = '$.touches' and t.value in (select 'n' || value from json_each(:ids)));
+
+-- name: plans_about_paragraphs
+-- plans that name these paragraphs, as what they correct or as what they stored
+select c.id from correction_plans c, json_each(c.plan, '$.paragraphs') t
+where json_extract(t.value, '$.id') in (select value from json_each(:ids))
+union
+select c.id from correction_plans c, json_each(c.result, '$.superseded') t where t.value in (select value from json_each(:ids))
+union
+select c.id from correction_plans c, json_each(c.result, '$.stored') t where t.value in (select value from json_each(:ids));
+
+-- name: rows_kept_of
+-- rows about these persons and chats that other operations keep
+select json_array(operation, kind, id), detail from delete_operation_items
+where operation <> :operation and json_type(detail, '$.row') is not null
+  and (json_extract(detail, '$.row.person') in (select value from json_each(:persons))
+       or kind = 'profile_snapshot' and json_extract(detail, '$.row.scope') in (select value from json_each(:chats))
+       or kind in ('person_alias', 'summary_cursor')
+          and json_extract(detail, '$.row.chat') in (select value from json_each(:chats)));
+
+-- name: asked_undo_records
+select id, requested_by from undo_records where requested_by <> '';
+
+-- name: asked_memory_v5_operations
+select id, requested_by from memory_v5_operations where requested_by <> '';
+
+-- name: asked_correction_plans
+select id, requested_by from correction_plans where requested_by <> '';
+
+-- name: asked_fact_transitions
+select id, requested_by from fact_transitions where requested_by <> '';
+
+-- name: asked_delete_operations
+select id, requested_by from delete_operations where requested_by <> '';
+
+-- name: unname_undo_records
+update undo_records set requested_by = '' where id in (select value from json_each(:ids));
+
+-- name: unname_memory_v5_operations
+update memory_v5_operations set requested_by = '' where id in (select value from json_each(:ids));
+
+-- name: unname_correction_plans
+update correction_plans set requested_by = '' where id in (select value from json_each(:ids));
+
+-- name: unname_fact_transitions
+update fact_transitions set requested_by = '' where id in (select value from json_each(:ids));
+
+-- name: unname_delete_operations
+update delete_operations set requested_by = '' where id in (select value from json_each(:ids));
 
 -- name: schema_version
 pragma user_version;

@@ -200,7 +200,7 @@ insert into undo_records (kind, detail, requested_by, reason, created_at)
 values (:kind, :detail, :requested_by, :reason, :now) returning id;
 
 -- name: undo_one
-select kind, detail, undone_at from undo_records where id = :id;
+select kind, detail, undone_at from undo_records where id = :id and detail <> '{}';
 
 -- name: undo_done
 update undo_records set undone_at = :now where id = :id;

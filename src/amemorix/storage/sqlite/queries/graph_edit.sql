@@ -119,7 +119,9 @@ insert into undo_records (kind, detail, requested_by, reason, created_at)
 values (:kind, :detail, :requested_by, :reason, :now) returning id;
 
 -- name: graph_undo_find
-select id, kind, detail, requested_by, reason, created_at, undone_at from undo_records where id = :id;
+-- a record that a purge has emptied is as good as none
+select id, kind, detail, requested_by, reason, created_at, undone_at from undo_records
+where id = :id and detail <> '{}';
 
 -- name: graph_undo_done
 update undo_records set undone_at = :now where id = :id;
@@ -127,15 +129,15 @@ update undo_records set undone_at = :now where id = :id;
 -- name: graph_undo_later
 -- the newest record after this one that still stands and touched any of the same things
 select u.id from undo_records u
-where u.id > :id and u.undone_at is null and u.kind in (select value from json_each(:kinds))
+where u.id > :id and u.undone_at is null and u.detail <> '{}' and u.kind in (select value from json_each(:kinds))
   and exists (select 1 from json_each(u.detail, '$.touches') t where t.value in (select value from json_each(:touches)))
 order by u.id desc limit 1;
 
 -- name: graph_undo_list
 select id, kind, detail, requested_by, reason, created_at, undone_at from undo_records
-where kind in (select value from json_each(:kinds)) and (:undone or undone_at is null)
+where kind in (select value from json_each(:kinds)) and detail <> '{}' and (:undone or undone_at is null)
 order by id desc limit :limit offset :offset;
 
 -- name: graph_undo_count
 select count(*) from undo_records
-where kind in (select value from json_each(:kinds)) and (:undone or undone_at is null);
+where kind in (select value from json_each(:kinds)) and detail <> '{}' and (:undone or undone_at is null);

@@ -23,13 +23,14 @@ where :scopes is null or g.support > 0 order by g.id;
 
 -- name: graph_entity_ids
 -- every entity that lives, the newest first
-select group_concat(id) from (select id from entities where deleted_at is null and merged_into is null order by id desc);
+select group_concat(id) from (select id from entities where deleted_at is null and merged_into is null and id not in (select id from entities_unheard) order by id desc);
 
 -- name: graph_entity_ids_by_name
-select group_concat(id) from (select id from entities where deleted_at is null and merged_into is null order by norm);
+select group_concat(id) from (select id from entities where deleted_at is null and merged_into is null and id not in (select id from entities_unheard) order by norm);
 
 -- name: graph_entity_count
-select count(*) from entities where deleted_at is null and merged_into is null;
+select count(*) from entities
+where deleted_at is null and merged_into is null and id not in (select id from entities_unheard);
 
 -- name: graph_scope_edges
 -- relations that rest on what may be seen, with how much of it
@@ -59,7 +60,7 @@ from (select coalesce(e.merged_into, e.id) as id, case when e.merged_into is nul
       union all
       select a.entity, 'alias', a.norm, a.alias from entity_aliases a where a.norm >= :first and a.norm < :last) n
 join entities t on t.id = n.id
-where t.deleted_at is null
+where t.deleted_at is null and t.id not in (select id from entities_unheard)
   and (:scopes is null or exists (
       select 1 from paragraph_entities m join paragraphs p on p.id = m.paragraph
       where m.entity = t.id and p.deleted_at is null and p.superseded_at is null
@@ -76,6 +77,7 @@ from (select coalesce(e.merged_into, e.id) as id, case when e.merged_into is nul
       select a.entity, 'alias', a.norm, a.alias from entity_aliases a where instr(a.norm, :text) > 1) n
 join entities t on t.id = n.id
 where t.deleted_at is null and t.id not in (select value from json_each(:but))
+  and t.id not in (select id from entities_unheard)
   and (:scopes is null or exists (
       select 1 from paragraph_entities m join paragraphs p on p.id = m.paragraph
       where m.entity = t.id and p.deleted_at is null and p.superseded_at is null
@@ -135,11 +137,12 @@ where m.entity = :entity and p.deleted_at is null and p.superseded_at is null
 select t.id, n.said
 from (select coalesce(e.merged_into, e.id) as id, e.name as said from entities e
       union all select a.entity, a.alias from entity_aliases a) n
-join entities t on t.id = n.id where t.deleted_at is null and t.merged_into is null order by t.id;
+join entities t on t.id = n.id
+where t.deleted_at is null and t.merged_into is null and t.id not in (select id from entities_unheard) order by t.id;
 
 -- name: graph_export_nodes
 select e.id, e.name, e.kind, e.created_at, e.metadata from entities e
-where e.deleted_at is null and e.merged_into is null
+where e.deleted_at is null and e.merged_into is null and e.id not in (select id from entities_unheard)
   and (:ids is null or e.id in (select value from json_each(:ids))) order by e.id;
 
 -- name: graph_export_edges

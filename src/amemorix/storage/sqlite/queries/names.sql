@@ -31,6 +31,15 @@ insert into sources (name, chat, source_type, created_at) values (:name, :chat, 
 -- name: person_by_key
 select id, name from persons where person_id = :person_id;
 
+-- name: persons_called
+-- up to two persons with an id of their own who have this name in the chat, or an alias that counts there
+select c.person from chat_persons c join persons p on p.id = c.person
+where c.name = :name and c.chat = :chat and p.person_id <> :name
+union
+select a.person from person_aliases a join persons p on p.id = a.person
+where a.norm = :norm and a.chat in (0, :chat) and p.person_id <> :name
+limit 2;
+
 -- name: person_insert
 insert into persons (person_id, name, created_at) values (:person_id, :name, :now) returning id;
 
@@ -45,10 +54,17 @@ select a.entity from entity_aliases a where a.norm = :norm
 limit 1;
 
 -- name: entity_revive
-update entities set deleted_at = null where id = :id and deleted_at is not null;
+-- not by a paragraph that spoke of it before it was deleted
+update entities set deleted_at = null where id = :id and deleted_at is not null
+  and not exists (select 1 from paragraph_entities l where l.entity = :id and l.paragraph = :paragraph);
+
+-- name: entity_set_origin
+-- what was read is told, or made by hand, now; what was told is made by hand
+update entities set origin = :origin
+where id = :id and origin <> 'admin' and (:origin = 'admin' or (:origin = 'caller' and origin <> 'caller'));
 
 -- name: entity_insert
-insert into entities (name, norm, kind, created_at) values (:name, :norm, :kind, :now) returning id;
+insert into entities (name, norm, kind, origin, created_at) values (:name, :norm, :kind, :origin, :now) returning id;
 
 -- name: entities_by_norms
 -- the entities that these names mean, by name, alias or merge

@@ -130,6 +130,14 @@ where id in (select value from json_each(:ids)) and status = 'active' and delete
 -- name: profile_scopes_met
 select distinct chat from chat_persons where person in (select value from json_each(:persons));
 
+-- name: profile_is_met
+-- an alias that counts everywhere, or one of a chat that may be seen, is enough
+select exists (select 1 from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
+               where pp.person in (select value from json_each(:persons)) and p.deleted_at is null
+                 and (:scopes is null or p.scope in (select value from json_each(:scopes))))
+    or exists (select 1 from person_aliases a where a.person in (select value from json_each(:persons))
+                 and (:scopes is null or a.chat = 0 or a.chat in (select value from json_each(:scopes))));
+
 -- name: profile_newest
 -- the newest snapshot of each scope, the last derived first
 select s.scope, s.version, s.content, s.confidence, s.derived_at

@@ -38,9 +38,18 @@ from paragraph_persons pp join persons p on p.id = pp.person
 where pp.paragraph in (select value from json_each(:ids))
 order by pp.role <> 1, pp.role = 2, pp.person;
 
--- name: paragraph_entities_of
-select pe.paragraph, e.name from paragraph_entities pe join entities e on e.id = pe.entity
-where pe.paragraph in (select value from json_each(:ids)) and e.deleted_at is null order by pe.paragraph, e.id;
+-- name: paragraph_entity_norms
+-- every name, in its normal form, of what paragraphs are linked to: its own, aliases, those of what was merged into it
+with linked (paragraph, id, name, norm) as materialized (
+    select pe.paragraph, e.id, e.name, e.norm from paragraph_entities pe join entities e on e.id = pe.entity
+    where pe.paragraph in (select value from json_each(:ids)) and e.deleted_at is null)
+select paragraph, name, norm from (
+    select paragraph, id, name, norm from linked
+    union all
+    select l.paragraph, l.id, l.name, m.norm from linked l join entities m on m.merged_into = l.id
+    union all
+    select l.paragraph, l.id, l.name, a.norm from linked l join entity_aliases a on a.entity = l.id)
+order by paragraph, id;
 
 -- name: paragraph_relations_of
 select re.paragraph, s.name, r.predicate, o.name

@@ -22,11 +22,14 @@ where :scopes is null
 order by max(t.anchor_at, coalesce(t.accessed_at, 0), coalesce(t.reinforced_at, 0)) desc, t.kind, t.id limit :limit;
 
 -- name: memory_relations
--- relations with their retention; `supported` if a live paragraph speaks for it, or a hand has asserted it
+-- relations with their retention; `supported` if a live paragraph speaks for it, or a hand has asserted it; an end that
+-- is deleted or merged
 select r.id, r.created_at, s.name, r.predicate, o.name, r.confidence, r.inactive_at, r.inactive_reason, r.deleted_at,
        r.origin = 'admin' or exists (
            select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
            where e.relation = r.id and p.deleted_at is null and p.superseded_at is null),
+       case when s.deleted_at is not null or s.merged_into is not null then s.id
+            when o.deleted_at is not null or o.merged_into is not null then o.id end,
        t.strength, t.anchor_at, t.pinned, t.protected_until, t.accessed_at, t.reinforced_at, t.reinforcements
 from relations r join entities s on s.id = r.subject join entities o on o.id = r.object
 left join retention t on t.kind = 'relation' and t.id = r.id
@@ -130,7 +133,8 @@ where deleted_at is not null and id in (select ref from paragraphs where id in (
 update relations set deleted_at = null
 where deleted_at is not null and inactive_reason <> 'forgotten' and merged_into is null and id in (
     select e.relation from relation_evidence e join paragraphs p on p.id = e.paragraph
-    where e.paragraph in (select value from json_each(:ids)) and p.deleted_at = relations.deleted_at);
+    where e.paragraph in (select value from json_each(:ids)) and p.deleted_at = relations.deleted_at)
+  and not exists (select 1 from entities n where n.id in (subject, object) and (n.deleted_at is not null or n.merged_into is not null));
 
 -- name: paragraphs_revive
 update paragraphs set deleted_at = null, deleted_reason = '',

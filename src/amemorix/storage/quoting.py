@@ -1,0 +1,113 @@
+"""Records that quote or name what is erased, outside the rows that are the memory."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .erasure import Targets
+from .queries import array, queries
+
+__all__ = ["ASKED", "QUOTING", "Going", "QuotingRepository"]
+
+_QUOTING = {
+    "undo_records": "quoting_undo_records", "memory_v5_operations": "quoting_memory_v5_operations",
+    "correction_plans": "quoting_correction_plans", "feedback_tasks": "quoting_feedback_tasks",
+    "delete_operations": "quoting_delete_operations", "delete_operation_items": "quoting_delete_operation_items",
+    "fact_transitions": "quoting_fact_transitions", "profile_snapshots": "quoting_profile_snapshots",
+}  # fmt: skip
+_SCRUB = {
+    "undo_records": "scrub_undo_records", "memory_v5_operations": "scrub_memory_v5_operations",
+    "correction_plans": "scrub_correction_plans", "feedback_tasks": "scrub_feedback_tasks",
+    "delete_operations": "scrub_delete_operations", "delete_operation_items": "scrub_delete_operation_items",
+    "fact_transitions": "scrub_fact_transitions", "profile_snapshots": "scrub_profile_snapshots",
+}  # fmt: skip
+QUOTING = tuple(_QUOTING)
+"""Tables whose rows may quote what somebody said."""
+_ASKED = {
+    "undo_records": "asked_undo_records", "memory_v5_operations": "asked_memory_v5_operations",
+    "correction_plans": "asked_correction_plans", "fact_transitions": "asked_fact_transitions",
+    "delete_operations": "asked_delete_operations",
+}  # fmt: skip
+_UNNAME = {
+    "undo_records": "unname_undo_records", "memory_v5_operations": "unname_memory_v5_operations",
+    "correction_plans": "unname_correction_plans", "fact_transitions": "unname_fact_transitions",
+    "delete_operations": "unname_delete_operations",
+}  # fmt: skip
+ASKED = tuple(_ASKED)
+"""Tables that keep who asked for something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """Persons and entities of whom nothing is left after a purge, and names that nobody who stays bears."""
+
+    persons: tuple[int, ...] = ()
+    entities: tuple[int, ...] = ()
+    person_names: tuple[str, ...] = ()
+    entity_names: tuple[str, ...] = ()
+
+
+class QuotingRepository:
+    """Finds records and empties them; the caller owns the transaction."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def going(
+        self, db: sqlite3.Connection, targets: Targets, names: Iterable[str], norm: Callable[[str], str]
+    ) -> Going:
+        """Who and what goes with these rows; `names` are further names of the persons, `norm` tells which are the same."""
+        rows = {
+            kind: array(getattr(targets, kind)) for kind in ("persons", "paragraphs", "facts", "entities", "relations")
+        }
+        persons = self._column(db, "persons_going", rows)
+        entities = self._column(db, "entities_going", rows)
+        ids = {"persons": array(persons), "entities": array(entities)}
+        borne = {norm(name) for name in self._column(db, "names_borne", ids)}
+        called = [*self._column(db, "names_going", ids), *names]
+        things = self._column(db, "entity_names_going", ids)
+        return Going(tuple(persons), tuple(entities), _free(called, borne, norm), _free(things, borne, norm))
+
+    def quoting(
+        self, db: sqlite3.Connection, table: str, operation: int, quotes: Callable[[str], bool]
+    ) -> list[int | str]:
+        """Keys of the rows of a table whose text quotes."""
+        rows = db.execute(self._q[_QUOTING[table]], {"operation": operation})
+        return [key for key, text in rows if quotes(text)]
+
+    def about(self, db: sqlite3.Connection, table: str, targets: Targets, going: Going) -> list[int | str]:
+        """Keys of the rows of a table that point at what goes, whatever they say of it."""
+        if table == "undo_records":
+            return self._column(db, "changes_of_entities", {"ids": array(going.entities)})
+        if table == "correction_plans":
+            return self._column(db, "plans_about_paragraphs", {"ids": array(targets.paragraphs)})
+        return []
+
+    def kept_of(self, db: sqlite3.Connection, operation: int, targets: Targets) -> list[tuple[str, dict[str, Any]]]:
+        """(key, row) of what other operations have taken out of these persons and chats."""
+        values = {"operation": operation, "persons": array(targets.persons), "chats": array(targets.chats)}
+        rows = db.execute(self._q["rows_kept_of"], values)
+        return [(key, json.loads(detail)["row"]) for key, detail in rows]
+
+    def scrub(self, db: sqlite3.Connection, table: str, keys: Iterable[int | str]) -> int:
+        """Empty the texts of these rows; returns how many there were."""
+        return db.execute(self._q[_SCRUB[table]], {"ids": array(keys)}).rowcount
+
+    def asked(self, db: sqlite3.Connection, table: str, named: Callable[[str], bool]) -> list[int]:
+        """Rows of a table that name as who asked whoever is meant."""
+        return [id_ for id_, by in db.execute(self._q[_ASKED[table]]) if named(by)]
+
+    def unname(self, db: sqlite3.Connection, table: str, ids: Sequence[int]) -> None:
+        """Forget who asked."""
+        db.execute(self._q[_UNNAME[table]], {"ids": array(ids)})
+
+    def _column(self, db: sqlite3.Connection, query: str, values: dict[str, str]) -> list[Any]:
+        return [row[0] for row in db.execute(self._q[query], values)]
+
+
+def _free(names: Iterable[str], borne: set[str], norm: Callable[[str], str]) -> tuple[str, ...]:
+    return tuple(sorted({norm(name) for name in names} - borne - {""}))
