@@ -53,6 +53,10 @@ CHINESE = [
 ]
 ENGLISH = [
     ("I live in Berlin.", "Ada", ("Ada", "lives in", "Berlin")),
+    ("I live in Lisbon and I work as a nurse.", "Ada", ("Ada", "lives in", "Lisbon")),
+    ("I'm learning Japanese and I play the cello.", "Ada", ("Ada", "studies", "Japanese")),
+    ("I live in Lisbon and I'm happy.", "Ada", ("Ada", "lives in", "Lisbon")),
+    ("Grace works at Smith and Sons.", "Ada", ("Grace", "works at", "Smith and Sons")),
     ("I'm currently living in New York with my cousin.", "Ada", ("Ada", "lives in", "New York")),
     ("Grace lives in Oslo.", "Ada", ("Grace", "lives in", "Oslo")),
     ("Last year I moved to Lisbon.", "Ada", ("Ada", "moved to", "Lisbon")),
@@ -83,7 +87,7 @@ SAYS_NOTHING = [
     "I don't love jazz anymore.", "I would love to live in Paris.", "If I lived in Rome, I would eat pasta.", "She lives in Madrid.",
     "He works at Google.", "I like it.", "I love you.", "I used to live in Boston.", "I wish I had a dog.", "Maybe I live in a dream.",
     "I have to go.", "I have been busy.", "I'm a bit tired.", "I'm the best.", "Thanks so much!", "That's gorgeous, Grace!", "It is a nice day.",
-    "I think Grace lives in Oslo.", "Does Grace like tea?", "I never liked fishing.", "12345", "on Monday at 5 pm",
+    "I think Grace lives in Oslo.", "Does Grace like tea?", "I never liked fishing.", "Grace studies hard.", "I study hard every day.", "12345", "on Monday at 5 pm",
 ]  # fmt: skip
 
 
@@ -113,6 +117,10 @@ def named(text: str) -> dict[str, str]:
     [
         ("昨天跟小雅去了舟山", {"小雅": "person", "舟山": "place"}),
         ("我在看《百年孤独》", {"百年孤独": "work"}),
+        ("李静怀二胎了", {"李静": ""}),
+        ("李静怀说他来了", {"李静怀": ""}),
+        ("我在阿里上班", {"阿里": "organisation"}),
+        ("小雅去了小米面试", {"小雅": "person"}),
         ("Lukas要去苏黎世", {"Lukas": ""}),
         ("We met Grace and Rob at Lake Tahoe.", {"Grace": "person", "Lake Tahoe": "place"}),
         ('I loved reading "Charlotte\'s Web" as a kid.', {"Charlotte's Web": "work"}),

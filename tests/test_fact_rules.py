@@ -92,6 +92,28 @@ FACTS = [
     ("I'm going to visit Japan next spring", ("plan", "visit Japan next spring", 1)),
     ("my phone number is +1 555 123 4567", ("phone", "+1 555 123 4567", 1)),
     ("my email is bob@example.com", ("email", "bob@example.com", 1)),
+    ("我现在不住北京了", ("residence", "北京", -1)),
+    ("我搬离北京了", ("residence", "北京", -1)),
+    ("我已经不在北京了", ("residence", "北京", -1)),
+    ("我离开柏林了", ("residence", "柏林", -1)),
+    ("我已经不在美团了", ("workplace", "美团", -1)),
+    ("我不在美团干了", ("workplace", "美团", -1)),
+    ("我离开腾讯了", ("workplace", "腾讯", -1)),
+    ("我离职了", ("workplace", "原单位", -1)),
+    ("我被裁了", ("workplace", "原单位", -1)),
+    ("我26了", ("age", "26", 1)),
+    ("我二十六了", ("age", "二十六", 1)),
+    ("其实我对花生不过敏，之前搞错了", ("allergy", "花生", -1)),
+    ("我不对花生过敏", ("allergy", "花生", -1)),
+    ("我住在上海哈哈", ("residence", "上海", 1)),
+    ("I left Berlin last month", ("residence", "Berlin", -1)),
+    ("I moved out of Berlin", ("residence", "Berlin", -1)),
+    ("I quit Google", ("workplace", "Google", -1)),
+    ("I left Google", ("workplace", "Google", -1)),
+    ("I quit my job", ("workplace", "the former one", -1)),
+    ("I got laid off", ("workplace", "the former one", -1)),
+    ("I live in Berlin lol", ("residence", "Berlin", 1)),
+    ("I love hiking haha", ("like", "hiking", 1)),
 ]
 
 
@@ -110,6 +132,9 @@ NOTHING = [
     "I think I'm allergic to cats", "I might be allergic to cats", "I love you", "I like it", "I love the color", "I moved to the next level",
     "My mom says I'm allergic to work", "I wish I had a dog named Rex", "I'm 25 minutes late", "Was I born on May 3?", "We live in Berlin",
     "I'm moving to Berlin", "You should call me Bob", "I'm from the sales team", "I don't eat much", "I never said I live in Berlin",
+    "我不住校了", "我不在乎了", "我不在家了", "我已经不在群里了", "我离开林澈了", "我想离职", "他离职了", "我今天不上班了", "我快26了", "我对上班过敏哈哈",
+    "我对周一过敏😂", "我对加班过敏。哈哈哈", "我叫靓仔哈哈哈", "I'm allergic to mornings lol", "I'm allergic to mondays", "I'm allergic to cats. Haha",
+    "I'm 26 lmao", "I left early", "I left work", "I left my phone at home", "I quit smoking", "I quit Facebook", "I left Berlin at noon",
 ]  # fmt: skip
 
 
@@ -126,6 +151,34 @@ def test_one_message_may_tell_several() -> None:
         ("occupation", "nurse", 1), ("workplace", "Charité", 1), ("residence", "Berlin", 1), ("allergy", "peanuts", 1),
         ("allergy", "shellfish", 1),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("我已经不在美团了，去了拼多多", [("workplace", "拼多多", 1), ("workplace", "美团", -1)]),
+        ("我从美团离职了，去了拼多多", [("workplace", "拼多多", 1), ("workplace", "美团", -1)]),
+        ("我已经不在北京了，去了上海", [("residence", "上海", 1), ("residence", "北京", -1)]),
+        ("我对花生不过敏，对腰果过敏", [("allergy", "腰果", 1), ("allergy", "花生", -1)]),
+        ("我不是对花生过敏，是对腰果过敏", [("allergy", "腰果", 1), ("allergy", "花生", -1)]),
+        ("I'm not allergic to peanuts but to cashews", [("allergy", "cashews", 1), ("allergy", "peanuts", -1)]),
+        ("I'm allergic to cashews, not peanuts", [("allergy", "cashews", 1), ("allergy", "peanuts", -1)]),
+        ("I left Google to join Stripe", [("workplace", "Stripe", 1), ("workplace", "Google", -1)]),
+        ("I moved from Berlin to Paris", [("residence", "Paris", 1), ("residence", "Berlin", -1)]),
+    ],
+)
+def test_one_value_in_the_place_of_another(text: str, facts: list[tuple[str, str, int]]) -> None:
+    assert told(text) == facts
+
+
+def test_nobody_lives_in_a_person_who_is_known() -> None:
+    assert told("I left Tom", "Tom") == []
+
+
+@pytest.mark.parametrize(("text", "since"), [("I left Berlin last month", AT), ("我上周离职了", AT), ("I quit Google in 2019", datetime(2020, 1, 1, tzinfo=UTC).timestamp())])  # fmt: skip
+def test_an_end_counts_from_its_time_or_if_that_is_near_from_when_it_is_told(text: str, since: float) -> None:
+    (claim,) = read(text)
+    assert (claim.polarity, round(claim.valid_from)) == (-1, since)
 
 
 def test_a_part_that_is_unsure_takes_nothing_from_the_others() -> None:
@@ -221,3 +274,5 @@ def test_long_texts_are_read_in_no_time() -> None:
     assert told("I live in " * 2_000) == []
     assert told("，" * 5_000) == []
     assert told("我喜欢" + "苹果和" * 2_000) == []
+    assert told("我喜欢哈" + "哈" * 3_000 + "茶") == []
+    assert told("haha " * 2_000 + "x") == []

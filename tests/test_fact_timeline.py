@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from amemorix.strategies.fact_timeline import AUTHORITY, Point, timeline
+from amemorix.strategies.fact_timeline import ANY, AUTHORITY, Point, timeline
 
 
 def differ(one: str, other: str) -> bool:
@@ -29,6 +29,12 @@ def test_the_later_of_equal_authority_wins() -> None:
 
 def test_more_authority_wins_at_the_same_moment() -> None:
     assert settled(said(1, "a"), said(1, "b", "manual")) == [("a", 1, "superseded", 1, 1), ("b", 1, "active", 1, None)]
+
+
+def test_a_denial_of_any_value_ends_each_of_them() -> None:
+    points = [said(1, "a"), said(2, ANY, polarity=-1), said(3, "b")]
+    expected = [("*", -1, "superseded", 2, 3), ("a", 1, "superseded", 1, 2), ("b", 1, "active", 3, None)]
+    assert settled(*points) == settled(*reversed(points)) == expected
 
 
 def test_equal_authority_at_the_same_moment_is_a_conflict() -> None:

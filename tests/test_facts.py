@@ -151,6 +151,33 @@ async def test_a_denial_ends_what_it_denies(host: AMemorixHostService) -> None:
     assert denial["denied"]
 
 
+ENDINGS = [
+    ("我住在北京", "我现在不住北京了", "residence"), ("我在美团上班", "我已经不在美团了，去了拼多多", "workplace"),
+    ("我在美团上班", "我离职了", "workplace"), ("I live in Berlin", "I left Berlin last month", "residence"),
+    ("I work at Google", "I quit Google", "workplace"), ("I work at Google", "I quit my job", "workplace"),
+    ("我今年25岁", "我26了", "age"), ("我对花生过敏", "其实我对花生不过敏，之前搞错了", "allergy"),
+    ("我对花生过敏", "我不对花生过敏", "allergy"), ("I'm allergic to peanuts", "I'm not allergic to peanuts but to cashews", "allergy"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["in order", "the end first"])
+@pytest.mark.parametrize(("first", "end", "attribute"), ENDINGS)
+async def test_what_has_ended_is_not_held_true(
+    host: AMemorixHostService, first: str, end: str, attribute: str, late: bool
+) -> None:
+    turns = [("林澈", first, START), ("林澈", end, START + DAY)]
+    for turn in reversed(turns) if late else turns:
+        await said(host, "c", turn)
+        await host.settle(20)
+    old = next(f for f in await facts(host) if f["valid_from"] == START)
+    assert (old["attribute"], old["status"], old["valid_to"]) == (attribute, "superseded", START + DAY)
+
+
+async def test_another_work_after_the_end_of_one(host: AMemorixHostService) -> None:
+    await said(host, "c", ("林澈", "我在美团上班", START), ("林澈", "我离职了", START + DAY), ("林澈", "我入职拼多多了", START + 2 * DAY))  # fmt: skip
+    assert await held(host) == {("workplace", "拼多多", "active")}
+
+
 async def test_a_more_exact_place_is_no_contradiction(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我住在上海浦东", START + DAY))
     assert {f["status"] for f in await facts(host)} == {"active"}
@@ -477,6 +504,44 @@ async def test_a_search_brings_the_facts_it_asks_for(host: AMemorixHostService) 
     assert await asked("林澈喜欢什么电影") == []
     assert await asked("我住在哪里", chat_id="c", user_id="林澈") == ["北京"]
     assert await asked("林澈住在哪里？", chat_id="elsewhere") == []
+
+
+LIN = ("我在美团上班", "我住在北京", "我对花生过敏", "我喜欢打篮球", "我讨厌香菜", "我的生日是5月3日", "我是程序员")
+TOM = ("I work at Google", "I live in Berlin", "I'm allergic to peanuts", "I love hiking", "I hate mushrooms", "I work as a nurse",
+       "I don't eat pork")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "values"),
+    [
+        ("林澈的生日是哪天", {"5月3日"}), ("林澈生病了", set()), ("林澈讨厌什么", {"香菜"}), ("林澈喜欢什么", {"打篮球"}),
+        ("林澈在哪上班", {"美团"}), ("林澈住在哪里", {"北京"}), ("林澈是做什么的", {"程序员"}), ("林澈不能吃什么", {"花生", "香菜"}),
+        ("林澈能吃花生吗", {"花生"}), ("林澈是谁", {"美团", "北京", "花生", "打篮球", "香菜", "5月3日", "程序员"}),
+        ("What does Tom hate?", {"mushrooms"}), ("What does Tom like?", {"hiking"}), ("Where does Tom work?", {"Google"}),
+        ("Where does Tom live?", {"Berlin"}), ("What does Tom do?", {"nurse"}), ("What should Tom not eat?", {"peanuts", "mushrooms", "pork"}),
+        ("What did Tom say yesterday?", set()), ("Is Tom allergic to peanuts?", {"peanuts"}),
+    ],
+)  # fmt: skip
+async def test_a_search_brings_no_other_facts(opened: Open, query: str, values: set[str]) -> None:
+    host = await opened(facts={"search_limit": 20})
+    await said(host, "c", *(("林澈", text, START) for text in LIN), *(("Tom", text, START) for text in TOM))
+    await host.settle(20)
+    assert {f["value"] for f in (await found(host, query, chat_id="c"))["facts"]} == values
+
+
+@pytest.mark.parametrize("query", ["我住在哪里", "我现在住哪儿？", "Where do I live?", "what city do I live in"])
+@pytest.mark.parametrize("named", [{"person_id": "林澈"}, {"user_id": "7"}, {"user_id": "7", "chat_id": "dm"}])
+async def test_who_asks_of_himself(host: AMemorixHostService, query: str, named: dict[str, str]) -> None:
+    await said(host, "dm", ("林澈", "我住在北京", START), ("林澈", "我对花生过敏", START), user_id="7")
+    await said(host, "c", ("小美", "我住在上海", START))
+    await host.settle(20)
+    assert [f["value"] for f in (await found(host, query, **{"chat_id": "dm", **named}))["facts"]] == ["北京"]
+
+
+async def test_who_is_not_alone_in_a_chat_is_nobody_in_particular(host: AMemorixHostService) -> None:
+    await said(host, "dm", ("林澈", "我住在北京", START), ("小美", "我住在上海", START), user_id="7")
+    await host.settle(20)
+    assert (await found(host, "我住在哪里", chat_id="dm", user_id="7"))["facts"] == []
 
 
 async def test_facts_never_fail_a_search(host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch) -> None:

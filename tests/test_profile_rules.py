@@ -42,6 +42,7 @@ def read(text: str, *, role: int = SPEAKER, kind: str = "message", source_type: 
         ("I'm allergic to peanuts", [("allergies", "I'm allergic to peanuts")]),
         ("I'm a nurse at the city hospital.", [("identity", "I'm a nurse at the city hospital")]),
         ("My sister Anna lives in Lisbon.", [("relations", "My sister Anna lives in Lisbon")]),
+        ("haha no way, I love Oslo", [("likes", "I love Oslo")]),
         ("Yeah, I usually run every morning.", [("habits", "I usually run every morning")]),
         ("I'd like to visit Japan next year.", [("plans", "I'd like to visit Japan next year")]),
     ],

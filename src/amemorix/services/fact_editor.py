@@ -13,6 +13,7 @@ from ..errors import Conflict, InvalidRequest, NotFound
 from ..storage.facts import FactGroup, FactRow, Transition
 from ..storage.metadata_store import MetadataStore
 from ..strategies.fact_slots import STATEMENT, slot_of
+from ..strategies.fact_timeline import contradict
 from ..strategies.fact_values import normal
 from ..text import content_hash, fold
 from .fact_ledger import UNDO_KIND, Change, FactLedger, snapshot
@@ -257,9 +258,8 @@ def _group(row: FactRow) -> FactGroup:
 
 
 def _contradict(one: FactRow, other: FactRow) -> bool:
-    if one.norm == other.norm:
-        return one.polarity != other.polarity
-    return one.polarity == other.polarity == 1 and not slot_of(one.attribute).compatible(one.norm, other.norm)
+    keys = (one.norm, one.polarity), (other.norm, other.polarity)
+    return contradict(*keys, slot_of(one.attribute).compatible)
 
 
 def _norm(attribute: str, value: str) -> str:

@@ -11,16 +11,17 @@ from ..retrieval.hits import fact_key, paragraph_key
 from ..retrieval.result import FactItem
 from ..storage.facts import FactRow
 from ..storage.metadata_store import MetadataStore
-from ..strategies.fact_slots import FAVOURITE, slot_of
-from ..strategies.fact_timeline import Point, timeline
-from ..text import fold, query_terms, tokens
+from ..strategies.fact_questions import Question, read_question
+from ..strategies.fact_slots import slot_of
+from ..strategies.fact_timeline import Point, contradict, timeline
+from ..text import fold
 
 __all__ = ["FIRST_PERSON", "Asked", "FactReader", "Moment"]
 
 MOST = 500
 """Facts of the persons asked for that are looked through, the newest."""
-ABOUT, WORD = 2.0, 1.0
-"""What it counts that a query asks for an attribute, and that it holds a word of a value."""
+ABOUT, WORD, DENIED = 2.0, 1.0, 0.001
+"""What it counts that a query asks for an attribute, that it holds a word of a value, and that the value is denied."""
 FIRST_PERSON = re.compile(r"我(?!们)|\b(?:i|my|me|mine)\b", re.I)
 
 
@@ -80,6 +81,12 @@ class FactReader:
             return self._facts.valid_at(db, who, scopes, at=moment.valid_at, now=moment.now, entities=what, limit=MOST)
         return self._facts.current(db, who, scopes, now=moment.now, entities=what, limit=MOST)
 
+    def oneself(self, db: sqlite3.Connection, user_id: str, scopes: Sequence[int] | None) -> frozenset[int]:
+        """Who a user is that no person is called by: whoever speaks alone in the user's private chats within sight."""
+        chats = [row for row in self._store.names.chats_of(db, "", user_id) if scopes is None or row in scopes]
+        alone = self._facts.lone_speaker(db, chats)
+        return frozenset() if alone is None else frozenset({alone})
+
     def recall(
         self, db: sqlite3.Connection, asked: Asked, scopes: Sequence[int] | None, moment: Moment, limit: int
     ) -> list[FactItem]:
@@ -91,7 +98,8 @@ class FactReader:
         for name in entities.values():
             bare = re.sub(re.escape(name), " ", bare, flags=re.I)
         rows = self.of(db, asked.persons, scopes, moment, entities)
-        scored = [(_relevance(row, fold(bare)), row) for row in rows] if query_terms(bare) else [(1.0, r) for r in rows]
+        question = read_question(bare)
+        scored = [(_relevance(row, question), row) for row in rows]
         best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], -pair[1].valid_from))
         return self.items(db, [row for _, row in best[:limit]], moment)
 
@@ -167,17 +175,15 @@ def _contradict(one: FactRow, other: FactRow) -> bool:
         other.person, other.entity, other.attribute
     ):  # fmt: skip
         return False
-    if one.norm == other.norm:
-        return one.polarity != other.polarity
-    return one.polarity == other.polarity == 1 and not slot_of(one.attribute).compatible(one.norm, other.norm)
+    keys = (one.norm, one.polarity), (other.norm, other.polarity)
+    return contradict(*keys, slot_of(one.attribute).compatible)
 
 
-def _relevance(row: FactRow, query: str) -> float:
+def _relevance(row: FactRow, question: Question) -> float:
     """How much the query asks for this fact: by its attribute, and by the words of its value."""
-    asked = set(query_terms(query))
-    words = len(asked & set(tokens(row.value))) / max(1, len(asked))
-    attribute, _, thing = row.attribute.partition(":")
-    about = bool(slot_of(attribute).about.search(query))
-    if attribute == FAVOURITE and thing and thing not in query:
-        about = False
-    return ABOUT * about + WORD * words
+    if question.of_everything:
+        return WORD
+    about = question.asks_for(row.attribute, denied=row.polarity < 0)
+    later = DENIED * (row.polarity < 0)
+    score = ABOUT * about + WORD * question.share(row.value)
+    return score - later if score > 0 else 0.0

@@ -25,7 +25,7 @@ OTHER_SUBJECT = re.compile(r"[你您他她它]|大家|有人|人家|别人|对�
 """Whoever is meant by these is somebody else."""
 LEADING = re.compile(
     r"^(?:(?:并且|而且|另外|同时|所以|但是|不过|然后|因为|其实|反正|而|并|且|但|也|还)+(?=[^\W\d_a-zA-Z])|"
-    r"(?:(?:yeah|yes|well|oh|and|but|so|also|haha|hey|wow|no|plus|actually|honestly)\b[,!. ]*)+)",
+    r"(?:(?:yeah|yes|well|oh|and|but|so|also|haha|lol|hey|wow|no way|no|plus|actually|honestly)\b[,!. ]*)+)",
     re.IGNORECASE,
 )
 """Words that join a statement to what stands before it."""

@@ -146,7 +146,8 @@ class SearchService:
         text = ask.request.query
         persons = set(plan.persons or ()).union(*(query.persons if query else ()))
         if ask.request.user_id and FIRST_PERSON.search(text):
-            persons |= self._indexes.names.index.matching(ask.request.user_id, plan.scopes)
+            called = self._indexes.names.index.matching(ask.request.user_id, plan.scopes)
+            persons |= called or self._facts.oneself(db, ask.request.user_id, plan.scopes)
         asked = Asked(text, tuple(sorted(persons)), query.bare if query else "")
         try:
             with time_limit(db, plan.settings.lane_budget_ms / 1000):

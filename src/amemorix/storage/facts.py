@@ -340,6 +340,11 @@ class FactRepository:
         """Status -> how many facts."""
         return dict(db.execute(self._q["fact_counts"]).fetchall())
 
+    def lone_speaker(self, db: sqlite3.Connection, scopes: Iterable[int]) -> int | None:
+        """The one person who speaks in these chats; None if there are more, or nobody."""
+        found = db.execute(self._q["fact_lone_speakers"], {"scopes": array(scopes)}).fetchall()
+        return found[0][0] if len(found) == 1 else None
+
     def entities_named(self, db: sqlite3.Connection, text: str) -> dict[int, str]:
         """Entities that facts are about and whose normalised name the text holds: row -> name."""
         return dict(db.execute(self._q["fact_entities_named"], {"text": text}).fetchall())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..text import STOP_WORDS, normalise_name
 from .base import Mention, Passage, Triple
-from .english_words import CALENDAR, GROUP_WORDS, JOINS, LEADING_ADJECTIVES, PLACE_WORDS, STOPS, WEAK
+from .english_words import CALENDAR, GROUP_WORDS, JOINS, LEADING_ADJECTIVES, MANNER, PLACE_WORDS, STOPS, WEAK
 from .words import VAGUE, is_name
 
 __all__ = ["mentions", "names", "relations"]
@@ -88,6 +88,7 @@ _DETERMINER = re.compile(
 )
 _DETERMINED = re.compile(r"^(?:an?|another|the|my|our|some|one|two|three|four|five|[A-Z])")
 _WORD = re.compile(r"[A-Za-z][\w'&-]*|\d+")
+_I = re.compile(r"I(?:'\w+)?\b(?!-)")
 _TITLE = re.compile(r"\"([A-Z][^\"\n]{1,58})\"|“([A-Z][^”\n]{1,58})”|《([^》\n]{1,40})》")
 _CAPITAL_RUN = re.compile(_CAPITALS)
 _DETERMINED_NOUN = re.compile(r"\b(?:the|an?|this|each|every|our|its)\s([a-z][a-z-]{3,})\b")
@@ -194,19 +195,30 @@ def _object(phrase: str, *, determined: bool = False) -> str:
             return ""
     while words and words[0] in LEADING_ADJECTIVES:
         words.pop(0)
-    return _sound(words[:5])
+    words = words[:5]
+    while words and words[-1].lower() in JOINS:
+        words.pop()
+    return _sound(words)
 
 
 def _sound(words: list[str]) -> str:
-    if not words or words[-1].lower() in VAGUE or words[-1].lower().endswith("ly") or words[0].isdigit():
+    if (
+        not words
+        or words[0].lower() in MANNER
+        or words[-1].lower() in VAGUE
+        or words[-1].lower().endswith("ly")
+        or words[0].isdigit()
+    ):
         return ""
     name = " ".join(words).rstrip("'-")
     return name if is_name(name) and name.lower() not in CALENDAR else ""
 
 
 def _next_is_capital(text: str, at: int) -> bool:
+    """Whether a name goes on here; the pronoun `I` is none."""
     rest = text[at:].lstrip().split(" ")
-    return bool(rest[0][:1].isupper() or (rest[0] in JOINS and len(rest) > 1 and rest[1][:1].isupper()))
+    after = rest[1] if rest[0] in JOINS and len(rest) > 1 else rest[0]
+    return after[:1].isupper() and not _I.match(after)
 
 
 def names(text: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..text import STOP_WORDS
 
-__all__ = ["CALENDAR", "GROUP_WORDS", "JOINS", "LEADING_ADJECTIVES", "PLACE_WORDS", "STOPS", "WEAK"]
+__all__ = ["CALENDAR", "GROUP_WORDS", "JOINS", "LEADING_ADJECTIVES", "MANNER", "PLACE_WORDS", "STOPS", "WEAK"]
 
 _STOPS_TEXT = """
 ago already always called last lately named never next really recently soon still today together tomorrow yesterday
@@ -14,6 +14,11 @@ _JOINS_TEXT = """
 and of the
 """
 JOINS = frozenset(_JOINS_TEXT.split())
+_MANNER_TEXT = """
+abroad alone daily early fast hard harder late online overseas part-time full-time remotely twice well
+"""
+MANNER = frozenset(_MANNER_TEXT.split())
+"""They say how something is done, and not what."""
 _LEADING_ADJECTIVES_TEXT = """
 amazing awesome beautiful big cute good great little lovely new nice old own small so such sweet
 """

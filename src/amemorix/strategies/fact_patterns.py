@@ -6,13 +6,17 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from .fact_timeline import ANY
+
 __all__ = ["PATTERNS", "SUBJECT", "Pattern", "Shape"]
 
 SUBJECT = "\ue000"
 """What stands in a clause in the place of its subject."""
 Shape = Literal[
     "place",
+    "town",
     "firm",
+    "house",
     "name",
     "thing",
     "likes",
@@ -26,12 +30,15 @@ Shape = Literal[
     "school",
     "deed",
 ]
-"""What a value has to look like."""
+"""What a value has to look like; a town or a house (of business) is known by itself, where the words tell neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A whole clause, folded; the group `v` is the value, `t` the kind of thing it is, `no` makes it a denial."""
+    """A whole clause, folded; the group `v` is the value, `t` the kind of thing it is, `no` makes it a denial.
+
+    The group `w` is a value of the opposite: what the other takes the place of.
+    """
 
     attribute: str
     shape: Shape
@@ -41,6 +48,8 @@ class Pattern:
     """The value, where the words are not it."""
     dated: bool = False
     """It has to name a time to come."""
+    norm: str = ""
+    """The norm of the value, where it is not made of its words."""
 
 
 _ADV = (
@@ -76,19 +85,42 @@ _NOT = "(?P<no>(?:(?:do|does|did|am|is|can|could) ?(?:not|n't)(?: really)?|no lo
 _TAIL = r"(?: now| currently| these days| at the moment| any ?more| already| again| too| as well| a lot| so much| very much| actually| btw)*[.! ]*"
 _MONTH = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 _DATE_ZH = r"(?P<v>(?:农历)?(?:[0-9]{4}年)?(?:[0-9]{1,2}|十?[一二三四五六七八九十])月(?:[0-9]{1,2}|[一二三]?十?[一二三四五六七八九十])[日号]?)"
+_FIRMS_EN = (
+    "google|microsoft|apple|amazon|meta|netflix|tesla|openai|nvidia|intel|ibm|oracle|salesforce|uber|airbnb|spotify|adobe|samsung|sony|siemens|bosch|sap|"
+    "goldman sachs|jpmorgan|deloitte|pwc|kpmg|mckinsey|accenture|boeing|nokia|ericsson|huawei|alibaba|tencent|bytedance|stripe|shopify|dropbox|nasa"
+)
+_NO_FIRM_EN = "(?!(?:facebook|instagram|twitter|tiktok|reddit|duolingo|snapchat|youtube|whatsapp|wechat|linkedin|tinder|discord)\\b)"
+_GONE_ZH = "(?:干|做|工作|上班|任职|待|呆)?了"
+_NEXT_ZH = "(?:现在|目前|最近)?(?:去了|跳到了?|跳槽到了?|跳槽去了?|换到了?|转到了?|加入了?|入职了?|到了)"
 _DATE_EN = rf"(?P<v>(?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? [0-9]{{4}})?|{_MONTH} (?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,? [0-9]{{4}})?)"
 
 
 def _zh(
-    attribute: str, shape: Shape, pattern: str, polarity: int = 1, fixed: str = "", *, dated: bool = False
+    attribute: str,
+    shape: Shape,
+    pattern: str,
+    polarity: int = 1,
+    fixed: str = "",
+    *,
+    dated: bool = False,
+    norm: str = "",
 ) -> Pattern:
-    return Pattern(attribute, shape, re.compile(pattern.replace("@", SUBJECT) + _END), polarity, fixed, dated)
+    return Pattern(attribute, shape, re.compile(pattern.replace("@", SUBJECT) + _END), polarity, fixed, dated, norm)
 
 
 def _en(
-    attribute: str, shape: Shape, pattern: str, polarity: int = 1, fixed: str = "", *, dated: bool = False
+    attribute: str,
+    shape: Shape,
+    pattern: str,
+    polarity: int = 1,
+    fixed: str = "",
+    *,
+    dated: bool = False,
+    norm: str = "",
 ) -> Pattern:
-    return Pattern(attribute, shape, re.compile(pattern.replace("@", SUBJECT) + _TAIL, re.I), polarity, fixed, dated)
+    return Pattern(
+        attribute, shape, re.compile(pattern.replace("@", SUBJECT) + _TAIL, re.I), polarity, fixed, dated, norm
+    )
 
 
 PATTERNS = (
@@ -98,6 +130,16 @@ PATTERNS = (
     _zh("residence", "place", rf"@{_OF}家(?:就)?在{_CN}"),
     _en("residence", "place", rf"@ {_NOW}{_NOT}?{_NOW}(?:(?:am |is )?(?:living|residing)|lives?|reside[sd]?|(?:am|is) based) (?:{_NOW})?in {_ENG}"),
     _en("residence", "place", rf"@ {_NOW}(?:moved|relocated) (?:back )?(?:over )?to {_ENG}"),
+    _zh("residence", "town", rf"@{_ADV}(?:不在|离开了?)(?P<w>[^\s,，。!！?？]{{2,12}}?)了?[,，]\s*(?:现在)?(?:去了|到了|搬到了?|搬去了?|回了|回到了?){_CN}"),
+    _zh("residence", "place", rf"@{_ADV}(?:不再?|没(?:有)?再?)(?:继续)?[住待呆]在?(?P<v>[^\s,，。!！?？]{{2,16}}?)了", -1),
+    _zh("residence", "place", rf"@{_ADV}不再住在?{_CN}", -1),
+    _zh("residence", "town", rf"@{_ADV}(?:搬离|搬出|离开)了?{_CN}", -1),
+    _zh("residence", "town", rf"@{_ADV}(?:不在|没在)(?P<v>[^\s,，。!！?？]{{2,12}}?)(?:生活|住|待|呆|干|混)?了", -1),
+    _en("workplace", "firm", rf"@ {_NOW}(?:left|quit) (?P<v>{_FIRMS_EN})", -1),
+    _en("workplace", "firm", rf"@ {_NOW}left (?P<w>[^,.;!?]{{1,40}}?) (?:for|to join) (?P<v>{_FIRMS_EN})"),
+    _en("workplace", "firm", rf"@ {_NOW}left (?P<w>[^,.;!?]{{1,40}}?) to (?:join|work (?:at|for)) {_ENG}"),
+    _en("residence", "town", rf"@ {_NOW}moved from (?P<w>[^,.;!?]{{1,40}}?) to {_ENG}"),
+    _en("residence", "town", rf"@ {_NOW}(?:left|moved (?:out of|away from)) {_NO_FIRM_EN}{_ENG}(?: for good| forever)?", -1),
     _zh("hometown", "place", rf"@{_OF}(?:老家|家乡|故乡)(?:就)?(?:在|是){_CN}"),
     _zh("hometown", "place", rf"@{_ADV}(?:来自|出生在|出生于|生在){_CN}"),
     _zh("hometown", "place", r"@(?:是|就是|也是)(?:土生土长的)?(?P<v>北京|上海|天津|重庆|广东|广州|深圳|四川|成都|浙江|杭州|江苏|南京|苏州|湖南|长沙|湖北|武汉|河南|郑州|河北|山东|青岛|济南|山西|陕西|西安|福建|厦门|福州|安徽|合肥|江西|南昌|辽宁|大连|沈阳|吉林|长春|黑龙江|哈尔滨|东北|云南|昆明|贵州|贵阳|广西|南宁|海南|甘肃|兰州|青海|宁夏|新疆|西藏|内蒙古|香港|澳门|台湾|台北|宁波|无锡|温州)(?:本地)?人"),
@@ -107,6 +149,13 @@ PATTERNS = (
     _zh("workplace", "firm", rf"@{_ADV}{_NO}?{_ADV}(?:在|就职于|任职于|供职于|受雇于){_CN}(?:上班|工作|任职|就职|打工|实习)"),
     _zh("workplace", "firm", rf"@{_ADV}(?:就职于|任职于|供职于|入职|跳槽到|跳槽去)了?{_CN}"),
     _zh("workplace", "firm", rf"@{_ADV}从{_CN}(?:离职|辞职|跳槽)", -1),
+    _zh("workplace", "house", rf"@{_ADV}(?:不在|离开了?|从)(?P<w>[^\s,，。!！?？]{{2,12}}?)(?:{_GONE_ZH}|离职了?|辞职了?)?[,，]\s*{_NEXT_ZH}{_CN}(?:上班|工作)?"),
+    _zh("workplace", "firm", rf"@{_ADV}不在(?P<v>[^\s,，。!！?？]{{2,12}}?)(?:干|做|任职)了", -1),
+    _zh("workplace", "house", r"@(?:现在|其实|早就|早|已经|都){1,3}不在(?P<v>[^\s,，。!！?？]{2,12}?)(?:待|呆)?了", -1),
+    _zh("workplace", "house", rf"@{_ADV}(?:离开了?|辞掉了?|退出了?){_CN}(?:的工作)?了", -1),
+    _zh("workplace", "thing", rf"@{_ADV}(?:(?:离职|辞职|裸辞|失业|退休)了|被(?:裁员?|辞退|开除|炒鱿鱼)了|没(?:有)?工作了)", -1, "原单位", norm=ANY),
+    _en("workplace", "thing", rf"@ {_NOW}(?:(?:quit|left|lost) (?:my|his|her|their|the|@'s) (?:old )?(?:job|company|position)|resigned|retired|(?:am|is|was|got) (?:been )?(?:fired|laid off)|(?:am|is|became) (?:unemployed|jobless|out of work)|no longer works?|(?:am|is) no longer working)", -1, "the former one", norm=ANY),
+    _en("workplace", "firm", rf"@ {_NOW}(?:quit|resigned from|(?:got |was |am |is )?(?:fired|laid off) (?:from|by|at)) (?:working (?:at|for) )?{_NO_FIRM_EN}{_ENG}", -1),
     _en("workplace", "firm", rf"@ {_NOW}{_NOT}?{_NOW}(?:works?|(?:am |is )?working) (?:{_NOW})?(?:at|for) {_ENG}"),
     _en("workplace", "firm", rf"@ {_NOW}(?:joined|started (?:working |a job )?at|got a job at) {_ENG}"),
     _en("workplace", "firm", rf"@ {_NOW}(?:quit|left) (?:my job at|his job at|her job at) {_ENG}", -1),
@@ -125,6 +174,7 @@ PATTERNS = (
     _zh("birthday", "date", rf"@(?:是|出生于|出生在|生于){_DATE_ZH}(?:出生|生)?"),
     _en("birthday", "date", rf"@(?:'s birthday is| was born) (?:on )?{_DATE_EN}"),
     _zh("age", "age", rf"@{_ADV}(?:满|刚满|都)?(?P<v>[0-9]{{1,3}}|[一二三四五六七八九]?十?[一二三四五六七八九十])(?:周)?岁"),
+    _zh("age", "age", r"@(?:今年|现在|都|已经|刚|刚刚|也)*(?:满|刚满)?(?P<v>[1-9][0-9]|[二三四五六七八九]十[一二三四五六七八九]?|十[一二三四五六七八九])了"),
     _en("age", "age", rf"@ {_NOW}(?:{_BE}|turned) {_NOW}(?P<v>[0-9]{{1,3}})(?: years? old)"),
     _en("age", "age", rf"@ {_NOW}turned (?P<v>[0-9]{{1,3}})"),
     _en("age", "age", r"@ am (?:already |now )?(?P<v>[1-9][0-9])"),
@@ -149,7 +199,12 @@ PATTERNS = (
     _en("pet", "name", rf"@'s (?P<t>{_PET_EN})(?:'s name is| is (?:called|named)) {_ENG}"),
     # body and table
     _zh("allergy", "food", rf"@{_ADV}对{_CN}(?:{_NO}|严重|重度|有点|有些|会|有|很|都|也|是){{0,3}}过敏"),
+    _zh("allergy", "food", rf"@{_ADV}(?:不|没有?|并不|并没有?|不再|再也不)(?:会|是)?对{_CN}过敏", -1),
+    _zh("allergy", "food", rf"@{_ADV}(?:不是?|并不是?|没有?)对(?P<w>[^\s,，。!！?？]{{1,12}}?)过敏[,，]?\s*(?:而是|是)对?{_CN}(?:过敏)?"),
+    _zh("allergy", "food", rf"@{_ADV}对(?P<w>[^\s,，。!！?？]{{1,12}}?)不过敏[,，]?\s*(?:但是?|而是|是)?对{_CN}过敏"),
     _zh("allergy", "food", rf"@{_ADV}{_SHORT}过敏"),
+    _en("allergy", "food", rf"@ {_NOW}(?:am|is) not {_NOW}allergic to (?P<w>[^,.;!?]{{1,40}}?),? but (?:(?:i )?(?:am|is) )?(?:allergic )?(?:to )?{_ENG}"),
+    _en("allergy", "food", rf"@ {_NOW}(?:am|is) {_NOW}allergic to (?P<v>[^,.;!?]{{1,40}}?),? (?:but )?not (?:to )?(?P<w>[^,.;!?]{{1,40}}?)"),
     _en("allergy", "food", rf"@ {_NOW}(?:am|is|become|became) (?P<no>not |n't |no longer )?{_NOW}(?:severely |very |badly |deathly |mildly |slightly |super )?allergic to {_ENG}"),
     _en("allergy", "food", rf"@ {_NOW}(?:have|has|got) an? (?:severe |bad |mild |serious )?(?P<v>[a-z ]{{2,25}}?) allergy"),
     _zh("diet", "thing", rf"@{_ADV}(?:吃素|是(?:个)?(?:严格的)?素食(?:主义)?者?|吃全素)", fixed="素食"),

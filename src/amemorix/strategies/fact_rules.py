@@ -22,6 +22,15 @@ LONGEST = 4_000
 _SINCE = frozenset({"residence", "workplace", "occupation", "school", "pet", "spouse", "avoids", "diet", "allergy",
                     "language", "child", "hometown", "birthday", "name", "nickname"})  # fmt: skip
 """What a named time in the past is the beginning of."""
+_ENDED_LONG_AGO = 62 * 86_400.0
+"""Until so long after the time that an end names, what was last said to hold may have been said since."""
+_NO_JOKE = frozenset({"allergy", "avoids", "diet", "age", "birthday", "name", "nickname", "occupation", "spouse", "child",
+                      "hometown"})  # fmt: skip
+"""Body and identity: of these nothing is believed that is said with a laugh."""
+_LAUGH = r"(?:\b(?:lo+l+|lma+o+|rofl|ha(?:ha)+h?|hehe(?:he)?|jk|xd)\b|[😂🤣😆😜😹😝🤪]|哈{2,}+|嘿{2,}+|嘻{2,}+|h{3,}+|233++|笑死|狗头|doge)"
+_LAUGHS = re.compile(rf"(?:[\s,，、.。!！~～…()（）\[\]]*{_LAUGH})+[\s,，、.。!！~～…)）\]]*$", re.I)
+LAST = 48
+"""Characters of a sentence in which a laugh is its end."""
 _SENTENCE = re.compile(r"[^。！？!?；;\n…]+?(?:[。！？!?；;\n…]+|(?<=[a-z0-9)])\.(?=\s|$)|$)", re.I)
 _QUOTED = re.compile(r"[\"“「『]([^\"”」』]{0,200})[\"”」』]")
 _CLAUSES = re.compile(r"([,，]\s*|\s+(?:and|but|because|so|since)\s+|\s[-–—]+\s|——|(?<=[\u3400-\u9fff])\s+)", re.I)
@@ -38,6 +47,7 @@ _REPORTED = re.compile(
     re.I,
 )
 _HARMLESS = re.compile(
+    r"(?:我|是|都)*(?:之前|以前|原来|本来|当时)(?:是|都)?我?(?:搞|弄|记|说|写|查|测|以为)错了?|\bi (?:just )?(?:thought|believed) (?:i was|so)\b|"
     r"说实话|老实说|说真的|话说|来说|说一下|提一下|说起来|跟[你大][们家]?说|和[你大][们家]?说|告诉[你大][们家]?|[会能]说|[会能]讲|说[中英日法德韩俄]|忘了说|我说过|小说|听说读写|演讲"
 )
 _LEAD = re.compile(
@@ -121,11 +131,12 @@ class _Clause:
 def read_facts(text: str, how: Reader) -> list[Claim]:
     """What the text states; empty for questions, suppositions, memories of what was, and words of others."""
     found: dict[tuple[str, str, str], Claim] = {}
-    for sentence in _SENTENCE.findall(_unquoted(clean_text(text)[:LONGEST])):
+    for sentence, joking in _sentences(_unquoted(clean_text(text)[:LONGEST])):
         if not _is_statement(sentence):
             continue
         for claim in _in_sentence(sentence, how):
-            found.setdefault((claim.who, claim.attribute, claim.norm), claim)
+            if not (joking and claim.attribute in _NO_JOKE):
+                found.setdefault((claim.who, claim.attribute, claim.norm), claim)
     return list(found.values())
 
 
@@ -133,6 +144,20 @@ def statement(text: str, at: float) -> Claim:
     """The whole text as a fact; its norm tells nothing of its words."""
     value = " ".join(clean_text(text).split())
     return Claim("", STATEMENT, value, content_hash(fold(value).strip(" .。!！")), 1, at)
+
+
+def _sentences(text: str) -> Iterator[tuple[str, bool]]:
+    """The sentences without the laugh at their end, and whether there was one there or right after it."""
+    said = _SENTENCE.findall(text)
+    bare = [_without_laugh(sentence) for sentence in said]
+    for i, sentence in enumerate(bare):
+        laughs_after = i + 1 < len(bare) and bare[i + 1] != said[i + 1] and not bare[i + 1].strip()
+        yield sentence, sentence != said[i] or laughs_after
+
+
+def _without_laugh(sentence: str) -> str:
+    head, end = sentence[:-LAST], sentence[-LAST:]
+    return head + _LAUGHS.sub("", end)
 
 
 def _unquoted(text: str) -> str:
@@ -244,33 +269,46 @@ def _read(clause: _Clause, how: Reader, span: Span | None) -> list[Claim]:
 
 
 def _claims(pattern: Pattern, match: re.Match[str], clause: _Clause, how: Reader, span: Span | None) -> list[Claim]:
-    times = _times(pattern.attribute, span, how.at)
-    if times is None or (pattern.dated and (span is None or span.end <= how.at)):
-        return []
     groups = match.groupdict()
     polarity = -pattern.polarity if groups.get("no") and not pattern.fixed else pattern.polarity
-    raw = pattern.fixed or clause.raw[match.start("v") : match.end("v")].strip(" .~!")
-    attribute, kind = pattern.attribute, ""
-    if groups.get("t"):
-        kind = groups["t"].strip()
-    if attribute == FAVOURITE:
-        attribute = f"{FAVOURITE}:{_thing(kind)}"
+    times = _times(pattern.attribute, polarity, span, how.at)
+    if times is None or (pattern.dated and (span is None or span.end <= how.at)):
+        return []
+    kind = (groups.get("t") or "").strip()
+    attribute = f"{FAVOURITE}:{_thing(kind)}" if pattern.attribute == FAVOURITE else pattern.attribute
     claims: list[Claim] = []
-    for value in parts(pattern.shape, raw):
-        norm = normal(pattern.attribute, value)
-        if not norm or not accepted(pattern.shape, value, cased=clause.cased):
-            return []
-        shown = f"{value} ({kind})" if pattern.attribute == "pet" and kind else value
-        claims.append(Claim(clause.who or "", attribute, shown, norm, polarity, *times))
+    for raw, sign in _values(pattern, match, clause):
+        for value in parts(pattern.shape, raw):
+            norm = pattern.norm or normal(pattern.attribute, value)
+            if not norm or not accepted(pattern.shape, value, cased=clause.cased) or _is_known(pattern, value, how):
+                return []
+            shown = f"{value} ({kind})" if pattern.attribute == "pet" and kind else value
+            claims.append(Claim(clause.who or "", attribute, shown, norm, sign * polarity, *times))
     return claims
+
+
+def _values(pattern: Pattern, match: re.Match[str], clause: _Clause) -> list[tuple[str, int]]:
+    """What is said, and with -1 what is said not to be so instead."""
+    if pattern.fixed:
+        return [(pattern.fixed, 1)]
+    found = [("v", 1), ("w", -1)] if match.groupdict().get("w") else [("v", 1)]
+    return [(clause.raw[match.start(group) : match.end(group)].strip(" .~!"), sign) for group, sign in found]
+
+
+def _is_known(pattern: Pattern, value: str, how: Reader) -> bool:
+    """Whether it is a person who is left, and no place."""
+    return pattern.shape in ("town", "firm", "house") and value in how.names
 
 
 def _thing(kind: str) -> str:
     return {"colour": "color", "film": "movie"}.get(kind, kind)
 
 
-def _times(attribute: str, span: Span | None, at: float) -> tuple[float, float | None] | None:
-    """(valid from, valid to); None if the time named does not go with the fact."""
+def _times(attribute: str, polarity: int, span: Span | None, at: float) -> tuple[float, float | None] | None:
+    """(valid from, valid to); None if the time named does not go with the fact.
+
+    A denial that names a time not long ago counts from when it is said: what it ends may have been said after that time.
+    """
     if attribute == "plan":
         future = span is not None and span.end > at
         return at, span.end if span is not None and future else at + PLAN_SECONDS
@@ -278,4 +316,6 @@ def _times(attribute: str, span: Span | None, at: float) -> tuple[float, float |
         return at, None
     if span.start > at or attribute not in _SINCE:
         return None
+    if polarity < 0:
+        return (span.end if at - span.end > _ENDED_LONG_AGO else at), None
     return span.start, None

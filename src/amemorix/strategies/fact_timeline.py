@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["AUTHORITY", "Authority", "Point", "Run", "Standing", "timeline"]
+__all__ = ["ANY", "AUTHORITY", "Authority", "Point", "Run", "Standing", "contradict", "timeline"]
 
 Authority = Literal["manual", "direct_user", "imported", "summary", "rule", "model"]
 Standing = Literal["active", "conflicted", "superseded"]
 Compatible = Callable[[str, str], bool]
 AUTHORITY: dict[str, int] = {"manual": 5, "direct_user": 4, "imported": 3, "summary": 2, "rule": 1, "model": 0}
 """How much a statement counts against another."""
+ANY = "*"
+"""The norm of a denial of whatever value was held true."""
 REPEATED = 0.3
 """How much of its confidence a further statement of the same adds."""
 MOST = 0.99
@@ -91,7 +93,7 @@ def timeline(points: Iterable[Point], compatible: Compatible) -> list[Run]:
     runs: list[Run] = []
     for key in dict.fromkeys((point.norm, point.polarity) for point in ordered):
         mine = [point for point in ordered if (point.norm, point.polarity) == key]
-        against = [point for point in ordered if _contradict((point.norm, point.polarity), key, compatible)]
+        against = [point for point in ordered if contradict((point.norm, point.polarity), key, compatible)]
         runs += _runs(mine, against)
     for run in runs:
         _give_way(run, runs, compatible)
@@ -101,10 +103,11 @@ def timeline(points: Iterable[Point], compatible: Compatible) -> list[Run]:
     return runs
 
 
-def _contradict(one: tuple[str, int], other: tuple[str, int], compatible: Compatible) -> bool:
-    if one[0] == other[0]:
-        return one[1] != other[1]
-    return one[1] == other[1] == 1 and not compatible(one[0], other[0])
+def contradict(one: tuple[str, int], other: tuple[str, int], compatible: Compatible) -> bool:
+    """Whether two (normalised value, polarity) of one attribute cannot both be true."""
+    if one[1] != other[1]:
+        return one[0] == other[0] or ANY in (one[0], other[0])
+    return one[1] == 1 and not compatible(one[0], other[0])
 
 
 def _runs(mine: Sequence[Point], against: Sequence[Point]) -> list[Run]:
@@ -128,7 +131,7 @@ def _give_way(run: Run, runs: Sequence[Run], compatible: Compatible) -> None:
     """The earliest statement that puts an end to the run, and the run it belongs to."""
     best: tuple[tuple[float, int, str, int], int] | None = None
     for place, other in enumerate(runs):
-        if not _contradict(run.key, other.key, compatible):
+        if not contradict(run.key, other.key, compatible):
             continue
         for point in other.points:
             later = point.at > run.last and point.rank >= run.rank
@@ -150,7 +153,7 @@ def _key(point: Point) -> tuple[str, int]:
 
 def _is_contradicted(run: Run, runs: Sequence[Run], compatible: Compatible) -> bool:
     return any(
-        other.status != "superseded" and _contradict(run.key, other.key, compatible) and _overlap(run, other)
+        other.status != "superseded" and contradict(run.key, other.key, compatible) and _overlap(run, other)
         for other in runs
     )
 

@@ -6,6 +6,7 @@ import re
 
 from ..text import normalise_name
 from ..times import has_time_words
+from .chinese_phrases import is_firm, is_person, tagged_words
 from .fact_patterns import Shape
 
 __all__ = ["accepted", "normal", "parts"]
@@ -19,8 +20,11 @@ _LOOSE = re.compile(r"^[的了到过着得]|[吧吗呢]$|(?:的)?时候?$|的$|^
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _NO_PLACE = re.compile(
     r"^(?:一起|酒店|宾馆|旅馆|民宿|医院|外面?|里面?|家里?|公司|单位|学校|楼上|楼下|隔壁|附近|老地方|酒吧|路上|床上?|线上|网上|一线|不同|各|努力|认真|想|找|做|等|看|忙|准备|考虑"
-    r"|加班|拼命|好好|安心|专心|继续|讨论|摸鱼|偷懒|上[班课厕学网]|下[班课]|同一|一个|一家|新家|前面|后面|对面|旁边|另外|几|手机|电脑|电视|朋友|爸妈|父母|男友|女友|亲戚)|[里中上]$|的"
+    r"|加班|拼命|好好|安心|专心|继续|讨论|摸鱼|偷懒|上[班课厕学网]|下[班课]|同一|一个|一家|新家|前面|后面|对面|旁边|另外|几|手机|电脑|电视|朋友|爸妈|父母|男友|女友|亲戚|乎|意$|行$|场$|线$|状态|群|宿舍|办公室|工位|岗|座位|手边)|[里中上旁边]$|的"
 )
+_TOWN_END = re.compile("[市省县区镇村乡岛国州湾]$")
+_TOWNS_WORDS = "柏林 魔都 帝都 罗马 曼谷 悉尼 伦敦 墨尔本 慕尼黑 旧金山 西雅图 硅谷"
+_TOWNS = frozenset(_TOWNS_WORDS.split())
 _JOINING = frozenset({"of", "de", "del", "la", "le", "upon", "city", "du", "el", "da", "do", "on", "am", "state", "the", "and", "&", "university", "company"})  # fmt: skip
 _NO_TOWN_WORDS = (
     "a an the fear peace harmony same hiding denial town apartment flat dorm house room hotel here there home school person"
@@ -31,8 +35,8 @@ _NO_NAME = re.compile(
     r"^(?:外卖|车|人|滴滴|快递|醒|起|去|来|吃|喝|回|过|做|干|了|不|没|他|她|老师|医生|护士|什么|好|个|一|爸|妈|上|下|停|走|救|家长|服务员|代驾)"
 )
 _NO_FOOD = re.compile(
-    r"^(?:东西|饭|[早中午晚]饭|[早午晚]餐|夜宵|药|一点|太多|得|下|完|饱|惯|起|好|过|剩|外卖|亏|苦(?!瓜)|醋$|惊|力|透|香$|有点|又|容易|皮肤|鼻子|严重|脸|轻微|季节|不|没|花粉症$)|[不没]$|不是"
-    r"|^(?:much|breakfast|lunch|dinner|out|here|there|well|enough|too|a lot|together|alone|anymore|for|at|in|on|with|until|before|after|as|like|when|because)\b",
+    r"^(?:东西|饭|[早中午晚]饭|[早午晚]餐|夜宵|药|一点|太多|得|下|完|饱|惯|起|好|过|剩|外卖|亏|苦(?!瓜)|醋$|惊|力|透|香$|有点|又|容易|皮肤|鼻子|严重|脸|轻微|季节|不|没|花粉症$|上班|工作|加班|早起|学习|开会|周[一二三四五六日]|星期|傻|人$)|[不没]$|不是|\bbut\b"
+    r"|^(?:work|mornings?|mondays?|people|meetings|stupidity|stupid people|drama|homework|exercise|mean people|adulting|much|breakfast|lunch|dinner|out|here|there|well|enough|too|a lot|together|alone|anymore|for|at|in|on|with|until|before|after|as|like|when|because)\b",
     re.I,
 )
 _NO_LIKE = re.compile(
@@ -61,8 +65,10 @@ def accepted(shape: Shape, value: str, *, cased: bool) -> bool:
 
 def _fits(shape: Shape, value: str, chinese: bool, cased: bool) -> bool:
     words = value.split()
-    if shape in ("place", "firm"):
-        cased = cased or shape == "firm"
+    if shape in ("town", "house") and chinese and _is_town(value) is not (shape == "town"):
+        return False
+    if shape in ("place", "town", "firm", "house"):
+        cased = cased or shape != "place"
         return len(value) <= 16 and not _NO_PLACE.search(value) if chinese else _is_place(words, cased)
     if shape in ("name", "people"):
         return len(value) <= 8 and not _NO_NAME.search(value) and "的" not in value if chinese else _is_name(words)
@@ -73,6 +79,16 @@ def _fits(shape: Shape, value: str, chinese: bool, cased: bool) -> bool:
     if shape == "job":
         return len(value) <= 14 if chinese else len(words) <= 5
     return len(value) <= (24 if chinese else 80)
+
+
+def _is_town(value: str) -> bool | None:
+    """Whether a Chinese value is a town or a country; None for a person, who is neither that nor a firm."""
+    word, flag = next(iter(tagged_words(value)))
+    if flag == "ns" and len(word) > 1 and not is_firm(word):
+        return True
+    if value in _TOWNS or (len(value) > 2 and _TOWN_END.search(value)):
+        return True
+    return None if is_person(word, flag) else False
 
 
 def _is_place(words: list[str], cased: bool) -> bool:

@@ -207,3 +207,9 @@ update undo_records set undone_at = :now where id = :id;
 
 -- name: fact_scope_chats
 select id, chat_id from chats where id in (select value from json_each(:ids));
+
+-- name: fact_lone_speakers
+-- who speaks in these chats, two of them at most: of the newest messages of each
+select distinct p.speaker from json_each(:scopes) s join paragraphs p on p.id in (
+    select id from paragraphs where scope = s.value order by id desc limit 200)
+where p.speaker <> 0 and p.kind = 'message' and p.deleted_at is null limit 2;
