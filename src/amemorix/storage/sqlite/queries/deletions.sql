@@ -286,7 +286,7 @@ select count(*) from delete_operations where (:mode is null or mode = :mode) and
 
 -- name: binned_paragraphs
 -- what was forgotten or has expired, and lies in the recycle bin since a time
-select id from paragraphs where deleted_reason <> '' and deleted_at <= :until order by id;
+select id from paragraphs indexed by paragraphs_in_bin where deleted_reason <> '' and deleted_at <= :until order by id;
 
 -- name: binned_relations
 select id from relations where inactive_reason = 'forgotten' and inactive_at is not null and deleted_at <= :until order by id;
