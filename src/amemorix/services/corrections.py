@@ -379,11 +379,12 @@ class CorrectionService:
         self._refresh(db, touched, now)
 
     def _take_back(self, db: sqlite3.Connection, copies: Sequence[int], now: float) -> None:
-        """Erase copies, and end relations that rested on nothing else."""
-        supported = self._plans.relations(db, copies)
+        """Erase copies, and end what was read in nothing else."""
+        supported, spoken_of = self._plans.relations(db, copies), self._plans.entity_names(db, copies)
         self._plans.count_revision(db, copies, -1)
         self._plans.remove(db, copies)
         self._plans.end_relations(db, self._plans.alone(db, supported, []), now)
+        self._plans.end_entities(db, spoken_of, now)
 
     # reading
 

@@ -202,6 +202,10 @@ class CorrectionRepository:
         db.execute(self._q["correction_withdraw_refs"], {"ids": given, "now": now})
         db.execute(self._q["relations_unsupported"], {"paragraphs": given, "now": now})
 
+    def end_entities(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> None:
+        """Soft-delete those of the entities that were only read, and that no text or relation is left of."""
+        db.execute(self._q["correction_entities_end"], {"ids": array(ids), "now": now})
+
     def remove(self, db: sqlite3.Connection, ids: Iterable[int]) -> None:
         """Erase copies that stood in the place of others."""
         db.execute(self._q["correction_remove"], {"ids": array(ids)})

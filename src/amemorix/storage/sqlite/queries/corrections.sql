@@ -115,6 +115,15 @@ where id in (select ref from paragraphs where id in (select value from json_each
 -- name: correction_remove
 delete from paragraphs where id in (select value from json_each(:ids));
 
+-- name: correction_entities_end
+-- those of the entities that were only read, and that no text or relation is left of
+update entities set deleted_at = :now
+where id in (select value from json_each(:ids)) and deleted_at is null and merged_into is null and origin in ('rule', 'model')
+  and not exists (select 1 from paragraph_entities l where l.entity = entities.id)
+  and not exists (select 1 from relations r where r.subject = entities.id and r.deleted_at is null)
+  and not exists (select 1 from relations r where r.object = entities.id and r.deleted_at is null)
+  and not exists (select 1 from entities m where m.merged_into = entities.id);
+
 -- name: correction_standing
 -- what became of paragraphs: alive and current, or when superseded or deleted; and whether one that is neither among them nor
 -- older than they are stands under the same reference
