@@ -42,5 +42,10 @@ def _tables(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
         "select person, scope, text from profile_snapshots s "
         "where version = (select max(version) from profile_snapshots n where n.person = s.person and n.scope = s.scope)"
     )
-    told = {"episodes": episodes, "profiles": profiles}
-    return found | {name: sorted(rows.fetchall(), key=repr) for name, rows in told.items()}
+    told = {"episodes": episodes.fetchall(), "profiles": [(*key, _statements(text)) for *key, text in profiles]}
+    return found | {name: sorted(rows, key=repr) for name, rows in told.items()}
+
+
+def _statements(profile: str) -> str:
+    """A profile without the topics of late, which depend on when it was derived."""
+    return "\n".join(line for line in profile.split("\n") if not line.startswith(("近期话题", "Lately about")))
