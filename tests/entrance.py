@@ -12,6 +12,8 @@ __all__ = ["Turn", "contents", "found", "hits", "refused", "said", "stats", "tol
 Turn = tuple[str, str] | tuple[str, str, str | float]
 """Speaker, text, and the time if it matters."""
 _numbers = count(1)
+DERIVED = ("episodes", "entities", "relations", "summaries_waiting")
+"""Counts that move in the background."""
 
 
 async def told(host: AMemorixHostService, text: str, **args: Any) -> dict[str, Any]:
@@ -71,4 +73,4 @@ async def stats(host: AMemorixHostService) -> dict[str, int]:
 
 async def written(host: AMemorixHostService) -> dict[str, int]:
     """What callers have stored, without what is derived from it in the background."""
-    return {name: value for name, value in (await stats(host)).items() if name != "episodes"}
+    return {name: value for name, value in (await stats(host)).items() if name not in DERIVED}

@@ -95,7 +95,7 @@ class DeletionService:
             plan = self._planned(db, wish, seeds)
             stays = [Shown(s.kind, s.id, s.label or self._label(db, s.kind, s.id), why=s.reason) for s in plan.stays]
             return Deleted(
-                plan, seeds.missing, tuple(self._shown(db, plan)), tuple(stays[:MOST_SHOWN]), 0, seeds.source_names
+                plan, seeds.missing, tuple(self._shown(db, plan)), tuple(stays[:MOST_SHOWN]), 0, _matched(seeds, plan)
             )
 
         return await self._read(read)
@@ -116,7 +116,7 @@ class DeletionService:
                     field="plan_token", plan_token=plan.token,
                 )  # fmt: skip
             operation = self._carry_out(db, wish, plan, purge, now)
-            return Deleted(plan, seeds.missing, tuple(self._shown(db, plan)), (), operation, seeds.source_names)
+            return Deleted(plan, seeds.missing, tuple(self._shown(db, plan)), (), operation, _matched(seeds, plan))
 
         return await self._store.write(unit)
 
@@ -236,3 +236,8 @@ def _told(operation: OperationRow) -> str:
         "purged": "was purged: what it deleted is gone for good",
     }
     return f"d{operation.id} {told.get(operation.status, 'is ' + operation.status)}"
+
+
+def _matched(seeds: Seeds, plan: DeletionPlan) -> tuple[str, ...]:
+    """The sources asked for that hold something alive."""
+    return tuple(name for name in seeds.source_names if name in plan.sources)
