@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import sqlite3
+import time
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-__all__ = ["Deriver"]
+__all__ = ["Deriver", "for_ever"]
+
+log = logging.getLogger(__name__)
 
 
 class Deriver(Protocol):
@@ -30,3 +36,22 @@ class Deriver(Protocol):
     def cursor(self, db: sqlite3.Connection) -> int:
         """How far the change log is needed no more; unlimited while it is switched off."""
         ...
+
+
+async def for_ever(step: Callable[[], Awaitable[bool]], *, what: str, pause: float, idle_share: float) -> None:
+    """Take step after step, until cancelled.
+
+    After one that did something it rests `idle_share` seconds for each second of work, so that calls go first; after one
+    that found nothing, or stumbled, `pause` seconds.
+    """
+    while True:
+        started = time.perf_counter()
+        try:
+            busy = await step()
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.exception("%s stumbled; it goes on in a while", what)
+            busy = False
+        spent = time.perf_counter() - started
+        await asyncio.sleep(spent * idle_share if busy else pause)

@@ -7,7 +7,6 @@ import contextlib
 import logging
 import math
 import sqlite3
-import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -19,6 +18,7 @@ from ..ports import ChatModel
 from ..storage.derive_tasks import Claim
 from ..storage.episode_deriving import Touched
 from ..storage.metadata_store import MetadataStore
+from .deriver import for_ever
 from .episode_grouping import Derived, EpisodeGrouping
 from .episode_model import EpisodeModelService
 
@@ -90,17 +90,12 @@ class EpisodeService:
             group.create_task(self._run(self.model.step))
 
     async def _run(self, next_step: Callable[[], Awaitable[bool]]) -> None:
-        while True:
-            started = time.perf_counter()
-            try:
-                busy = self._settings.enabled and await next_step()
-            except asyncio.CancelledError:
-                raise
-            except Exception:
-                log.exception("deriving episodes stumbled; it goes on in a while")
-                busy = False
-            spent = time.perf_counter() - started
-            await asyncio.sleep(spent * IDLE_SHARE if busy else self._settings.poll_interval_seconds)
+        async def step() -> bool:
+            return self._settings.enabled and await next_step()
+
+        await for_ever(
+            step, what="deriving episodes", pause=self._settings.poll_interval_seconds, idle_share=IDLE_SHARE
+        )
 
     async def drain(self) -> None:
         """Derive until nothing is left to do but what waits for another try."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from ..strategies.base import Mention, Passage
 from ..strategies.kinds import STRATEGIES
 from ..strategies.rules import possible_names
 from ..text import normalise_name
+from .deriver import for_ever
 from .extraction_model import ModelReader, reading_of
 from .extraction_place import Place
 
@@ -70,17 +70,12 @@ class ExtractionService:
         await asyncio.gather(self._run_rules(), self._run_model())
 
     async def _run_rules(self) -> None:
-        while True:
-            started = time.perf_counter()
-            try:
-                busy = await self.step()
-            except asyncio.CancelledError:
-                raise
-            except Exception:
-                log.exception("the reading of paragraphs stumbled; it goes on in a while")
-                busy = False
-            spent = time.perf_counter() - started
-            await asyncio.sleep(spent * IDLE_SHARE if busy else self._settings.poll_interval_seconds)
+        await for_ever(
+            self.step,
+            what="the reading of paragraphs",
+            pause=self._settings.poll_interval_seconds,
+            idle_share=IDLE_SHARE,
+        )
 
     async def _run_model(self) -> None:
         while self._asks_model:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import sqlite3
-import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from ..strategies.fact_rules import Claim, Reader, read_facts, statement
 from ..strategies.fact_slots import STATEMENT, slot_of
 from ..text import content_hash, fold
 from .dedup import Candidate, MemUpdateChecker, UpdateAction, UpdateDecision
+from .deriver import for_ever
 from .fact_ledger import UNDO_KIND, Change, FactLedger, Said, snapshot
 from .indexes import Indexes
 
@@ -104,17 +104,11 @@ class FactService:
 
     async def run(self) -> None:
         """Derive for ever; ends when cancelled."""
-        while True:
-            started = time.perf_counter()
-            try:
-                busy = self._settings.enabled and await self.step()
-            except asyncio.CancelledError:
-                raise
-            except Exception:
-                log.exception("reading facts stumbled; it goes on in a while")
-                busy = False
-            spent = time.perf_counter() - started
-            await asyncio.sleep(spent * IDLE_SHARE if busy else self._settings.poll_interval_seconds)
+
+        async def step() -> bool:
+            return self._settings.enabled and await self.step()
+
+        await for_ever(step, what="reading facts", pause=self._settings.poll_interval_seconds, idle_share=IDLE_SHARE)
 
     async def drain(self) -> int:
         """Derive until nothing is left to do; returns how many steps that took."""

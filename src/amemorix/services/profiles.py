@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-import time
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -18,6 +17,7 @@ from ..indexes.name_directory import NameDirectory
 from ..ports import ChatModel
 from ..storage.derive_tasks import Claim, DeriveTask
 from ..storage.metadata_store import MetadataStore
+from .deriver import for_ever
 from .profile_deriving import EVERYTHING, ProfileDeriver, ProfileDraft
 from .profile_model import improved
 
@@ -87,17 +87,13 @@ class PersonProfileService:
 
     async def run(self) -> None:
         """Derive for ever; ends when cancelled."""
-        while True:
-            started = time.perf_counter()
-            try:
-                busy = self._settings.enabled and await self.step()
-            except asyncio.CancelledError:
-                raise
-            except Exception:
-                log.exception("deriving profiles stumbled; it goes on in a while")
-                busy = False
-            spent = time.perf_counter() - started
-            await asyncio.sleep(spent * IDLE_SHARE if busy else self._settings.poll_interval_seconds)
+
+        async def step() -> bool:
+            return self._settings.enabled and await self.step()
+
+        await for_ever(
+            step, what="deriving profiles", pause=self._settings.poll_interval_seconds, idle_share=IDLE_SHARE
+        )
 
     async def drain(self) -> None:
         """Derive until nothing is left to do, without waiting for what is not due yet."""
