@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from . import config as configuration
+from .assembly.surroundings import Surroundings
 from .components import OPERATIONS
 from .config import Config
 from .errors import InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
-from .kernel import SDKMemoryKernel, Surroundings
+from .kernel import SDKMemoryKernel
 from .models.chat_registry import GivenChat
 from .models.host_callable import EmbedFunction
 from .ops import Response
@@ -136,7 +137,7 @@ class AMemorixHostService:
             await kernel.pause()
             await self._leases.drained(kernel, DRAIN_SECONDS)
             with contextlib.suppress(MemoryFault, OSError):
-                await kernel.upkeep.save()
+                await kernel.care.upkeep.save()
             await self._close(kernel)
             await asyncio.gather(*self._retiring, return_exceptions=True)
             self._state = "stopped"

@@ -212,7 +212,7 @@ async def list_episodes(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episo
         return Episodes(disabled=True)
     if request.query:
         return await _ranked(kernel, request)
-    rows = await kernel.episode_retrieval.list(_query(kernel, request), limit=request.limit + 1, offset=request.offset)
+    rows = await kernel.recall.episodes.list(_query(kernel, request), limit=request.limit + 1, offset=request.offset)
     if rows is None:
         return Episodes(filtered=True)
     items = [_item(row) for row in rows[: request.limit]]
@@ -225,7 +225,7 @@ async def get_episode(kernel: SDKMemoryKernel, request: GetEpisode) -> OneEpisod
     if not kernel.config.plugin.enabled:
         return OneEpisode(disabled=True)
     query = EpisodeQuery(_asking(request), respect_filter=request.respect_filter)
-    view = await kernel.episode_retrieval.get(request.episode_id, query, paragraphs=request.paragraph_limit)
+    view = await kernel.recall.episodes.get(request.episode_id, query, paragraphs=request.paragraph_limit)
     item = _item(view.row)
     if view.stale:
         item = item.model_copy(update={"title": "", "summary": "", "keywords": []})
@@ -247,8 +247,8 @@ async def episode_status(kernel: SDKMemoryKernel, request: StatusRequest) -> Epi
             completed=counts.get("completed", 0),
             failed=counts.get("failed", 0),
             episodes=kernel.store.episodes.count(db, None),
-            lag=kernel.episodes.changes(db),
-            model=kernel.episodes.model.available,
+            lag=kernel.knowledge.episodes.changes(db),
+            model=kernel.knowledge.episodes.model.available,
             model_waiting=kernel.store.episode_deriving.waiting_for_model(db, now)[0],
             failures=[_failure(one, settings.max_attempts) for one in failures],
         )
@@ -264,7 +264,7 @@ async def rebuild_episodes(kernel: SDKMemoryKernel, request: Rebuild) -> Rebuild
     if request.all == bool(names):
         raise InvalidRequest("rebuild needs either source, sources, or all.", field="source")
     if request.all and not request.chat_id:
-        answer = Rebuilding(queued=await kernel.episodes.rebuild_all())
+        answer = Rebuilding(queued=await kernel.knowledge.episodes.rebuild_all())
     else:
         answer = await _queued(kernel, names, request.chat_id)
     finished = request.wait > 0 and await _waited(kernel, request.wait)
@@ -277,7 +277,7 @@ async def rebuild_episodes(kernel: SDKMemoryKernel, request: Rebuild) -> Rebuild
 async def process_pending(kernel: SDKMemoryKernel, request: Process) -> Processed:
     """Make the episodes now that wait to be made, those that were given up included."""
     _needs_episodes(kernel)
-    worked = await kernel.episodes.process(request.limit)
+    worked = await kernel.knowledge.episodes.process(request.limit)
     remaining = await kernel.store.read(lambda db: kernel.store.derive_tasks.open_count(db, "episodes"))
     return Processed(
         processed=worked.done + worked.failed, rebuilt=worked.done, failed=worked.failed, remaining=remaining
@@ -294,9 +294,9 @@ async def _ranked(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episodes:
         limit=min(MOST_RANKED, wanted + 1),
         **request.model_dump(exclude={"source", "limit", "offset"}),
     )
-    found = await kernel.searches.search(search, source=request.source)
+    found = await kernel.recall.searches.search(search, source=request.source)
     hits = {int(hit.id.removeprefix("e")): hit for hit in found.hits[request.offset :]}
-    rows = await kernel.episode_retrieval.rows(list(hits)[: request.limit])
+    rows = await kernel.recall.episodes.rows(list(hits)[: request.limit])
     items = [_item(row, hits[row.id].score, hits[row.id].explain) for row in rows]
     more = len(hits) > request.limit
     return Episodes(items=items, count=len(items), more=more, filtered=found.filtered, degraded=found.degraded)
@@ -331,7 +331,7 @@ async def _queued(kernel: SDKMemoryKernel, names: Sequence[str], chat_id: str) -
     if not rows:
         field = "chat_id" if not names else "source" if len(names) == 1 else "sources"
         raise NotFound(f"No source matches {field}: nothing was queued.", field=field)
-    await kernel.episodes.rebuild(rows)
+    await kernel.knowledge.episodes.rebuild(rows)
     unknown = [name for name in names if not found[name]]
     return Rebuilding(requested=len(names), queued=len(rows), unknown=unknown)
 
@@ -347,7 +347,7 @@ def _matching(
 async def _waited(kernel: SDKMemoryKernel, seconds: float) -> bool:
     try:
         async with asyncio.timeout(seconds):
-            await kernel.episodes.drain()
+            await kernel.knowledge.episodes.drain()
     except TimeoutError:
         return False
     return True

@@ -264,8 +264,8 @@ async def evidence(kernel: SDKMemoryKernel, request: AskProfile) -> EvidenceList
     """List what a profile stands on."""
 
     def read(db: sqlite3.Connection) -> EvidenceList:
-        profile = kernel.profile_reader.of_row(db, _row(kernel, db, request.person_id))
-        found = evidence_items(kernel.evidence.of(db, profile.items, request.limit))
+        profile = kernel.knowledge.profile_reader.of_row(db, _row(kernel, db, request.person_id))
+        found = evidence_items(kernel.knowledge.evidence.of(db, profile.items, request.limit))
         known = profile.known
         return EvidenceList(person_id=known.person_id, person_name=known.name, evidence=found, count=len(found))
 
@@ -279,11 +279,11 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
     row = await _found(kernel, request)
 
     def unit(db: sqlite3.Connection) -> Corrected:
-        gone = kernel.evidence.retract(
+        gone = kernel.knowledge.evidence.retract(
             db, row, request.evidence_id, requested_by=request.requested_by, reason=request.reason, now=now
         )
         if request.refresh:
-            kernel.profiles.want(db, row)
+            kernel.knowledge.profiles.want(db, row)
         return Corrected(
             operation_id=gone.undo,
             deleted_paragraphs=[paragraph_key(row) for row in gone.paragraphs],
@@ -341,7 +341,7 @@ async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
         alias = (request.alias, normalise_name(request.alias))
         added = kernel.store.persons.add_alias(db, row, chat, alias, "admin", now)
         if added:
-            kernel.profiles.want(db, row)
+            kernel.knowledge.profiles.want(db, row)
         return added
 
     return await _aliases(kernel, row, await kernel.store.write(unit))
@@ -356,7 +356,7 @@ async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
         chat = _chat(kernel, db, request.chat_id)
         if not kernel.store.persons.remove_alias(db, row, chat, normalise_name(request.alias)):
             raise NotFound(f"alias: {request.person_id!r} has no alias {request.alias!r} there.", field="alias")
-        kernel.profiles.want(db, row)
+        kernel.knowledge.profiles.want(db, row)
 
     await kernel.store.write(unit)
     return await _aliases(kernel, row, True)
@@ -368,7 +368,7 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
 
     def read(db: sqlite3.Connection) -> Snapshots:
         row = _row(kernel, db, request.person_id)
-        versions, total = kernel.profile_reader.history(db, row, request.limit, request.offset)
+        versions, total = kernel.knowledge.profile_reader.history(db, row, request.limit, request.offset)
         chats = {scope: kernel.store.names.chat_of(db, scope) for scope in {one.scope for one in versions}}
         items = [
             Snapshot(
@@ -381,7 +381,7 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
             )
             for one in versions
         ]
-        known = kernel.profile_reader.known(db, row)
+        known = kernel.knowledge.profile_reader.known(db, row)
         return Snapshots(person_id=known.person_id, items=items, count=len(items), total=total)
 
     return await kernel.store.read(read)
@@ -392,10 +392,10 @@ async def status(kernel: SDKMemoryKernel, request: AskStatus) -> Status:
     """Tell how the deriving of profiles stands."""
 
     def read(db: sqlite3.Connection) -> Status:
-        queue = kernel.profiles.queue(db, request.status or None, request.limit, request.offset)
+        queue = kernel.knowledge.profiles.queue(db, request.status or None, request.limit, request.offset)
         tasks = [
             TaskItem(
-                person_id=kernel.profile_reader.known(db, task.key).person_id,
+                person_id=kernel.knowledge.profile_reader.known(db, task.key).person_id,
                 status=task.status,
                 attempts=task.attempts,
                 due_at=task.due_at,
@@ -424,7 +424,7 @@ async def status(kernel: SDKMemoryKernel, request: AskStatus) -> Status:
 @ops.operation("memory_profile_admin", "process_pending", effect="write")
 async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:
     """Derive the profiles that wait, now."""
-    done, failed = await kernel.profiles.process(request.limit)
+    done, failed = await kernel.knowledge.profiles.process(request.limit)
     remaining = await kernel.store.read(lambda db: kernel.store.derive_tasks.open_count(db, "profile"))
     return Processed(processed=done, failed=failed, remaining=remaining)
 
@@ -433,8 +433,8 @@ async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> P
 async def refresh(kernel: SDKMemoryKernel, request: Who) -> Refreshed:
     """Derive a person's profile again, in the background."""
     row = await _found(kernel, request)
-    await kernel.store.write(lambda db: kernel.profiles.want(db, row))
-    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row))
+    await kernel.store.write(lambda db: kernel.knowledge.profiles.want(db, row))
+    known = await kernel.store.read(lambda db: kernel.knowledge.profile_reader.known(db, row))
     return Refreshed(person_id=known.person_id)
 
 
@@ -444,7 +444,7 @@ async def _found(kernel: SDKMemoryKernel, request: Who) -> int:
 
 
 def _row(kernel: SDKMemoryKernel, db: sqlite3.Connection, key: str) -> int:
-    row = kernel.profile_reader.row(db, key)
+    row = kernel.knowledge.profile_reader.row(db, key)
     if row is None:
         raise NotFound(f"person_id: nobody is known as {key!r}.", field="person_id")
     return row
@@ -461,13 +461,13 @@ def _chat(kernel: SDKMemoryKernel, db: sqlite3.Connection, chat_id: str) -> int 
 
 
 def _asked(kernel: SDKMemoryKernel, db: sqlite3.Connection, request: AskProfile) -> FullProfile:
-    row = kernel.profile_reader.row(db, request.person_id)
+    row = kernel.knowledge.profile_reader.row(db, request.person_id)
     return FullProfile(person_id=request.person_id) if row is None else _full(kernel, db, row, request.limit)
 
 
 def _full(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, limit: int) -> FullProfile:
-    profile = kernel.profile_reader.of_row(db, row)
-    shown = told(profile, kernel.evidence.of(db, profile.items, limit), behind=True)
+    profile = kernel.knowledge.profile_reader.of_row(db, row)
+    shown = told(profile, kernel.knowledge.evidence.of(db, profile.items, limit), behind=True)
     override = profile.override
     behind = {
         "auto_summary": profile.text,
@@ -478,7 +478,7 @@ def _full(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, limit: int)
 
 
 def _entry(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, updated_at: float) -> ProfileEntry:
-    profile = kernel.profile_reader.of_row(db, row)
+    profile = kernel.knowledge.profile_reader.of_row(db, row)
     return ProfileEntry(
         person_id=profile.known.person_id,
         person_name=profile.known.name,
@@ -491,5 +491,5 @@ def _entry(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, updated_at
 
 
 async def _aliases(kernel: SDKMemoryKernel, row: int, changed: bool) -> Aliases:
-    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row))
+    known = await kernel.store.read(lambda db: kernel.knowledge.profile_reader.known(db, row))
     return Aliases(changed=changed, person_id=known.person_id, person_name=known.name, aliases=list(known.aliases))
