@@ -19,7 +19,7 @@ from ..storage.metadata_store import MetadataStore
 from .purge_records import Marks
 from .remnants import Needles, Remnants
 
-__all__ = ["Looked", "PurgeFiles"]
+__all__ = ["Looked", "PurgeFiles", "erased_all"]
 
 SQLITE = b"SQLite format 3\0"
 PORTION = 20_000
@@ -159,7 +159,7 @@ class PurgeFiles:
             with open_copy(path) as db:
                 if not self._is_copy(db):
                     return "other"
-                if not _erased_all(db, targets) and not always:
+                if not erased_all(db, targets) and not always:
                     return "same"
                 self._compaction.rewrite(db, path.stat().st_size)
                 return "rewritten"
@@ -219,7 +219,7 @@ def _is_database(path: Path) -> bool:
         return file.read(len(SQLITE)) == SQLITE
 
 
-def _erased_all(db: sqlite3.Connection, targets: Targets) -> int:
+def erased_all(db: sqlite3.Connection, targets: Targets) -> int:
     """Erase the rows in one transaction, whether they are marked or not; returns how many there were."""
     rows, done = ErasureRepository(), Counter[str]()
     with one_transaction(db):

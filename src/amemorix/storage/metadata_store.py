@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 from .changes import ChangeRepository
 from .chat_usage import ChatUsageRepository
 from .compaction import Compaction
+from .copies import CopyRepository
 from .database import Database, Unit
 from .deletions import DeletionRepository
 from .derive_tasks import DeriveTaskRepository
@@ -83,6 +84,7 @@ class MetadataStore:
         self.chat_usage = ChatUsageRepository()
         self.changes = ChangeRepository()
         self.health = HealthRepository()
+        self.copies = CopyRepository()
         self.deletions = DeletionRepository()
         self.erasure = ErasureRepository(self._forget)
         self.quoting = QuotingRepository()
@@ -99,6 +101,11 @@ class MetadataStore:
     def database_id(self) -> str:
         """A random name given to the database when it was made."""
         return self._database.database_id
+
+    @property
+    def history(self) -> str:
+        """A name for the database and the restores it went through: an index is of one history only."""
+        return f"{self._database.database_id}{self._database.incarnation}"
 
     async def write(self, unit: Unit[T]) -> T:
         """Run a unit of work in a transaction; returns after the commit is durable."""
