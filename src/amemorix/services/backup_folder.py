@@ -128,6 +128,16 @@ class BackupFolder:
             )  # fmt: skip
         return real
 
+    def elsewhere(self, database_id: str) -> list[Path]:
+        """Folders within the roots that hold copies of a database: its backups, and what was left unfinished."""
+        backups = [one.folder for one in self.all() if one.manifest.database_id == database_id]
+        unfinished = [folder for root in self.roots for folder in root.glob(f"{UNFINISHED}*")]
+        return [folder for folder in (*backups, *unfinished) if folder.parent != self.home]
+
+    def holds(self, path: Path) -> bool:
+        """Whether a file is one of a backup's."""
+        return path.parent.parent in (self.home, *self.roots)
+
     # making
 
     def begin(self, place: Path, *, aside: bool = False) -> Path:
@@ -172,17 +182,20 @@ class BackupFolder:
 
     # changing
 
-    def reseal(self, folder: Path, found: Inventory | None) -> bool:
-        """Rows were erased from the backup's database (None: it is gone); False if nothing of it was worth keeping."""
+    def reseal(self, folder: Path, found: Inventory | None, *, purged: bool) -> None:
+        """The backup's files were written anew, as its manifest says from now on; without a database it goes."""
         held = read(folder)
         if held is None or found is None:
             shutil.rmtree(folder, ignore_errors=True)
-            return False
+            return
         changed = replace(
-            held.manifest, counts=dict(found.counts), files=sealed(folder), purged=held.manifest.purged + 1
+            held.manifest,
+            counts=dict(found.counts),
+            change_seq=found.last,
+            files=sealed(folder),
+            purged=held.manifest.purged + purged,
         )
         write(folder, changed)
-        return True
 
     def remove(self, backup: Backup) -> None:
         """Remove a backup: its manifest first, so that half of one is never taken for a whole."""

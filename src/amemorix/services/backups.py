@@ -12,19 +12,19 @@ from urllib.parse import urlsplit, urlunsplit
 from ..clock import Clock
 from ..config import patched
 from ..config.model import Config
-from ..errors import Conflict, NotReady, StorageFailure
+from ..errors import Conflict, MemoryFault, NotReady, StorageFailure
 from ..storage.compaction import open_copy
 from ..storage.copies import CopyRepository
 from ..storage.exchange import incoming
-from ..storage.metadata_store import MetadataStore
+from ..storage.metadata_store import DATABASE_FILE, MetadataStore
 from ..storage.migrations import check
 from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
 from .copy_thread import CopyThread
 from .deriver import for_ever
-from .runtime import RuntimeStatus
+from .runtime import Reopen, RuntimeStatus, Takeover
 from .takeover import DatabaseTakeover
 
-__all__ = ["BackupService", "Restoration", "Verdict", "examined", "put_in_place"]
+__all__ = ["BackupService", "Restoration", "Verdict", "carried_out", "examined", "put_in_place", "room"]
 
 LOOK_SECONDS = 30.0
 SPARE_BYTES = 16 << 20
@@ -107,7 +107,7 @@ class BackupService:
                     self._store.folder, self.folder, reason="before_restore", now=self._clock.now(),
                     check=self._no_purge,
                 )  # fmt: skip
-                await status.reopen(kernel, takeover)
+                await carried_out(status.reopen, kernel, takeover, self._store.folder)
         await asyncio.to_thread(self.folder.prune, "before_restore", self._config.backup.keep)
         return Restoration(backup, takeover.aside, takeover.erased)
 
@@ -162,6 +162,15 @@ class BackupService:
     def _no_purge(self) -> None:
         if self._store.read_here(self._store.deletions.purging):
             raise Conflict("A purge is under way: what it erases would come back. Wait until it is done.")
+
+
+async def carried_out(reopen: Reopen, kernel: object, takeover: Takeover, data: Path) -> None:
+    """Exchange the rows; what was made ready for it goes if nothing came of it."""
+    try:
+        await reopen(kernel, takeover)
+    except MemoryFault:
+        await asyncio.to_thread(incoming(data / DATABASE_FILE).unlink, missing_ok=True)
+        raise
 
 
 def examined(backup: Backup, thread: CopyThread) -> Verdict:

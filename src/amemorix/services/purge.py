@@ -21,6 +21,7 @@ from ..storage.deletions import OperationRow
 from ..storage.erasure import Erased, Targets
 from ..storage.metadata_store import MetadataStore
 from ..storage.quoting import ASKED, QUOTING, Going
+from .backup_folder import BackupFolder
 from .deriver import Deriver
 from .indexes import Indexes
 from .purge_files import Looked, PurgeFiles
@@ -96,6 +97,7 @@ class PurgeService:
         derivers: Iterable[Deriver],
         upkeep: UpkeepService,
         clock: Clock,
+        backups: BackupFolder,
     ) -> None:
         self._store = store
         self._rows = store.erasure
@@ -103,7 +105,7 @@ class PurgeService:
         self._derivers = tuple(derivers)
         self._upkeep = upkeep
         self._clock = clock
-        self._files = PurgeFiles(store)
+        self._files = PurgeFiles(store, backups)
         self._records = PurgeRecords(store)
         self._thread = ThreadPoolExecutor(1, "amemorix-purge")
         self._wake = asyncio.Event()

@@ -6,7 +6,7 @@ import html
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from ..errors import NotReady
 from ..storage.compaction import Compaction, file_chunks, one_transaction, open_copy
 from ..storage.erasure import ErasureRepository, Targets
 from ..storage.metadata_store import MetadataStore
+from .backup_folder import MANIFEST, BackupFolder
 from .purge_records import Marks
 from .remnants import Needles, Remnants
 
@@ -47,8 +48,9 @@ class Looked:
 class PurgeFiles:
     """Looks through every file below the data directory; everything here is blocking."""
 
-    def __init__(self, store: MetadataStore) -> None:
+    def __init__(self, store: MetadataStore, backups: BackupFolder) -> None:
         self._store = store
+        self._backups = backups
         self._compaction = Compaction()
         self._stopping = threading.Event()
 
@@ -122,14 +124,29 @@ class PurgeFiles:
 
         So is an export of the graph that shows what is gone.
         """
-        done: list[dict[str, Any]] = []
+        done: dict[Path, str] = {}
+        touched: dict[Path, bool] = {}
         for path in self._others():
-            if not path.exists():
-                continue
-            what = self._mend(path, targets, needles, marks, complete)
+            before = _written(path)
+            what = self._mend(path, targets, needles, marks, complete) if before else ""
             if what:
-                done.append({"file": self._name(path), "done": what})
-        return done
+                done[path] = what
+            if _written(path) != before:
+                touched[path.parent] = touched.get(path.parent, False) or bool(what)
+        self._reseal(touched)
+        return [{"file": self._name(path), "done": what} for path, what in done.items()]
+
+    def _reseal(self, folders: Mapping[Path, bool]) -> None:
+        """Let the manifests of backups say what is left, and whether something went; one that lost its database goes."""
+        for folder, purged in folders.items():
+            if not (folder / MANIFEST).exists():
+                continue
+            database = folder / self._store.files[0].name
+            found = None
+            if database.exists():
+                with open_copy(database, unchanged=True) as db:
+                    found = self._store.copies.inventory(db)
+            self._backups.reseal(folder, found, purged=purged)
 
     # one file
 
@@ -183,7 +200,17 @@ class PurgeFiles:
                 yield path, file_chunks(path)
 
     def _all(self) -> list[Path]:
-        return sorted(path for path in self._store.folder.rglob("*") if path.is_file() and not path.is_symlink())
+        """The files below the data directory, and those of this program's that were put elsewhere.
+
+        The manifests of backups hold numbers and words of the program.
+        """
+        elsewhere = self._backups.elsewhere(self._store.database_id)
+        found = (path for folder in (self._store.folder, *elsewhere) for path in folder.rglob("*"))
+        files = {path for path in found if path.is_file() and not path.is_symlink()}
+        return sorted(path for path in files if not self._is_manifest(path))
+
+    def _is_manifest(self, path: Path) -> bool:
+        return path.name == MANIFEST and self._backups.holds(path)
 
     def _is_live(self, path: Path) -> bool:
         """The database, its log and the table of contents of the log, which holds no text."""
@@ -202,7 +229,17 @@ class PurgeFiles:
         ]
 
     def _name(self, path: Path) -> str:
-        return path.relative_to(self._store.folder).as_posix()
+        inside = path.is_relative_to(self._store.folder)
+        return path.relative_to(self._store.folder).as_posix() if inside else str(path)
+
+
+def _written(path: Path) -> tuple[int, int] | None:
+    """When the file was written, and its size; None if it is gone."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _without(needles: Needles, raw: Iterable[bytes]) -> Needles:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 __all__ = ["Reopen", "ReloadReport", "RuntimeStatus", "Takeover"]
 
@@ -26,7 +26,7 @@ class Takeover(Protocol):
         ...
 
 
-Reopen = Callable[[object, Takeover], Awaitable[None]]
+Reopen = Callable[[Any, Takeover], Awaitable[None]]
 """Closes the memory when the calls in flight have ended, exchanges, and opens it anew; calls wait meanwhile.
 
 The first argument is the kernel whose call asks for it: it is not waited for, and must not be used afterwards.

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from ..errors import StorageFailure
 from ..storage.compaction import Compaction, open_copy
 from ..storage.copies import CopyRepository, Inventory
 from ..storage.deletions import DeletionRepository
@@ -44,7 +45,13 @@ class DatabaseTakeover:
         self._check()
 
     def perform(self) -> None:
-        """Set the old database aside and let the new one take its place."""
+        """Set the old database aside and let the new one take its place. Raises StorageFailure; nothing is changed then."""
+        try:
+            self._perform()
+        except (OSError, sqlite3.Error) as exc:
+            raise StorageFailure(f"{self._database} could not be exchanged: {exc}.", file=str(self._database)) from exc
+
+    def _perform(self) -> None:
         finish_exchange(self._database)
         self._fold()
         new, old = incoming(self._database), self._inventory(self._database)
