@@ -58,7 +58,7 @@ class SDKMemoryKernel:
         self.mending = Mending(ground, searches=self.recall.searches)
         self.care = Care(ground, embedding=self.vectors.embedding, derivers=self.knowledge.derivers.values())
         self.graph = Graph(ground)
-        self.copying = Copying(ground)
+        self.copying = Copying(ground, self.knowledge.derivers.values())
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
         self.last_check: tuple[float, list[Finding]] | None = None
@@ -105,7 +105,7 @@ class SDKMemoryKernel:
                 self.vectors.retry(),
                 self.mending.feedback.run(),
                 self.care.rounds.run(),
-                self.copying.backups.run(),
+                self.copying.run(),
             )
             self._loops = [asyncio.create_task(loop) for loop in work]
 

@@ -114,13 +114,13 @@ class BackupFolder:
                 return found
         raise NotFound(f"{field}: there is no backup {which!r}.", field=field)
 
-    def permitted(self, path: str, field: str) -> Path:
-        """The path without links and dots, if it is within a root or the folder of backups. Raises InvalidRequest."""
+    def permitted(self, path: str, field: str, home: Path | None = None) -> Path:
+        """The path without links and dots, if it is within a root or `home`, the folder of backups. Raises InvalidRequest."""
         try:
             real = Path(path).expanduser().resolve()
         except (OSError, RuntimeError, ValueError) as exc:
             raise InvalidRequest(f"{field}: {path!r} is no path: {exc}.", field=field) from exc
-        roots = (self.home.resolve(), *self.roots)
+        roots = ((home or self.home).resolve(), *self.roots)
         if not any(real == root or root in real.parents for root in roots):
             raise InvalidRequest(
                 f"{field}: {path!r} is outside of the folders that `backup.roots` names.",
@@ -133,6 +133,11 @@ class BackupFolder:
         backups = [one.folder for one in self.all() if one.manifest.database_id == database_id]
         unfinished = [folder for root in self.roots for folder in root.glob(f"{UNFINISHED}*")]
         return [folder for folder in (*backups, *unfinished) if folder.parent != self.home]
+
+    def exports(self) -> list[Path]:
+        """Files within the roots that may be exports."""
+        found = (path for root in self.roots for path in root.rglob("*"))
+        return [path for path in found if path.is_file() and not path.is_symlink()]
 
     def holds(self, path: Path) -> bool:
         """Whether a file is one of a backup's."""

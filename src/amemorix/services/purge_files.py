@@ -12,11 +12,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..errors import NotReady
+from ..errors import InvalidRequest, NotReady
 from ..storage.compaction import Compaction, file_chunks, one_transaction, open_copy
 from ..storage.erasure import ErasureRepository, Targets
 from ..storage.metadata_store import MetadataStore
 from .backup_folder import MANIFEST, BackupFolder
+from .portable_file import header_of, is_portable
 from .purge_records import Marks
 from .remnants import Needles, Remnants
 
@@ -152,7 +153,7 @@ class PurgeFiles:
 
     def _mend(self, path: Path, targets: Targets, needles: Needles, marks: Marks, complete: bool) -> str:
         """What was done about the file; empty if nothing had to be."""
-        held = self._holds(path, needles) or (self._is_export(path) and marks.in_export(_text_of(path)))
+        held = self._holds(path, needles) or (self._is_export(path) and any(map(marks.in_export, _texts_of(path))))
         state = self._rewritten(path, targets, always=held or not complete) if _is_database(path) else "other"
         if state == "rewritten":
             held = self._holds(path, needles)
@@ -165,7 +166,7 @@ class PurgeFiles:
         return "removed"
 
     def _is_export(self, path: Path) -> bool:
-        return self._store.folder / EXPORTS in path.parents
+        return self._store.folder / EXPORTS in path.parents or is_portable(path)
 
     def _holds(self, path: Path, needles: Needles) -> bool:
         return len(self._strange(needles, needles.search(file_chunks(path)))) > 0
@@ -207,10 +208,18 @@ class PurgeFiles:
         elsewhere = self._backups.elsewhere(self._store.database_id)
         found = (path for folder in (self._store.folder, *elsewhere) for path in folder.rglob("*"))
         files = {path for path in found if path.is_file() and not path.is_symlink()}
+        files |= {path for path in self._backups.exports() if self._is_ours(path)}
         return sorted(path for path in files if not self._is_manifest(path))
 
     def _is_manifest(self, path: Path) -> bool:
         return path.name == MANIFEST and self._backups.holds(path)
+
+    def _is_ours(self, path: Path) -> bool:
+        """Whether a file outside is an export of this memory."""
+        try:
+            return is_portable(path) and header_of(path).database_id == self._store.database_id
+        except InvalidRequest:
+            return False
 
     def _is_live(self, path: Path) -> bool:
         """The database, its log and the table of contents of the log, which holds no text."""
@@ -246,9 +255,13 @@ def _without(needles: Needles, raw: Iterable[bytes]) -> Needles:
     return needles.without(needles.search(iter([b"\n".join(raw)]), all_of_them=True).met)
 
 
-def _text_of(path: Path) -> str:
-    """What the file says; an XML attribute or text is read as it is meant."""
-    return html.unescape(path.read_text("utf-8", errors="replace"))
+def _texts_of(path: Path) -> Iterator[str]:
+    """What the file says, line by line if it may be long; an XML attribute or text is read as it is meant."""
+    if not is_portable(path):
+        yield html.unescape(path.read_text("utf-8", errors="replace"))
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        yield from file
 
 
 def _is_database(path: Path) -> bool:

@@ -64,6 +64,11 @@ class DatabaseTakeover:
         if aside:
             self.aside = self._backups.publish(*aside)
 
+    def forget_old(self) -> None:
+        """Keep nothing of the old database: it was empty."""
+        if self.aside:
+            self._backups.remove(self.aside)
+
     def undo(self) -> None:
         """Put the old database back: the new one could not be opened."""
         if self.aside is None:

@@ -27,6 +27,7 @@ from .health import HealthRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
 from .persons import PersonRepository
+from .portable import PortableRepository
 from .profile_material import ProfileMaterialRepository
 from .profiles import ProfileRepository
 from .quoting import QuotingRepository
@@ -85,6 +86,7 @@ class MetadataStore:
         self.changes = ChangeRepository()
         self.health = HealthRepository()
         self.copies = CopyRepository()
+        self.portable = PortableRepository()
         self.deletions = DeletionRepository()
         self.erasure = ErasureRepository(self._forget)
         self.quoting = QuotingRepository()

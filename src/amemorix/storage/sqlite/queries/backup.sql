@@ -42,9 +42,6 @@ select key, value from meta;
 -- name: changes_after
 select seq, kind, id from changes where seq > :cursor;
 
--- name: change_write
-insert into changes (seq, kind, id) values (:seq, :kind, :id);
-
 -- name: operations_purged
 select id from delete_operations where status = 'purged' order by id;
 
