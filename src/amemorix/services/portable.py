@@ -23,8 +23,8 @@ from .backup_folder import BackupFolder
 from .backups import carried_out
 from .copy_thread import CopyThread
 from .deriver import Deriver
+from .graph_export import EXPORTS
 from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, portable_rows
-from .purge_files import EXPORTS
 from .runtime import RuntimeStatus
 from .takeover import DatabaseTakeover
 

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ..errors import InvalidRequest
 
-__all__ = ["PortableHeader", "PortableWriter", "header_of", "is_portable", "portable_rows"]
+__all__ = ["PortableHeader", "PortableWriter", "TableShape", "header_of", "is_portable", "portable_rows"]
 
 FORMAT = "amemorix-portable"
 FIRST = b'{"format": "amemorix-portable"'
