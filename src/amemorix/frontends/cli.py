@@ -10,6 +10,7 @@ import typer
 
 from .. import __version__
 from . import cli_bench, cli_config, cli_models
+from .cli_backup import backup, backups, export, import_export, restore
 from .cli_demo import demo
 from .cli_ingest import ingest
 from .cli_memory import check, invoke, search, stats
@@ -45,7 +46,7 @@ def options(
 
 
 app.command("serve")(serve_command)
-for _command in (invoke, search, ingest, stats, check, demo):
+for _command in (invoke, search, ingest, stats, check, demo, backup, backups, restore, export, import_export):
     app.command()(_command)
 app.add_typer(cli_config.app, name="config")
 app.add_typer(cli_models.app, name="models")

@@ -13,7 +13,9 @@ from ..errors import Conflict, MemoryFault
 from ..kernel import SDKMemoryKernel
 from ..services.leases import Leases
 from ..services.runtime import RuntimeStatus, Takeover
+from ..storage.exchange import forget_incoming
 from ..storage.lock import DirectoryLock
+from ..storage.metadata_store import DATABASE_FILE
 
 __all__ = ["Kernels"]
 
@@ -35,6 +37,7 @@ class Kernels:
         """A kernel over the folder, which is locked for it. Raises DirectoryInUse and whatever opening raises."""
         if folder not in self._locks:
             self._locks[folder] = await asyncio.to_thread(DirectoryLock, folder)
+            await asyncio.to_thread(forget_incoming, folder / DATABASE_FILE)
         self._users[folder] += 1
         try:
             return await SDKMemoryKernel.open(

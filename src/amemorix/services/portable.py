@@ -28,7 +28,7 @@ from .portable_file import PortableHeader, PortableWriter, TableShape, header_of
 from .runtime import RuntimeStatus
 from .takeover import DatabaseTakeover
 
-__all__ = ["Exported", "PortableService", "built"]
+__all__ = ["ALWAYS_THERE", "Exported", "PortableService", "built"]
 
 VECTORS = ("embedding_generations", "embeddings", "token_vectors", "relation_embeddings", "embedding_failures")
 WATERMARKS = "embedded_upto:"

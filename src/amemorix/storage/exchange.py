@@ -9,12 +9,18 @@ from pathlib import Path
 
 from ..errors import StorageFailure
 
-__all__ = ["decide", "finish_exchange", "incoming", "link_or_copy", "sync_folder"]
+__all__ = ["decide", "finish_exchange", "forget_incoming", "incoming", "link_or_copy", "sync_folder"]
 
 
 def incoming(database: Path) -> Path:
     """Where a file is made ready that is to take the database's place."""
     return database.with_name(f"{database.name}.incoming")
+
+
+def forget_incoming(database: Path) -> None:
+    """Remove what a process that ended had made ready, and not decided on."""
+    for path in database.parent.glob(f"{incoming(database).name}*"):
+        path.unlink(missing_ok=True)
 
 
 def decide(database: Path) -> None:
