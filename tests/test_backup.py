@@ -14,6 +14,8 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
+from amemorix.storage.database import Database
+from amemorix.storage.exchange import forget_incoming
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
 from entrance import contents, found, refused, said, stats, told
@@ -414,6 +416,27 @@ async def test_a_backup_that_a_purge_could_not_reach_brings_nothing_back(opened:
     assert left(tmp_path / "copy", [TEXT, CHINESE]) == []
 
 
+async def test_what_was_purged_stays_away_however_often_old_backups_are_restored(opened: Open, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    host = await opened(backup={"roots": [str(root)]})
+    before = await told(host, TEXT)
+    made = [await backed_up(host, path=str(root)), await backed_up(host, path=str(root))]
+    for one in made:
+        shutil.copytree(one["path"], tmp_path / "unplugged" / one["id"])
+    args = {"action": "execute", "mode": "paragraph", "selector": before["stored_ids"], "purge": True}
+    operation = (await host.invoke("memory_delete_admin", args))["operation_id"]
+
+    for one in made:
+        shutil.rmtree(one["path"])
+        shutil.copytree(tmp_path / "unplugged" / one["id"], one["path"])
+        done = await admin(host, "restore_backup", backup=one["path"])
+        assert done["erased"] > 0
+        assert (await stats(host))["paragraphs"] == 0
+    known = await host.invoke("memory_delete_admin", {"action": "get_operation", "operation_id": operation})
+    assert known["success"] and known["operation"]["status"] == "purged", known
+
+
 async def test_nothing_is_restored_while_a_purge_is_under_way(host: AMemorixHostService) -> None:
     made = await backed_up(host)
     store = host.kernel.store
@@ -423,3 +446,34 @@ async def test_nothing_is_restored_while_a_purge_is_under_way(host: AMemorixHost
     assert answer["success"] or answer["error_code"] == "conflict"
     await host.settle(20)
     assert (await admin(host, "restore_backup", backup=made["id"]))["restored"]
+
+
+# files
+
+
+def test_what_was_decided_is_carried_out_after_a_crash(tmp_path: Path) -> None:
+    """The old database's log is still there: it must not be read into the new one."""
+    (tmp_path / "other").mkdir()
+    old, new = Database(tmp_path / "memory.db"), Database(tmp_path / "other" / "memory.db", synchronous="normal")
+    new.close()
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as db:
+        db.execute("insert into meta (key, value) values ('old', 'row')")
+        db.commit()
+        (tmp_path / "memory.db.decided").write_bytes((tmp_path / "other" / "memory.db").read_bytes())
+        for name in ("memory.db", "memory.db-wal", "memory.db.decided"):
+            shutil.copy(tmp_path / name, tmp_path / "other" / name)
+    old.close()
+
+    exchanged = Database(tmp_path / "other" / "memory.db")
+
+    assert exchanged.database_id == new.database_id != old.database_id
+    assert exchanged.read_here(lambda db: db.execute("select count(*) from meta where key = 'old'").fetchone()[0]) == 0
+    exchanged.close()
+    assert not (tmp_path / "other" / "memory.db.decided").exists()
+
+
+def test_what_was_made_ready_only_is_forgotten(tmp_path: Path) -> None:
+    for name in ("memory.db", "memory.db.incoming", "memory.db.incoming-journal"):
+        (tmp_path / name).write_text("x")
+    forget_incoming(tmp_path / "memory.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["memory.db"]

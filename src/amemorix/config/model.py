@@ -120,6 +120,9 @@ class Feedback(Section):
     most_attempts: int = live(3, "Tries of a task that stumbles.", ge=1, le=100)
 
 
+Folder = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^(/|~|[A-Za-z]:)")]
+
+
 class Backup(Section):
     """Copies of the whole memory."""
 
@@ -129,7 +132,7 @@ class Backup(Section):
     keep: int = live(
         7, "So many are kept of those made by themselves, and of those set aside by restores.", ge=1, le=1000
     )
-    roots: tuple[str, ...] = live(
+    roots: tuple[Folder, ...] = live(
         (),
         "Further folders, absolute, that backups and exports may be written to and read from. A purge looks through them.",
     )

@@ -17,7 +17,7 @@ from ..storage.compaction import open_copy
 from ..storage.copies import CopyRepository
 from ..storage.exchange import incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
-from ..storage.migrations import check
+from ..storage.migrations import build, check, migrations
 from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
 from .copy_thread import CopyThread
 from .deriver import for_ever
@@ -233,6 +233,8 @@ def put_in_place(data: Path, backup: Backup, thread: CopyThread) -> None:
         thread.step("copying")
         with open_copy(backup.database, unchanged=True) as db:
             CopyRepository().copy(db, to, thread.so_far)
+        with open_copy(to) as db:
+            build(db, migrations()[-1][0])
     except (OSError, sqlite3.Error, NotReady, StorageFailure) as exc:
         to.unlink(missing_ok=True)
         if isinstance(exc, (NotReady, StorageFailure)):

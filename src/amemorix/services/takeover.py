@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from ..errors import StorageFailure
-from ..storage.compaction import Compaction, open_copy
+from ..storage.compaction import Compaction, one_transaction, open_copy
 from ..storage.copies import CopyRepository, Inventory
-from ..storage.deletions import DeletionRepository
+from ..storage.deletions import DeletionRepository, Item
 from ..storage.erasure import ErasureRepository, Targets
 from ..storage.exchange import decide, finish_exchange, incoming, link_or_copy, sync_folder
 from ..storage.metadata_store import DATABASE_FILE
+from ..storage.portable import PortableRepository
 from .backup_folder import Backup, BackupFolder, Manifest, Reason
 from .purge_files import erased_all
 
 __all__ = ["DatabaseTakeover"]
+
+RECORDS = {"delete_operations": "id", "delete_operation_items": "operation"}
+"""Tables of what was purged, and the column that holds the operation."""
 
 
 class DatabaseTakeover:
@@ -103,26 +108,34 @@ class DatabaseTakeover:
         return {name: max(one.get(name, 0) for one in known) for name in {name for one in known for name in one}}
 
     def _purged_again(self, path: Path) -> int:
-        """Erase from the copy what has been purged since it was made."""
-        rows, deletions, gone = ErasureRepository(), DeletionRepository(), Targets()
+        """Erase from the copy what has been purged since it was made, and take over the records of it."""
+        deletions, portable = DeletionRepository(), PortableRepository()
         with open_copy(self._database, unchanged=True) as db:
-            items = [
-                (item.kind, item.id)
-                for operation in deletions.purged(db)
-                for item in deletions.open_items(db, operation)
-            ]
-            asked = Targets.of(dict.fromkeys(items))
-            gone = Targets(
-                rows.gone(db, "paragraphs", asked.paragraphs), (), rows.gone(db, "relations", asked.relations),
-                rows.gone(db, "entities", asked.entities), rows.gone(db, "facts", asked.facts), asked.persons, asked.chats,
-            )  # fmt: skip
-        if not items:
+            purged = deletions.purged(db)
+            gone = self._gone(db, [item for operation in purged for item in deletions.open_items(db, operation)])
+            columns = {table: portable.tables(db)[table] for table in RECORDS}
+            records = {table: list(_of(portable.rows(db, table), columns[table].index(key), purged))
+                       for table, key in RECORDS.items()}  # fmt: skip
+        if not purged:
             return 0
         with open_copy(path) as db:
+            with one_transaction(db):
+                deletions.forget(db, purged)
+                for table, rows in records.items():
+                    portable.write(db, table, columns[table], rows)
             erased = erased_all(db, gone)
             if erased:
                 Compaction().rewrite(db, path.stat().st_size)
         return erased
+
+    def _gone(self, db: sqlite3.Connection, items: Iterable[Item]) -> Targets:
+        """Those of the items that have no row: what came back to life since stays."""
+        rows = ErasureRepository()
+        asked = Targets.of(dict.fromkeys((item.kind, item.id) for item in items))
+        return Targets(
+            rows.gone(db, "paragraphs", asked.paragraphs), (), rows.gone(db, "relations", asked.relations),
+            rows.gone(db, "entities", asked.entities), rows.gone(db, "facts", asked.facts), asked.persons, asked.chats,
+        )  # fmt: skip
 
     def _set_aside(self, old: Inventory | None) -> tuple[Path, Manifest] | None:
         """The old database in a folder that is to be a backup: under a second name, so it costs no time and no space."""
@@ -136,3 +149,8 @@ class DatabaseTakeover:
         manifest = self._backups.seal(folder, old, reason=self._reason, now=self._now)
         sync_folder(self._backups.home)
         return folder, manifest
+
+
+def _of(rows: Iterable[tuple[Any, ...]], column: int, wanted: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+    held = frozenset(wanted)
+    return (row for row in rows if row[column] in held)

@@ -49,9 +49,10 @@ def migrate(db: sqlite3.Connection, backup: Path) -> list[str]:
 
 
 def build(db: sqlite3.Connection, schema: int) -> None:
-    """Make an empty database of a schema that may be older than the program's."""
+    """Bring a database that is empty, or of an older schema, up to one that may be older than the program's."""
+    found = _version(db)
     for number, name, sql in migrations():
-        if number <= schema:
+        if found < number <= schema:
             _apply(db, number, name, sql)
 
 

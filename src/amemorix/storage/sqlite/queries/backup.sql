@@ -45,6 +45,9 @@ select seq, kind, id from changes where seq > :cursor;
 -- name: operations_purged
 select id from delete_operations where status = 'purged' order by id;
 
+-- name: operations_forget
+delete from delete_operations where id in (select value from json_each(:ids));
+
 -- name: paragraphs_gone
 -- those of the paragraphs that have no row
 select value from json_each(:ids)
