@@ -34,6 +34,15 @@ async def status(host: AMemorixHostService, component: str) -> dict[str, Any]:
     return result
 
 
+async def begun(host: AMemorixHostService) -> None:
+    """Wait until an episode is being worked on."""
+    for _ in range(2_000):
+        if (await status(host, "memory_episode_admin"))["processing"]:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("nothing was begun")
+
+
 @pytest.mark.parametrize("deadly", ["the bomb ticks", "那颗炸弹在响"])
 async def test_a_source_that_kills_the_process_is_given_up_and_takes_no_other_along(
     tmp_path: Path, deadly: str
@@ -92,8 +101,7 @@ async def test_work_that_is_cut_short_counts_no_try(opened: Open, monkeypatch: p
         patch.setattr(EpisodeService, "_derive", lambda *_: asyncio.sleep(60))
         for _ in range(4):
             step = asyncio.create_task(service.step())
-            while (await status(host, "memory_episode_admin"))["processing"] == 0:
-                await asyncio.sleep(0.01)
+            await begun(host)
             step.cancel()
             await asyncio.gather(step, return_exceptions=True)
     assert (await status(host, "memory_episode_admin"))["pending"] == 1

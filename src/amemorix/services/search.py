@@ -129,14 +129,20 @@ class SearchService:
     async def _finish(self, mode: str, begun: _Begun) -> RetrievalResult:
         """Rank what was found once the query is embedded, and write the answer."""
         asked = await self._dense.finish(begun.asking, self._config.embedding.query_timeout_seconds)
-        degraded = ("dense",) if asked.failed else ()
-        meant = replace(begun.wide, encoded=asked.encoded, generation=asked.generation, degraded=degraded)
+        meant = replace(begun.wide, encoded=asked.encoded, generation=asked.generation)
 
         def answer(db: sqlite3.Connection) -> RetrievalResult:
-            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), meant, begun.lexical)
+            degraded = ("dense",) if asked.failed or self._lost(db, asked) else ()
+            ranking = self._retriever.rank(
+                db, self._indexes.lanes(db, asked.vectors), replace(meant, degraded=degraded), begun.lexical
+            )
             return self._answer(db, mode, begun.plan, ranking)
 
         return _with_facts(await self._store.read(answer), begun.known)
+
+    def _lost(self, db: sqlite3.Connection, asked: Asked) -> bool:
+        """Whether the vectors were dropped while the query was being embedded: others answer from the next search on."""
+        return asked.vectors is not None and not self._store.embeddings.is_whole(db, asked.generation)
 
     def _known(self, db: sqlite3.Connection, ask: _Ask, plan: SearchPlan) -> _Known:
         """What is known of whom the query names, or of the user who asks of himself."""

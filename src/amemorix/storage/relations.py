@@ -137,7 +137,7 @@ class RelationRepository:
     def pending_relations(
         self, db: sqlite3.Connection, generation: int, limit: int, *, among: Iterable[int] | None, but: Iterable[int]
     ) -> list[PendingRelation]:
-        """Live relations without a vector of the generation, of those among `among` (None: of all) without `but`."""
+        """Live relations that lack a vector of the generation, of those among `among` (None: of all) without `but`."""
         values = {"generation": generation, "limit": limit, "but": array(but)}
         if among is None:
             rows = db.execute(self._q["relations_pending"], values)
@@ -152,7 +152,7 @@ class RelationRepository:
             db.execute(self._q["relation_embedding_put"], {**values, "sentence": one.sentence})
 
     def seen(self, db: sqlite3.Connection, relations: Iterable[int], scopes: Scopes, now: float) -> set[int]:
-        """Those that somebody told, and that rest on a paragraph which is alive, current, unexpired and in scope."""
+        """Those that rest on a paragraph which is alive, current, unexpired and in scope."""
         values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now}
         return {row[0] for row in db.execute(self._q["relations_seen"], values)}
 
