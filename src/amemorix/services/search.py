@@ -132,17 +132,14 @@ class SearchService:
         meant = replace(begun.wide, encoded=asked.encoded, generation=asked.generation)
 
         def answer(db: sqlite3.Connection) -> RetrievalResult:
-            degraded = ("dense",) if asked.failed or self._lost(db, asked) else ()
+            dropped = asked.vectors is not None and not self._store.embeddings.is_whole(db, asked.generation)
+            degraded = ("dense",) if asked.failed or dropped else ()
             ranking = self._retriever.rank(
                 db, self._indexes.lanes(db, asked.vectors), replace(meant, degraded=degraded), begun.lexical
             )
             return self._answer(db, mode, begun.plan, ranking)
 
         return _with_facts(await self._store.read(answer), begun.known)
-
-    def _lost(self, db: sqlite3.Connection, asked: Asked) -> bool:
-        """Whether the vectors were dropped while the query was being embedded: others answer from the next search on."""
-        return asked.vectors is not None and not self._store.embeddings.is_whole(db, asked.generation)
 
     def _known(self, db: sqlite3.Connection, ask: _Ask, plan: SearchPlan) -> _Known:
         """What is known of whom the query names, or of the user who asks of himself."""
