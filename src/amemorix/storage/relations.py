@@ -152,7 +152,7 @@ class RelationRepository:
             db.execute(self._q["relation_embedding_put"], {**values, "sentence": one.sentence})
 
     def seen(self, db: sqlite3.Connection, relations: Iterable[int], scopes: Scopes, now: float) -> set[int]:
-        """Those that rest on a paragraph which is alive, current, unexpired and in scope."""
+        """Those that somebody told, and that rest on a paragraph which is alive, current, unexpired and in scope."""
         values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now}
         return {row[0] for row in db.execute(self._q["relations_seen"], values)}
 

@@ -34,9 +34,9 @@ where v.generation = :generation and v.relation in (select value from json_each(
   and length(v.vector) > 0 and r.deleted_at is null and r.inactive_at is null and r.origin <> 'rule';
 
 -- name: relations_seen
--- those of the relations that a paragraph supports which may be seen
+-- those of the relations that were told, not read by rules, and that a paragraph supports which may be seen
 select r.id from relations r
-where r.id in (select value from json_each(:ids)) and r.deleted_at is null and r.inactive_at is null
+where r.id in (select value from json_each(:ids)) and r.deleted_at is null and r.inactive_at is null and r.origin <> 'rule'
   and exists (
       select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
       where e.relation = r.id and p.deleted_at is null and p.superseded_at is null
