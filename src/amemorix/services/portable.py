@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, BinaryIO
 
 from ..clock import Clock
@@ -74,7 +75,9 @@ class PortableService:
 
         Raises InvalidRequest for a path outside, Conflict if there is such a file, StorageFailure if the disk refuses.
         """
-        place = self._place(path) if path else self._home / f"memory-{int(self._clock.now() * 1000)}.jsonl"
+        place = (
+            self._place(path) if path else self._home / f"memory-{int(self._clock.now() * 1000)}-{token_hex(4)}.jsonl"
+        )
         if place.exists():
             raise Conflict(f"path: {place} is there already.", field="path")
         async with self._store.purging:
