@@ -21,7 +21,12 @@ class Copying:
         self.thread = CopyThread()
         self.backups = BackupService(ground.store, config=ground.config, clock=ground.clock, thread=self.thread)
         self.portable = PortableService(
-            ground.store, backups=self.backups.folder, derivers=derivers, clock=ground.clock, thread=self.thread
+            ground.store,
+            config=ground.config,
+            backups=self.backups.folder,
+            derivers=derivers,
+            clock=ground.clock,
+            thread=self.thread,
         )
 
     async def run(self) -> None:

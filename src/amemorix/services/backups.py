@@ -15,12 +15,13 @@ from ..config.model import Config
 from ..errors import Conflict, MemoryFault, NotReady, StorageFailure
 from ..storage.compaction import open_copy
 from ..storage.copies import CopyRepository
-from ..storage.exchange import incoming
+from ..storage.exchange import forget_incoming, incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
 from ..storage.migrations import build, check, migrations
 from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
 from .copy_thread import CopyThread
 from .deriver import for_ever
+from .index_making import make_indexes
 from .runtime import Reopen, RuntimeStatus, Takeover
 from .takeover import DatabaseTakeover
 
@@ -102,7 +103,7 @@ class BackupService:
         backup = await asyncio.to_thread(self.folder.find, which)
         async with self._store.purging:
             with self._thread.doing("restore"):
-                await self._thread.run(lambda: put_in_place(self._store.folder, backup, self._thread))
+                await self._thread.run(lambda: self._made_ready(backup))
                 takeover = DatabaseTakeover(
                     self._store.folder, self.folder, reason="before_restore", now=self._clock.now(),
                     check=self._no_purge,
@@ -151,6 +152,10 @@ class BackupService:
         manifest = self.folder.seal(folder, found, reason=reason, now=now, watch=self._thread.more)
         return self.folder.publish(folder, manifest)
 
+    def _made_ready(self, backup: Backup) -> None:
+        put_in_place(self._store.folder, backup, self._thread)
+        make_indexes(self._store.folder, self._config, self._thread)
+
     def _removed(self, backup: Backup) -> None:
         try:
             self.folder.remove(backup)
@@ -169,7 +174,7 @@ async def carried_out(reopen: Reopen, kernel: object, takeover: Takeover, data: 
     try:
         await reopen(kernel, takeover)
     except MemoryFault:
-        await asyncio.to_thread(incoming(data / DATABASE_FILE).unlink, missing_ok=True)
+        await asyncio.to_thread(forget_incoming, data / DATABASE_FILE)
         raise
 
 
@@ -235,6 +240,7 @@ def put_in_place(data: Path, backup: Backup, thread: CopyThread) -> None:
             CopyRepository().copy(db, to, thread.so_far)
         with open_copy(to) as db:
             build(db, migrations()[-1][0])
+        CopyRepository().begin_history(to)
     except (OSError, sqlite3.Error, NotReady, StorageFailure) as exc:
         to.unlink(missing_ok=True)
         if isinstance(exc, (NotReady, StorageFailure)):

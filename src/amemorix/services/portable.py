@@ -14,8 +14,10 @@ from secrets import token_hex
 from typing import Any, BinaryIO
 
 from ..clock import Clock
+from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
 from ..indexes.process import process_mark
+from ..storage.copies import CopyRepository
 from ..storage.exchange import incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
 from ..storage.migrations import migrations
@@ -25,6 +27,7 @@ from .backups import carried_out
 from .copy_thread import CopyThread
 from .deriver import Deriver
 from .graph_export import EXPORTS
+from .index_making import make_indexes
 from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, portable_rows
 from .runtime import RuntimeStatus
 from .takeover import DatabaseTakeover
@@ -58,12 +61,14 @@ class PortableService:
         self,
         store: MetadataStore,
         *,
+        config: Config,
         backups: BackupFolder,
         derivers: Iterable[Deriver],
         clock: Clock,
         thread: CopyThread,
     ) -> None:
         self._store = store
+        self._config = config
         self._backups = backups
         self._derivers = tuple(derivers)
         self._clock = clock
@@ -98,7 +103,7 @@ class PortableService:
         async with self._store.purging:
             with self._thread.doing("import"):
                 await self._thread.run(self._must_be_empty)
-                header = await self._thread.run(lambda: built(self._store.folder, place, self._thread))
+                header = await self._thread.run(lambda: self._made_ready(place))
                 takeover = DatabaseTakeover(
                     self._store.folder, self._backups, reason="before_import", now=self._clock.now(),
                     check=self._must_be_empty,
@@ -176,6 +181,11 @@ class PortableService:
             {**tables, "changes": TableShape(["seq", "kind", "id"], pending)},
         )  # fmt: skip
 
+    def _made_ready(self, place: Path) -> PortableHeader:
+        header = built(self._store.folder, place, self._thread)
+        make_indexes(self._store.folder, self._config, self._thread)
+        return header
+
     def _must_be_empty(self) -> None:
         counts = self._store.read_here(self._store.copies.counts)
         held = [name for name, count in counts.items() if count and name not in ALWAYS_THERE]
@@ -210,6 +220,7 @@ def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
     except BaseException:
         to.unlink(missing_ok=True)
         raise
+    CopyRepository().begin_history(to)
     return header
 
 

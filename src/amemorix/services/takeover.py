@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ from ..storage.exchange import decide, finish_exchange, incoming, link_or_copy, 
 from ..storage.metadata_store import DATABASE_FILE
 from ..storage.portable import PortableRepository
 from .backup_folder import Backup, BackupFolder, Manifest, Reason
+from .index_making import take_indexes
 from .purge_files import erased_all
 
 __all__ = ["DatabaseTakeover"]
@@ -63,9 +63,10 @@ class DatabaseTakeover:
         mine = self._inventory(new)
         if old and mine and old.database_id == mine.database_id:
             self.erased = self._purged_again(new)
-        self._copies.make_ready(new, self._numbers(mine, old), secrets.token_hex(8))
+        self._copies.skip_numbers(new, self._numbers(mine, old))
         aside = self._set_aside(old)
         decide(self._database)
+        take_indexes(self._database.parent, fit=not self.erased)
         if aside:
             self.aside = self._backups.publish(*aside)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
@@ -85,18 +86,20 @@ class CopyRepository:
         found = [] if said == ["ok"] else said
         return [*found, *([f"{broken} rows point to rows that are not there"] if broken else [])]
 
-    def make_ready(self, path: Path, numbers: Mapping[str, int], incarnation: str) -> None:
-        """Let a copy be a database of its own history: numbers given out elsewhere are never given out again.
+    def begin_history(self, path: Path) -> None:
+        """Let a copy be a database with a history of its own: no index that was made of other rows fits it."""
+        with open_copy(path) as db, one_transaction(db):
+            self._changes.put(db, INCARNATION, secrets.token_hex(8))
+        _synced(path)
 
-        So no id ever means two things, in backups either; and no index that was made of other rows fits it.
-        """
+    def skip_numbers(self, path: Path, numbers: Mapping[str, int]) -> None:
+        """Let a copy give out only higher numbers: so no id ever means two things, in backups either."""
         with open_copy(path) as db, one_transaction(db):
             tables = {row[0] for row in db.execute(self._q["tables_listed"])}
             for name, highest in numbers.items():
                 if name in tables:
                     db.execute(self._q["number_counter_raise"], {"name": name, "seq": highest})
                     db.execute(self._q["number_counter_add"], {"name": name, "seq": highest})
-            self._changes.put(db, INCARNATION, incarnation)
         _synced(path)
 
 

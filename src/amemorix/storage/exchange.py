@@ -9,7 +9,10 @@ from pathlib import Path
 
 from ..errors import StorageFailure
 
-__all__ = ["decide", "finish_exchange", "forget_incoming", "incoming", "link_or_copy", "sync_folder"]
+__all__ = ["RESTORING", "decide", "finish_exchange", "forget_incoming", "incoming", "link_or_copy", "sync_folder"]
+
+RESTORING = "restoring"
+"""The folder in which indexes are made for a database that is to take the place of another."""
 
 
 def incoming(database: Path) -> Path:
@@ -21,6 +24,7 @@ def forget_incoming(database: Path) -> None:
     """Remove what a process that ended had made ready, and not decided on."""
     for path in database.parent.glob(f"{incoming(database).name}*"):
         path.unlink(missing_ok=True)
+    shutil.rmtree(database.with_name(RESTORING), ignore_errors=True)
 
 
 def decide(database: Path) -> None:
