@@ -20,6 +20,7 @@ from .kernel import SDKMemoryKernel, Surroundings
 from .models.chat_registry import GivenChat
 from .models.host_callable import EmbedFunction
 from .ops import Response
+from .services.call_log import observed
 from .services.leases import Leases
 from .services.runtime import ReloadReport, RuntimeStatus
 from .storage.lock import DirectoryLock
@@ -174,7 +175,8 @@ class AMemorixHostService:
         op, request, warnings = OPERATIONS.resolve(component_name, args)
         try:
             async with asyncio.timeout(seconds), self._lease() as kernel:
-                response: Response = await op.handler(kernel, request)
+                with observed(op, request, kernel.config.observability, kernel.surroundings.clock):
+                    response: Response = await op.handler(kernel, request)
         except TimeoutError as exc:
             raise TimedOut(f"{op.name} took longer than {timeout_ms} ms.", component=op.name) from exc
         if warnings:
@@ -311,6 +313,7 @@ class AMemorixHostService:
         self._retire(old)
         waiting = configuration.changes(self._begun_with or config, config)
         self._status.needs_restart = tuple(name for name in waiting if name in NEEDS_PROCESS)
+        await new.audit.configured(sorted(changed))
         level = configuration.strongest(changed) or "none"
         log.info("configuration applied (%s): %s", level, ", ".join(changed))
         return ReloadReport(

@@ -22,6 +22,7 @@ from .models.glosses import GlossTable, table_for
 from .models.host_callable import EmbedFunction
 from .models.registry import make_embedder
 from .ports import ChatModel, Embedder
+from .services.audit import AuditService
 from .services.checks import Finding
 from .services.corrections import CorrectionService
 from .services.dedup import MemUpdateChecker
@@ -194,6 +195,7 @@ class SDKMemoryKernel:
         self._apart = ThreadPoolExecutor(1, "amemorix-graph")
         self.graph_suggestions = GraphSuggestionService(self.store, self.graph_views, background=self._apart)
         self.graph_exports = GraphExportService(self.store, self.graph_views, clock=clock, background=self._apart)
+        self.audit = AuditService(self.store, settings=config.observability, clock=clock)
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
         self._borrowed: Shared[Embedder | None] | None = None
@@ -279,6 +281,7 @@ class SDKMemoryKernel:
                 self._retry_model(),
                 self.feedback.run(),
                 self.rounds.run(),
+                self.audit.run(),
             )
             self._loops = [asyncio.create_task(loop) for loop in work]
 

@@ -17,6 +17,7 @@ from . import (
     memory_source_admin,
     memory_stats,
     memory_v5_admin,
+    runtime_audit,
     search_memory,
 )
 
@@ -28,6 +29,7 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_stats.ops,
     memory_source_admin.ops,
     memory_runtime_admin.ops,
+    runtime_audit.ops,
     get_person_profile.ops,
     memory_profile_admin.ops,
     memory_delete_admin.ops,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..acting import Act, acting_as
 from ..clock import Clock
 from ..config.model import Feedback
 from ..errors import ChatUnavailable, Conflict, MemoryFault, NotFound
@@ -168,7 +169,8 @@ class FeedbackService:
 
     async def _carry_out(self, plan: int) -> None:
         if (await self._corrections.get(plan)).status == "awaiting_confirmation":
-            await self._corrections.execute(plan, confirmed=True)
+            with acting_as(Act("background", "feedback", "", "memory", self._clock.now(), f"plan_id={plan}")):
+                await self._corrections.execute(plan, confirmed=True)
 
     async def _verdict(self, task: FeedbackTask) -> Verdict:
         hits, messages = await self._store.read(lambda db: self._material(db, task))

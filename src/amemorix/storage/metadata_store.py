@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from ..acting import acting
+from .audit import AuditRepository
 from .changes import ChangeRepository
 from .chat_usage import ChatUsageRepository
 from .compaction import Compaction
@@ -82,6 +84,7 @@ class MetadataStore:
         self.summaries = SummaryRepository()
         self.chat_usage = ChatUsageRepository()
         self.changes = ChangeRepository()
+        self.audit = AuditRepository()
         self.health = HealthRepository()
         self.deletions = DeletionRepository()
         self.erasure = ErasureRepository(self._forget)
@@ -102,7 +105,8 @@ class MetadataStore:
 
     async def write(self, unit: Unit[T]) -> T:
         """Run a unit of work in a transaction; returns after the commit is durable."""
-        return await self._database.write(unit)
+        act = acting()
+        return await self._database.write(unit if act is None else self.audit.noting(unit, act))
 
     async def read(self, unit: Unit[T]) -> T:
         """Run a unit of work on a reader thread, within one snapshot."""
@@ -138,3 +142,4 @@ class MetadataStore:
     def _forget(self) -> None:
         self.names.forget()
         self.texts.forget()
+        self.audit.forget()

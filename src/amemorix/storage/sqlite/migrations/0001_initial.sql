@@ -271,6 +271,25 @@ create table undo_records (
     undone_at real
 ) strict;
 
+-- Who changed what is stored, and when; `records` are the rows from which it can be looked up or undone, `target` the
+-- records it was asked to work on. Neither holds a text.
+create table audit (
+    id integer primary key autoincrement,
+    at real not null,
+    until real not null,
+    component text not null,
+    action text not null,
+    target text not null,
+    requested_by text not null,
+    door text not null,
+    calls integer not null default 1,
+    rows integer not null,
+    records text not null check (json_valid(records))
+) strict;
+
+create index audit_by_component on audit (component, action);
+create index audit_by_age on audit (until);
+
 -- Facts, bi-temporal: valid_* when it is true in the world, recorded_at and superseded_at when the memory held it true.
 -- The subject is a person, or an entity where person is null. asserted_at: since when it is true by a hand that gave it, so
 -- that it needs no paragraph; pinned: its status was set by hand (or by the dedup checker) and the rules leave it; merged:
