@@ -112,7 +112,7 @@ def examine_indexes(kernel: SDKMemoryKernel, db: sqlite3.Connection) -> None:
     assert indexes.graph.index.dump() == _built(GraphStore(), feeds.edges().rows(changes, db)).dump(), "graph"
     names = _built(NameDirectory(), feeds.persons().rows(changes, db))
     assert indexes.names.index.dump() == names.dump(), "names"
-    serving = kernel.dense.serving
+    serving = kernel.vectors.dense.serving
     if serving is not None:
         quantization = QuantizationType(kernel.config.embedding.quantization_type)
         store = VectorStore(serving.generation.dimension, quantization)

@@ -430,7 +430,7 @@ async def test_every_order_of_three(opened: Open, tmp_path: Path) -> None:
 async def test_a_crash_between_reading_and_storing_loses_and_repeats_nothing(tmp_path: Path) -> None:
     async with memory_host(tmp_path, facts={"poll_interval_seconds": 3600}) as host:
         await said(host, "c", *STATEMENTS)
-        service = host.kernel.facts
+        service = host.kernel.knowledge.facts
         read = await asyncio.to_thread(host.kernel.store.read_here, service._read)
         assert read is not None
 
@@ -551,7 +551,7 @@ async def test_facts_never_fail_a_search(host: AMemorixHostService, monkeypatch:
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("no facts today")
 
-    monkeypatch.setattr(host.kernel.searches._facts, "recall", broken)
+    monkeypatch.setattr(host.kernel.recall.searches._facts, "recall", broken)
     result = await found(host, "林澈住在哪里")
     assert result["hits"]
     assert result["facts"] == []

@@ -54,7 +54,7 @@ async def scores(
 ) -> dict[str, float]:
     """What the lane gives: text -> score; in one chat, or everywhere."""
     kernel = host.kernel
-    serving = kernel.dense.serving
+    serving = kernel.vectors.dense.serving
     encoded = encode(serving.embedder, [query])[0] if serving else None
     clock = kernel.surroundings.clock.now() if now is None else now
 
@@ -79,7 +79,7 @@ async def written(host: AMemorixHostService, statement: str) -> None:
 
 
 def has_error(host: AMemorixHostService) -> bool:
-    return bool(host.kernel.store.read_here(host.kernel.embedding.progress).error)
+    return bool(host.kernel.store.read_here(host.kernel.vectors.embedding.progress).error)
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -214,7 +214,7 @@ async def test_a_relation_that_is_removed_takes_its_vector_with_it(dense_host: A
 
 
 async def lane_size(host: AMemorixHostService) -> int:
-    serving = host.kernel.dense.serving
+    serving = host.kernel.vectors.dense.serving
     assert serving is not None
 
     def unit(db: sqlite3.Connection) -> int:
@@ -298,7 +298,7 @@ async def test_a_model_that_does_not_answer_loses_no_relation(served: Endpoint, 
     served.answer = lambda body: (503, {}) if "Marta" in str(body) else plain(body)  # type: ignore[method-assign]
     await told(host, "Good.", relations=[KAYAK])
     await until(lambda: has_error(host))
-    assert host.kernel.store.read_here(host.kernel.embedding.progress).state == "embedding"
+    assert host.kernel.store.read_here(host.kernel.vectors.embedding.progress).state == "embedding"
     served.answer = plain  # type: ignore[method-assign]
     clock.advance(10)
     await host.settle(10)
@@ -319,8 +319,8 @@ async def test_a_rebuild_ends_when_relations_are_done_too(served: Endpoint, open
     for wanted in range(1, 5):
         await until(lambda more=before + wanted: tries(served) >= more)
         await asyncio.sleep(0.3)
-        assert host.kernel.dense.serving is not None
-        assert [(host.kernel.dense.serving.generation.id,)] == old, "it still waits for the relation"
+        assert host.kernel.vectors.dense.serving is not None
+        assert [(host.kernel.vectors.dense.serving.generation.id,)] == old, "it still waits for the relation"
         assert "Bad." in await scores(host, "Marta drinks")
         clock.advance(10)
     await host.settle(10)
@@ -353,13 +353,13 @@ async def test_relations_that_the_model_does_not_read_are_passed_over(tmp_path: 
     async with memory_host(tmp_path, embed=HashEmbedder()) as host:
         await told(host, "好", relations=[triple("林澈", "喜欢", "桂花乌龙"), KAYAK])
         await host.kernel.pause()
-        host.kernel.embedding.adopt(embedder, None)
-        while await host.kernel.embedding.step():
+        host.kernel.vectors.embedding.adopt(embedder, None)
+        while await host.kernel.vectors.embedding.step():
             pass
 
         assert sorted(await rows(host, "select length(vector) from relation_embeddings where generation = "
                                        "(select max(generation) from relation_embeddings)")) == [(0,), (512,)]  # fmt: skip
-        assert host.kernel.store.read_here(host.kernel.embedding.progress).pending == 0
+        assert host.kernel.store.read_here(host.kernel.vectors.embedding.progress).pending == 0
 
 
 # opening again, and damage
@@ -459,8 +459,8 @@ async def test_the_lane_is_quick(dense_host: AMemorixHostService) -> None:
     plan = SearchPlan(None, 5, kernel.config.retrieval, 1.9e9, None, encoded=encoded)
 
     def seconds(db: sqlite3.Connection) -> float:
-        assert kernel.dense.serving is not None
-        lanes, taken = kernel.indexes.lanes(db, kernel.dense.serving.vectors), []
+        assert kernel.vectors.dense.serving is not None
+        lanes, taken = kernel.indexes.lanes(db, kernel.vectors.dense.serving.vectors), []
         for _ in range(50):
             started = time.perf_counter()
             relation_lane(db, lanes, kernel.store.relations, plan)

@@ -1,4 +1,4 @@
-"""The API of the memory: one file per component."""
+"""The API of the memory: one file per component, or per side of a large one."""
 
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations
@@ -9,10 +9,13 @@ from . import (
     memory_correction_admin,
     memory_delete_admin,
     memory_episode_admin,
+    memory_episode_deriving,
     memory_fact_admin,
     memory_feedback_admin,
     memory_graph_admin,
     memory_profile_admin,
+    memory_profile_deriving,
+    memory_profile_names,
     memory_runtime_admin,
     memory_source_admin,
     memory_stats,
@@ -32,6 +35,8 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     runtime_audit.ops,
     get_person_profile.ops,
     memory_profile_admin.ops,
+    memory_profile_names.ops,
+    memory_profile_deriving.ops,
     memory_delete_admin.ops,
     memory_fact_admin.ops,
     maintain_memory.ops,
@@ -39,5 +44,6 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_correction_admin.ops,
     memory_feedback_admin.ops,
     memory_episode_admin.ops,
+    memory_episode_deriving.ops,
     memory_graph_admin.ops,
 )

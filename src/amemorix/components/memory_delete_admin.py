@@ -299,15 +299,15 @@ class PurgeResult(Response):
 @ops.operation("memory_delete_admin", "preview")
 async def preview(kernel: SDKMemoryKernel, request: Preview) -> DeletePlan:
     """Show everything that a deletion would take along; nothing is written."""
-    found = await kernel.deletion.preview(request.wish())
+    found = await kernel.care.deletion.preview(request.wish())
     return DeletePlan(**_plan(request.mode, found))
 
 
 @ops.operation("memory_delete_admin", "execute", effect="destructive")
 async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
     """Delete in one transaction; it can be restored until it is purged."""
-    found = await kernel.deletion.execute(request.wish(), request.plan_token, purge=request.purge)
-    purged = await kernel.purges.finished(found.operation) if request.purge else None
+    found = await kernel.care.deletion.execute(request.wish(), request.plan_token, purge=request.purge)
+    purged = await kernel.care.purges.finished(found.operation) if request.purge else None
     counts = found.plan.counts
     return Executed(
         **_plan(request.mode, found),
@@ -325,21 +325,21 @@ async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
 @ops.operation("memory_delete_admin", "restore", effect="write")
 async def restore(kernel: SDKMemoryKernel, request: Restore) -> RestoreResult:
     """Bring back a deletion, or some of its items, as they were."""
-    done = await kernel.deletion.restore(request.operation_id, request.chosen())
+    done = await kernel.care.deletion.restore(request.operation_id, request.chosen())
     return _restored(done)
 
 
 @ops.operation("memory_delete_admin", "get_operation", "get")
 async def get_operation(kernel: SDKMemoryKernel, request: GetOperation) -> OperationResult:
     """Show a deletion with its items."""
-    found, items = await kernel.deletion.operation(request.operation_id, request.limit, request.offset)
+    found, items = await kernel.care.deletion.operation(request.operation_id, request.limit, request.offset)
     return OperationResult(operation=_item(found), items=[_touched(item) for item in items])
 
 
 @ops.operation("memory_delete_admin", "list_operations", "list")
 async def list_operations(kernel: SDKMemoryKernel, request: ListOperations) -> OperationList:
     """List deletions, the newest first."""
-    total, rows = await kernel.deletion.operations(request.mode, request.status, request.limit, request.offset)
+    total, rows = await kernel.care.deletion.operations(request.mode, request.status, request.limit, request.offset)
     return OperationList(items=[_item(row) for row in rows], count=len(rows), total=total)
 
 
@@ -348,9 +348,9 @@ async def purge(kernel: SDKMemoryKernel, request: Purge) -> PurgeResult:
     """Erase what was deleted for good, from every file, and tell what was checked."""
     days = request.days()
     if request.operation_id is not None:
-        rows = [await kernel.purges.purge(request.operation_id)]
+        rows = [await kernel.care.purges.purge(request.operation_id)]
     else:
-        rows = await kernel.purges.older(days or 0.0, request.limit)
+        rows = await kernel.care.purges.older(days or 0.0, request.limit)
     items = [_item(row) for row in rows]
     left = sorted({file for item in items if item.receipt for file in item.receipt.found})
     return PurgeResult(

@@ -308,7 +308,10 @@ async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus
     def read(db: sqlite3.Connection) -> FactStatus:
         counts = dict.fromkeys(EVERY_STATUS, 0) | kernel.store.facts.counts(db)
         return FactStatus(
-            counts=counts, total=sum(counts.values()), lag=kernel.facts.lag(db), enabled=kernel.config.facts.enabled
+            counts=counts,
+            total=sum(counts.values()),
+            lag=kernel.knowledge.facts.lag(db),
+            enabled=kernel.config.facts.enabled,
         )
 
     return await kernel.store.read(read)
@@ -317,8 +320,8 @@ async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus
 @ops.operation("memory_fact_admin", "process_pending", effect="write")
 async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:  # noqa: ARG001
     """Read what has been stored since, without waiting for the background."""
-    steps = await kernel.facts.drain()
-    return Processed(steps=steps, lag=await kernel.store.read(kernel.facts.lag))
+    steps = await kernel.knowledge.facts.drain()
+    return Processed(steps=steps, lag=await kernel.store.read(kernel.knowledge.facts.lag))
 
 
 # changing
@@ -327,20 +330,20 @@ async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> P
 @ops.operation("memory_fact_admin", "resolve", effect="write")
 async def resolve_conflict(kernel: SDKMemoryKernel, request: Resolve) -> Changed:
     """Say which of contradicting facts is true; the others are superseded by it."""
-    return await _changed(kernel, await kernel.fact_editor.resolve(request.winner, _by(request)))
+    return await _changed(kernel, await kernel.knowledge.fact_editor.resolve(request.winner, _by(request)))
 
 
 @ops.operation("memory_fact_admin", "add", effect="write")
 async def add_fact(kernel: SDKMemoryKernel, request: AddFact) -> Changed:
     """Add a fact by hand; a later statement of no less authority may supersede it."""
     new = await kernel.store.read(lambda db: _new_fact(db, kernel, request))
-    return await _changed(kernel, await kernel.fact_editor.add(new, _by(request)))
+    return await _changed(kernel, await kernel.knowledge.fact_editor.add(new, _by(request)))
 
 
 @ops.operation("memory_fact_admin", "retract", effect="write")
 async def retract_fact(kernel: SDKMemoryKernel, request: Retract) -> Changed:
     """Say that a fact was never true; the text it was read from stays."""
-    return await _changed(kernel, await kernel.fact_editor.retract(request.fact_id, _by(request)))
+    return await _changed(kernel, await kernel.knowledge.fact_editor.retract(request.fact_id, _by(request)))
 
 
 @ops.operation("memory_fact_admin", "supersede", effect="write")
@@ -350,14 +353,16 @@ async def supersede_fact(kernel: SDKMemoryKernel, request: Supersede) -> Changed
     if (request.superseded_by is None) == (not value):
         raise InvalidRequest("value: give either a new value or superseded_by.", field="value")
     at = _instant(kernel, "valid_from", request.valid_from)
-    edited = await kernel.fact_editor.supersede(request.fact_id, request.superseded_by, value, at, _by(request))
+    edited = await kernel.knowledge.fact_editor.supersede(
+        request.fact_id, request.superseded_by, value, at, _by(request)
+    )
     return await _changed(kernel, edited)
 
 
 @ops.operation("memory_fact_admin", "undo", effect="write")
 async def undo_change(kernel: SDKMemoryKernel, request: Undo) -> Changed:
     """Take a change back, one made by hand or one that a newer statement made."""
-    return await _changed(kernel, await kernel.fact_editor.undo(request.undo_id, _by(request)))
+    return await _changed(kernel, await kernel.knowledge.fact_editor.undo(request.undo_id, _by(request)))
 
 
 # steps

@@ -141,7 +141,7 @@ class ReloadStatus(Response):
 @ops.operation("memory_runtime_admin", "save", effect="write")
 async def save(kernel: SDKMemoryKernel, request: Nothing) -> Saved:  # noqa: ARG001
     """Write the snapshots of the indexes now."""
-    return Saved(indexes=await kernel.upkeep.save(), data_dir=str(kernel.store.folder))
+    return Saved(indexes=await kernel.care.upkeep.save(), data_dir=str(kernel.store.folder))
 
 
 @ops.operation("memory_runtime_admin", "get_config")
@@ -151,10 +151,10 @@ async def get_config(kernel: SDKMemoryKernel, request: Nothing) -> RuntimeConfig
         config=kernel.config.model_dump(mode="json"),
         config_file=kernel.status.config_file,
         data_dir=str(kernel.store.folder),
-        auto_save=await kernel.upkeep.auto_save(),
+        auto_save=await kernel.care.upkeep.auto_save(),
         embedding=await _embedding(kernel),
-        retrieval_mode="hybrid" if kernel.dense.serving else "sparse_graph",
-        notice=kernel.notice,
+        retrieval_mode="hybrid" if kernel.vectors.dense.serving else "sparse_graph",
+        notice=kernel.vectors.notice,
     )
 
 
@@ -176,8 +176,8 @@ async def refresh_self_check(kernel: SDKMemoryKernel, request: Nothing) -> Check
 @ops.operation("memory_runtime_admin", "set_auto_save", effect="write")
 async def set_auto_save(kernel: SDKMemoryKernel, request: AutoSave) -> AutoSaved:
     """Switch the writing of snapshots in the background on or off; kept over restarts."""
-    await kernel.upkeep.set_auto_save(request.enabled)
-    return AutoSaved(auto_save=await kernel.upkeep.auto_save())
+    await kernel.care.upkeep.set_auto_save(request.enabled)
+    return AutoSaved(auto_save=await kernel.care.upkeep.auto_save())
 
 
 @ops.operation("memory_runtime_admin", "rebuild_all_vectors", effect="write")
@@ -186,7 +186,7 @@ async def rebuild_all_vectors(kernel: SDKMemoryKernel, request: RebuildVectors) 
     total = await kernel.store.read(kernel.store.paragraphs.live_count)
     if request.dry_run:
         return Rebuild(dry_run=True, paragraphs=total, embedding=await _embedding(kernel))
-    generation = await kernel.embedding.rebuild()
+    generation = await kernel.vectors.embedding.rebuild()
     return Rebuild(started=True, paragraphs=total, generation=generation.id, embedding=await _embedding(kernel))
 
 
@@ -196,7 +196,7 @@ async def rebuild_status(kernel: SDKMemoryKernel, request: Nothing) -> RebuildSt
     store = kernel.store
 
     def read(db: sqlite3.Connection) -> RebuildStatus:
-        progress = kernel.embedding.progress(db)
+        progress = kernel.vectors.embedding.progress(db)
         total = store.paragraphs.live_count(db)
         items = [
             GenerationItem(
@@ -215,7 +215,7 @@ async def rebuild_status(kernel: SDKMemoryKernel, request: Nothing) -> RebuildSt
 @ops.operation("memory_runtime_admin", "recover_embedding", "paragraph_backfill_once", effect="write")
 async def recover_embedding(kernel: SDKMemoryKernel, request: Nothing) -> Recovered:  # noqa: ARG001
     """Ask the model again now, and try again every paragraph that failed."""
-    retried = await kernel.recover_embedding()
+    retried = await kernel.vectors.recover()
     return Recovered(retried=retried, embedding=await _embedding(kernel))
 
 
@@ -234,11 +234,11 @@ async def reload_status(kernel: SDKMemoryKernel, request: Nothing) -> ReloadStat
 
 
 async def _embedding(kernel: SDKMemoryKernel) -> EmbeddingState:
-    return EmbeddingState(**asdict(await kernel.store.read(kernel.embedding.progress)))
+    return EmbeddingState(**asdict(await kernel.store.read(kernel.vectors.embedding.progress)))
 
 
 async def _check(kernel: SDKMemoryKernel) -> Checked:
-    findings = await examine(kernel.store, kernel.indexes, kernel.embedding)
+    findings = await examine(kernel.store, kernel.indexes, kernel.vectors.embedding)
     kernel.last_check = (time.time(), findings)
     return _checked(*kernel.last_check)
 

@@ -76,7 +76,7 @@ async def audit(kernel: SDKMemoryKernel, request: ListChanges) -> Changes:
     since, until = read_bound("since", request.since, now, zone), read_instant("until", request.until, now, zone)
     if since is not None and until is not None and since > until:
         raise InvalidRequest("since is after until.", field="since")
-    rows, following = await kernel.audit.page(
+    rows, following = await kernel.care.audit.page(
         limit=request.limit, before=_row(request.before), component=request.of_component or None,
         action=request.of_action or None, requested_by=request.requested_by or None, since=since, upto=until,
     )  # fmt: skip
