@@ -265,10 +265,13 @@ class AMemorixHostService:
         """The watcher also sees what `update_config` wrote: a file that says nothing new is not worth a report."""
         async with self._changing:
             with contextlib.suppress(MemoryFault):
-                await self._reported(self._from_file(), news_only=True)
+                await self._reported(self._from_file(settled=True), news_only=True)
 
-    async def _from_file(self) -> ReloadReport:
-        return await self._apply(await asyncio.to_thread(configuration.load, self.config_path))
+    async def _from_file(self, *, settled: bool = False) -> ReloadReport:
+        """Apply the file; `settled`: once nobody is half way through writing it."""
+        reading = configuration.settled_text(self.config_path) if settled else self.get_raw_config()
+        text = await reading
+        return await self._apply(await asyncio.to_thread(configuration.parse, text, str(self.config_path)))
 
     async def _reported(self, attempt: Awaitable[ReloadReport], news_only: bool = False) -> ReloadReport:
         """Remember how the attempt went; a refusal is logged with the file and the place."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .assembly.care import Care
+from .assembly.checks import checks
 from .assembly.graph import Graph
 from .assembly.ground import Ground
 from .assembly.intake import Intake
@@ -22,7 +23,6 @@ from .assembly.surroundings import Surroundings
 from .assembly.vectors import Vectors
 from .config.model import Config
 from .errors import MemoryFault
-from .services.checks import Finding
 from .services.metered_chat import ChatMeter, MeteredChat
 from .services.runtime import RuntimeStatus
 
@@ -57,9 +57,9 @@ class SDKMemoryKernel:
         self.mending = Mending(ground, searches=self.recall.searches)
         self.care = Care(ground, embedding=self.vectors.embedding, derivers=self.knowledge.derivers.values())
         self.graph = Graph(ground)
+        self.checks = checks(ground, vectors=self.vectors, status=status, environ=surroundings.environ)
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
-        self.last_check: tuple[float, list[Finding]] | None = None
 
     @classmethod
     async def open(

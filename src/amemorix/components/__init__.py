@@ -21,6 +21,7 @@ from . import (
     memory_stats,
     memory_v5_admin,
     runtime_audit,
+    runtime_checks,
     search_memory,
 )
 
@@ -33,6 +34,7 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_source_admin.ops,
     memory_runtime_admin.ops,
     runtime_audit.ops,
+    runtime_checks.ops,
     get_person_profile.ops,
     memory_profile_admin.ops,
     memory_profile_names.ops,

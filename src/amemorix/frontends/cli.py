@@ -8,9 +8,10 @@ import typer
 
 from .. import __version__
 from . import cli_bench, cli_config, cli_models
+from .cli_check import check
 from .cli_demo import demo
 from .cli_ingest import ingest
-from .cli_memory import check, invoke, search, stats
+from .cli_memory import invoke, search, stats
 from .cli_serve import serve_command
 from .console import FriendlyGroup
 from .logs import LogFormat, write_logs

@@ -125,6 +125,10 @@ class MetadataStore:
         size = self._database.path.stat().st_size
         await self._database.alone(lambda db: self._compaction.rewrite(db, size))
 
+    async def reindex(self) -> None:
+        """Make the database's own indexes anew; nothing else is written meanwhile."""
+        await self._database.alone(self.health.reindex)
+
     @property
     def files(self) -> tuple[Path, Path]:
         """The database file and its write-ahead log."""
