@@ -334,8 +334,12 @@ async def test_it_can_be_switched_to_rules_alone(opened: Open) -> None:
     assert chat.asked == []
 
 
-async def test_relations_that_were_read_have_vectors(opened: Open) -> None:
-    host = await opened(embed=HashEmbedder())
-    await said(host, "c", *TALK)
+async def test_of_what_was_read_only_the_chat_models_relations_have_vectors(opened: Open) -> None:
+    host = await opened(embed=HashEmbedder(), chat=ScriptedChat(answers), extraction={"model_messages": True})
+    await said(host, "c", ("马师傅", "北门口那个麦香坊是我开的"), ("林澈", "我住在杭州"), ("Ada", "I live in Berlin."))
     await host.settle(20)
-    assert await query(host, "select count(*) from relation_embeddings") == [(6,)]
+    found = await query(
+        host, "select distinct r.origin from relation_embeddings v join relations r on r.id = v.relation"
+    )
+    assert found == [("model",)]
+    assert {origin for *_, origin in await relations(host)} == {"rule", "model"}

@@ -150,6 +150,38 @@ async def test_at_most_twenty_relations_and_a_hundred_paragraphs(dense_host: AMe
     assert set(many) == {f"Note {n}." for n in range(20, 120)}, "the newest of the nearest relation"
 
 
+@pytest.mark.parametrize(
+    ("said", "read", "told_too"),
+    [("林澈住在杭州", "林澈 住在 杭州", triple("林澈", "住在", "杭州")),
+     ("Ada lives in Berlin.", "Ada lives in Berlin", triple("Ada", "lives in", "Berlin"))],
+)  # fmt: skip
+async def test_what_rules_have_read_gets_a_vector_only_when_it_is_told(
+    dense_host: AMemorixHostService, said: str, read: str, told_too: dict[str, str]
+) -> None:
+    await told(dense_host, said)
+    await dense_host.settle(10)
+    assert await rows(dense_host, "select origin from relations") == [("rule",)]
+    assert await rows(dense_host, "select * from relation_embeddings") == []
+    assert (await lane_size(dense_host), await scores(dense_host, read)) == (0, {})
+
+    await told(dense_host, VAGUE, relations=[told_too])
+    await dense_host.settle(10)
+    assert await rows(dense_host, "select origin from relations") == [("caller",)]
+    assert set(await scores(dense_host, read)) == {said, VAGUE}
+
+
+async def test_a_told_relation_that_only_a_rule_reads_again_is_out_of_the_lane(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, VAGUE, source="s", relations=[triple("Ada", "lives in", "Berlin")])
+    await dense_host.settle(10)
+    assert await lane_size(dense_host) == 1
+    await dense_host.invoke("memory_source_admin", {"action": "delete", "source": "s"})
+    await told(dense_host, "Ada lives in Berlin.")
+    await dense_host.settle(10)
+
+    assert await rows(dense_host, "select origin from relations where deleted_at is null") == [("rule",)]
+    assert (await lane_size(dense_host), await scores(dense_host, "Ada lives in Berlin")) == (0, {})
+
+
 # what may be seen
 
 

@@ -54,7 +54,7 @@ class SDKMemoryKernel:
         self.knowledge = Knowledge(ground, embedder=self.vectors.embedder)
         self.intake = Intake(ground)
         self.recall = Recall(ground, dense=self.vectors.dense, glosses=parts.glosses)
-        self.mending = Mending(ground, searches=self.recall.searches)
+        self.mending = Mending(ground, searches=self.recall.searches, embedding=self.vectors.embedding)
         self.care = Care(ground, embedding=self.vectors.embedding, derivers=self.knowledge.derivers.values())
         self.graph = Graph(ground)
         self.checks = checks(ground, vectors=self.vectors, status=status, environ=surroundings.environ)

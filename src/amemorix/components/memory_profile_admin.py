@@ -74,9 +74,25 @@ class CorrectEvidence(Who):
 class Corrected(Response):
     """What was deleted, and the profile without it."""
 
-    operation_id: int = Field(default=0, description="The record by which it can be undone.")
+    operation_id: int = Field(default=0, description="By it `undo_evidence` gives it back.")
     deleted_paragraphs: list[str] = Field(default_factory=list)
     deleted_relations: list[str] = Field(default_factory=list)
+    profile: WholeProfile = Field(default_factory=WholeProfile)
+
+
+class UndoEvidence(Request):
+    """Which correction to undo."""
+
+    operation_id: Count = Field(ge=1, le=LARGEST_OFFSET, description="What `correct_evidence` answered.")
+    refresh: bool = Field(True, description="Derive the profile again.")
+    limit: Count = Field(12, ge=1, le=200, description="Most pieces of evidence of the profile that is answered.")
+
+
+class GivenBack(Response):
+    """What is there again, and the profile with it."""
+
+    restored_paragraphs: list[str] = Field(default_factory=list)
+    restored_relations: list[str] = Field(default_factory=list)
     profile: WholeProfile = Field(default_factory=WholeProfile)
 
 
@@ -199,6 +215,19 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
     result = await kernel.store.write(unit)
     profile = await kernel.store.read(lambda db: _full(kernel, db, row, request.limit))
     return result.model_copy(update={"profile": profile})
+
+
+@ops.operation("memory_profile_admin", "undo_evidence", effect="write")
+async def undo_evidence(kernel: SDKMemoryKernel, request: UndoEvidence) -> GivenBack:
+    """Give back the evidence that `correct_evidence` deleted, and derive the profile again."""
+    refresh = kernel.knowledge.profiles.want if request.refresh else None
+    back = await kernel.mending.evidence.undo(request.operation_id, refresh=refresh)
+    profile = await kernel.store.read(lambda db: _full(kernel, db, back.person, request.limit))
+    return GivenBack(
+        restored_paragraphs=[paragraph_key(row) for row in back.paragraphs],
+        restored_relations=[f"r{row}" for row in back.relations],
+        profile=profile,
+    )
 
 
 @ops.operation("memory_profile_admin", "list")

@@ -29,7 +29,7 @@ NOTE_EVERY = 2_000
 
 
 class EmbeddingService:
-    """Gives every live paragraph, then every live relation a vector of the model; switches models without a gap."""
+    """Gives every live paragraph, then every live relation that was told a vector of the model; switches models without a gap."""
 
     def __init__(
         self,

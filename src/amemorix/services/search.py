@@ -131,11 +131,14 @@ class SearchService:
         """Rank what was found once the query is embedded, and write the answer."""
         with span("amemorix lane dense"):
             asked = await self._dense.finish(begun.asking, self._config.embedding.query_timeout_seconds)
-        degraded = ("dense",) if asked.failed else ()
-        meant = replace(begun.wide, encoded=asked.encoded, generation=asked.generation, degraded=degraded)
+        meant = replace(begun.wide, encoded=asked.encoded, generation=asked.generation)
 
         def answer(db: sqlite3.Connection) -> RetrievalResult:
-            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), meant, begun.lexical)
+            dropped = asked.vectors is not None and not self._store.embeddings.is_whole(db, asked.generation)
+            degraded = ("dense",) if asked.failed or dropped else ()
+            ranking = self._retriever.rank(
+                db, self._indexes.lanes(db, asked.vectors), replace(meant, degraded=degraded), begun.lexical
+            )
             return self._answer(db, mode, begun.plan, ranking)
 
         return _with_facts(await self._store.read(carried(answer)), begun.known)

@@ -20,6 +20,7 @@ from .entities import EntityRepository
 from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .erasure import ErasureRepository
+from .evidence_undo import EvidenceUndoRepository
 from .extractions import ExtractionRepository
 from .facts import FactRepository
 from .graph_reading import GraphRepository
@@ -79,6 +80,7 @@ class MetadataStore:
         self.persons = PersonRepository()
         self.profiles = ProfileRepository()
         self.profile_material = ProfileMaterialRepository()
+        self.evidence_undo = EvidenceUndoRepository()
         self.revisions = RevisionRepository()
         self.sources = SourceRepository()
         self.summaries = SummaryRepository()

@@ -708,7 +708,8 @@ create trigger paragraphs_forget_profiles after delete on paragraphs begin
         revision = derive_tasks.revision + 1,
         since = 0,
         due_at = 0,
-        status = case when derive_tasks.status = 'processing' then 'processing' else 'pending' end;
+        status = case when derive_tasks.status = 'processing' then 'processing' else 'pending' end,
+        attempts = case when derive_tasks.status = 'processing' then derive_tasks.attempts else 0 end;
     delete from profile_snapshots
     where id in (select e.snapshot from profile_evidence e where e.paragraph = old.id);
 end;
