@@ -161,8 +161,9 @@ class SDKMemoryKernel:
             background=self._background,
         )  # fmt: skip
         self.deletion = DeletionService(
-            self.store, indexes=self.indexes, embedding=self.embedding, clock=clock, background=self._background
-        )
+            self.store, indexes=self.indexes, embedding=self.embedding, config=config, clock=clock,
+            background=self._background,
+        )  # fmt: skip
         self.purges = PurgeService(
             self.store, indexes=self.indexes, derivers=self.derivers.values(), upkeep=self.upkeep, clock=clock
         )
