@@ -225,7 +225,8 @@ class Planner:
         losing = rows.flagged(db, "relations_losing", plan.ids("paragraph"))
         plan.add("relation", [id_ for id_, kept in losing.items() if not kept], EVIDENCE)
         going = plan.rows["relation"]
-        kept = [id_ for id_, kept in losing.items() if kept and id_ not in going]
+        supported = rows.ids(db, "relations_supported", plan.ids("paragraph"))
+        kept = [id_ for id_ in supported if losing.get(id_) and id_ not in going]
         plan.stays += [Stay("relation", id_, "other memories support it") for id_ in kept[:MOST_STAYS]]
         return len(kept)
 

@@ -157,7 +157,7 @@ class Selection:
     ) -> list[WholePerson]:
         found: dict[int, WholePerson] = {}
         for key in keys:
-            rows = directory.matching(key, None if chat is None else (chat,))
+            rows = directory.matching(key, None if chat is None else (chat,)) or directory.matching(key)
             known = self._rows.persons_known(db, rows)
             if len(known) > 1:
                 ids = sorted(person_id for _, person_id, _ in known)

@@ -72,6 +72,11 @@ from relations r
 where r.deleted_at is null and r.id in (
     select relation from relation_evidence where paragraph in (select value from json_each(:ids)));
 
+-- name: relations_supported
+-- relations that current words of these paragraphs support
+select e.relation from relation_evidence e join paragraphs p on p.id = e.paragraph
+where e.paragraph in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null;
+
 -- name: deletable_relations
 select id from relations where id in (select value from json_each(:ids)) and deleted_at is null;
 
