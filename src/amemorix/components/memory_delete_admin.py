@@ -55,7 +55,7 @@ class Preview(Request):
     """What to delete."""
 
     mode: Annotated[DeleteMode, BeforeValidator(_known_mode)] = Field(
-        description="`person`: everything said by them, bound to them and known of them; `chat`: everything of a chat."
+        description="`person`: everything said by them, bound to them, naming them and known of them; `chat`: everything of a chat."
     )
     selector: Any = Field(
         None,
@@ -323,7 +323,7 @@ def _plan(mode: DeleteMode, found: Deleted) -> dict[str, Any]:
         "stays": _shown(found.stays),
         "sources": found.plan.sources,
         "missing": list(found.missing),
-        "plan_token": found.plan.token,
+        "plan_token": found.token,
     }
 
 

@@ -65,6 +65,7 @@ class Deleted:
     missing: tuple[str, ...]
     shown: tuple[Shown, ...] = ()
     stays: tuple[Shown, ...] = ()
+    token: str = ""
     operation: int = 0
     matched_sources: tuple[str, ...] = field(default=())
 
@@ -227,7 +228,7 @@ class DeletionService:
             for one in plan.stays[:MOST_SHOWN]
         ]
         shown = tuple(self._shown(db, plan))
-        return Deleted(plan, seeds.missing, shown, tuple(stays), matched_sources=_matched(seeds, plan))
+        return Deleted(plan, seeds.missing, shown, tuple(stays), plan.token, matched_sources=_matched(seeds, plan))
 
     def _shown(self, db: sqlite3.Connection, plan: DeletionPlan) -> Iterator[Shown]:
         """The first rows of the plan, paragraphs first."""

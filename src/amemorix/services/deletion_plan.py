@@ -87,8 +87,10 @@ class DeletionPlan:
     @property
     def token(self) -> str:
         """The same for the same rows."""
-        keys = sorted(f"{item.kind}:{item.id}" for item in self.items)
-        return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:32]
+        keys = [f"{kind}:{id_}" for rows in (self.rows, self.dead) for kind, held in rows.items() for id_ in held]
+        keys += [f"{one.kind}:{one.id}" for one in self.moved]
+        keys += [f"person:{id_}" for id_ in self.persons] + [f"chat:{id_}" for id_ in self.chats]
+        return hashlib.sha256("\n".join(sorted(keys)).encode()).hexdigest()[:32]
 
     @property
     def counts(self) -> dict[str, int]:

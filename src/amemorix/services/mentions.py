@@ -70,7 +70,8 @@ class MentionFinder:
         self._visible = visible
         self._chat = chat
         self._keep = keep
-        self._pattern = NamePattern([*self._names, *directory.longer(self._names)])
+        self._words = frozenset(name for name in self._names if is_word(name))
+        self._pattern = NamePattern([*self._names, *_longer(self._names, directory)])
         self._short = _short_forms(self._names, directory)
         self._whose: dict[tuple[str, int], tuple[bool, bool]] = {}
 
@@ -130,7 +131,7 @@ class MentionFinder:
         theirs, met = self._owned(db, name, line.chat)
         if not theirs:
             return SHARED
-        if not is_word(name):
+        if name not in self._words:
             return ""
         named = met and (not name.isascii() or _is_written_as_name(name, line.text, within=True))
         return "" if named else COMMON
@@ -168,6 +169,12 @@ def _chats_by_name(names: Iterable[Called]) -> dict[str, frozenset[int]]:
         everywhere = one.chat == EVERYONE or before == frozenset()
         found[one.name] = frozenset() if everywhere else (before or frozenset()) | {one.chat}
     return found
+
+
+def _longer(names: Collection[str], directory: NameDirectory) -> list[str]:
+    """Names of whomever that hold one of these as a word: where they stand, the shorter one means nothing."""
+    own = NamePattern(names)
+    return [name for name in directory.longer(names) if own.held(name)]
 
 
 def _short_forms(names: Iterable[str], directory: NameDirectory) -> tuple[str, ...]:
