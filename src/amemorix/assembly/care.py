@@ -26,7 +26,9 @@ class Care:
         self.upkeep = UpkeepService(
             store, settings=ground.config.advanced, indexes=indexes, derivers=derivers, background=background
         )
-        self.deletion = DeletionService(store, indexes=indexes, embedding=embedding, clock=clock, background=background)
+        self.deletion = DeletionService(
+            store, config=ground.config, indexes=indexes, embedding=embedding, clock=clock, background=background
+        )
         self.purges = PurgeService(store, indexes=indexes, derivers=derivers, upkeep=self.upkeep, clock=clock)
         self.lifecycle = LifecycleService(store, settings=settings, clock=clock, on_revived=embedding.look_again)
         self.rounds = LifecycleRounds(

@@ -13,6 +13,7 @@ from .changes import ChangeRepository
 from .chat_usage import ChatUsageRepository
 from .compaction import Compaction
 from .database import Database, Unit
+from .delete_operations import DeleteOperationRepository
 from .deletions import DeletionRepository
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
@@ -26,12 +27,14 @@ from .facts import FactRepository
 from .graph_reading import GraphRepository
 from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
+from .mentions import MentionRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
 from .persons import PersonRepository
 from .profile_material import ProfileMaterialRepository
 from .profiles import ProfileRepository
 from .quoting import QuotingRepository
+from .reach import ReachRepository
 from .recycling import RecyclingRepository
 from .relation_return import RelationReturn
 from .relations import RelationRepository
@@ -89,6 +92,9 @@ class MetadataStore:
         self.audit = AuditRepository()
         self.health = HealthRepository()
         self.deletions = DeletionRepository()
+        self.delete_operations = DeleteOperationRepository()
+        self.reach = ReachRepository()
+        self.mentions = MentionRepository()
         self.erasure = ErasureRepository(self._forget)
         self.quoting = QuotingRepository()
         self._compaction = Compaction()

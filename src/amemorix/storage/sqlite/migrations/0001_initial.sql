@@ -430,11 +430,13 @@ create table chat_usage (
     primary key (day, task)
 ) strict, without rowid;
 
+-- stays: what one might have expected to go with it, as [kind, row, why], never texts.
 create table delete_operations (
     id integer primary key autoincrement,
     mode text not null check (mode in ('relation', 'paragraph', 'entity', 'source', 'person', 'chat', 'mixed')),
     selector text not null check (json_valid(selector)),
     counts text not null check (json_valid(counts)),
+    stays text not null default '[]' check (json_valid(stays)),
     requested_by text not null default '',
     reason text not null default '',
     status text not null check (status in ('executed', 'restored', 'purging', 'purged')),
