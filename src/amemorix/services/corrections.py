@@ -18,7 +18,9 @@ from ..retrieval.request import KernelSearchRequest
 from ..storage.corrections import CorrectionRepository, FactState, Plan, Standing, Target
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey, NewText, Person
-from ..strategies.correction_rules import Correction, bears_on, corrected, holds, read_correction
+from ..strategies.correction import Correction
+from ..strategies.correction_rules import read_correction
+from ..strategies.correction_text import bears_on, corrected, holds
 from ..text import content_hash, normalise_name
 from .analysis import Analyser
 from .indexes import Indexes

@@ -19,7 +19,8 @@ from ..errors import ChatUnavailable, Conflict, MemoryFault, NotFound
 from ..ports import ChatModel
 from ..storage.feedback import FeedbackRepository, FeedbackTask
 from ..storage.metadata_store import MetadataStore
-from ..strategies.correction_rules import Correction, holds
+from ..strategies.correction import Correction
+from ..strategies.correction_text import holds
 from ..strategies.feedback_rules import Verdict, read_feedback
 from .corrections import CorrectionService, Wish
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..text import tokens
-from .correction_rules import Correction, bears_on, read_correction
+from .correction import Correction
+from .correction_rules import read_correction
+from .correction_text import bears_on
 
 __all__ = ["Verdict", "read_feedback"]
 
