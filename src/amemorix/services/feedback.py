@@ -22,7 +22,8 @@ from ..storage.metadata_store import MetadataStore
 from ..strategies.correction import Correction
 from ..strategies.correction_text import holds
 from ..strategies.feedback_rules import Verdict, read_feedback
-from .corrections import CorrectionService, Wish
+from .correction_reading import Wish
+from .corrections import CorrectionService
 
 __all__ = ["FeedbackService"]
 

@@ -13,6 +13,7 @@ __all__ = [
     "bears_on",
     "corrected",
     "holds",
+    "in_its_words",
     "matters",
     "parts_of",
     "plain",
@@ -58,8 +59,13 @@ def bears_on(part: str, correction: Correction) -> bool:
     """Whether this part of a text says what is wrong: it holds the wrong words and speaks of the same matter."""
     if not says(part, correction.wrong):
         return False
-    about = _matter(correction.about, (correction.subject, correction.wrong, correction.right))
+    about = _matter(correction)
     return not about or bool(about & _terms(part)) or bool(matters(correction.about) & matters(part))
+
+
+def in_its_words(text: str, correction: Correction) -> bool:
+    """Whether the text says what is right in words of the correction."""
+    return holds(text, correction.right) and bool(_matter(correction) & _terms(text))
 
 
 def parts_of(text: str) -> list[str]:
@@ -103,10 +109,10 @@ def plain(word: str) -> str:
     return word.removesuffix("e")
 
 
-def _matter(about: str, but: Sequence[str]) -> set[str]:
+def _matter(correction: Correction) -> set[str]:
     """Content terms of the rest of the sentence, without those of the names and values."""
-    without = {term for words in but for term in _terms(words)}
-    return {term for term in _terms(about) if term not in without and term not in _EMPTY}
+    without = {term for words in (correction.subject, correction.wrong, correction.right) for term in _terms(words)}
+    return {term for term in _terms(correction.about) if term not in without and term not in _EMPTY}
 
 
 def _terms(text: str) -> set[str]:
