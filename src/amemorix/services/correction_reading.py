@@ -45,6 +45,8 @@ class Wish:
     allow_global: bool = False
     among: tuple[int, ...] | None = None
     """It is about what these paragraphs say, or about facts that are held of the person."""
+    held_at: float | None = None
+    """When what it corrects was held true; now, if it does not say."""
     reading: Correction | None = None
 
 

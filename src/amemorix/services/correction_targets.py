@@ -95,7 +95,7 @@ class CorrectionFinder:
     def _looked_at(self, db: sqlite3.Connection, wish: Wish, reading: Correction, scores: dict[int, float]) -> Found:
         scopes, matter = self._own_scopes(db, wish), matter_of(reading, wish.text)
         whom = self._whom(db, wish, reading)
-        held = self._held(db, reading, matter, whom, scopes)
+        held = self._held(db, wish, reading, matter, whom)
         for one in held:
             scores.setdefault(one.paragraph, 1.0)
         targets = self._plans.targets(db, scores, scopes, self._clock.now())
@@ -114,16 +114,16 @@ class CorrectionFinder:
         row = self._store.names.chat_row(db, wish.chat_id)
         return () if row is None else (row,)
 
-    def _held(
-        self, db: sqlite3.Connection, reading: Correction, matter: Matter, whom: Whom, scopes: tuple[int, ...] | None
-    ) -> list[Held]:
+    def _held(self, db: sqlite3.Connection, wish: Wish, reading: Correction, matter: Matter, whom: Whom) -> list[Held]:
         """What is held true of whom it is about, and is what the correction calls wrong."""
         if not matter.attributes or (whom.names and not whom.rows):
             return []
         words = " ".join(map(plain, reading.wrong.split())) if reading.wrong.isascii() else fold(reading.wrong)
+        now = self._clock.now()
         found = self._plans.held(
-            db, persons=whom.rows or None, attributes=matter.attributes, words=words, scopes=scopes,
-            now=self._clock.now(), limit=MOST_HELD,
+            db, persons=whom.rows or None, attributes=matter.attributes, words=words,
+            scopes=self._own_scopes(db, wish), now=now, held_at=now if wish.held_at is None else wish.held_at,
+            limit=MOST_HELD,
         )  # fmt: skip
         return [one for one in found if alike(one.value, reading.wrong) and one.person not in whom.but]
 

@@ -145,12 +145,12 @@ class CorrectionRepository:
 
     def held(
         self, db: sqlite3.Connection, *, persons: Iterable[int] | None, attributes: Iterable[str], words: str,
-        scopes: Scopes, now: float, limit: int,
+        scopes: Scopes, now: float, held_at: float, limit: int,
     ) -> list[Held]:  # fmt: skip
-        """Facts held true of these persons (None: of anybody) whose value has to do with the folded words."""
+        """Facts held true now, or at a time, of these persons (None: of anybody) whose value has to do with the folded words."""
         values = {
             "persons": optional_array(persons), "attributes": array(attributes), "words": words,
-            "scopes": optional_array(scopes), "now": now, "limit": limit,
+            "scopes": optional_array(scopes), "now": now, "held_at": held_at, "limit": limit,
         }  # fmt: skip
         return [Held(*row) for row in db.execute(self._q["correction_held"], values)]
 

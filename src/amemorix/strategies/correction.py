@@ -11,7 +11,7 @@ from ..text import fold
 __all__ = ["Correction", "named"]
 
 _SPEAKER = re.compile(r"(?:我(?!们)|俺(?!们)|本人|(?:i|i'm|i've|my|mine|me)\b)", re.I)
-_SOMEBODY = re.compile(r"(?:[他她](?!们)|(?:he|she|his|her)\b)", re.I)
+_SOMEBODY = re.compile(r"(?:[他她你您](?!们)|(?:he|she|his|her|you|your)(?:'s|'re)?\b)", re.I)
 _NOBODY = {"", "i", "he", "she", "it", "they", "we", "you", "我", "他", "她", "它", "你", "this", "that", "there"}
 _ADVERB = re.compile(r"(?:现在|目前|如今|今年|其实|真的|早就|已经|最近|根本)+$")
 

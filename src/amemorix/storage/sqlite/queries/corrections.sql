@@ -56,15 +56,15 @@ select distinct f.id, f.attribute, f.value from fact_evidence e join facts f on 
 where e.paragraph in (select value from json_each(:ids)) and f.deleted_at is null and f.status in ('active', 'conflicted');
 
 -- name: correction_held
--- facts held true of these persons (null: of anybody) in these scopes whose value holds the words, with the live paragraphs
--- that state them
+-- facts held true of these persons (null: of anybody) in these scopes, now or at a time, whose value holds the words, with
+-- the live paragraphs that state them
 select e.paragraph, f.id, f.person, f.attribute, f.value
 from facts f join fact_evidence e on e.fact = f.id join paragraphs p on p.id = e.paragraph and p.scope = f.scope
 where (:persons is null or f.person in (select value from json_each(:persons))) and f.person is not null
   and f.attribute in (select value from json_each(:attributes))
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
-  and f.status in ('active', 'conflicted') and f.deleted_at is null and f.polarity = 1
-  and (instr(lower(f.value), :words) or instr(f.norm, :words) or instr(:words, f.norm))
+  and (f.status in ('active', 'conflicted') or f.status = 'superseded' and f.superseded_at > :held_at)
+  and f.deleted_at is null and f.polarity = 1 and (instr(lower(f.value), :words) or instr(f.norm, :words) or instr(:words, f.norm))
   and e.stance = 'support' and p.deleted_at is null and p.superseded_at is null
   and (p.expires_at is null or p.expires_at > :now)
 order by f.id desc limit :limit;
