@@ -44,7 +44,8 @@ def owners_of(
 def _owners(part: str, before: Owners, said: _Text, directory: NameDirectory) -> Owners:
     named = directory.find(part, said.chats)
     if named.persons:
-        return _told_of(part, named.names, named.persons, said, directory)
+        names = tuple(name.removesuffix("'s").removesuffix("’s") for name in named.names)
+        return _told_of(part, names, named.persons, said, directory)
     if _FIRST.search(part):
         return said.about or said.speaker
     if _THIRD.search(part) and not said.about and before == said.speaker:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ..errors import ChatUnavailable, InvalidRequest
 from ..ports import ChatModel
 from ..strategies.correction import Correction
-from ..strategies.correction_rules import read_correction
+from ..strategies.correction_rules import read_correction, read_denial
 from ..strategies.correction_text import holds
 
 __all__ = ["Authority", "CorrectionReader", "Wish"]
@@ -60,7 +60,7 @@ class CorrectionReader:
     async def read(self, wish: Wish) -> Correction:
         """What it corrects. Raises InvalidRequest for what reads as no correction."""
         reading = wish.reading or (await self._asked(wish.text) if wish.use_model else None)
-        reading = reading or read_correction(wish.text)
+        reading = reading or read_correction(wish.text) or read_denial(wish.text)
         if reading is None:
             raise InvalidRequest(
                 "text: cannot be read as a correction. Say what is wrong and what is right, such as "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,11 +13,23 @@ from ..errors import InvalidRequest, NotFound
 from ..retrieval.request import KernelSearchRequest
 from ..storage.corrections import CorrectionRepository, Held, Target
 from ..storage.metadata_store import MetadataStore
+from ..strategies.chinese_phrases import is_person, tagged_words
 from ..strategies.correction import Correction
 from ..strategies.correction_claims import Matter, denies, facts_said, matter_of
 from ..strategies.correction_rules import read_correction
-from ..strategies.correction_text import alike, holds, parts_of, plain, rewritten, says, wrong_parts
-from ..text import fold, normalise_name
+from ..strategies.correction_text import (
+    alike,
+    bears_on_value,
+    holds,
+    is_present,
+    parts_of,
+    plain,
+    rewritten,
+    says,
+    wrong_parts,
+)
+from ..strategies.fact_values import normal
+from ..text import fold, is_mostly_cjk, normalise_name
 from .correction_owners import Owners, owners_of
 from .correction_reading import Wish
 from .indexes import Indexes
@@ -26,6 +39,7 @@ from .search import SearchService
 __all__ = ["MOST_CANDIDATES", "OTHERS", "CorrectionFinder", "Found", "Judged", "Whom"]
 
 MOST_CANDIDATES, MOST_HELD = 20, 200
+_OWN_SUBJECT = re.compile(r"\s*(?:and |but )?(?!(?:It|He|She|They|This|That|We|I)\b)(?:[A-Z][a-z]+|[Tt]he [a-z]+) ")
 ELSE, OTHERS = "is about somebody else", "may be about several persons: say which one (person_id)"
 
 
@@ -116,16 +130,22 @@ class CorrectionFinder:
 
     def _held(self, db: sqlite3.Connection, wish: Wish, reading: Correction, matter: Matter, whom: Whom) -> list[Held]:
         """What is held true of whom it is about, and is what the correction calls wrong."""
-        if not matter.attributes or (whom.names and not whom.rows):
+        if not matter.attributes or (whom.names and not whom.rows) or (matter.topic and len(whom.rows) != 1):
             return []
-        words = " ".join(map(plain, reading.wrong.split())) if reading.wrong.isascii() else fold(reading.wrong)
+        words = (
+            ""
+            if matter.topic
+            else " ".join(map(plain, reading.wrong.split()))
+            if reading.wrong.isascii()
+            else fold(reading.wrong)
+        )
         now = self._clock.now()
         found = self._plans.held(
             db, persons=whom.rows or None, attributes=matter.attributes, words=words,
-            scopes=self._own_scopes(db, wish), now=now, held_at=now if wish.held_at is None else wish.held_at,
+            norms=matter.norms, scopes=self._own_scopes(db, wish), now=now, held_at=now if wish.held_at is None else wish.held_at,
             limit=MOST_HELD,
         )  # fmt: skip
-        return [one for one in found if alike(one.value, reading.wrong) and one.person not in whom.but]
+        return [one for one in found if one.person not in whom.but and _is_wrong(one, reading, matter)]
 
     # whom it is about
 
@@ -172,32 +192,43 @@ class _Judge:
     def judged(self, target: Target, score: float, persons: list[tuple[int, int]], held: list[Held]) -> Judged:
         """The paragraph with what becomes of it, or why it is left alone."""
         parts = parts_of(target.content)
-        spoken = {i for i, part in enumerate(parts) if says(part, self._reading.wrong)}
+        stating = self._stating(parts, held)
+        spoken = {i for i, part in enumerate(parts) if says(part, self._reading.wrong)} | stating
         if not spoken:
             return Judged(target, score, why="does not say it")
         owners = owners_of(parts, target, persons, self._indexes.names.index)
-        mine = {place for place in spoken if self._is_meant(target.content, parts[place], owners[place])}
+        mine = {place for place in spoken if self._is_meant(parts, place, owners[place])}
         if not mine:
             return Judged(target, score, why=ELSE)
         if self._is_denial(target.content):
             return Judged(target, score, why="says itself that it is not so")
-        mine &= wrong_parts(parts, self._reading) | self._stating(parts, spoken, held)
+        mine &= wrong_parts(parts, self._reading) | stating
         if not mine:
             return Judged(target, score, why="says it of something else")
+        mine = {place for place in self._most_clearly(parts, mine) if is_present(parts[place], self._reading)}
+        if not mine:
+            return Judged(target, score, why="asks, or says it of another time or of a relative")
         becomes = rewritten(parts, self._reading, mine)
         if becomes == target.content:
             return Judged(target, score, why="holds it in a part that cannot be told apart")
         meant = frozenset[int]().union(*(owners[place] for place in mine))
         return Judged(target, score, becomes, (meant & self._whom.rows) or meant)
 
-    def _stating(self, parts: list[str], spoken: set[int], held: list[Held]) -> set[int]:
+    def _most_clearly(self, parts: list[str], places: set[int]) -> set[int]:
+        """Those of the clauses that name what is no known person, where some do."""
+        names = () if self._whom.rows else self._whom.names
+        return {place for place in places if any(holds(parts[place], name) for name in names)} or places
+
+    def _stating(self, parts: list[str], held: list[Held]) -> set[int]:
         """The clauses that state a fact that is held; all that hold its words where no single one does."""
+        if not held:
+            return set()
         facts = {(one.attribute, fold(one.value)) for one in held}
         found = {
-            place for place in spoken
-            if any((claim.attribute, fold(claim.value)) in facts for claim in facts_said(parts[place], self._names))
+            place for place, part in enumerate(parts)
+            if any((claim.attribute, fold(claim.value)) in facts for claim in facts_said(part, self._names))
         }  # fmt: skip
-        return found or (spoken if held else set())
+        return found or {i for i, part in enumerate(parts) if any(alike(part, one.value) for one in held)}
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -209,13 +240,28 @@ class _Judge:
             return True
         return denies(content, self._reading, self._matter)
 
-    def _is_meant(self, content: str, part: str, owners: Owners) -> bool:
+    def _is_meant(self, parts: list[str], place: int, owners: Owners) -> bool:
         if self._whom.rows:
             return bool(owners & self._whom.rows)
-        if self._whom.names:
-            named = self._whom.names
-            return any(holds(part, name) for name in named) or any(holds(content, name) for name in named)
-        return not owners or not owners <= self._whom.but
+        if not self._whom.names:
+            return not owners or not owners <= self._whom.but
+        if any(holds(parts[place], name) for name in self._whom.names):
+            return True
+        before = [i for i, part in enumerate(parts[:place]) if any(holds(part, name) for name in self._whom.names)]
+        return bool(before) and not any(_names_somebody(part) for part in parts[before[-1] + 1 : place + 1])
+
+
+def _is_wrong(one: Held, reading: Correction, matter: Matter) -> bool:
+    """Whether a fact is what the correction calls wrong."""
+    if matter.topic:
+        return bears_on_value(one.value, reading)
+    return alike(one.value, reading.wrong) or normal(one.attribute, one.value) in matter.norms
+
+
+def _names_somebody(part: str) -> bool:
+    """Whether the clause begins with somebody or something of its own."""
+    words = tagged_words(part) if is_mostly_cjk(part) else ()
+    return bool(_OWN_SUBJECT.match(part)) or any(is_person(word, flag) for word, flag in words)
 
 
 def _settled(judged: list[Judged], reading: Correction, matter: Matter, whom: Whom) -> Found:

@@ -138,10 +138,18 @@ class CorrectionService:
         preview = Preview(
             0, reading, SURE if ids else UNSURE if note else 0.0, replacements, note,
             {id_: supported[id_] for id_ in self._plans.alone(db, wrong, ids)},
-            {id_: value for id_, value in self._plans.facts(db, ids).items() if alike(value, reading.wrong)},
+            self._facts(db, ids, reading, found),
             _candidates(found),
         )  # fmt: skip
         return preview, wrong
+
+    def _facts(self, db: sqlite3.Connection, ids: Sequence[int], reading: Correction, found: Found) -> dict[int, str]:
+        """Facts of whom it is about that rest on these paragraphs and are wrong."""
+        resting, matter = self._plans.facts(db, ids, found.person), found.matter
+        return {
+            id_: value for id_, (attribute, value) in resting.items()
+            if (attribute in matter.attributes if matter.topic else alike(value, reading.wrong))
+        }  # fmt: skip
 
     def _chat_row(self, db: sqlite3.Connection, chat_id: str) -> int:
         return (self._store.names.chat_row(db, chat_id) or 0) if chat_id else 0
@@ -211,8 +219,9 @@ class CorrectionService:
 
 
 def _note(wish: Wish, reading: Correction, found: Found) -> str:
-    """What is to be stored besides: the sentence, if no corrected text says what is right."""
-    if not reading.right or any(states(one.becomes, reading, found.matter) for one in found.chosen):
+    """What is to be stored besides: the sentence, if no corrected text says what is right, or not with its authority."""
+    vouched = wish.authority == "manual" and found.matter.right
+    if not reading.right or (not vouched and any(states(one.becomes, reading, found.matter) for one in found.chosen)):
         return ""
     guess = any(one.why == OTHERS for one in found.judged)
     return plainly(wish.text) if (found.chosen or wish.among is None) and not guess else ""

@@ -207,7 +207,8 @@ class FactService:
         directory = self._indexes.names.index
         chats = (0, paragraph.scope)
         found: dict[str, int] = {}
-        for name in sorted(directory.find(paragraph.content, chats).names, key=len, reverse=True):
+        spoken = (name.removesuffix("'s").removesuffix("’s") for name in directory.find(paragraph.content, chats).names)
+        for name in sorted(spoken, key=len, reverse=True):
             meant = directory.matching(name, chats)
             if len(meant) == 1:
                 found[name] = next(iter(meant))

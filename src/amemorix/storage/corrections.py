@@ -138,19 +138,19 @@ class CorrectionRepository:
         values = {"relations": array(relations), "ids": array(ids)}
         return [row[0] for row in db.execute(self._q["correction_relations_alone"], values)]
 
-    def facts(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
-        """Fact -> value, of the facts held true that rest on these paragraphs."""
-        rows = db.execute(self._q["correction_facts"], {"ids": array(ids)})
-        return {id_: value for id_, _, value in rows}
+    def facts(self, db: sqlite3.Connection, ids: Iterable[int], person: int | None) -> dict[int, tuple[str, str]]:
+        """Fact -> (attribute, value), of the facts held true of a person (None: of anybody) that rest on these paragraphs."""
+        rows = db.execute(self._q["correction_facts"], {"ids": array(ids), "person": person})
+        return {id_: (attribute, value) for id_, attribute, value in rows}
 
     def held(
         self, db: sqlite3.Connection, *, persons: Iterable[int] | None, attributes: Iterable[str], words: str,
-        scopes: Scopes, now: float, held_at: float, limit: int,
+        norms: Iterable[str], scopes: Scopes, now: float, held_at: float, limit: int,
     ) -> list[Held]:  # fmt: skip
         """Facts held true now, or at a time, of these persons (None: of anybody) whose value has to do with the folded words."""
         values = {
             "persons": optional_array(persons), "attributes": array(attributes), "words": words,
-            "scopes": optional_array(scopes), "now": now, "held_at": held_at, "limit": limit,
+            "norms": array(norms), "scopes": optional_array(scopes), "now": now, "held_at": held_at, "limit": limit,
         }  # fmt: skip
         return [Held(*row) for row in db.execute(self._q["correction_held"], values)]
 

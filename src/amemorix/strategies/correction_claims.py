@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC
 
 from .correction import Correction
 from .correction_text import alike, in_its_words, matters
 from .fact_rules import Claim, Reader, read_facts
+from .fact_values import normal
 
 __all__ = ["Matter", "denies", "facts_said", "matter_of", "states"]
 
 _FAMILIES = (frozenset({"allergy", "avoids"}), frozenset({"workplace", "occupation"}), frozenset({"name", "nickname"}))
 """What is said under one of these names may be kept under another."""
+
+
+_TOPICS = (
+    (re.compile(r"过敏|过敏史|过敏源|allerg(?:y|ies)", re.I), "allergy"),
+    (re.compile(r"生日|birthday", re.I), "birthday"),
+    (re.compile(r"住址|住处|住的地方|住哪里?|home|address|where (?:i|he|she) lives?", re.I), "residence"),
+    (re.compile(r"公司|单位|工作单位|employer|workplace", re.I), "workplace"),
+    (re.compile(r"职业|occupation|profession", re.I), "occupation"),
+    (re.compile(r"年龄|岁数|age", re.I), "age"),
+    (re.compile(r"手机号码?|电话号?码?|phone(?: number)?", re.I), "phone"),
+    (re.compile(r"邮箱|e-?mail(?: address)?", re.I), "email"),
+)  # fmt: skip
+"""What is to be forgotten as a whole, whatever its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +36,23 @@ class Matter:
 
     attributes: frozenset[str]
     right: tuple[Claim, ...]
+    norms: frozenset[str]
+    """What is wrong, in the form that values of these attributes are compared in."""
+    topic: bool = False
+    """Whether every value of the attribute is meant."""
 
 
 def matter_of(correction: Correction, text: str) -> Matter:
     """What the correction, said in these words, speaks of."""
+    topics = [attribute for words, attribute in _TOPICS if words.fullmatch(correction.wrong)]
+    if topics and not correction.right:
+        return Matter(frozenset(topics), (), frozenset(), topic=True)
     names = (correction.subject,) if correction.subject and not correction.of_speaker else ()
     claims = [c for c in facts_said(text, names) if _speaks(c, correction.right) or _speaks(c, correction.wrong)]
     right = tuple(c for c in claims if c.polarity > 0 and _speaks(c, correction.right))
     found = {claim.attribute for claim in claims} or matters(f"{correction.about} {correction.right}")
-    wider = [family for family in _FAMILIES if family & found]
-    return Matter(frozenset(found).union(*wider), right)
+    meant = frozenset(found).union(*(family for family in _FAMILIES if family & found))
+    return Matter(meant, right, frozenset(normal(attribute, _bare(correction.wrong)) for attribute in meant))
 
 
 def facts_said(text: str, names: tuple[str, ...]) -> list[Claim]:
@@ -54,3 +76,7 @@ def denies(text: str, correction: Correction, matter: Matter) -> bool:
 
 def _speaks(claim: Claim, words: str) -> bool:
     return bool(words) and alike(claim.value, words)
+
+
+def _bare(value: str) -> str:
+    return value.removesuffix("岁")

@@ -7,7 +7,7 @@ import re
 from .correction import Correction, named
 from .correction_text import plain
 
-__all__ = ["LEAD", "read_english"]
+__all__ = ["LEAD", "read_denial", "read_english"]
 
 LEAD = re.compile(
     r"^(?:(?:(?:no|nope|nah|wrong|incorrect|wait|actually|sorry|correction|hey|ugh|hm+|oh|well|um+)(?=[\s,.:;!-])|you(?:'re| are) wrong|you got (?:that|it) wrong|that(?:'s| is) (?:wrong|not right|not true|incorrect))"
@@ -41,6 +41,10 @@ _FORGET = re.compile(
     re.I,
 )
 _NO_LONGER = re.compile(rf"^(?P<subject>.*?)\s*\b{_NOT}\s+(?P<first>.+?)(?P<end>{_STILL})[.!\s]*$", re.I)
+_DENIAL = re.compile(
+    rf"^(?P<subject>I|he|she|they|(?:my|his|her|the) \w+|[A-Z][\w'-]*(?: [A-Z][\w'-]*)*?)\s*\b{_NOT}\s+(?!(?:know|think|want|mean|care|mind|understand|remember|believe|sure|see|feel)\b)(?P<first>[^,;]+?)[.!\s]*$",
+    re.I,
+)
 _COPULA = re.compile(r"^(?:is|are|was|were|be|am|'s|'m|'re)\s+", re.I)
 _IS_NOT = re.compile(r"(?:\b(?:is|are|was|were)(?:n't| not)|'s not|'re not|'m not|^\s*not)\s*$", re.I)
 _CLAUSE = re.compile(
@@ -74,6 +78,15 @@ def read_english(said: str) -> Correction | None:
         subject, (verb, wrong) = found["subject"].strip(), _verb_and_object(found["first"])
         return Correction("remove", wrong, "", named(subject), f"{subject} {verb}")
     return None
+
+
+def read_denial(said: str) -> Correction | None:
+    """`Tom doesn't work at Google`: what the sentence says not to be so."""
+    found = _DENIAL.match(said)
+    if found is None:
+        return None
+    subject, (verb, wrong) = found["subject"].strip(), _verb_and_object(found["first"])
+    return Correction("remove", wrong, "", named(subject), f"{subject} {verb}")
 
 
 def _apart(first: str, second: str, *, copula: bool) -> tuple[str, str, str]:

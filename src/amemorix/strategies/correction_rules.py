@@ -8,7 +8,7 @@ from ..text import fold, is_mostly_cjk, tokens
 from . import correction_en, correction_zh
 from .correction import Correction
 
-__all__ = ["plainly", "read_correction"]
+__all__ = ["plainly", "read_correction", "read_denial"]
 
 MOST_CHARS = 400
 """A correction is a sentence or two; what is longer is a text of its own."""
@@ -30,6 +30,15 @@ def read_correction(text: str) -> Correction | None:
     if found.action == "replace" and _ATTRIBUTE.search(found.wrong) and not _ATTRIBUTE.search(found.right):
         return None
     return found
+
+
+def read_denial(text: str) -> Correction | None:
+    """What the sentence says not to be so, of somebody or something that it names; None if it denies nothing."""
+    said = plainly(text)
+    if not said or len(said) > MOST_CHARS:
+        return None
+    found = correction_zh.read_denial(said) if is_mostly_cjk(said) else correction_en.read_denial(said)
+    return found if found is not None and _telling(found.wrong) else None
 
 
 def plainly(text: str) -> str:

@@ -11,8 +11,10 @@ from .correction import Correction
 __all__ = [
     "alike",
     "bears_on",
+    "bears_on_value",
     "corrected",
     "holds",
+    "is_present",
     "in_its_words",
     "matters",
     "parts_of",
@@ -27,6 +29,28 @@ SHORT = 3
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _PART = re.compile(r"[^，,。；;！!？?\n]+[，,。；;！!？?\n]*|[^.;!?\n]+[.;!?\n]*")
 _PART_EN = re.compile(r"[^,.;!?\n]+[,.;!?\n]*\s*")
+
+
+_PAST = re.compile(
+    r"以前|曾经|从前|过去|原来|当年|之前|小时候|\b(?:used to|formerly|previously|back then|once|as a child|as a kid)\b",
+    re.I,
+)
+_ASKED = re.compile(r"[?？]\s*$|[吗么呢]\W*$")
+_KIN_ZH = (
+    "爸|妈|爹|娘|爷|奶|哥|姐|弟|妹|父亲|母亲|父母|老婆|老公|妻子|丈夫|太太|媳妇|儿子|女儿|孩子|朋友|同事|室友|对象|外公|外婆|姥|老板|老师|同学|"
+    "邻居|家人|叔|姨|舅"
+)
+_KIN_EN = (
+    r"\b(?:m[ou]m(?:my)?|mother|dad(?:dy)?|father|parents?|brothers?|sisters?|wife|husband|sons?|daughters?|kids?|child(?:ren)?|(?:boy|girl)?friends?|"
+    r"partner|fianc[eé]e?|room-?mates?|flat-?mates?|colleagues?|co-?workers?|boss|teacher|neighbou?rs?|cousins?|aunt|uncle|grand\w+|nieces?|nephews?)\b"
+)
+_KIN = re.compile(f"{_KIN_ZH}|{_KIN_EN}", re.I)
+_KIN_FIRST = re.compile(
+    rf"\W*.{{0,4}}?(?:[我你他她]|[^\s，,]{{1,4}}的)(?:的|家)?(?:男|女|大|小|好)?(?:{_KIN_ZH})"
+    rf"|\W*(?:(?:and|but|so|because|well|oh|yes|no),?\s+)*(?:my|your|his|her|their|our|[\w-]+'s)\s+(?:\w+\s+){{0,2}}?{_KIN_EN}",
+    re.I,
+)
+"""Clauses that begin with somebody's relative or friend."""
 
 
 def holds(text: str, words: str) -> bool:
@@ -63,9 +87,23 @@ def bears_on(part: str, correction: Correction) -> bool:
     return not about or bool(about & _terms(part)) or bool(matters(correction.about) & matters(part))
 
 
+def bears_on_value(value: str, correction: Correction) -> bool:
+    """Whether a value is among those that a correction means as a whole: all, or those it names besides."""
+    about = _matter(correction)
+    return not about or bool(about & _terms(value))
+
+
 def in_its_words(text: str, correction: Correction) -> bool:
     """Whether the text says what is right in words of the correction."""
     return holds(text, correction.right) and bool(_matter(correction) & _terms(text))
+
+
+def is_present(part: str, correction: Correction) -> bool:
+    """Whether a clause says how it is, of whom the correction is about, and not how it was, what is asked, or of a relative."""
+    spoken = f"{correction.subject} {correction.about}"
+    if correction.action == "replace" and (_ASKED.search(part) or (_PAST.search(part) and not _PAST.search(spoken))):
+        return False
+    return not _KIN_FIRST.match(part) or _KIN.search(spoken) is not None
 
 
 def parts_of(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import re
 
 from .correction import Correction, named
 
-__all__ = ["LEAD", "read_chinese"]
+__all__ = ["LEAD", "read_chinese", "read_denial"]
 
 LEAD = re.compile(
     r"^(?:(?:你|我)?(?:都|又|好像)?(?:记错了?|搞错了?|弄错了?|说错了?|更正一下|更正|纠正一下|纠正|不对不对|不对(?=[，,：:。！!\s啊呀哦])|不是的|不是啊|错了|其实|实际上|请注意|注意|哎呀?|喂|等等)[啊呀哦吧]?[，,：:。！!\s]*)+"
@@ -22,7 +22,7 @@ _BETWEEN = (
 _END = r"(?:了|的|呢|啦|哦|吧)?[。！!\s]*$"
 _SPLIT = re.compile(rf"^(?P<subject>.*?){_NOT}(?P<first>.+?){_BETWEEN}(?P<second>.+?){_END}")
 _TOWARDS = re.compile(
-    r"^(?P<subject>.*?)(?:对(?P<wrong>[^，,；;不]+?)(?:并|已经|其实)?不(?P<what>[^，,；;]{1,4}?)|(?:并|已经|其实)?不对(?P<wrong2>[^，,；;]+?)(?P<what2>过敏|感兴趣|满意|熟))"
+    r"^(?P<subject>.*?)(?:对(?P<wrong>[^，,；;不没]+?)(?:并|已经|其实)?(?:不|没有?)(?P<what>[^，,；;]{1,4}?)|(?:并|已经|其实)?不对(?P<wrong2>[^，,；;]+?)(?P<what2>过敏|感兴趣|满意|熟))"
     r"(?:的|了)?(?:[，,；;。\s]+(?:而是|其实|应该|是|他|她|我|(?P=subject))*对(?P<right>.+?)(?P=what)?(?P=what2)?)?(?:的|了)?[。！!\s]*$"
 )
 _HAS_NOT = re.compile(r"^(?P<subject>[^，,。]{1,8}?)(?:并没有|没有|并没)(?P<wrong>[^，,。了过]{2,12})[。！!\s]*$")
@@ -36,6 +36,10 @@ _FORGET_LAST = re.compile(
     r"^(?:请)?(?:把)(?:关于|有关)?(?P<what>.+?)(?:的)?(?:记录|记忆|事情|事|内容|信息)?(?:都)?(?:删掉|删除|删了|忘掉|忘记|忘了|去掉|清除|移除)[吧了。！!\s]*$"
 )
 _NO_LONGER = re.compile(r"^(?P<subject>.*?)(?:已经不|早就不|不再|不)(?P<first>.+?)(?P<end>了?)[。！!\s]*$")
+_TOPIC = re.compile(
+    r"^(?P<subject>我|他|她|[^，,]{2,4}?)(?P<what>过敏|生日|住址|地址|年龄|电话|手机号?|邮箱|职业|工作)$"
+)
+_DENIAL = re.compile(rf"^(?P<subject>[^，,。；;]{{1,8}}?){_NOT}(?P<verb>{_VERBS})(?P<wrong>[^，,。；;]+?){_END}")
 _FIXED = re.compile(
     r"不(?:错|知道|好意思|客气|行|用了?$|过[，,]|管|清楚|太|要紧|一定|然|如|同)|没(?:事|关系|问题|错|什么|空)"
 )
@@ -78,6 +82,15 @@ def read_chinese(said: str) -> Correction | None:
     if (found := _HAS_NOT.match(said)) and named(found["subject"]):
         return Correction("remove", found["wrong"].strip(), "", named(found["subject"]), found["subject"])
     return None
+
+
+def read_denial(said: str) -> Correction | None:
+    """`林澈不喜欢香菜`: what the sentence says not to be so."""
+    found = _DENIAL.match(said)
+    if found is None or _FIXED.search(said) or not found["subject"]:
+        return None
+    subject = found["subject"].strip()
+    return Correction("remove", found["wrong"].strip(), "", named(subject), f"{subject}{found['verb']}")
 
 
 def _towards(said: str) -> Correction | None:
@@ -142,6 +155,8 @@ def _forgotten(what: str) -> Correction | None:
     if found:
         return Correction("remove", found["object"], "", named(found["subject"]), f"{found['subject']}{found['verb']}")
     subject, rest = _of(what)
+    if not subject and (topic := _TOPIC.match(what)):
+        subject, rest = topic["subject"], topic["what"]
     if not subject and what[:1] in "我他她" and len(what) > 2:
         subject, rest = what[0], what[1:]
     return Correction("remove", rest, "", named(subject), subject)

@@ -51,9 +51,10 @@ where r.id in (select value from json_each(:relations)) and r.origin <> 'admin' 
       and p.id not in (select value from json_each(:ids)));
 
 -- name: correction_facts
--- facts held true that rest on these paragraphs
+-- facts held true that rest on these paragraphs, of a person (null: of anybody)
 select distinct f.id, f.attribute, f.value from fact_evidence e join facts f on f.id = e.fact
-where e.paragraph in (select value from json_each(:ids)) and f.deleted_at is null and f.status in ('active', 'conflicted');
+where e.paragraph in (select value from json_each(:ids)) and f.deleted_at is null and f.status in ('active', 'conflicted')
+  and f.person is coalesce(:person, f.person);
 
 -- name: correction_held
 -- facts held true of these persons (null: of anybody) in these scopes, now or at a time, whose value holds the words, with
@@ -64,7 +65,8 @@ where (:persons is null or f.person in (select value from json_each(:persons))) 
   and f.attribute in (select value from json_each(:attributes))
   and (:scopes is null or f.scope in (select value from json_each(:scopes)))
   and (f.status in ('active', 'conflicted') or f.status = 'superseded' and f.superseded_at > :held_at)
-  and f.deleted_at is null and f.polarity = 1 and (instr(lower(f.value), :words) or instr(f.norm, :words) or instr(:words, f.norm))
+  and f.deleted_at is null and f.polarity = 1
+  and (f.norm in (select value from json_each(:norms)) or instr(lower(f.value), :words) or instr(f.norm, :words) or instr(:words, f.norm))
   and e.stance = 'support' and p.deleted_at is null and p.superseded_at is null
   and (p.expires_at is null or p.expires_at > :now)
 order by f.id desc limit :limit;
