@@ -40,7 +40,7 @@ def test_the_parts_of_a_sentence_are_told_apart(text: str, wrong: str, right: st
 @pytest.mark.parametrize(
     ("text", "wrong", "subject"),
     [("林澈不喜欢香菜", "香菜", "林澈"), ("Mia does not work at Google", "Google", "Mia"), ("I don't know", None, ""),
-     ("我不知道", None, ""), ("good morning", None, ""), ("今天天气不错", None, "")],
+     ("我不知道", None, ""), ("good morning", None, ""), ("今天天气不错", None, ""), ("不不不，不是不", None, "")],
 )  # fmt: skip
 def test_a_denial_is_read_where_somebody_asks_for_a_correction(text: str, wrong: str | None, subject: str) -> None:
     reading = read_denial(text)
@@ -187,6 +187,13 @@ async def test_what_somebody_says_of_themselves_changes_nothing_of_others(
         ([("Bob", "I'm allergic to nuts"), ("Bob", "I'm allergic to dairy, and I love tea"), ("Tom", "I have a cat allergy")],
          "delete the note about Bob's dairy allergy", {"I'm allergic to dairy, and I love tea": "and I love tea"}),
         ([("林澈", "我对花生过敏"), ("唐未", "我对虾过敏")], "删掉关于林澈过敏的记录", {"我对花生过敏": ""}),
+        ([("Mia", "I'm allergic to eggs and nuts")], "Mia isn't allergic to nuts",
+         {"I'm allergic to eggs and nuts": "I'm allergic to eggs"}),
+        ([("Mia", "I like coffee and tea")], "forget that Mia likes coffee", {"I like coffee and tea": "I like tea"}),
+        ([("林澈", "我对花生和虾过敏")], "林澈对虾不过敏", {"我对花生和虾过敏": "我对花生过敏"}),
+        ([("林澈", "我喜欢咖啡、茶和可乐")], "忘掉林澈喜欢咖啡", {"我喜欢咖啡、茶和可乐": "我喜欢茶和可乐"}),
+        ([("Mia", "I like coffee and I like tea")], "forget that Mia likes coffee", {"I like coffee and I like tea": ""}),
+        ([("林澈", "我住在上海浦东")], "林澈不住在上海，住在杭州", {"我住在上海浦东": "我住在杭州"}),
         ([("林澈", "我在美团上班"), ("唐未", "美团今天涨了")], "林澈不在美团上班", {"我在美团上班": ""}),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..clock import Clock
 from ..config.model import Config
@@ -28,6 +28,7 @@ from ..strategies.correction_text import (
     says,
     wrong_parts,
 )
+from ..strategies.fact_slots import slot_of
 from ..strategies.fact_values import normal
 from ..text import fold, is_mostly_cjk, normalise_name
 from .correction_owners import Owners, owners_of
@@ -208,11 +209,18 @@ class _Judge:
         mine = {place for place in self._most_clearly(parts, mine) if is_present(parts[place], self._reading)}
         if not mine:
             return Judged(target, score, why="asks, or says it of another time or of a relative")
-        becomes = rewritten(parts, self._reading, mine)
+        becomes = rewritten(parts, self._exactly(target.content, held), mine)
         if becomes == target.content:
             return Judged(target, score, why="holds it in a part that cannot be told apart")
         meant = frozenset[int]().union(*(owners[place] for place in mine))
         return Judged(target, score, becomes, (meant & self._whom.rows) or meant)
+
+    def _exactly(self, content: str, held: list[Held]) -> Correction:
+        """The correction of the whole value where the text gives it more exactly: 上海浦东 for 上海."""
+        wrong = self._reading.wrong
+        longer = (one.value for one in held if slot_of(one.attribute).nested and fold(one.value) != fold(wrong))
+        value = next((value for value in longer if holds(value, wrong) and holds(content, value)), wrong)
+        return replace(self._reading, wrong=value)
 
     def _most_clearly(self, parts: list[str], places: set[int]) -> set[int]:
         """Those of the clauses that name what is no known person, where some do."""

@@ -17,6 +17,7 @@ _ATTRIBUTE = re.compile(
     re.I,
 )
 """What has a value, and is none itself."""
+_EMPTY = re.compile(r"[不没是的有了在对啊呀哦吧\W]*")
 
 
 def read_correction(text: str) -> Correction | None:
@@ -26,6 +27,8 @@ def read_correction(text: str) -> Correction | None:
         return None
     found = correction_zh.read_chinese(said) if is_mostly_cjk(said) else correction_en.read_english(said)
     if found is None or not _telling(found.wrong) or fold(found.wrong) == fold(found.right):
+        return None
+    if found.right and not _telling(found.right):
         return None
     if found.action == "replace" and _ATTRIBUTE.search(found.wrong) and not _ATTRIBUTE.search(found.right):
         return None
@@ -48,4 +51,4 @@ def plainly(text: str) -> str:
 
 
 def _telling(words: str) -> bool:
-    return bool(tokens(words)) and len(words) <= 200
+    return bool(tokens(words)) and len(words) <= 200 and not _EMPTY.fullmatch(words)

@@ -53,6 +53,16 @@ _KIN_FIRST = re.compile(
 """Clauses that begin with somebody's relative or friend."""
 
 
+_LISTED_AFTER = re.compile(
+    r"(?:\s*[、/]\s*|和|以及|跟|与|\s+(?:and|or|&)\s+)(?=\w)(?!(?:I|he|she|we|they|you|it|am|is|my|then|so|also)\b|[我你他她])",
+    re.I,
+)
+_LISTED_BEFORE = re.compile(
+    r"(?<=\w)(?<!我)(?<!你)(?<!他)(?<!她)(?:\s*[、/]\s*|和|以及|跟|与|,?\s+(?:and|or|&)\s+)$", re.I
+)
+"""What joins a thing to the others of a list."""
+
+
 def holds(text: str, words: str) -> bool:
     """Whether the text says these words; Latin ones only as whole words."""
     return _places(text, words) != []
@@ -122,13 +132,15 @@ def wrong_parts(parts: Sequence[str], correction: Correction) -> set[int]:
 
 
 def rewritten(parts: Sequence[str], correction: Correction, places: Collection[int]) -> str:
-    """The text with the wrong words of these clauses replaced, or without those where nothing can be replaced."""
+    """The text with the wrong words of these clauses replaced, or struck out of lists, or else without the clauses."""
     kept: list[str] = []
     for i, part in enumerate(parts):
         if i not in places:
             kept.append(part)
         elif correction.right and holds(part, correction.wrong):
             kept.append(_replaced(part, correction.wrong, correction.right))
+        elif not correction.right:
+            kept.append(_struck(part, correction.wrong))
     return "".join(kept).strip().rstrip("，,；;").strip()
 
 
@@ -197,3 +209,17 @@ def _replaced(part: str, wrong: str, right: str) -> str:
         out += part[end:start] + right
         end = stop
     return out + part[end:]
+
+
+def _struck(part: str, wrong: str) -> str:
+    """The clause without one of the things that it lists; nothing if they are not in a list."""
+    left = part
+    for start, stop in reversed(_places(part, wrong)):
+        after, before = _LISTED_AFTER.match(left, stop), _LISTED_BEFORE.search(left[:start])
+        if before:
+            left = left[: before.start()] + left[stop:]
+        elif after:
+            left = left[:start] + left[after.end() :]
+        else:
+            return ""
+    return left if left != part else ""
