@@ -29,6 +29,9 @@ EGGS, EGGS_ZH = "Wrong, I'm allergic to eggs, not nuts", "不对，我是对鸡�
         ("It's eggs I'm allergic to, not nuts", "nuts", "eggs", ""),
         ("No, Lin is allergic to eggs, not nuts", "nuts", "eggs", "Lin"),
         ("删掉关于林澈过敏的记录", "过敏", "", "林澈"),
+        ("哈哈你记错啦，我对花生不过敏呀", "花生", "", ""),
+        ("你搞错了！我是对鸡蛋过敏！不是花生！", "花生", "鸡蛋", ""),
+        ("no, i moved. i live in rome now, not in berlin", "berlin", "rome", ""),
     ],
 )
 def test_the_parts_of_a_sentence_are_told_apart(text: str, wrong: str, right: str, subject: str) -> None:

@@ -50,6 +50,7 @@ _IS_NOT = re.compile(r"(?:\b(?:is|are|was|were)(?:n't| not)|'s not|'re not|'m no
 _CLAUSE = re.compile(
     r"^(?:so|and|because|since|if|when|then|we|you|let|please|i|he|she|it|they|this|that|there)\b", re.I
 )
+_NOW = re.compile(r"(?:\s+(?:now|these days|currently|actually|instead))+$", re.I)
 _SMALL = re.compile(r"\b(?:to|at|in|on|for|with|from|of|about|by)\b", re.I)
 _HEAD = re.compile(r"^(?:(?:a|an|the|in|on|at|to|for|of|as)\s+)+", re.I)
 _SUBJECT = re.compile(
@@ -127,7 +128,7 @@ def _lifted(about: str, right: str, wrong: str) -> Correction:
 def _after(first: str, wrong: str) -> Correction | None:
     """`the meeting was on Tuesday, not Monday`: the right word is the last one of the same kind."""
     wrong = _bare(wrong)
-    words = first.split()
+    words = _NOW.sub("", re.split(r"[.!;]\s+", first)[-1]).split()
     count = min(len(wrong.split()), len(words) - 1)
     if count < 1:
         return None
