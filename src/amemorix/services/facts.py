@@ -32,7 +32,7 @@ STEP = 100
 IDLE_SHARE = 3.0
 """Seconds of rest for each second of work, so that deriving never crowds out calls."""
 ABOUT = 3
-PERSON_FACT = "person_fact"
+PERSON_FACT, CORRECTION = "person_fact", "correction"
 TRUST = {
     "manual_confirmed": ("manual", 0.97),
     "server_verified": ("imported", 0.9),
@@ -178,12 +178,12 @@ class FactService:
             return []
         named = self._named(paragraph)
         at = paragraph.recorded_at if paragraph.event_start is None else paragraph.event_start
-        if paragraph.source_type == PERSON_FACT and persons and paragraph.kind == "text":
+        if paragraph.source_type in (PERSON_FACT, CORRECTION) and persons and paragraph.kind == "text":
             meant = [person for person in persons if person.role == ABOUT] or persons
             return [h for person in meant for h in self._told(db, paragraph, person.person, named, at)]
         speaker = paragraph.speaker if paragraph.kind == "message" else 0
         how = Reader(at, self._zone, bool(speaker), names=tuple(named))
-        other = SUMMARISED if paragraph.kind == "summary" else HEARSAY
+        other = SUMMARISED if paragraph.kind == "summary" else _corrected(paragraph) or HEARSAY
         found = read_facts(paragraph.content, how)
         return [
             _Heard(named[claim.who] if claim.who else speaker, claim, *(other if claim.who else OWN_WORDS))
@@ -194,10 +194,11 @@ class FactService:
         self, db: sqlite3.Connection, paragraph: FactMaterial, person: int, named: dict[str, int], at: float
     ) -> list[_Heard]:
         """What a text says that is about one person; a text that no rule reads is a statement as a whole."""
-        standing = _standing(paragraph.metadata)
+        standing = _corrected(paragraph) or _standing(paragraph.metadata)
         how = Reader(at, self._zone, first=True, about=True, names=tuple(named))
         found = read_facts(paragraph.content, how)
-        if not found and self._facts.read_as(db, paragraph.id, person, STATEMENT) is None:
+        whole = paragraph.source_type == PERSON_FACT
+        if whole and not found and self._facts.read_as(db, paragraph.id, person, STATEMENT) is None:
             found = [statement(paragraph.content, at)]
         return [_Heard(named[claim.who] if claim.who else person, claim, *standing) for claim in found]
 
@@ -206,7 +207,8 @@ class FactService:
         directory = self._indexes.names.index
         chats = (0, paragraph.scope)
         found: dict[str, int] = {}
-        for name in sorted(directory.find(paragraph.content, chats).names, key=len, reverse=True):
+        spoken = (name.removesuffix("'s").removesuffix("’s") for name in directory.find(paragraph.content, chats).names)
+        for name in sorted(spoken, key=len, reverse=True):
             meant = directory.matching(name, chats)
             if len(meant) == 1:
                 found[name] = next(iter(meant))
@@ -335,6 +337,14 @@ def group_of(person: int | None, entity: int | None, scope: int, attribute: str,
     """The facts that a fact of this attribute and value may contradict."""
     single = slot_of(attribute).cardinality == "single"
     return FactGroup(person, entity, scope, attribute, None if single else norm)
+
+
+def _corrected(paragraph: FactMaterial) -> tuple[str, float] | None:
+    """The authority of a statement that was stored to correct what was held, as the one who corrected it gave it."""
+    if paragraph.source_type != CORRECTION:
+        return None
+    authority = json.loads(paragraph.metadata).get("authority")
+    return TRUST["manual_confirmed"] if authority == "manual" else OWN_WORDS if authority == "direct_user" else None
 
 
 def _standing(metadata: str) -> tuple[str, float]:
