@@ -258,8 +258,8 @@ class FactService:
             at = reading.paragraph.recorded_at
             for heard in reading.heard:
                 self._take(db, reading.paragraph, heard, Change(now, at, "stated"))
-        for group in known:
-            self._ledger.settle(db, group, Change(now, now, "evidence came or went"))
+        for group, since in known:
+            self._ledger.settle(db, group, Change(now, now, "evidence came or went"), since=since)
         self._store.changes.put(db, CURSOR, str(step.upto))
         if step.scan[1] != step.scan[0]:
             self._store.changes.put(db, SCAN, step.scan[1] or "")

@@ -48,6 +48,7 @@ class FactRow:
     recorded_at: float
     superseded_at: float | None
     superseded_by: int | None
+    outdone_at: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ class PointRow:
     authority: str
     confidence: float
     until: float | None
+    told: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,30 +157,43 @@ class FactRepository:
 
     # groups
 
-    def groups_of(self, db: sqlite3.Connection, paragraphs: Iterable[int]) -> list[FactGroup]:
-        """The groups of the facts that rest on these paragraphs, and of those that gave way to them."""
-        rows = db.execute(self._q["fact_groups_of"], {"ids": array(paragraphs)}).fetchall()
-        return list(
-            dict.fromkeys(
-                FactGroup(person, entity, scope, attribute, norm if cardinality == "set" else None)
-                for person, entity, scope, attribute, cardinality, norm in rows
-            )
-        )
+    def groups_of(self, db: sqlite3.Connection, paragraphs: Iterable[int]) -> list[tuple[FactGroup, float]]:
+        """The groups of the facts that rest on these paragraphs, or gave way to them, each with the time of the first."""
+        rows = db.execute(self._q["fact_groups_of"], {"ids": array(paragraphs)})
+        return [(FactGroup(person, entity, scope, attribute, norm), at)
+                for person, entity, scope, attribute, norm, at in rows]  # fmt: skip
 
     def in_group(self, db: sqlite3.Connection, group: FactGroup) -> list[FactRow]:
         """The facts of a group, the oldest first."""
-        values = {
-            "person": group.person,
-            "entity": group.entity,
-            "scope": group.scope,
-            "attribute": group.attribute,
-            "norm": group.norm,
-        }
-        return [FactRow(*row) for row in db.execute(self._q["facts_in_group"], values)]
+        name = "facts_in_group" if group.norm is None else "facts_in_group_of_norm"
+        return [FactRow(*row) for row in db.execute(self._q[name], _values(group))]
+
+    def open(
+        self,
+        db: sqlite3.Connection,
+        group: FactGroup,
+        polarity: int,
+        since: float,
+        *,
+        norms: Iterable[int | str] | None = None,
+        limit: int,
+    ) -> list[FactRow]:
+        """The facts of a group that nothing has put an end to before a time, and those that a hand decides.
+
+        With `norms` only those of these values; at most `limit` that have an end, the first, and `limit` that have none.
+        """
+        values = {**_values(group), "polarity": polarity, "since": since, "limit": limit, "norms": optional_array(norms)}
+        name = "facts_open" if norms is None else "facts_open_of_norms"
+        return [FactRow(*row) for row in db.execute(self._q[name], values)]
 
     def points(self, db: sqlite3.Connection, facts: Iterable[int]) -> list[PointRow]:
         """What live paragraphs say of these facts."""
         return [PointRow(*row) for row in db.execute(self._q["fact_points"], {"ids": array(facts)})]
+
+    def newest_points(self, db: sqlite3.Connection, facts: Iterable[int], most: int) -> list[PointRow]:
+        """The same, at most so many of each fact: those that were said last."""
+        values = {"ids": array(facts), "most": most}
+        return [PointRow(*row) for row in db.execute(self._q["fact_points_newest"], values)]
 
     def refuted(self, db: sqlite3.Connection, facts: Iterable[int]) -> set[int]:
         """Those of the facts that a statement was taken from."""
@@ -206,7 +221,7 @@ class FactRepository:
         """Let a paragraph support a fact."""
         values = {
             "fact": point.fact, "paragraph": point.paragraph, "value": point.value, "at": point.at,
-            "until": point.until, "authority": point.authority, "confidence": point.confidence,
+            "until": point.until, "told": point.told, "authority": point.authority, "confidence": point.confidence,
         }  # fmt: skip
         db.execute(self._q["fact_evidence_put"], values)
 
@@ -362,3 +377,8 @@ class FactRepository:
     def chats(self, db: sqlite3.Connection, scopes: Iterable[int]) -> dict[int, str]:
         """Scope -> the chat's id."""
         return dict(db.execute(self._q["fact_scope_chats"], {"ids": array(scopes)}).fetchall())
+
+
+def _values(group: FactGroup) -> dict[str, Any]:
+    return {"person": group.person, "entity": group.entity, "scope": group.scope, "attribute": group.attribute,
+            "norm": group.norm}  # fmt: skip
