@@ -93,6 +93,10 @@ class FactLedger:
         changed |= self._leave(db, runs, places, free, points, change) | moved
         if changed or new:
             self.tell(db, group, change.now)
+        moved_from = {p.fact for run, row in zip(runs, places, strict=True) for p in run.points if p.fact not in (0, row)}
+        earlier = self._facts.given_up_for(db, moved_from, part.since) if moved_from else None
+        if earlier is not None:
+            changed = self.settle(db, group, change, since=earlier) | changed
         return changed
 
     # what counts

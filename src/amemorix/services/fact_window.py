@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..storage.facts import FactGroup, FactRow, PointRow
 from ..storage.metadata_store import MetadataStore
@@ -13,12 +13,12 @@ from ..strategies.fact_timeline import ANY, MOST, Point
 
 __all__ = ["NEAREST", "NEWEST", "FactWindow", "Part"]
 
-NEAREST = 256
+NEAREST = 32
 """Where a statement comes late, so many of the facts that were given up after it are looked at: the first of them.
 
 Those further away stay as they are. Until there are more, the part gives what the whole group would.
 """
-NEWEST = 64
+NEWEST = 24
 """Statements of one fact that are looked at when news is the last word on it; one more stands for all the older ones.
 
 That many bring the confidence of any to where it stays.
@@ -32,16 +32,14 @@ class Part:
 
     rows: Sequence[FactRow]
     points: Sequence[Point]
-    edge: dict[int, FactRow]
-    """Facts that gave way to one outside of the part."""
+    since: float = -math.inf
+    """What was given up before is not looked at."""
+    edge: Mapping[int, FactRow] = field(default_factory=dict[int, FactRow])
+    """Facts that only bound the others: they stay as they are."""
 
     def bounded(self, state: FactRow) -> FactRow:
-        """The state that the part gives a fact; one at the edge can only end earlier than it did."""
-        before = self.edge.get(state.id)
-        if before is None or before.outdone_at is None:
-            return state
-        earlier = state.status == "superseded" and state.outdone_at is not None and state.outdone_at < before.outdone_at
-        return state if earlier else before
+        """The state that the part gives a fact."""
+        return self.edge.get(state.id, state)
 
 
 class FactWindow:
@@ -63,20 +61,38 @@ class FactWindow:
         at = min([*(point.earliest for point in new), *([] if since is None else [math.nextafter(since, -math.inf)])])
         while True:
             rows = self._rows(db, group, at, norms, limit)
-            points = self._last_words(db, rows)
-            is_last = all(_counts_at_most(point) <= at for point in points) and all((r.outdone_at or at) <= at for r in rows)
+            is_last = all(_ends_by(row, at) for row in rows)
+            points = self._last_words(db, rows) if is_last else []
+            is_last = is_last and all(_counts_at_most(point) <= at for point in points)
             if is_last and sum(row.outdone_at is None for row in rows) >= NEAREST:
                 return self._whole(db, group)
             if not is_last:
                 points = _points(rows, self._facts.points(db, [row.id for row in rows]))
             changes = [point.earliest for point in points if point.told is not None and point.told > point.at]
             if min(changes, default=at) >= at:
-                return Part(rows, points, _edge(rows, limit))
+                return self._bounded(db, rows, points, at, limit)
             at = min(changes)
+
+    def _bounded(
+        self, db: sqlite3.Connection, rows: Sequence[FactRow], points: Sequence[Point], since: float, limit: int
+    ) -> Part:
+        """The part without what begins after it, and with the statements that put an end to what is in it."""
+        last = _last(rows, since, limit)
+        if last is None:
+            return Part(rows, points, since)
+        near = [row for row in rows if row.valid_from <= last or row.pinned or row.asserted_at is not None]
+        known = {row.id for row in near}
+        ends = {(row.superseded_by, row.outdone_at) for row in near if row.superseded_by not in known}
+        found = (self._facts.one(db, row) for row in sorted({row for row, _ in ends if row is not None}))
+        edge = {row.id: row for row in found if row is not None and not row.pinned}
+        bounds = _points(edge.values(), self._facts.points(db, edge))
+        mine = [point for point in points if point.fact in known]
+        mine += [point for point in bounds if (point.fact, _counts_at_most(point)) in ends]
+        return Part([*near, *edge.values()], mine, since, edge)
 
     def _whole(self, db: sqlite3.Connection, group: FactGroup) -> Part:
         rows = self._facts.in_group(db, group)
-        return Part(rows, _points(rows, self._facts.points(db, [row.id for row in rows])), {})
+        return Part(rows, _points(rows, self._facts.points(db, [row.id for row in rows])))
 
     def _rows(
         self, db: sqlite3.Connection, group: FactGroup, since: float, norms: Iterable[str], limit: int
@@ -118,13 +134,16 @@ def _counts_at_most(point: Point) -> float:
     return point.at if point.told is None else point.told
 
 
-def _edge(rows: Sequence[FactRow], limit: int) -> dict[int, FactRow]:
-    if limit < 0:
-        return {}
-    known = {row.id for row in rows}
-    return {
-        row.id: row
-        for row in rows
-        if row.status == "superseded" and not row.pinned and row.superseded_by is not None
-        and row.superseded_by not in known
-    }  # fmt: skip
+def _last(rows: Sequence[FactRow], since: float, limit: int) -> float | None:
+    """Up to where the facts that were given up are known; None if all of them are."""
+    reached: list[float] = []
+    for polarity in (1, -1):
+        ends = [row.outdone_at for row in rows if row.polarity == polarity and (row.outdone_at or -math.inf) >= since]
+        if 0 < limit <= len(ends):
+            reached.append(max(end for end in ends if end is not None))
+    return min(reached, default=None)
+
+
+def _ends_by(row: FactRow, at: float) -> bool:
+    """Whether nothing that is known of the fact counts after this time."""
+    return max(row.outdone_at or at, row.asserted_at or at) <= at

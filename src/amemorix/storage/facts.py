@@ -199,6 +199,10 @@ class FactRepository:
         """Those of the facts that a statement was taken from."""
         return {row[0] for row in db.execute(self._q["facts_refuted"], {"ids": array(facts)})}
 
+    def given_up_for(self, db: sqlite3.Connection, facts: Iterable[int], before: float) -> float | None:
+        """When the first of those was given up that gave way to one of these facts before a time, by the rules."""
+        return db.execute(self._q["facts_given_up_for"], {"ids": array(facts), "before": before}).fetchone()[0]
+
     def standing(self, db: sqlite3.Connection, facts: Iterable[int]) -> set[int]:
         """Those of the facts that something supports and nobody retracted."""
         return {row[0] for row in db.execute(self._q["facts_standing"], {"ids": array(facts)})}

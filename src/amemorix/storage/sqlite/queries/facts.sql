@@ -91,6 +91,11 @@ order by e.fact, e.paragraph;
 -- name: facts_refuted
 select distinct fact from fact_evidence where fact in (select value from json_each(:ids)) and stance = 'refute';
 
+-- name: facts_given_up_for
+select min(outdone_at) from facts
+where superseded_by in (select value from json_each(:ids)) and status = 'superseded' and not pinned
+  and deleted_at is null and outdone_at < :before;
+
 -- name: facts_standing
 -- those that a hand or a live paragraph supports and that nobody retracted
 select f.id from facts f
