@@ -63,7 +63,25 @@ class FactReader:
 
         Where several chats may be seen, what one says later, on no less authority, counts instead of the other.
         """
-        return _in_order(self._held(db, persons, scopes, moment, entities))
+        rows = self._held(db, persons, scopes, moment, entities)
+        return _in_order(rows, self._said(db, rows, moment)) if len({row.scope for row in rows}) > 1 else rows
+
+    def _said(self, db: sqlite3.Connection, rows: Sequence[FactRow], moment: Moment) -> list[Point]:
+        """What the facts rest on; one of which nothing is left, or that a hand gave, counts from its start."""
+        of = {row.id: row for row in rows}
+        points = [
+            Point(p.fact, p.paragraph, p.at, of[p.fact].norm, of[p.fact].polarity, p.value, p.authority, p.confidence,
+                  told=p.told)
+            for p in self._facts.points(db, of)
+            if moment.as_of is None or (p.at if p.told is None else p.told) <= moment.as_of
+        ]  # fmt: skip
+        without = of.keys() - {point.fact for point in points}
+        points += [
+            Point(row.id, 0, row.valid_from, row.norm, row.polarity, row.value, row.authority, row.confidence)
+            for row in rows
+            if row.id in without or row.asserted_at is not None
+        ]
+        return points
 
     def _held(
         self,
@@ -130,19 +148,15 @@ class FactReader:
         return items
 
 
-def _in_order(rows: Sequence[FactRow]) -> list[FactRow]:
+def _in_order(rows: Sequence[FactRow], said: Sequence[Point]) -> list[FactRow]:
     """The facts without those that another chat has something newer about, and each value once."""
-    if len({row.scope for row in rows}) < 2:
-        return list(rows)
-    groups: dict[tuple[int | None, int | None, str], list[FactRow]] = {}
-    for row in rows:
-        groups.setdefault((row.person, row.entity, row.attribute), []).append(row)
+    of = {row.id: row for row in rows}
+    groups: dict[tuple[int | None, int | None, str], list[Point]] = {}
+    for point in said:
+        row = of[point.fact]
+        groups.setdefault((row.person, row.entity, row.attribute), []).append(point)
     kept: set[int] = set()
-    for (_, _, attribute), group in groups.items():
-        points = [
-            Point(row.id, row.id, row.valid_from, row.norm, row.polarity, row.value, row.authority, row.confidence)
-            for row in group
-        ]
+    for (_, _, attribute), points in groups.items():
         runs = timeline(points, slot_of(attribute).compatible)
         kept |= {run.points[-1].fact for run in runs if run.status != "superseded"}
     return [row for row in rows if row.id in kept]

@@ -270,7 +270,7 @@ class FactService:
         merged = bool(decision and decision.merged)
         said = Said(
             paragraph.id, claim.norm, claim.polarity, claim.value, claim.valid_from, claim.valid_to, heard.authority,
-            heard.confidence, merged,
+            heard.confidence, merged, claim.told,
         )  # fmt: skip
         reason = decision.reason if decision else change.reason
         if not self._ledger.record(db, group, said, replace(change, reason=reason)) or decision is None:

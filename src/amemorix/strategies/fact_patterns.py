@@ -54,7 +54,7 @@ class Pattern:
 
 _ADV = (
     "(?:现在|目前|如今|已经|一直|从小|平时|平常|通常|真的|其实|很|都|也|还是?|就|才|刚刚?|是|特别|非常|超级?|比较|最近|早就|终于|又|挺|蛮|确实"
-    "|从来|一点都?|一点也|完全|可|真|最|天生|仍然|依然|始终)*"
+    "|从来|一点都?|一点也|完全|可|真|最|天生|仍然|依然|始终|从?开始|[从自]起|起就?)*"
 )
 _NO = "(?P<no>(?:再也|已经|早就|现在|都|也|真的)*不(?:再|太|怎么|是很)?|没(?:有)?|不会再|别)"
 _END = r"(?:了|啦|呢|呀|啊|的|哦|噢|喔|哈|嘛|哒|滴|咯|喽|[~～。.!！])*"
@@ -129,6 +129,7 @@ PATTERNS = (
     _zh("residence", "place", rf"@{_ADV}(?:搬到|搬去|搬来|搬回|移居|移民到|迁到|搬家到)了?{_CN}(?:去了|来了|住了?|生活了?|定居了?)?"),
     _zh("residence", "place", rf"@{_OF}家(?:就)?在{_CN}"),
     _en("residence", "place", rf"@ {_NOW}{_NOT}?{_NOW}(?:(?:am |is )?(?:living|residing)|lives?|reside[sd]?|(?:am|is) based) (?:{_NOW})?in {_ENG}"),
+    _en("residence", "place", rf"@ {_NOW}(?:lived|been living) in {_ENG} (?:ever )?since"),
     _en("residence", "place", rf"@ {_NOW}(?:moved|relocated) (?:back )?(?:over )?to {_ENG}"),
     _zh("residence", "town", rf"@{_ADV}(?:不在|离开了?)(?P<w>[^\s,，。!！?？]{{2,12}}?)了?[,，]\s*(?:现在)?(?:去了|到了|搬到了?|搬去了?|回了|回到了?){_CN}"),
     _zh("residence", "place", rf"@{_ADV}(?:不再?|没(?:有)?再?)(?:继续)?[住待呆]在?(?P<v>[^\s,，。!！?？]{{2,16}}?)了", -1),
@@ -148,6 +149,8 @@ PATTERNS = (
     # work and school
     _zh("workplace", "firm", rf"@{_ADV}{_NO}?{_ADV}(?:在|就职于|任职于|供职于|受雇于){_CN}(?:上班|工作|任职|就职|打工|实习)"),
     _zh("workplace", "firm", rf"@{_ADV}(?:就职于|任职于|供职于|入职|跳槽到|跳槽去)了?{_CN}"),
+    _zh("workplace", "house", rf"@{_ADV}(?:工作|单位)?(?:换到|转到|跳到)了?{_CN}(?:上班|工作|任职)"),
+    _zh("workplace", "house", rf"@{_ADV}(?:把)?(?:工作|单位)(?:换到|换成|转到)了?{_CN}"),
     _zh("workplace", "firm", rf"@{_ADV}从{_CN}(?:离职|辞职|跳槽)", -1),
     _zh("workplace", "house", rf"@{_ADV}(?:不在|离开了?|从)(?P<w>[^\s,，。!！?？]{{2,12}}?)(?:{_GONE_ZH}|离职了?|辞职了?)?[,，]\s*{_NEXT_ZH}{_CN}(?:上班|工作)?"),
     _zh("workplace", "firm", rf"@{_ADV}不在(?P<v>[^\s,，。!！?？]{{2,12}}?)(?:干|做|任职)了", -1),
@@ -158,6 +161,7 @@ PATTERNS = (
     _en("workplace", "firm", rf"@ {_NOW}(?:quit|resigned from|(?:got |was |am |is )?(?:fired|laid off) (?:from|by|at)) (?:working (?:at|for) )?{_NO_FIRM_EN}{_ENG}", -1),
     _en("workplace", "firm", rf"@ {_NOW}{_NOT}?{_NOW}(?:works?|(?:am |is )?working) (?:{_NOW})?(?:at|for) {_ENG}"),
     _en("workplace", "firm", rf"@ {_NOW}(?:joined|started (?:working |a job )?at|got a job at) {_ENG}"),
+    _en("workplace", "firm", rf"@ {_NOW}(?:worked|been working) (?:at|for) {_ENG} (?:ever )?since"),
     _en("workplace", "firm", rf"@ {_NOW}(?:quit|left) (?:my job at|his job at|her job at) {_ENG}", -1),
     _zh("occupation", "job", rf"@{_ADV}(?:是|当|成为)了?(?:一名|一个|一位|个|名|位)?(?P<v>[^\s,，。的]{{0,8}}?(?:{_JOB_ZH}))"),
     _zh("occupation", "job", rf"@{_ADV}(?:做|从事){_SHORT}(?:工作|行业|这一?行)"),
