@@ -37,7 +37,7 @@ def facts_of(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
 
 def settled_whole(host: AMemorixHostService, db: sqlite3.Connection) -> list[tuple[Any, ...]]:
     """The same after every group has been looked at as a whole."""
-    ledger = FactLedger(host.kernel.store)
+    ledger = FactLedger(host.kernel.store, profile=host.kernel.config.profile)
     rows = db.execute("select distinct person, scope, attribute, case cardinality when 'set' then norm end from facts")
     for person, scope, attribute, norm in rows.fetchall():
         ledger.settle(db, FactGroup(person, None, scope, attribute, norm), Change(START, START, "checked"))
@@ -94,7 +94,7 @@ async def test_any_history_settles_as_the_whole_does(opened: Open, attribute: st
     host = await opened(facts={"enabled": False})
     rows = await paragraphs(host, rng.randint(2, 30))
     who, scope = await person(host)
-    ledger = FactLedger(host.kernel.store)
+    ledger = FactLedger(host.kernel.store, profile=host.kernel.config.profile)
 
     def deleted(db: sqlite3.Connection, some: Sequence[int], at: float | None) -> None:
         groups = host.kernel.store.facts.groups_of(db, some)
@@ -137,7 +137,7 @@ async def test_long_histories_of_one_authority_settle_as_the_whole_does(opened: 
     host = await opened(facts={"enabled": False})
     rows = await paragraphs(host, 6 * NEAREST)
     who, scope = await person(host)
-    ledger = FactLedger(host.kernel.store)
+    ledger = FactLedger(host.kernel.store, profile=host.kernel.config.profile)
     everything = [
         Said(row, norm, 1, norm, START + n * MINUTE, None, "direct_user", 0.9)
         for n, row in enumerate(rows)

@@ -198,7 +198,12 @@ async def test_a_change_that_is_told_later_counts_from_its_start(
         clock.advance(DAY)
     then, now = sorted(await facts(host), key=lambda f: f["status"], reverse=True)
 
-    assert (then["attribute"], then["value"], then["status"], then["superseded_by"]) == (attribute, old, "superseded", now["id"])
+    assert (then["attribute"], then["value"], then["status"], then["superseded_by"]) == (
+        attribute,
+        old,
+        "superseded",
+        now["id"],
+    )
     assert (then["valid_from"], then["valid_to"]) == (START, START), "at no time of which anything is known"
     assert (now["value"], now["status"], now["valid_to"]) == (new, "active", None)
     assert now["valid_from"] < START - 20 * DAY
@@ -539,7 +544,7 @@ async def test_a_profile_is_wanted_when_facts_change(host: AMemorixHostService) 
     await host.settle(20)
     store = host.kernel.store
     tasks = await store.read(lambda db: store.derive_tasks.list(db, "profile", status=None, limit=10, offset=0))
-    persons = await store.read(lambda db: store.facts.person_names(db, [task.key for task in tasks]))
+    persons = await store.read(lambda db: store.fact_material.person_names(db, [task.key for task in tasks]))
     assert {name for _, name in persons.values()} == {"林澈", "小美"}
     told = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
     assert told["traits"] == ["我住在上海"]

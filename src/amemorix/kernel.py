@@ -141,10 +141,10 @@ class SDKMemoryKernel:
             self.store, settings=config.episode, clock=clock, background=self._background, chat=self.chat
         )
         self.facts = FactService(
-            self.store, settings=config.facts, clock=clock, zone=surroundings.zone, indexes=self.indexes,
+            self.store, settings=config.facts, profile=config.profile, clock=clock, zone=surroundings.zone, indexes=self.indexes,
             checker=self._checker(), background=self._background,
         )  # fmt: skip
-        self.fact_editor = FactEditor(self.store, clock=clock)
+        self.fact_editor = FactEditor(self.store, clock=clock, profile=config.profile)
         self.profiles = PersonProfileService(
             self.store, settings=config.profile, clock=clock, background=self._background,
             directory=self.indexes.names.index, chat=self.chat,

@@ -266,7 +266,7 @@ async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
 
     def read(db: sqlite3.Connection) -> FactDetail:
         row = _seen(db, kernel, request)
-        evidence = facts.evidence(db, [row.id], moment.now).get(row.id, [])
+        evidence = kernel.store.fact_evidence.of(db, [row.id], moment.now).get(row.id, [])
         return FactDetail(
             fact=FactReader(kernel.store).items(db, [row], moment)[0],
             evidence=[
@@ -394,7 +394,7 @@ def _persons(
 
 def _entity(db: sqlite3.Connection, kernel: SDKMemoryKernel, name: str) -> int | None:
     """The row of the entity named, 0 for one that is not known."""
-    return (kernel.store.facts.entity(db, normalise_name(name)) or 0) if name else None
+    return (kernel.store.fact_material.entity(db, normalise_name(name)) or 0) if name else None
 
 
 def _listed(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: ListFacts, text: str) -> Facts:
@@ -433,7 +433,7 @@ def _seen(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: GetFact) -> 
     if (
         row is None
         or not known
-        or not (row.asserted_at is not None or facts.evidence(db, [row.id], kernel.surroundings.clock.now()))
+        or not (row.asserted_at is not None or kernel.store.fact_evidence.of(db, [row.id], kernel.surroundings.clock.now()))
     ):
         raise NotFound(f"fact_id: there is no fact f{request.fact_id}.", field="fact_id")
     return row

@@ -8,18 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..storage.facts import FactGroup, FactRow, PointRow, Transition
+from ..config.model import Profile
+from ..storage.derive_tasks import NO_PARAGRAPH
+from ..storage.fact_evidence import PointRow
+from ..storage.facts import FactGroup, FactRow, Transition
 from ..storage.metadata_store import MetadataStore
 from ..strategies.fact_slots import slot_of
 from ..strategies.fact_timeline import Point, Run, timeline
 from .fact_window import FactWindow, Part
 
-__all__ = ["PROFILE_DEBOUNCE_SECONDS", "UNDO_KIND", "Change", "FactLedger", "Said", "snapshot"]
+__all__ = ["UNDO_KIND", "Change", "FactLedger", "Said", "snapshot"]
 
-PROFILE_DEBOUNCE_SECONDS = 5.0
-"""How long a profile waits for further news of its person."""
-NO_PARAGRAPH = 9e15
-"""Where the news of a profile begins that is no paragraph: after every one."""
 UNDO_KIND = "fact"
 Stood = Mapping[int, tuple[float | None, int | None]]
 """Fact -> (superseded_at, superseded_by) as they were before."""
@@ -57,14 +56,17 @@ class Change:
 class FactLedger:
     """Settles groups of facts; runs inside the caller's transaction."""
 
-    def __init__(self, store: MetadataStore) -> None:
+    def __init__(self, store: MetadataStore, *, profile: Profile) -> None:
         self._store = store
+        self._profile = profile
         self._facts = store.facts
+        self._evidence = store.fact_evidence
+        self._undo_records = store.undo_records
         self._window = FactWindow(store)
 
     def record(self, db: sqlite3.Connection, group: FactGroup, said: Said, change: Change) -> bool:
         """Take in what a paragraph says, once; False if it had been taken in before."""
-        if self._facts.said_before(db, group, said.paragraph, said.norm, said.polarity):
+        if self._evidence.said_before(db, group, said.paragraph, said.norm, said.polarity):
             return False
         self.settle(db, group, change, [said])
         return True
@@ -93,11 +95,18 @@ class FactLedger:
         changed |= self._leave(db, runs, places, free, points, change) | moved
         if changed or new:
             self.tell(db, group, change.now)
-        moved_from = {p.fact for run, row in zip(runs, places, strict=True) for p in run.points if p.fact not in (0, row)}
-        earlier = self._facts.given_up_for(db, moved_from, part.since) if moved_from else None
+        earlier = self._given_up_for(db, runs, places, part)
         if earlier is not None:
             changed = self.settle(db, group, change, since=earlier) | changed
         return changed
+
+    def _given_up_for(
+        self, db: sqlite3.Connection, runs: Sequence[Run], places: Sequence[int], part: Part
+    ) -> float | None:
+        """Since when facts outside of the part gave way to statements that have moved to another row, None if none."""
+        kept = zip(runs, places, strict=True)
+        moved = {point.fact for run, row in kept for point in run.points if point.fact not in (0, row)}
+        return self._facts.given_up_for(db, moved, part.since) if moved else None
 
     # what counts
 
@@ -164,11 +173,11 @@ class FactLedger:
     def _hold(self, db: sqlite3.Connection, run: Run, row: int) -> None:
         for p in run.points:
             if p.paragraph and not p.fact:
-                self._facts.put_evidence(
+                self._evidence.put(
                     db, PointRow(row, p.paragraph, p.at, p.value, p.authority, p.confidence, p.until, p.told)
                 )
             elif p.paragraph and p.fact != row:
-                self._facts.move_evidence(db, p.fact, p.paragraph, row)
+                self._evidence.move(db, p.fact, p.paragraph, row)
 
     def _apply(
         self,
@@ -248,7 +257,7 @@ class FactLedger:
             if point.paragraph in news and not point.fact
         ]
         detail = snapshot((), (), refute=refute)
-        undo = self._facts.keep_undo(db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
+        undo = self._undo_records.keep(db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
         return replace(change, undo=undo)
 
     def _leave(
@@ -265,7 +274,7 @@ class FactLedger:
         taken = {point.fact: row for run, row in zip(runs, places, strict=True) for point in run.points}
         mine = set(places)
         left = [row for id_, row in free.items() if id_ not in mine]
-        refuted = self._facts.refuted(db, [row.id for row in left])
+        refuted = self._evidence.refuted(db, [row.id for row in left])
         held = {point.fact for point in points}
         for row in left:
             state = row
@@ -300,7 +309,7 @@ class FactLedger:
     def tell(self, db: sqlite3.Connection, group: FactGroup, now: float) -> None:
         """The profile of the person is wanted anew."""
         if group.person is not None:
-            due = now + PROFILE_DEBOUNCE_SECONDS
+            due = now + self._profile.debounce_seconds
             self._store.derive_tasks.want(db, "profile", group.person, since=NO_PARAGRAPH, due_at=due, now=now)
 
 

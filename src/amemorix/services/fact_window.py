@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..storage.facts import FactGroup, FactRow, PointRow
+from ..storage.fact_evidence import PointRow
+from ..storage.facts import FactGroup, FactRow
 from ..storage.metadata_store import MetadataStore
 from ..strategies.fact_timeline import ANY, MOST, Point
 
@@ -51,6 +52,7 @@ class FactWindow:
 
     def __init__(self, store: MetadataStore) -> None:
         self._facts = store.facts
+        self._evidence = store.fact_evidence
 
     def part(self, db: sqlite3.Connection, group: FactGroup, new: Sequence[Point], since: float | None) -> Part:
         """What these statements can touch, or what came or went since a time; the whole group with neither."""
@@ -58,7 +60,8 @@ class FactWindow:
             return self._whole(db, group)
         norms = {point.norm for point in new}
         limit = NEAREST if new else NO_LIMIT
-        at = min([*(point.earliest for point in new), *([] if since is None else [math.nextafter(since, -math.inf)])])
+        at = min((point.earliest for point in new), default=math.inf)
+        at = at if since is None else min(at, math.nextafter(since, -math.inf))
         while True:
             rows = self._rows(db, group, at, norms, limit)
             is_last = all(_ends_by(row, at) for row in rows)
@@ -67,7 +70,7 @@ class FactWindow:
             if is_last and sum(row.outdone_at is None for row in rows) >= NEAREST:
                 return self._whole(db, group)
             if not is_last:
-                points = _points(rows, self._facts.points(db, [row.id for row in rows]))
+                points = _points(rows, self._evidence.points(db, [row.id for row in rows]))
             changes = [point.earliest for point in points if point.told is not None and point.told > point.at]
             if min(changes, default=at) >= at:
                 return self._bounded(db, rows, points, at, limit)
@@ -85,14 +88,14 @@ class FactWindow:
         ends = {(row.superseded_by, row.outdone_at) for row in near if row.superseded_by not in known}
         found = (self._facts.one(db, row) for row in sorted({row for row, _ in ends if row is not None}))
         edge = {row.id: row for row in found if row is not None and not row.pinned}
-        bounds = _points(edge.values(), self._facts.points(db, edge))
+        bounds = _points(edge.values(), self._evidence.points(db, edge))
         mine = [point for point in points if point.fact in known]
         mine += [point for point in bounds if (point.fact, _counts_at_most(point)) in ends]
         return Part([*near, *edge.values()], mine, since, edge)
 
     def _whole(self, db: sqlite3.Connection, group: FactGroup) -> Part:
         rows = self._facts.in_group(db, group)
-        return Part(rows, _points(rows, self._facts.points(db, [row.id for row in rows])))
+        return Part(rows, _points(rows, self._evidence.points(db, [row.id for row in rows])))
 
     def _rows(
         self, db: sqlite3.Connection, group: FactGroup, since: float, norms: Iterable[str], limit: int
@@ -105,7 +108,7 @@ class FactWindow:
 
     def _last_words(self, db: sqlite3.Connection, rows: Sequence[FactRow]) -> list[Point]:
         """The newest statements of each fact, and one for those before them."""
-        found = _points(rows, self._facts.newest_points(db, [row.id for row in rows], NEWEST))
+        found = _points(rows, self._evidence.newest_points(db, [row.id for row in rows], NEWEST))
         of: dict[int, list[Point]] = {}
         for point in found:
             of.setdefault(point.fact, []).append(point)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["ANY", "AUTHORITY", "Authority", "Point", "Run", "Standing", "contradict", "timeline"]
+__all__ = ["ANY", "AUTHORITY", "MOST", "Authority", "Point", "Run", "Standing", "contradict", "timeline"]
 
 Authority = Literal["manual", "direct_user", "imported", "summary", "rule", "model"]
 Standing = Literal["active", "conflicted", "superseded"]

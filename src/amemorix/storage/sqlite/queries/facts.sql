@@ -50,24 +50,24 @@ select f.* from fact_rows f where f.id in (
     select id from (select id from facts where person = :person and scope = :scope and attribute = :attribute
                       and polarity = :polarity and outdone_at >= :since order by outdone_at limit :limit)
     union
-    select id from facts where person = :person and scope = :scope and attribute = :attribute
+    select id from facts indexed by facts_by_hand where person = :person and scope = :scope and attribute = :attribute
       and polarity = :polarity and (pinned or asserted_at is not null))
 order by f.id;
 
 -- name: facts_open_of_norms
 -- the same, of some values only
 select f.* from fact_rows f where f.id in (
-    select id from (select n.id from json_each(:norms) v join facts n on n.norm = v.value
-                    where n.person = :person and n.scope = :scope and n.attribute = :attribute and n.polarity = :polarity
+    select id from (select n.id from json_each(:norms) v cross join facts n
+                    where n.norm = v.value and n.person = :person and n.scope = :scope and n.attribute = :attribute and n.polarity = :polarity
                       and n.outdone_at is null order by n.id desc limit :limit)
     union
-    select id from (select n.id from json_each(:norms) v join facts n on n.norm = v.value
-                    where n.person = :person and n.scope = :scope and n.attribute = :attribute and n.polarity = :polarity
+    select id from (select n.id from json_each(:norms) v cross join facts n
+                    where n.norm = v.value and n.person = :person and n.scope = :scope and n.attribute = :attribute and n.polarity = :polarity
                       and n.outdone_at >= :since order by n.outdone_at limit :limit)
     union
-    select h.id from facts h where h.person = :person and h.scope = :scope and h.attribute = :attribute
-      and h.polarity = :polarity and (h.pinned or h.asserted_at is not null)
-      and h.norm in (select value from json_each(:norms)))
+    select id from facts indexed by facts_by_hand where person = :person and scope = :scope and attribute = :attribute
+      and polarity = :polarity and (pinned or asserted_at is not null)
+      and norm in (select value from json_each(:norms)))
 order by f.id;
 
 -- name: fact_points
