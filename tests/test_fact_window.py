@@ -11,9 +11,9 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.services.fact_ledger import Change, FactLedger, Said
-from amemorix.services.fact_window import NEAREST
+from amemorix.services.fact_window import NEAREST, FactWindow
 from amemorix.storage.facts import FactGroup
-from amemorix.strategies.fact_timeline import ANY, AUTHORITY
+from amemorix.strategies.fact_timeline import ANY, AUTHORITY, Point
 from conftest import Open
 from entrance import said
 
@@ -155,3 +155,9 @@ async def test_long_histories_of_one_authority_settle_as_the_whole_does(opened: 
 
     await host.kernel.store.write(tell)
     await same_as_whole(host)
+    window = FactWindow(host.kernel.store)
+    last = Point(0, rows[-1], START + 1e6, "e", 1, "e", "direct_user", 0.9)
+    early = Point(0, rows[-1], START + 10.5 * MINUTE, "e", 1, "e", "direct_user", 0.9)
+    parts = await host.kernel.store.read(lambda db: [window.part(db, group, [one], None) for one in (last, early)])
+    assert len(parts[0].rows) == 1, "what is said in its order touches what stands"
+    assert len(parts[1].rows) <= 2 * NEAREST, "however much was said"
