@@ -132,7 +132,9 @@ class _Talk:
     def __init__(self, points: Iterable[Point], compatible: Compatible) -> None:
         self._compatible = compatible
         placed = [(at, point) for point, at in _counting(list(points), compatible)]
-        placed.sort(key=lambda one: (one[0], -one[1].rank, one[1].norm, -one[1].polarity, one[1].paragraph, one[1].fact))
+        placed.sort(
+            key=lambda one: (one[0], -one[1].rank, one[1].norm, -one[1].polarity, one[1].paragraph, one[1].fact)
+        )
         self.times = [at for at, _ in placed]
         self.points = [point for _, point in placed]
         self.places_of: dict[tuple[str, int], list[int]] = {}
