@@ -23,6 +23,8 @@ from .episodes import EpisodeRepository
 from .erasure import ErasureRepository
 from .evidence_undo import EvidenceUndoRepository
 from .extractions import ExtractionRepository
+from .fact_evidence import FactEvidenceRepository
+from .fact_material import FactMaterialRepository
 from .facts import FactRepository
 from .graph_reading import GraphRepository
 from .graph_undo import GraphUndoRepository
@@ -43,6 +45,7 @@ from .revisions import RevisionRepository
 from .sources import SourceRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
+from .undo_records import UndoRepository
 
 __all__ = ["DATABASE_FILE", "MetadataStore"]
 
@@ -78,6 +81,9 @@ class MetadataStore:
         self.episodes = EpisodeRepository()
         self.extractions = ExtractionRepository(self.names, self.entities, self.relations)
         self.facts = FactRepository()
+        self.fact_evidence = FactEvidenceRepository()
+        self.fact_material = FactMaterialRepository()
+        self.undo_records = UndoRepository()
         self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
         self.persons = PersonRepository()

@@ -293,7 +293,8 @@ create index audit_by_age on audit (until);
 -- Facts, bi-temporal: valid_* when it is true in the world, recorded_at and superseded_at when the memory held it true.
 -- The subject is a person, or an entity where person is null. asserted_at: since when it is true by a hand that gave it, so
 -- that it needs no paragraph; pinned: its status was set by hand (or by the dedup checker) and the rules leave it; merged:
--- its wording draws on every paragraph that supports it, so it goes with any of them.
+-- its wording draws on every paragraph that supports it, so it goes with any of them. outdone_at: when the statement counts
+-- that puts an end to it; what is said after that time changes nothing about it.
 create table facts (
     id integer primary key autoincrement,
     person integer references persons (id) on delete cascade,
@@ -316,15 +317,19 @@ create table facts (
     recorded_at real not null,
     superseded_at real,
     superseded_by integer references facts (id) on delete set null,
+    outdone_at real,
     deleted_at real,
     check ((person is null) <> (entity is null))
 ) strict;
 
-create index facts_by_person on facts (person, scope, attribute) where person is not null;
+create index facts_by_person on facts (person, scope, attribute, polarity, outdone_at) where person is not null;
+create index facts_by_person_and_norm on facts (person, scope, attribute, norm, polarity, outdone_at) where person is not null;
+create index facts_by_hand on facts (person, scope, attribute) where pinned or asserted_at is not null;
 create index facts_by_entity on facts (entity, scope, attribute) where entity is not null;
 create index facts_by_successor on facts (superseded_by) where superseded_by is not null;
 
--- What a paragraph says of a fact: in which words, since when, on whose authority; until: when it ends by itself.
+-- What a paragraph says of a fact: in which words, since when, on whose authority; until: when it ends by itself; told: of a
+-- statement that names its own start, up to when it vouches for it.
 create table fact_evidence (
     fact integer not null references facts (id) on delete cascade,
     paragraph integer not null references paragraphs (id) on delete cascade,
@@ -332,16 +337,18 @@ create table fact_evidence (
     value text not null,
     at real not null,
     until real,
+    told real,
     authority text not null check (authority in ('manual', 'direct_user', 'imported', 'summary', 'rule', 'model')),
     confidence real not null check (confidence between 0 and 1),
     primary key (fact, paragraph)
 ) strict, without rowid;
 
 create index fact_evidence_by_paragraph on fact_evidence (paragraph);
+create index fact_evidence_by_time on fact_evidence (fact, coalesce(told, at));
 
 create view fact_rows as
 select id, person, entity, scope, attribute, value, norm, polarity, cardinality, stability, authority, status, confidence,
-       asserted_at, pinned, merged, valid_from, valid_to, recorded_at, superseded_at, superseded_by
+       asserted_at, pinned, merged, valid_from, valid_to, recorded_at, superseded_at, superseded_by, outdone_at
 from facts where deleted_at is null;
 
 create table fact_transitions (
