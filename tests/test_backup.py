@@ -15,6 +15,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.storage.database import Database
+from amemorix.storage.delete_operations import NewOperation
 from amemorix.storage.exchange import forget_incoming
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
@@ -440,8 +441,7 @@ async def test_what_was_purged_stays_away_however_often_old_backups_are_restored
 async def test_nothing_is_restored_while_a_purge_is_under_way(host: AMemorixHostService) -> None:
     made = await backed_up(host)
     store = host.kernel.store
-    await store.write(lambda db: store.deletions.record(
-        db, mode="mixed", selector={}, counts={}, items=[], requested_by="", reason="", status="purging", now=0))  # fmt: skip
+    await store.write(lambda db: store.delete_operations.record(db, NewOperation("mixed", "purging", [], {}), 0))
     answer = await host.invoke(ADMIN, {"action": "restore_backup", "backup": made["id"]})
     assert answer["success"] or answer["error_code"] == "conflict"
     await host.settle(20)

@@ -123,6 +123,7 @@ async def test_a_log_that_was_cut_is_made_good_from_the_rows(
     before = await content_of_tables(host)
     for table in ("relation_evidence", "relations", "paragraph_entities", "entities"):
         await host.kernel.store.write(lambda db, table=table: db.execute(f"delete from {table}"))
+    await host.kernel.store.write(lambda db: db.execute("update paragraphs set extracted = 0"))
     await host.settle(20)
 
     def cut(db: sqlite3.Connection) -> None:
@@ -343,3 +344,18 @@ async def test_of_what_was_read_only_the_chat_models_relations_have_vectors(open
     )
     assert found == [("model",)]
     assert {origin for *_, origin in await relations(host)} == {"rule", "model"}
+
+
+@pytest.mark.parametrize(("text", "speaker"), [("quill likes tea", "quill"), ("暮暮住在上海", "暮暮")])
+async def test_what_comes_back_tells_no_more_than_before(host: AMemorixHostService, text: str, speaker: str) -> None:
+    await said(host, "c", ("Ann", text))
+    await host.settle(20)
+    await said(host, "c", (speaker, "hm"))
+    await host.settle(20)
+    before = await content_of_tables(host)
+    gone = await host.invoke("memory_delete_admin", {"action": "execute", "mode": "paragraph", "selector": [1]})
+    assert gone["success"], gone
+    await host.settle(20)
+    await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": gone["operation_id"]})
+    await host.settle(20)
+    assert await content_of_tables(host) == before

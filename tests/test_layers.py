@@ -16,7 +16,21 @@ import amemorix
 
 PACKAGE = Path(amemorix.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-LEAVES = ("errors", "types", "clock", "text", "english_forms", "times", "time_rules", "signs", "ports", "ops", "config")
+LEAVES = (
+    "acting",
+    "tracing",
+    "errors",
+    "types",
+    "clock",
+    "text",
+    "english_forms",
+    "times",
+    "time_rules",
+    "signs",
+    "ports",
+    "ops",
+    "config",
+)
 STANDS_ON = {
     "generated": ("frontends",),
     "frontends": ("facades", "bench", "demo"),

@@ -24,6 +24,7 @@ from .kernel import SDKMemoryKernel
 from .models.chat_registry import GivenChat
 from .models.host_callable import EmbedFunction
 from .ops import Response
+from .services.call_log import observed
 from .services.runtime import ReloadReport, RuntimeStatus, Takeover
 
 __all__ = ["AMemorixHostService"]
@@ -167,7 +168,8 @@ class AMemorixHostService:
         op, request, warnings = OPERATIONS.resolve(component_name, args)
         try:
             async with asyncio.timeout(seconds), self._lease() as kernel:
-                response: Response = await op.handler(kernel, request)
+                with observed(op, request, kernel.config.observability, kernel.surroundings.clock):
+                    response: Response = await op.handler(kernel, request)
         except TimeoutError as exc:
             raise TimedOut(f"{op.name} took longer than {timeout_ms} ms.", component=op.name) from exc
         if warnings:
@@ -282,10 +284,13 @@ class AMemorixHostService:
         """The watcher also sees what `update_config` wrote: a file that says nothing new is not worth a report."""
         async with self._changing:
             with contextlib.suppress(MemoryFault):
-                await self._reported(self._from_file(), news_only=True)
+                await self._reported(self._from_file(settled=True), news_only=True)
 
-    async def _from_file(self) -> ReloadReport:
-        return await self._apply(await asyncio.to_thread(configuration.load, self.config_path))
+    async def _from_file(self, *, settled: bool = False) -> ReloadReport:
+        """Apply the file; `settled`: once nobody is half way through writing it."""
+        reading = configuration.settled_text(self.config_path) if settled else self.get_raw_config()
+        text = await reading
+        return await self._apply(await asyncio.to_thread(configuration.parse, text, str(self.config_path)))
 
     async def _reported(self, attempt: Awaitable[ReloadReport], news_only: bool = False) -> ReloadReport:
         """Remember how the attempt went; a refusal is logged with the file and the place."""
@@ -323,6 +328,7 @@ class AMemorixHostService:
         self._kernels.retire(old)
         waiting = configuration.changes(self._begun_with or config, config)
         self._status.needs_restart = tuple(name for name in waiting if name in NEEDS_PROCESS)
+        await new.care.audit.configured(sorted(changed))
         level = configuration.strongest(changed) or "none"
         log.info("configuration applied (%s): %s", level, ", ".join(changed))
         return ReloadReport(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .assembly.care import Care
+from .assembly.checks import checks
 from .assembly.copying import Copying
 from .assembly.graph import Graph
 from .assembly.ground import Ground
@@ -23,7 +24,6 @@ from .assembly.surroundings import Surroundings
 from .assembly.vectors import Vectors
 from .config.model import Config
 from .errors import MemoryFault
-from .services.checks import Finding
 from .services.metered_chat import ChatMeter, MeteredChat
 from .services.runtime import RuntimeStatus
 
@@ -59,9 +59,9 @@ class SDKMemoryKernel:
         self.care = Care(ground, embedding=self.vectors.embedding, derivers=self.knowledge.derivers.values())
         self.graph = Graph(ground)
         self.copying = Copying(ground, self.knowledge.derivers.values())
+        self.checks = checks(ground, vectors=self.vectors, status=status, environ=surroundings.environ)
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
-        self.last_check: tuple[float, list[Finding]] | None = None
 
     @classmethod
     async def open(
@@ -106,6 +106,7 @@ class SDKMemoryKernel:
                 self.mending.feedback.run(),
                 self.care.rounds.run(),
                 self.copying.run(),
+                self.care.audit.run(),
             )
             self._loops = [asyncio.create_task(loop) for loop in work]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ..services.audit import AuditService
 from ..services.backup_folder import BackupFolder
 from ..services.deletion import DeletionService
 from ..services.deriver import Deriver
@@ -18,7 +19,7 @@ __all__ = ["Care"]
 
 
 class Care:
-    """The care of the indexes, the fading of memories, and deletion to the last byte."""
+    """The care of the indexes, the fading of memories, deletion to the last byte, and the timeline of changes."""
 
     def __init__(self, ground: Ground, *, embedding: EmbeddingService, derivers: Collection[Deriver]) -> None:
         store, indexes, clock, background = ground.store, ground.indexes, ground.clock, ground.background
@@ -26,7 +27,9 @@ class Care:
         self.upkeep = UpkeepService(
             store, settings=ground.config.advanced, indexes=indexes, derivers=derivers, background=background
         )
-        self.deletion = DeletionService(store, indexes=indexes, embedding=embedding, clock=clock, background=background)
+        self.deletion = DeletionService(
+            store, config=ground.config, indexes=indexes, embedding=embedding, clock=clock, background=background
+        )
         self.purges = PurgeService(
             store, indexes=indexes, derivers=derivers, upkeep=self.upkeep, clock=clock,
             backups=BackupFolder(store.folder, ground.config.backup.roots),
@@ -35,3 +38,4 @@ class Care:
         self.rounds = LifecycleRounds(
             store, lifecycle=self.lifecycle, settings=settings, clock=clock, background=background
         )
+        self.audit = AuditService(store, settings=ground.config.observability, clock=clock)

@@ -26,7 +26,7 @@ class Knowledge:
         self.extraction = _extraction(ground)
         self.episodes = _episodes(ground)
         self.facts = _facts(ground, embedder)
-        self.fact_editor = FactEditor(ground.store, clock=ground.clock)
+        self.fact_editor = FactEditor(ground.store, clock=ground.clock, profile=ground.config.profile)
         self.profiles = _profiles(ground)
         self.profile_reader = ProfileReader(
             ground.store, config=ground.config, clock=ground.clock, indexes=ground.indexes, service=self.profiles
@@ -56,7 +56,7 @@ def _facts(ground: Ground, embedder: Callable[[], Embedder | None]) -> FactServi
         ground.config.facts, embedder=embedder, chat=lambda: ground.chat, background=ground.background
     )
     return FactService(
-        ground.store, settings=ground.config.facts, clock=ground.clock, zone=ground.zone, indexes=ground.indexes,
+        ground.store, settings=ground.config.facts, profile=ground.config.profile, clock=ground.clock, zone=ground.zone, indexes=ground.indexes,
         checker=checker, background=ground.background,
     )  # fmt: skip
 

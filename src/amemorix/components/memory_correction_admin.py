@@ -11,7 +11,8 @@ from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
 from ..retrieval.hits import paragraph_key
 from ..retrieval.request import Count, Name
-from ..services.corrections import Preview, Wish
+from ..services.correction_reading import Authority, Wish
+from ..services.corrections import Preview
 from ..storage.corrections import Plan
 
 __all__ = ["ops"]
@@ -46,6 +47,11 @@ class PreviewCorrection(Request):
     )
     allow_global: bool = Field(False, description="Correct memories of every chat, and those that all share.")
     use_model: bool = Field(False, description="Let the chat model read the sentence, and wait for it.")
+    authority: Authority = Field(
+        "direct_user",
+        description="How much the right statement counts as a fact: `direct_user` as the person's own words, which later "
+        "ones outweigh; `manual` as an administrator's, which only another such one outweighs.",
+    )
     requested_by: Name = ""
     reason: Annotated[str, Field(max_length=2000)] = ""
 
@@ -158,7 +164,7 @@ async def preview_correction(kernel: SDKMemoryKernel, request: PreviewCorrection
     """Work out what a correction in words would change; nothing is changed until it is executed."""
     wish = Wish(
         text=request.text, chat_id=request.chat_id, person_id=request.person_id, requested_by=request.requested_by,
-        reason=request.reason, use_model=request.use_model, allow_global=request.allow_global,
+        reason=request.reason, authority=request.authority, use_model=request.use_model, allow_global=request.allow_global,
     )  # fmt: skip
     return _preview(await kernel.mending.corrections.preview(wish))
 

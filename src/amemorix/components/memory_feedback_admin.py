@@ -29,11 +29,14 @@ def _listed(value: Any) -> Any:
 
 
 def _hits(value: Any) -> Any:
-    """Ids of what search_memory answered, of its hits alone, or as they are."""
-    found = value.get("hits") if isinstance(value, dict) else value
+    """Ids of what search_memory answered, of its hits and of what its facts rest on, of the hits alone, or as they are."""
+    found = value.get("hits", []) if isinstance(value, dict) else value
     if not isinstance(found, list):
         return found
-    return [hit.get("id") if isinstance(hit, dict) else hit for hit in found]
+    ids = [hit.get("id") if isinstance(hit, dict) else hit for hit in found]
+    facts = value.get("facts") if isinstance(value, dict) else None
+    rest_on = [id_ for fact in facts if isinstance(fact, dict) for id_ in fact.get("evidence_ids") or ()] if isinstance(facts, list) else []  # fmt: skip
+    return list(dict.fromkeys((*ids, *rest_on)))[: max(len(ids), MOST_HITS)] if rest_on else ids
 
 
 class EnqueueFeedback(Request):

@@ -1,9 +1,8 @@
-"""`memory_runtime_admin`: save, check and mend the running memory."""
+"""`memory_runtime_admin`: the running memory, its configuration and its vectors."""
 
 from __future__ import annotations
 
 import sqlite3
-import time
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +10,6 @@ from pydantic import BaseModel, Field
 
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
-from ..services.checks import Finding, examine
 from .memory_stats import EmbeddingState
 
 __all__ = ["ops"]
@@ -55,21 +53,6 @@ class AutoSaved(Response):
     """The switch as it stands now."""
 
     auto_save: bool = True
-
-
-class Report(BaseModel):
-    """What a check found."""
-
-    ok: bool = True
-    checked_at: float = 0.0
-    message: str = ""
-    findings: list[dict[str, str]] = Field(default_factory=list, description="name, ok, detail, mend.")
-
-
-class Checked(Response):
-    """The last report."""
-
-    report: Report = Field(default_factory=Report)
 
 
 class RebuildVectors(Request):
@@ -158,21 +141,6 @@ async def get_config(kernel: SDKMemoryKernel, request: Nothing) -> RuntimeConfig
     )
 
 
-@ops.operation("memory_runtime_admin", "self_check")
-async def self_check(kernel: SDKMemoryKernel, request: Nothing) -> Checked:  # noqa: ARG001
-    """The last report of a check; the first call makes one."""
-    if kernel.last_check is None:
-        return await _check(kernel)
-    at, findings = kernel.last_check
-    return _checked(at, findings)
-
-
-@ops.operation("memory_runtime_admin", "refresh_self_check")
-async def refresh_self_check(kernel: SDKMemoryKernel, request: Nothing) -> Checked:  # noqa: ARG001
-    """Check the database, the indexes against the rows, the model and the disk."""
-    return await _check(kernel)
-
-
 @ops.operation("memory_runtime_admin", "set_auto_save", effect="write")
 async def set_auto_save(kernel: SDKMemoryKernel, request: AutoSave) -> AutoSaved:
     """Switch the writing of snapshots in the background on or off; kept over restarts."""
@@ -235,16 +203,3 @@ async def reload_status(kernel: SDKMemoryKernel, request: Nothing) -> ReloadStat
 
 async def _embedding(kernel: SDKMemoryKernel) -> EmbeddingState:
     return EmbeddingState(**asdict(await kernel.store.read(kernel.vectors.embedding.progress)))
-
-
-async def _check(kernel: SDKMemoryKernel) -> Checked:
-    findings = await examine(kernel.store, kernel.indexes, kernel.vectors.embedding)
-    kernel.last_check = (time.time(), findings)
-    return _checked(*kernel.last_check)
-
-
-def _checked(at: float, findings: list[Finding]) -> Checked:
-    bad = [finding for finding in findings if not finding.ok]
-    message = "All is well." if not bad else f"{len(bad)} of {len(findings)} checks found something."
-    rows = [{"name": f.name, "ok": "yes" if f.ok else "no", "detail": f.detail, "mend": f.mend} for f in findings]
-    return Checked(report=Report(ok=not bad, checked_at=at, message=message, findings=rows))

@@ -12,7 +12,7 @@ from ..ops import Operations, Request, Response
 from ..retrieval.request import Count, Name, RequiredName
 from ..services.deletion import Wish
 from ..services.selectors import Selector
-from .memory_delete_admin import operation_key
+from .deletions import operation_key
 
 __all__ = ["ops"]
 

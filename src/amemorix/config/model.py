@@ -13,7 +13,7 @@ from .section import ReloadLevel, Section, live, restart
 
 __all__ = [
     "Advanced", "Backup", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http",
-    "Ingest", "Lifecycle", "Noise", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
+    "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
     "SharedGroup", "Sparse", "Storage", "Summary", "Weights",
 ]  # fmt: skip
 
@@ -147,6 +147,17 @@ class Http(Section):
     max_body_bytes: int = live(16_000_000, "Largest request body.", ge=1024, le=1_000_000_000)
 
 
+class Observability(Section):
+    """What is kept of calls."""
+
+    audit_days: float = live(
+        365.0, "How long it is remembered who changed what; 0 keeps it for ever.", ge=0, le=100_000
+    )
+    slow_call_ms: float = live(
+        1000.0, "A call that takes longer is logged as a warning; 0 warns of none.", ge=0, le=1e9
+    )
+
+
 class Advanced(Section):
     """Housekeeping."""
 
@@ -180,4 +191,5 @@ class Config(Section):
     feedback: Feedback = Feedback()
     backup: Backup = Backup()
     http: Http = Http()
+    observability: Observability = Observability()
     advanced: Advanced = Advanced()

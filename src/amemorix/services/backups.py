@@ -165,7 +165,7 @@ class BackupService:
             ) from exc
 
     def _no_purge(self) -> None:
-        if self._store.read_here(self._store.deletions.purging):
+        if self._store.read_here(self._store.delete_operations.purging):
             raise Conflict("A purge is under way: what it erases would come back. Wait until it is done.")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
+from ..acting import Act, acting_as
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import ChatUnavailable
@@ -233,7 +234,8 @@ class SummaryService:
             if self._store.summaries.advance(db, window.waiting, window.upto, now) and text is not None:
                 self._knowledge.store(db, text, now, "model")
 
-        await self._store.write(unit)
+        with acting_as(Act("background", "summary", "", "memory", now)):
+            await self._store.write(unit)
 
     async def _stumble(self, window: _Window, exc: ChatUnavailable) -> None:
         """Try again later; after the last try the messages of this window are left as they are."""

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import StorageFailure
 from ..storage.compaction import Compaction, one_transaction, open_copy
 from ..storage.copies import CopyRepository, Inventory
-from ..storage.deletions import DeletionRepository, Item
+from ..storage.delete_operations import DeleteOperationRepository, Item
 from ..storage.erasure import ErasureRepository, Targets
 from ..storage.exchange import decide, finish_exchange, incoming, link_or_copy, sync_folder
 from ..storage.metadata_store import DATABASE_FILE
@@ -110,7 +110,7 @@ class DatabaseTakeover:
 
     def _purged_again(self, path: Path) -> int:
         """Erase from the copy what has been purged since it was made, and take over the records of it."""
-        deletions, portable = DeletionRepository(), PortableRepository()
+        deletions, portable = DeleteOperationRepository(), PortableRepository()
         with open_copy(self._database, unchanged=True) as db:
             purged = deletions.purged(db)
             gone = self._gone(db, [item for operation in purged for item in deletions.open_items(db, operation)])

@@ -9,10 +9,12 @@ from typing import Literal
 
 from .queries import array, queries
 
-__all__ = ["Claim", "DeriveKind", "DeriveTask", "DeriveTaskRepository"]
+__all__ = ["NO_PARAGRAPH", "Claim", "DeriveKind", "DeriveTask", "DeriveTaskRepository"]
 
 DeriveKind = Literal["episodes", "profile"]
 NEVER_ENDED = "It was begun {} times and never came to an end: the process may have died of it each time."
+NO_PARAGRAPH = 9e15
+"""Where the news of a profile begins that is no paragraph: after every one."""
 
 
 @dataclass(frozen=True, slots=True)
