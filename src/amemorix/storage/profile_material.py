@@ -112,7 +112,7 @@ class ProfileMaterialRepository:
         """Facts of a scope about any of these persons, those that hold and are surest first."""
         values = {"persons": array(persons), "scope": scope, "limit": limit, "now": now}
         return [
-            FactOf(*row, bool(holds), _rows(evidence), contested=bool(contested), own=authority in OWN)
+            FactOf(*row, holds=bool(holds), evidence=_rows(evidence), contested=bool(contested), own=authority in OWN)
             for *row, holds, evidence, contested, authority in db.execute(self._q["profile_facts"], values)
         ]
 

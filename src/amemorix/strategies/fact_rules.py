@@ -33,7 +33,9 @@ _ENDED_LONG_AGO = 62 * 86_400.0
 """Until so long after the time that an end names, what was last said to hold may have been said since."""
 _YEAR = 365 * 86_400.0
 _WEEK = 7 * 86_400.0
-_WEEKDAY = re.compile(r"^(?:在|on )?(?:(?:周|星期|礼拜)[一二三四五六日天]|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b", re.I)
+_WEEKDAY = re.compile(
+    r"^(?:在|on )?(?:(?:周|星期|礼拜)[一二三四五六日天]|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b", re.I
+)
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _TOGETHER = frozenset({("occupation", "workplace"), ("diet", "avoids"), ("partner", "spouse")})
 """What one clause may tell besides: the second after the first."""
