@@ -18,12 +18,16 @@ _QUOTING = {
     "correction_plans": "quoting_correction_plans", "feedback_tasks": "quoting_feedback_tasks",
     "delete_operations": "quoting_delete_operations", "delete_operation_items": "quoting_delete_operation_items",
     "fact_transitions": "quoting_fact_transitions", "profile_snapshots": "quoting_profile_snapshots",
+    "tuning_queries": "quoting_tuning_queries", "tuning_tasks": "quoting_tuning_tasks",
+    "retrieval_profiles": "quoting_retrieval_profiles",
 }  # fmt: skip
 _SCRUB = {
     "undo_records": "scrub_undo_records", "memory_v5_operations": "scrub_memory_v5_operations",
     "correction_plans": "scrub_correction_plans", "feedback_tasks": "scrub_feedback_tasks",
     "delete_operations": "scrub_delete_operations", "delete_operation_items": "scrub_delete_operation_items",
     "fact_transitions": "scrub_fact_transitions", "profile_snapshots": "scrub_profile_snapshots",
+    "tuning_queries": "scrub_tuning_queries", "tuning_tasks": "scrub_tuning_tasks",
+    "retrieval_profiles": "scrub_retrieval_profiles",
 }  # fmt: skip
 QUOTING = tuple(_QUOTING)
 """Tables whose rows may quote what somebody said."""

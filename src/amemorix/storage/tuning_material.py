@@ -1,0 +1,101 @@
+"""What questions for tuning are made of: talk, facts, relations and episodes, found from any row on."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .queries import array, queries
+
+__all__ = ["Highest", "Line", "Matter", "Told", "TuningMaterialRepository"]
+
+REACH = 2_000
+"""Rows looked through for the next one that is of use."""
+Matter = Literal["questions", "statements", "facts", "relations", "episodes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Highest:
+    """The last row of each kind that was given out."""
+
+    paragraphs: int
+    facts: int
+    relations: int
+    episodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A living paragraph; `scope` 0 and an empty `chat_id`: everyone may see it."""
+
+    id: int
+    scope: int
+    chat_id: str
+    session: int
+    kind: str
+    flags: int
+    content: str
+    speaker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A fact (subject, attribute, value), a relation (subject, predicate, object) or an episode (title), and a
+    paragraph that tells it."""
+
+    id: int
+    subject: str
+    about: str
+    value: str
+    paragraph: int
+
+
+class TuningMaterialRepository:
+    """Reads what questions are made of; all of it may be seen by nobody but a background task."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def highest(self, db: sqlite3.Connection) -> Highest:
+        """The last row of each kind."""
+        return Highest(*db.execute(self._q["tuning_highest"]).fetchone())
+
+    def rows_from(self, db: sqlite3.Connection, what: Matter, starts: Iterable[int], now: float) -> list[int]:
+        """The next useful row at or after each of these, each once."""
+        values = {"starts": array(starts), "reach": REACH, "now": now}
+        return [row[0] for row in db.execute(self._q[f"tuning_{what}_from"], values) if row[0] is not None]
+
+    def reply(self, db: sqlite3.Connection, question: int, now: float) -> int | None:
+        """The next paragraph of the session that somebody else said."""
+        row = db.execute(self._q["tuning_reply"], {"id": question, "now": now}).fetchone()
+        return None if row is None else row[0]
+
+    def lines(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> dict[int, Line]:
+        """Those of the paragraphs that live."""
+        rows = db.execute(self._q["tuning_paragraphs"], {"ids": array(ids), "now": now})
+        return {row[0]: Line(*row) for row in rows}
+
+    def told(
+        self, db: sqlite3.Connection, what: Literal["facts", "relations", "episodes"], ids: Sequence[int]
+    ) -> list[Told]:
+        """What these rows say, a row for each paragraph that says it."""
+        return [Told(*row) for row in db.execute(self._q[f"tuning_{what}"], {"ids": array(ids)})]
+
+    # what a caller expects
+
+    def by_id(self, db: sqlite3.Connection, ids: Iterable[int], chat_id: str, now: float) -> set[int]:
+        """Those of the paragraphs that live and may be seen in the chat."""
+        values = {"ids": array(ids), "chat_id": chat_id, "now": now}
+        return {row[0] for row in db.execute(self._q["tuning_expected_ids"], values)}
+
+    def by_reference(self, db: sqlite3.Connection, names: Iterable[str], chat_id: str, now: float) -> dict[int, str]:
+        """Living paragraph -> the external id, among these, that it was stored under."""
+        values = {"names": array(names), "chat_id": chat_id, "now": now}
+        return dict(db.execute(self._q["tuning_expected_references"], values).fetchall())
+
+    def by_hash(self, db: sqlite3.Connection, hashes: Iterable[str], chat_id: str, now: float) -> dict[int, str]:
+        """Living paragraph of the chat -> its content hash, among these."""
+        values = {"hashes": array(hashes), "chat_id": chat_id, "now": now}
+        return dict(db.execute(self._q["tuning_expected_texts"], values).fetchall())
