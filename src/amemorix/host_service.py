@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import logging
 import time
@@ -65,7 +66,8 @@ class AMemorixHostService:
         watch: bool = True,
     ) -> None:
         self.config_path = Path(config_path).absolute()
-        self._surroundings = surroundings or Surroundings.default(embed, chat)
+        around = surroundings or Surroundings.default(embed, chat)
+        self._surroundings = dataclasses.replace(around, configure=self.update_config)
         self._watch = watch
         self._status = RuntimeStatus(config_file=str(self.config_path))
         self._kernel: SDKMemoryKernel | None = None

@@ -55,6 +55,9 @@ from .services.purge import PurgeService
 from .services.runtime import RuntimeStatus
 from .services.search import SearchService
 from .services.summaries import SummaryService
+from .services.tuning.evaluation import Evaluator
+from .services.tuning.manager import TuningService
+from .services.tuning.profiles import Configure, RetrievalProfileService
 from .services.upkeep import UpkeepService
 from .storage.metadata_store import MetadataStore
 from .times import local_zone
@@ -84,6 +87,8 @@ class Surroundings:
     embed: EmbedFunction | None = None
     chat: GivenChat | None = None
     """A chat model of the host's own, or a function; it outlives the kernel."""
+    configure: Configure | None = None
+    """Changes settings in the configuration file and applies them."""
 
     @classmethod
     def default(cls, embed: EmbedFunction | None = None, chat: GivenChat | None = None) -> Surroundings:
@@ -187,6 +192,17 @@ class SDKMemoryKernel:
         self.feedback = FeedbackService(
             self.store, settings=config.feedback, corrections=self.corrections, clock=clock, chat=self.chat
         )
+        self.retrieval_profiles = RetrievalProfileService(
+            self.store, config=config, configure=surroundings.configure, clock=clock
+        )
+        self.tuning = TuningService(
+            self.store, config=config, profiles=self.retrieval_profiles, clock=clock, background=self._background,
+            chat=self.chat,
+            evaluator=Evaluator(
+                self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock,
+                zone=surroundings.zone, glosses=parts.glosses,
+            ),
+        )  # fmt: skip
         self.graph_views = GraphViewService(self.store, config=config, indexes=self.indexes, clock=clock)
         self.graph_search = GraphSearchService(self.store, self.graph_views)
         self.graph_edits = GraphEditService(self.store, clock=clock)
@@ -279,6 +295,7 @@ class SDKMemoryKernel:
                 self._retry_model(),
                 self.feedback.run(),
                 self.rounds.run(),
+                self.tuning.run(),
             )
             self._loops = [asyncio.create_task(loop) for loop in work]
 
@@ -312,6 +329,7 @@ class SDKMemoryKernel:
         self._parts.chat.release()
         self.embedding.close()
         self.purges.close()
+        self.tuning.close()
         self._apart.shutdown(wait=True)
         self._background.shutdown(wait=True)
         self._parts.release_data()

@@ -16,6 +16,7 @@ from . import (
     memory_runtime_admin,
     memory_source_admin,
     memory_stats,
+    memory_tuning_admin,
     memory_v5_admin,
     search_memory,
 )
@@ -38,4 +39,5 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_feedback_admin.ops,
     memory_episode_admin.ops,
     memory_graph_admin.ops,
+    memory_tuning_admin.ops,
 )

@@ -147,9 +147,7 @@ def dense_lane(
     return DenseScores(every, cosine, floor, _highest(cosine))
 
 
-def _shown(
-    ids: Ids, cosine: NDArray[np.float32], hidden: Ids | None
-) -> tuple[Ids, NDArray[np.float32]]:
+def _shown(ids: Ids, cosine: NDArray[np.float32], hidden: Ids | None) -> tuple[Ids, NDArray[np.float32]]:
     if hidden is None:
         return ids, cosine
     shown = ~np.isin(ids, hidden)

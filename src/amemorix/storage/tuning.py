@@ -131,9 +131,7 @@ class TuningRepository:
         row = db.execute(self._q["tuning_claim"], {"worker": worker, "now": now, "until": now + lease}).fetchone()
         return None if row is None else row[0]
 
-    def hold(
-        self, db: sqlite3.Connection, id_: int, stage: Stage, *, worker: str, now: float, lease: float
-    ) -> bool:
+    def hold(self, db: sqlite3.Connection, id_: int, stage: Stage, *, worker: str, now: float, lease: float) -> bool:
         """Something was done: the lease begins again."""
         values = {"id": id_, "stage": stage, "worker": worker, "now": now, "until": now + lease}
         return db.execute(self._q["tuning_hold"], values).fetchone() is not None
@@ -173,7 +171,9 @@ class TuningRepository:
         for one in asked:
             values = {"task": task, "split": one.split, "kind": one.kind, "chat_id": one.chat_id, "text": one.text}
             id_ = db.execute(self._q["tuning_query_insert"], values).fetchone()[0]
-            linked = [self._link(db, id_, some, role) for some, role in ((one.targets, "target"), (one.hidden, "hidden"))]
+            linked = [
+                self._link(db, id_, some, role) for some, role in ((one.targets, "target"), (one.hidden, "hidden"))
+            ]
             if linked != [len(one.targets), len(one.hidden)]:
                 db.execute(self._q["tuning_query_drop"], {"id": id_})
 
@@ -187,9 +187,7 @@ class TuningRepository:
         for query, paragraph, role, digest, alive in db.execute(self._q["tuning_links_of"], {"task": task, "now": now}):
             one = rows[query]
             if role == "hidden":
-                rows[query] = replace(
-                    one, hidden=(*one.hidden, paragraph), hashes=one.hashes | {bytes(digest).hex()}
-                )
+                rows[query] = replace(one, hidden=(*one.hidden, paragraph), hashes=one.hashes | {bytes(digest).hex()})
             elif alive:
                 rows[query] = replace(one, targets=(*one.targets, paragraph))
         return [one for one in rows.values() if one.targets]
