@@ -18,7 +18,7 @@ from ...storage.tuning import QueryRow
 from ..dense import DenseLane
 from ..indexes import Indexes
 from ..search import SearchService
-from .figures import Outcome, outcome
+from .figures import Outcome, between, outcome
 from .space import with_profile
 
 __all__ = ["Cancelled", "Evaluator"]
@@ -80,14 +80,14 @@ class Evaluator:
         if self._dense.serving is not self._callers.serving:
             self._dense.serve(self._callers.serving)
         hidden = sorted({id_ for query in queries if query.kind == "reply" for id_ in query.hidden})
-        services = [self._service(profile, hidden) for profile in profiles]
+        services = [(self._service(profile, ()), self._service(profile, hidden)) for profile in profiles]
         found: list[list[Outcome]] = [[] for _ in profiles]
         for n, query in enumerate(queries):
             turns = [*range(len(services))]
             for place in turns if n % 2 == 0 else reversed(turns):
                 if not wanted():
                     raise Cancelled
-                found[place].append(await self._asked(services[place], query, k))
+                found[place].append(await self._answered(services[place], query, k))
         return found
 
     def _service(self, profile: Mapping[str, Any], hidden: Sequence[int]) -> SearchService:
@@ -96,6 +96,17 @@ class Evaluator:
             self._store, config=config, indexes=self._indexes, dense=self._dense, clock=self._clock, zone=self._zone,
             glosses=self._glosses, hidden=hidden,
         )  # fmt: skip
+
+    async def _answered(self, services: tuple[SearchService, SearchService], query: QueryRow, k: int) -> Outcome:
+        """A turn's own question is asked twice: as it stands there, next to its answer, and as if it did not.
+
+        Real questions lie between the two. The first alone would teach that answers stand below their question in the
+        same words, the second that words hardly count.
+        """
+        whole, without = services
+        if query.kind != "reply":
+            return await self._asked(whole, query, k)
+        return between(await self._asked(whole, query, k), await self._asked(without, query, k))
 
     async def _asked(self, service: SearchService, query: QueryRow, k: int) -> Outcome:
         await self._give_way()

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["Comparison", "Objective", "Outcome", "compare", "outcome", "percentile", "worth"]
+__all__ = ["Comparison", "Objective", "Outcome", "between", "compare", "outcome", "percentile", "worth"]
 
 Objective = Literal["precision_priority", "balanced", "recall_priority"]
 _WORTH: Mapping[str, tuple[float, float, float]] = {
@@ -62,6 +62,18 @@ def outcome(
     ideal = sum(1 / math.log2(rank + 1) for rank in range(1, reachable + 1))
     found = sum(1 / math.log2(rank + 1) for rank in places)
     return Outcome(query, kind, 1 / places[0] if places else 0.0, found / ideal, len(places) / reachable, milliseconds)
+
+
+def between(one: Outcome, other: Outcome) -> Outcome:
+    """The mean of two answers to the same question."""
+    return Outcome(
+        one.query,
+        one.kind,
+        (one.reciprocal_rank + other.reciprocal_rank) / 2,
+        (one.gain + other.gain) / 2,
+        (one.recall + other.recall) / 2,
+        (one.milliseconds + other.milliseconds) / 2,
+    )
 
 
 def worth(one: Outcome, objective: Objective) -> float:

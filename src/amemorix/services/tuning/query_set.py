@@ -26,7 +26,8 @@ TRIES = 6
 """Rows looked at for each question wanted: most make none."""
 LEAST_SAID = 4
 """Content words that a line must have to answer anything."""
-MOST_TARGETS = 20
+MOST_TARGETS: Mapping[str, int] = {"fact": 5, "relation": 5, "episode": 20}
+"""What is answered in more places asks for nothing in particular."""
 SPLITS: tuple[tuple[Split, float], ...] = (("train", 0.5), ("validation", 0.25), ("held_out", 0.25))
 CHATS, LARGEST_CHAT = 5, 0.4
 """From so many chats on, of which none has a larger share of the questions, whole chats are set apart."""
@@ -36,8 +37,8 @@ CHATS, LARGEST_CHAT = 5, 0.4
 class Draft:
     """A question that has not been given to a part yet; `sessions` are those in which it is answered.
 
-    `hidden` is passed over in what is found. The turn that asked what a reply answers is also hidden from search, with
-    all that it would lend its neighbours.
+    `hidden` is passed over in what is found; a reply is also looked for as if the turn that asked for it were not
+    stored, and lent its neighbours nothing.
     """
 
     kind: Kind
@@ -149,13 +150,17 @@ class _Maker:
 def _fact(told: Sequence[Told], lines: Mapping[int, Line]) -> Draft | None:
     one = told[0]
     text = about_fact(one.subject, one.about, cjk=_in_cjk(lines))
-    return _draft("fact", text, lines) if text and fold(one.value) not in fold(text) else None
+    return _draft("fact", text, lines) if text and not _gives_away(text, told) else None
 
 
 def _relation(told: Sequence[Told], lines: Mapping[int, Line]) -> Draft | None:
     one = told[0]
     text = about_relation(one.subject, one.about, cjk=_in_cjk(lines))
-    return _draft("relation", text, lines) if text and fold(one.value) not in fold(text) else None
+    return _draft("relation", text, lines) if text and not _gives_away(text, told) else None
+
+
+def _gives_away(text: str, told: Sequence[Told]) -> bool:
+    return any(fold(one.value) in fold(text) for one in told)
 
 
 def _episode(told: Sequence[Told], lines: Mapping[int, Line]) -> Draft | None:
@@ -169,7 +174,7 @@ def _episode(told: Sequence[Told], lines: Mapping[int, Line]) -> Draft | None:
 def _draft(kind: Kind, text: str, lines: Mapping[int, Line]) -> Draft | None:
     """The question with those lines of one chat that answer it in words of their own."""
     fitting = [line for line in lines.values() if not copies(text, line.content)]
-    if not fitting or len({line.scope for line in fitting}) > 1 or len(fitting) > MOST_TARGETS:
+    if not fitting or len({line.scope for line in fitting}) > 1 or len(fitting) > MOST_TARGETS[kind]:
         return None
     targets = tuple(sorted(line.id for line in fitting))
     others = tuple(sorted(lines.keys() - set(targets)))

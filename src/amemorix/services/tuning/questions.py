@@ -10,10 +10,16 @@ from ...text import fold, is_mostly_cjk, tokens
 
 __all__ = ["about_fact", "about_relation", "copies", "content_words", "from_turn"]
 
-MOST_SHARED = 0.5
-"""A question of which more content words are in its answer is not asked: a host would ask in words of its own."""
+MOST_SHARED = 2 / 3
+"""A question of which more content words are in its answer is not asked: people ask in words of their own (in LoCoMo's
+questions the median is a half)."""
 LONGEST_RUN, LONGEST_RUN_CJK = 16, 5
 """Characters in a row that a question may have in common with its answer."""
+LEAST_ASKED, LEAST_POINTING = 2, 4
+"""Content words of a question, and of one that points at what was said before."""
+_POINTING = re.compile(
+    r"\b(?:it|its|that|this|those|these|them|they|there|one|ones|he|she|him|her)\b|[这那它他她]", re.I
+)
 _SENTENCE = re.compile(r"[^.!?。！？\n]*[.!?。！？]+|[^.!?。！？\n]+")
 _ASKING_ZH = re.compile(
     r"什么时候|为什么|怎么样|怎样|怎么|什么|哪里|哪儿|哪个|哪些|哪|多少|几|谁|是不是|有没有|能不能|要不要|吗|呢|吧|啊|呀"
@@ -57,7 +63,7 @@ def from_turn(text: str, *, asker: str, answerer: str) -> str:
     sentences = [part.strip() for part in _SENTENCE.findall(text) if part.strip()]
     asking = [part for part in sentences if part.endswith(("?", "？"))] or sentences[-1:]
     said = " ".join(asking)
-    if len(set(content_words(said))) < 2:
+    if len(set(content_words(said))) < (LEAST_POINTING if _POINTING.search(said) else LEAST_ASKED):
         return ""
     for pattern, name in _YOU_ZH if is_mostly_cjk(said) else _YOU_EN:
         who = name.format(answerer, asker)
@@ -77,7 +83,7 @@ def about_fact(subject: str, attribute: str, *, cjk: bool) -> str:
 def about_relation(subject: str, predicate: str, *, cjk: bool) -> str:
     """The question that a relation answers, without its object."""
     does = predicate.replace("_", " ").strip()
-    if not subject or not does:
+    if not subject or not content_words(does):
         return ""
     return f"{subject}{does}什么？" if cjk else f"What is it that {subject} {does}?"
 

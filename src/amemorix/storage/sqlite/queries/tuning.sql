@@ -127,9 +127,12 @@ select distinct (
 from json_each(:starts) s;
 
 -- name: tuning_facts
-select f.id, coalesce(p.name, n.name, ''), f.attribute, f.value, e.paragraph
+-- with whatever else says the same kind of thing of the same subject: it answers the same question
+select f.id, coalesce(p.name, n.name, ''), f.attribute, o.value, e.paragraph
 from facts f left join persons p on p.id = f.person left join entities n on n.id = f.entity
-join fact_evidence e on e.fact = f.id and e.stance = 'support'
+join facts o on o.scope = f.scope and o.attribute = f.attribute and o.deleted_at is null
+            and (o.person = f.person or o.entity = f.entity)
+join fact_evidence e on e.fact = o.id and e.stance = 'support'
 where f.id in (select value from json_each(:ids)) order by f.id, e.paragraph;
 
 -- name: tuning_relations_from
@@ -142,13 +145,16 @@ from json_each(:starts) s;
 
 -- name: tuning_relations
 select r.id, s.name, r.predicate, o.name, e.paragraph
-from relations r join entities s on s.id = r.subject join entities o on o.id = r.object
-join relation_evidence e on e.relation = r.id
+from relations r join entities s on s.id = r.subject
+join relations a on a.subject = r.subject and a.predicate = r.predicate and a.deleted_at is null
+join entities o on o.id = a.object join relation_evidence e on e.relation = a.id
 where r.id in (select value from json_each(:ids)) order by r.id, e.paragraph;
 
 -- name: tuning_episodes_from
+-- those that a model has given a title: one made by rules is made of the words of its paragraphs
 select distinct (
-    select e.id from episodes e where e.id >= s.value and e.id < s.value + :reach order by e.id limit 1)
+    select e.id from episodes e
+    where e.id >= s.value and e.id < s.value + :reach and e.segmented_by = 'model' order by e.id limit 1)
 from json_each(:starts) s;
 
 -- name: tuning_episodes
