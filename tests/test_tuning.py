@@ -13,9 +13,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from typer.testing import CliRunner
 
 import tuning_life
 from amemorix import AMemorixHostService
+from amemorix.frontends.cli import app
 from amemorix.services.tuning.questions import copies
 from amemorix.testing import HashEmbedder, ScriptedChat, memory_host
 from conftest import Open
@@ -425,3 +427,17 @@ async def test_unknown_tasks(host: AMemorixHostService, action: str) -> None:
 async def test_without_validation_other_settings_of_retrieval_may_be_named(host: AMemorixHostService) -> None:
     await ask(host, "apply_profile", profile={"retrieval.noise.enabled": False}, validate=False)
     assert not host.kernel.config.retrieval.noise.enabled
+
+
+async def test_the_command_tunes_and_applies(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, **SETTINGS, **OFF) as host:
+        await fill(host)
+        path = host.config_path
+    plot = tmp_path / "rounds.svg"
+    args = ["tune", "--intensity", "quick", "--apply", "--plot", str(plot), "--config", str(path)]
+    done = await asyncio.to_thread(CliRunner().invoke, app, args)
+    assert done.exit_code == 0, done.output
+    assert "# Tuning task 1" in done.stdout
+    ElementTree.parse(plot)
+    changed = tomllib.loads(path.read_text("utf-8"))["retrieval"]["weights"]["window"]
+    assert (changed > 0) == ("Recommended: round" in done.stdout) is True

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ..services.tuning.space import shipped_profile
+from ..services.tuning.space import CURRENT, changed, decode, first_params, shipped_profile
 from .dataset import Dataset
 from .metrics import Interval, Score, bootstrap
 from .recall import RecallBench, loaded
@@ -33,6 +33,8 @@ class Start:
 
     name: str
     profile: Mapping[str, Any]
+    try_shipped: bool = True
+    """Whether the task may begin from the shipped settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +79,20 @@ class TuningReport:
 
 
 def bad_starts() -> list[Start]:
-    """Settings that nobody should have: what matters switched off, large and small exchanged, and hardly any look."""
+    """Settings that nobody should have: what matters switched off, large and small exchanged, hardly any look, and groups
+    of weights out of proportion, to be mended without a look at the shipped settings."""
     shipped = shipped_profile()
     shallow = {
         "retrieval.candidates": 10, "retrieval.rerank.depth": 1, "retrieval.rerank.enabled": False,
         "retrieval.weights.dense": 0.0, "retrieval.weights.question": 2.0,
     }  # fmt: skip
+    params = first_params(CURRENT) | {"meaning": 1 / 3, "tokens": 3.0, "talk": 1 / 3, "words": 1 / 3, "time": 3.0}
+    skewed = changed(decode(params, shipped), shipped)
     return [
         Start("off", {n: 0.0 for n in shipped if n.startswith(STAGES) and n.rpartition(".")[2] in OFF}),
         Start("inverted", dict(_inverted(shipped))),
         Start("shallow", shallow),
+        Start("skewed", skewed, try_shipped=False),
     ]
 
 
@@ -154,7 +160,12 @@ class _Tuned:
     async def _task(self, task: dict[str, Any]) -> dict[str, Any]:
         """The ended task, with how many questions it asked and what its rounds took. Raises RuntimeError if it failed."""
         host = self._bench.host
-        args = {"action": "create_task", **task, **({"queries": self._labelled()} if self._given else {})}
+        args = {
+            "action": "create_task",
+            "try_shipped": self._start.try_shipped,
+            **task,
+            **({"queries": self._labelled()} if self._given else {}),
+        }
         made = await answered(host, "memory_tuning_admin", args)
         which = {"action": "get_task", "task_id": made["task"]["task_id"], "include_rounds": True}
         while True:

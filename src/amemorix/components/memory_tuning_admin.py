@@ -171,6 +171,7 @@ class CreateTask(Request):
     own_questions: bool | None = Field(
         None, description="Also make questions of what is stored; by default only where none are given."
     )
+    try_shipped: bool = Field(True, description="Also begin from the shipped settings, not only from those at work.")
     reason: Reason = ""
 
 
@@ -357,6 +358,7 @@ async def create_tuning_task(kernel: SDKMemoryKernel, request: CreateTask) -> Ta
         seed=request.seed,
         use_chat_model=settings.use_chat_model if request.use_chat_model is None else request.use_chat_model,
         own_questions=not request.queries if request.own_questions is None else request.own_questions,
+        try_shipped=request.try_shipped,
         labelled=tuple(Labelled(one.query, one.chat_id, tuple(one.expected)) for one in request.queries),
         reason=request.reason,
     )

@@ -14,6 +14,7 @@ from .cli_demo import demo
 from .cli_ingest import ingest
 from .cli_memory import check, invoke, search, stats
 from .cli_serve import serve_command
+from .cli_tune import tune
 from .console import FriendlyGroup
 
 __all__ = ["app", "main"]
@@ -45,7 +46,7 @@ def options(
 
 
 app.command("serve")(serve_command)
-for _command in (invoke, search, ingest, stats, check, demo):
+for _command in (invoke, search, ingest, stats, check, demo, tune):
     app.command()(_command)
 app.add_typer(cli_config.app, name="config")
 app.add_typer(cli_models.app, name="models")

@@ -65,6 +65,8 @@ class Wish:
     use_chat_model: bool
     own_questions: bool
     """Make questions of what the memory holds, beside those that are given."""
+    try_shipped: bool = True
+    """Also begin from the shipped settings, and not only from those at work."""
     labelled: tuple[Labelled, ...] = ()
     reason: str = ""
 
@@ -321,7 +323,8 @@ class TuningService:
 
     async def _round(self, task: TaskRow, done: Sequence[RoundRow]) -> None:
         started = time.perf_counter()
-        anchors = [CURRENT] if task.baseline == shipped_profile() else [CURRENT, SHIPPED]
+        differs = task.options["try_shipped"] and task.baseline != shipped_profile()
+        anchors = [CURRENT, SHIPPED] if differs else [CURRENT]
         params = await asyncio.get_running_loop().run_in_executor(
             self._background, lambda: proposed(done, seed=task.options["seed"], anchors=anchors)
         )
