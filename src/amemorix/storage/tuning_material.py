@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .queries import array, queries
+from .queries import array, optional_array, queries
 
 __all__ = ["Highest", "Line", "Matter", "Told", "TuningMaterialRepository"]
 
@@ -83,19 +83,17 @@ class TuningMaterialRepository:
         """What these rows say, a row for each paragraph that says it."""
         return [Told(*row) for row in db.execute(self._q[f"tuning_{what}"], {"ids": array(ids)})]
 
-    # what a caller expects
-
-    def by_id(self, db: sqlite3.Connection, ids: Iterable[int], chat_id: str, now: float) -> set[int]:
-        """Those of the paragraphs that live and may be seen in the chat."""
-        values = {"ids": array(ids), "chat_id": chat_id, "now": now}
-        return {row[0] for row in db.execute(self._q["tuning_expected_ids"], values)}
-
-    def by_reference(self, db: sqlite3.Connection, names: Iterable[str], chat_id: str, now: float) -> dict[int, str]:
-        """Living paragraph -> the external id, among these, that it was stored under."""
-        values = {"names": array(names), "chat_id": chat_id, "now": now}
-        return dict(db.execute(self._q["tuning_expected_references"], values).fetchall())
-
-    def by_hash(self, db: sqlite3.Connection, hashes: Iterable[str], chat_id: str, now: float) -> dict[int, str]:
-        """Living paragraph of the chat -> its content hash, among these."""
-        values = {"hashes": array(hashes), "chat_id": chat_id, "now": now}
-        return dict(db.execute(self._q["tuning_expected_texts"], values).fetchall())
+    def expected(
+        self,
+        db: sqlite3.Connection,
+        by: Literal["ids", "references", "texts"],
+        labels: Iterable[str | int],
+        scopes: Sequence[int] | None,
+        now: float,
+    ) -> dict[str, set[int]]:
+        """Row, external id or content hash, whichever the labels are -> the living paragraphs of the scopes that it means."""
+        values = {"labels": array(labels), "scopes": optional_array(scopes), "now": now}
+        found: dict[str, set[int]] = {}
+        for paragraph, label in db.execute(self._q[f"tuning_expected_{by}"], values):
+            found.setdefault(str(label), set()).add(paragraph)
+        return found

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ...config.model import Config
 from ...errors import InvalidRequest
 from ...storage.metadata_store import MetadataStore
 from ...text import content_hash
+from ..scope import visible_scopes
 from .query_set import Draft
 
 __all__ = ["Labelled", "read_labelled"]
@@ -24,37 +27,47 @@ class Labelled:
 
 
 def read_labelled(
-    store: MetadataStore, db: sqlite3.Connection, given: Sequence[Labelled], *, now: float
+    store: MetadataStore, db: sqlite3.Connection, given: Sequence[Labelled], *, config: Config, now: float
 ) -> list[Draft]:
     """The questions with the paragraphs that are meant.
 
     Raises InvalidRequest, naming the place, for a chat that the memory does not know and for what it does not hold, or
     does not show in that chat.
     """
-    return [_draft(store, db, one, f"queries.{place}", now) for place, one in enumerate(given)]
+    labels: dict[str, set[str]] = defaultdict(set)
+    for place, one in enumerate(given):
+        if one.chat_id and store.names.chat_row(db, one.chat_id) is None:
+            field = f"queries.{place}.chat_id"
+            raise InvalidRequest(f"{field}: the memory knows no chat {one.chat_id!r}.", field=field)
+        labels[one.chat_id].update(one.expected)
+    meant = {chat: _meant(store, db, config, chat, some, now) for chat, some in labels.items()}
+    return [_draft(store, db, one, meant[one.chat_id], f"queries.{place}", now) for place, one in enumerate(given)]
 
 
-def _draft(store: MetadataStore, db: sqlite3.Connection, one: Labelled, field: str, now: float) -> Draft:
-    if one.chat_id and store.names.chat_row(db, one.chat_id) is None:
-        raise InvalidRequest(f"{field}.chat_id: the memory knows no chat {one.chat_id!r}.", field=f"{field}.chat_id")
-    found: set[int] = set()
+def _draft(
+    store: MetadataStore, db: sqlite3.Connection, one: Labelled, meant: Mapping[str, set[int]], field: str, now: float
+) -> Draft:
     for place, label in enumerate(one.expected):
-        meant = _meant(store, db, label, one.chat_id, now)
-        if not meant:
+        if label not in meant:
             where = f"{field}.expected.{place}"
             raise InvalidRequest(
                 f"{where}: {label[:80]!r} is no paragraph, external id or text that this chat may see.", field=where
             )
-        found |= meant
-    lines = store.tuning_material.lines(db, found, now)
-    sessions = frozenset(line.session for line in lines.values())
-    return Draft("labelled", one.chat_id, one.query, tuple(sorted(lines)), sessions)
+    targets = sorted(set[int]().union(*(meant[label] for label in one.expected)))
+    lines = store.tuning_material.lines(db, targets, now)
+    return Draft("labelled", one.chat_id, one.query, tuple(targets), frozenset(line.session for line in lines.values()))
 
 
-def _meant(store: MetadataStore, db: sqlite3.Connection, label: str, chat_id: str, now: float) -> set[int]:
+def _meant(
+    store: MetadataStore, db: sqlite3.Connection, config: Config, chat_id: str, labels: set[str], now: float
+) -> dict[str, set[int]]:
+    """Label -> the paragraphs that it means in the chat; an external id goes before an id, and that before a text."""
+    scopes = visible_scopes(db, store.names, config, chat_id, "", "", respect_filter=False)
     material = store.tuning_material
-    found = set(material.by_reference(db, [label], chat_id, now))
-    bare = label.removeprefix("p")
-    if not found and bare.isascii() and bare.isdigit() and len(bare) < 19:
-        found = material.by_id(db, [int(bare)], chat_id, now)
-    return found or set(material.by_hash(db, [content_hash(label)], chat_id, now))
+    rows = {label: int(bare) for label in labels if (bare := label.removeprefix("p")).isdecimal() and len(bare) < 19}
+    hashes = {label: content_hash(label) for label in labels}
+    by_text = material.expected(db, "texts", hashes.values(), scopes, now)
+    by_row = material.expected(db, "ids", rows.values(), scopes, now)
+    found = {label: by_text[hash_] for label, hash_ in hashes.items() if hash_ in by_text}
+    found |= {label: by_row[str(row)] for label, row in rows.items() if str(row) in by_row}
+    return found | material.expected(db, "references", labels, scopes, now)

@@ -123,7 +123,9 @@ class TuningService:
             raise Conflict("Tuning is switched off (`tuning.enabled`).", setting="tuning.enabled")
         options = {name: value for name, value in asdict(wish).items() if name not in ("labelled", "reason", "rounds")}
         now = self._clock.now()
-        labelled = await self._store.read(lambda db: read_labelled(self._store, db, wish.labelled, now=now))
+        labelled = await self._store.read(
+            lambda db: read_labelled(self._store, db, wish.labelled, config=self._config, now=now)
+        )
 
         def unit(db: sqlite3.Connection) -> TaskRow | None:
             most = self._settings.max_queue_size

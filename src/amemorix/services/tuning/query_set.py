@@ -28,6 +28,8 @@ LEAST_SAID = 4
 """Content words that a line must have to answer anything."""
 MOST_TARGETS: Mapping[str, int] = {"fact": 5, "relation": 5, "episode": 20}
 """What is answered in more places asks for nothing in particular."""
+MOST_TOLD = 500
+"""Paragraphs that are read for one question."""
 SPLITS: tuple[tuple[Split, float], ...] = (("train", 0.5), ("validation", 0.25), ("held_out", 0.25))
 CHATS, LARGEST_CHAT = 5, 0.4
 """From so many chats on, of which none has a larger share of the questions, whole chats are set apart."""
@@ -141,6 +143,8 @@ class _Maker:
         told = {id_: [*some] for id_, some in groupby(self._material.told(self._db, what, rows), lambda one: one.id)}
         for row in rows:
             some = told.get(row, [])
+            if len(some) > MOST_TOLD:
+                continue
             lines = self._material.lines(self._db, [one.paragraph for one in some], self._now)
             draft = make(some, lines) if lines else None
             if draft is not None:

@@ -174,21 +174,21 @@ select coalesce((select max(id) from paragraphs), 0), coalesce((select max(id) f
        coalesce((select max(id) from relations), 0), coalesce((select max(id) from episodes), 0);
 
 -- name: tuning_expected_ids
-select p.id from paragraphs p left join chats c on c.id = p.scope
-where p.id in (select value from json_each(:ids)) and (:chat_id = '' or p.scope = 0 or c.chat_id = :chat_id)
+select p.id, p.id from paragraphs p
+where p.id in (select value from json_each(:labels)) and (:scopes is null or p.scope in (select value from json_each(:scopes)))
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now);
 
 -- name: tuning_expected_references
 select p.id, x.external_id
-from external_memory_refs x join paragraphs p on p.ref = x.id left join chats c on c.id = p.scope
-where x.external_id in (select value from json_each(:names)) and (:chat_id = '' or p.scope = 0 or c.chat_id = :chat_id)
-  and x.source in (select id from sources)
+from sources s cross join external_memory_refs x on x.source = s.id join paragraphs p on p.ref = x.id
+where x.external_id in (select value from json_each(:labels))
+  and (:scopes is null or p.scope in (select value from json_each(:scopes)))
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now);
 
 -- name: tuning_expected_texts
 select p.id, lower(hex(p.content_hash)) from paragraphs p
-where p.scope = case when :chat_id = '' then 0 else (select id from chats where chat_id = :chat_id) end
-  and lower(hex(p.content_hash)) in (select value from json_each(:hashes))
+where (:scopes is null or p.scope in (select value from json_each(:scopes)))
+  and lower(hex(p.content_hash)) in (select value from json_each(:labels))
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now);
 
 -- name: retrieval_profile_insert
