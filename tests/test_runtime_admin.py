@@ -41,6 +41,7 @@ async def test_every_component_of_the_plan_is_there() -> None:
         "memory_runtime_admin",
         "memory_source_admin",
         "memory_stats",
+        "memory_tuning_admin",
         "memory_v5_admin",
         "search_memory",
     ]

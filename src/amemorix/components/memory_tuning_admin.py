@@ -103,8 +103,8 @@ class ApplyProfile(Request):
     profile: dict[str, Any] = Field(description="Nested or dotted settings, such as `retrieval.weights.dense`.")
     reason: Reason = ""
     task_id: Annotated[int | None, BeforeValidator(_number)] = Field(None, ge=1, le=LARGEST)
-    validate_profile: bool = Field(
-        True, validation_alias=AliasChoices("validate", "validate_profile"),
+    strict: bool = Field(
+        True, validation_alias=AliasChoices("strict", "validate"),
         description="Take only settings that tuning may change; else any setting of retrieval that applies at once.",
     )  # fmt: skip
 
@@ -112,8 +112,8 @@ class ApplyProfile(Request):
 class RollbackProfile(Request):
     """How careful to be."""
 
-    validate_profile: bool = Field(
-        True, validation_alias=AliasChoices("validate", "validate_profile"),
+    strict: bool = Field(
+        True, validation_alias=AliasChoices("strict", "validate"),
         description="Refuse if a setting of the profile has been changed since.",
     )  # fmt: skip
 
@@ -148,7 +148,7 @@ class LabelledQuery(Request):
     query: str = Field(min_length=1, max_length=10_000)
     chat_id: Name = Field("", description="The chat that asks; without it everything may answer.")
     expected: Annotated[list[Expected], BeforeValidator(_listed)] = Field(
-        min_length=1, max_length=20, description="Paragraph ids (`p12`), external ids, or whole texts."
+        min_length=1, max_length=20, description="Paragraph ids (`p12`), external ids, or whole texts of the chat."
     )
 
 
@@ -277,8 +277,8 @@ class RoundsFound(Response):
 class ApplyBest(TaskId):
     """The task whose best settings to apply."""
 
-    validate_task: bool = Field(
-        True, validation_alias=AliasChoices("validate", "validate_task"),
+    strict: bool = Field(
+        True, validation_alias=AliasChoices("strict", "validate"),
         description="Refuse what the task does not recommend, or if the settings have changed since it was begun.",
     )  # fmt: skip
     reason: Reason = ""
@@ -323,7 +323,7 @@ async def get_retrieval_profile(kernel: SDKMemoryKernel, request: GetProfile) ->
 @ops.operation("memory_tuning_admin", "apply_profile", effect="write")
 async def apply_retrieval_profile(kernel: SDKMemoryKernel, request: ApplyProfile) -> ProfileApplied:
     """Change retrieval settings in the configuration file and apply them at once; `rollback_profile` undoes it."""
-    profile = kernel.retrieval_profiles.read(request.profile, validate=request.validate_profile)
+    profile = kernel.retrieval_profiles.read(request.profile, validate=request.strict)
     if request.task_id is not None:
         await kernel.tuning.get(request.task_id)
     applied = await kernel.retrieval_profiles.apply(profile, reason=request.reason, task=request.task_id)
@@ -333,7 +333,7 @@ async def apply_retrieval_profile(kernel: SDKMemoryKernel, request: ApplyProfile
 @ops.operation("memory_tuning_admin", "rollback_profile", effect="write")
 async def rollback_retrieval_profile(kernel: SDKMemoryKernel, request: RollbackProfile) -> ProfileApplied:
     """Take back the profile that was applied last."""
-    return _applied(await kernel.retrieval_profiles.rollback(validate=request.validate_profile))
+    return _applied(await kernel.retrieval_profiles.rollback(validate=request.strict))
 
 
 @ops.operation("memory_tuning_admin", "export_profile")
@@ -397,7 +397,7 @@ async def cancel_tuning_task(kernel: SDKMemoryKernel, request: TaskId) -> TaskFo
 @ops.operation("memory_tuning_admin", "apply_best", effect="write")
 async def apply_best_profile(kernel: SDKMemoryKernel, request: ApplyBest) -> ProfileApplied:
     """Apply the settings that a tuning task found and recommends."""
-    applied = await kernel.tuning.apply_best(request.task_id, validate=request.validate_task, reason=request.reason)
+    applied = await kernel.tuning.apply_best(request.task_id, validate=request.strict, reason=request.reason)
     return _applied(applied)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +14,14 @@ __all__ = ["Highest", "Line", "Matter", "Told", "TuningMaterialRepository"]
 REACH = 2_000
 """Rows looked through for the next one that is of use."""
 Matter = Literal["questions", "statements", "facts", "relations", "episodes"]
+_FROM: Mapping[Matter, str] = {
+    "questions": "tuning_questions_from", "statements": "tuning_statements_from", "facts": "tuning_facts_from",
+    "relations": "tuning_relations_from", "episodes": "tuning_episodes_from",
+}  # fmt: skip
+_TOLD = {"facts": "tuning_facts", "relations": "tuning_relations", "episodes": "tuning_episodes"}
+_EXPECTED = {
+    "ids": "tuning_expected_ids", "references": "tuning_expected_references", "texts": "tuning_expected_texts",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,7 @@ class TuningMaterialRepository:
     def rows_from(self, db: sqlite3.Connection, what: Matter, starts: Iterable[int], now: float) -> list[int]:
         """The next useful row at or after each of these, each once."""
         values = {"starts": array(starts), "reach": REACH, "now": now}
-        return [row[0] for row in db.execute(self._q[f"tuning_{what}_from"], values) if row[0] is not None]
+        return [row[0] for row in db.execute(self._q[_FROM[what]], values) if row[0] is not None]
 
     def reply(self, db: sqlite3.Connection, question: int, now: float) -> int | None:
         """The next paragraph of the session that somebody else said."""
@@ -81,7 +89,7 @@ class TuningMaterialRepository:
         self, db: sqlite3.Connection, what: Literal["facts", "relations", "episodes"], ids: Sequence[int]
     ) -> list[Told]:
         """What these rows say, a row for each paragraph that says it."""
-        return [Told(*row) for row in db.execute(self._q[f"tuning_{what}"], {"ids": array(ids)})]
+        return [Told(*row) for row in db.execute(self._q[_TOLD[what]], {"ids": array(ids)})]
 
     def expected(
         self,
@@ -94,6 +102,6 @@ class TuningMaterialRepository:
         """Row, external id or content hash, whichever the labels are -> the living paragraphs of the scopes that it means."""
         values = {"labels": array(labels), "scopes": optional_array(scopes), "now": now}
         found: dict[str, set[int]] = {}
-        for paragraph, label in db.execute(self._q[f"tuning_expected_{by}"], values):
+        for paragraph, label in db.execute(self._q[_EXPECTED[by]], values):
             found.setdefault(str(label), set()).add(paragraph)
         return found

@@ -11,7 +11,7 @@ from ...config.model import Config
 from ...errors import InvalidRequest
 from ...storage.metadata_store import MetadataStore
 from ...text import content_hash
-from ..scope import visible_scopes
+from ..scope import EVERYONE, visible_scopes
 from .query_set import Draft
 
 __all__ = ["Labelled", "read_labelled"]
@@ -61,12 +61,16 @@ def _draft(
 def _meant(
     store: MetadataStore, db: sqlite3.Connection, config: Config, chat_id: str, labels: set[str], now: float
 ) -> dict[str, set[int]]:
-    """Label -> the paragraphs that it means in the chat; an external id goes before an id, and that before a text."""
+    """Label -> the paragraphs that it means in the chat; an external id goes before an id, and that before a text.
+
+    Without a chat, texts are those that everyone may see.
+    """
     scopes = visible_scopes(db, store.names, config, chat_id, "", "", respect_filter=False)
     material = store.tuning_material
     rows = {label: int(bare) for label in labels if (bare := label.removeprefix("p")).isdecimal() and len(bare) < 19}
     hashes = {label: content_hash(label) for label in labels}
-    by_text = material.expected(db, "texts", hashes.values(), scopes, now)
+    own = (EVERYONE, *filter(None, [store.names.chat_row(db, chat_id) if chat_id else None]))
+    by_text = material.expected(db, "texts", hashes.values(), own if scopes is None else scopes, now)
     by_row = material.expected(db, "ids", rows.values(), scopes, now)
     found = {label: by_text[hash_] for label, hash_ in hashes.items() if hash_ in by_text}
     found |= {label: by_row[str(row)] for label, row in rows.items() if str(row) in by_row}

@@ -30,7 +30,7 @@ MOST_TARGETS: Mapping[str, int] = {"fact": 5, "relation": 5, "episode": 20}
 """What is answered in more places asks for nothing in particular."""
 MOST_TOLD = 500
 """Paragraphs that are read for one question."""
-SPLITS: tuple[tuple[Split, float], ...] = (("train", 0.5), ("validation", 0.25), ("held_out", 0.25))
+SPLITS: tuple[tuple[Split, float], ...] = (("train", 0.4), ("validation", 0.3), ("held_out", 0.3))
 CHATS, LARGEST_CHAT = 5, 0.4
 """From so many chats on, of which none has a larger share of the questions, whole chats are set apart."""
 
@@ -194,7 +194,7 @@ def _says_something(text: str) -> bool:
 
 
 def divided(drafts: Sequence[Draft], *, seed: int) -> list[NewQuery]:
-    """Half of the questions to learn from, a quarter to test with, a quarter to test again.
+    """Four tenths of the questions to learn from, three to test with, three to test again.
 
     Parts are made of whole sessions, or of whole chats where there are enough of them, so that a part never holds the
     neighbours of another's answers; a question that is answered in two parts is left out.

@@ -10,7 +10,7 @@ from ...config.model import Config, Retrieval, Section
 from ...config.patch import merged
 
 __all__ = [
-    "CURRENT", "FACTORS", "FURTHEST", "GROUPS", "SHIPPED", "TUNABLE", "changed", "decode", "distance", "flat", "first_params",
+    "CURRENT", "FACTORS", "FURTHEST", "GROUPS", "Profile", "SHIPPED", "TUNABLE", "changed", "decode", "distance", "flat", "first_params",
     "nested", "profile_of", "shipped_profile", "with_profile",
 ]  # fmt: skip
 

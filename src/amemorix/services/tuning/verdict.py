@@ -13,7 +13,7 @@ from .space import changed, distance
 
 __all__ = ["PRIOR", "Verdict", "best_round", "judged", "merit"]
 
-PRIOR = 0.005
+PRIOR = 0.015
 """What a doubling or halving of all groups of weights has to gain."""
 SURE = 0.05
 WORSE = 0.005

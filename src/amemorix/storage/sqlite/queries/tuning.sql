@@ -187,7 +187,7 @@ where x.external_id in (select value from json_each(:labels))
 
 -- name: tuning_expected_texts
 select p.id, lower(hex(p.content_hash)) from paragraphs p
-where (:scopes is null or p.scope in (select value from json_each(:scopes)))
+where p.scope in (select value from json_each(:scopes))
   and lower(hex(p.content_hash)) in (select value from json_each(:labels))
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now);
 
