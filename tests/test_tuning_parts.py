@@ -13,6 +13,8 @@ from amemorix.services.tuning.questions import about_fact, about_relation, copie
 from amemorix.services.tuning.space import (
     CURRENT,
     FACTORS,
+    LEAST,
+    MOST,
     SHIPPED,
     decode,
     distance,
@@ -131,6 +133,18 @@ def test_proposals_follow_from_the_rounds_and_the_seed() -> None:
     assert rounds(6, 10)[5].params != one[5].params
     assert [r.params["anchor"] for r in one[:2]] == [CURRENT, SHIPPED]
     assert {r.params["anchor"] for r in rounds(5, 10, (CURRENT,))} == {CURRENT}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_proposals_stay_where_they_may_be(seed: int) -> None:
+    """Also where the best lies at the edge, so that rounding must not lead beyond it."""
+    done: list[RoundRow] = []
+    for n in range(25):
+        params = proposed(done, seed=seed, anchors=(CURRENT,))
+        assert all(LEAST <= params[name] <= MOST for name in FACTORS)
+        edge = {**params, "words": LEAST, "talk": MOST} if n else params
+        score = -sum(params[name] for name in FACTORS)
+        done.append(RoundRow(n, edge, {}, score, score, {}, 0.1))
 
 
 def test_factors_move_their_weights_and_nothing_else() -> None:

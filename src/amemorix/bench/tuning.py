@@ -126,6 +126,8 @@ async def run(
                         on_stage(f"tuning from `{start.name}` with {source} questions, seed {seed}")
                     task = {"rounds": rounds, "sample_size": sample_size, "seed": seed}
                     runs.append(await _Tuned(bench, start, source, limit).run(task))
+                    if on_stage:
+                        on_stage(f"  {runs[-1].recovered:.1%} of what the shipped settings reach")
         return TuningReport(rounds, tuple(runs))
 
 

@@ -110,10 +110,6 @@ class TuningService:
         self._one = asyncio.Lock()
         self._cancelled: set[int] = set()
 
-    def close(self) -> None:
-        """Let go of what the evaluation holds."""
-        self._evaluator.close()
-
     # administration
 
     async def create(self, wish: Wish) -> TaskRow:

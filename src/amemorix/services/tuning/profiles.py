@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,11 @@ from ...config.model import Config
 from ...errors import Conflict, InvalidRequest
 from ...storage.metadata_store import MetadataStore
 from ...storage.retrieval_profiles import AppliedProfile
+from ..runtime import Configure
 from .space import TUNABLE, Profile, changed, flat, profile_of, with_profile
 
-__all__ = ["Applied", "Configure", "RetrievalProfileService"]
+__all__ = ["Applied", "RetrievalProfileService"]
 
-Configure = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
-"""Changes settings in the configuration file and applies them, as `AMemorixHostService.update_config` does."""
 MOST_KEPT = 1_000
 
 

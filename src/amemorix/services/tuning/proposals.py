@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...storage.tuning import RoundRow
-from .space import CURRENT, FACTORS, FURTHEST, SHIPPED, first_params
+from .space import CURRENT, FACTORS, LEAST, MOST, SHIPPED, first_params
 
 __all__ = ["proposed"]
 
@@ -34,7 +34,7 @@ def _estimated(done: Sequence[RoundRow], seed: int, anchors: Sequence[str]) -> d
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     space: dict[str, optuna.distributions.BaseDistribution] = {
-        name: optuna.distributions.FloatDistribution(1 / FURTHEST, FURTHEST, log=True) for name in FACTORS
+        name: optuna.distributions.FloatDistribution(LEAST, MOST, log=True) for name in FACTORS
     }
     if len(anchors) > 1:
         space["anchor"] = optuna.distributions.CategoricalDistribution([CURRENT, SHIPPED])

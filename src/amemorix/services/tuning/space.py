@@ -10,14 +10,14 @@ from ...config.model import Config, Retrieval, Section
 from ...config.patch import merged
 
 __all__ = [
-    "CURRENT", "FACTORS", "FURTHEST", "GROUPS", "Profile", "SHIPPED", "TUNABLE", "changed", "decode", "distance", "flat", "first_params",
+    "CURRENT", "FACTORS", "GROUPS", "LEAST", "MOST", "Profile", "SHIPPED", "TUNABLE", "changed", "decode", "distance", "flat", "first_params",
     "nested", "profile_of", "shipped_profile", "with_profile",
 ]  # fmt: skip
 
 Profile = dict[str, Any]
 CURRENT, SHIPPED = "current", "shipped"
-FURTHEST = 3.0
-"""A group of weights is at most so many times what it was, or that part of it."""
+LEAST, MOST = 0.34, 3.0
+"""Factors of a group of weights; they are rounded to four places, and so are these."""
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "words": ("paragraph", "window", "session", "coverage"),
     "meaning": ("dense", "topic"),
