@@ -173,6 +173,19 @@ def outcomes(values: list[float], kind: str = "reply", milliseconds: float = 10.
     return [Outcome(n, kind, value, value, value, milliseconds) for n, value in enumerate(values)]
 
 
+@pytest.mark.parametrize(("loss", "refused"), [([0.6] * 12, True), ([1.3] + [0.0] * 11, False)])
+def test_a_kind_that_loses_for_sure_speaks_against_it(loss: list[float], refused: bool) -> None:
+    base, better = outcomes([0.3] * 60), outcomes([0.7] * 60)
+    few = [Outcome(100 + n, "fact", v, v, v, 10.0) for n, v in enumerate([0.9] * 12)]
+    worse = [Outcome(100 + n, "fact", 0.9 - d, 0.9 - d, 0.9 - d, 10.0) for n, d in enumerate(loss)]
+    best = RoundRow(3, first_params(CURRENT), shipped_profile(), 0.6, 0.6, {}, 0.1)
+    verdict = judged(
+        best, shipped_profile(), [[*base, *few], [*better, *worse]], [base, better], objective="balanced", seed=0
+    )
+    assert verdict.kinds["fact"].difference < -0.05
+    assert ("`fact`" in " ".join(verdict.reasons)) is refused
+
+
 @pytest.mark.parametrize(
     ("validation", "held_out", "milliseconds", "word"),
     [

@@ -19,7 +19,7 @@ SURE = 0.05
 WORSE = 0.005
 """The held-out questions must not lose more."""
 WORSE_KIND, KIND_LEAST = 0.05, 10
-"""Neither must questions of one kind, where there are enough of them."""
+"""Neither must questions of one kind, where there are enough of them that it is no chance."""
 SLOWER, SLOWER_MS = 1.2, 10.0
 """The slowest twentieth may take so many times as long, or so many milliseconds more."""
 SLOWER_USUALLY = 1.1
@@ -119,5 +119,5 @@ def _worse_kinds(kinds: Mapping[str, Comparison]) -> list[str]:
     return [
         f"Questions of the kind `{kind}` are answered worse: {one.difference:+.4f}."
         for kind, one in kinds.items()
-        if one.questions >= KIND_LEAST and one.difference < -WORSE_KIND
+        if one.questions >= KIND_LEAST and one.difference < -WORSE_KIND and one.high < 0
     ]
