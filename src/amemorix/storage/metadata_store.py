@@ -23,6 +23,7 @@ from .facts import FactRepository
 from .graph_reading import GraphRepository
 from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
+from .imports import ImportRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
 from .persons import PersonRepository
@@ -83,6 +84,7 @@ class MetadataStore:
         self.chat_usage = ChatUsageRepository()
         self.changes = ChangeRepository()
         self.health = HealthRepository()
+        self.imports = ImportRepository()
         self.deletions = DeletionRepository()
         self.erasure = ErasureRepository(self._forget)
         self.quoting = QuotingRepository()
