@@ -318,14 +318,19 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 def _task(row: Sequence[Any]) -> ImportTask:
-    return ImportTask(row[0], row[1], json.loads(row[2]), *row[3:])
+    values = list(row)
+    values[2] = json.loads(row[2])
+    return ImportTask(*values)
 
 
 def _file(row: Sequence[Any]) -> ImportFile:
-    counts = Counter[str](json.loads(row[14]))
-    return ImportFile(*row[:11], bool(row[11]), row[12], row[13], counts, *row[15:])
+    values = list(row)
+    values[11], values[14] = bool(row[11]), Counter[str](json.loads(row[14]))
+    return ImportFile(*values)
 
 
 def _chunk(row: Sequence[Any]) -> ImportChunk:
-    problems = tuple(Problem(one["place"], one["reason"]) for one in json.loads(row[7]))
-    return ImportChunk(*row[:6], Counter[str](json.loads(row[6])), problems, row[8])
+    values = list(row)
+    values[6] = Counter[str](json.loads(row[6]))
+    values[7] = tuple(Problem(one["place"], one["reason"]) for one in json.loads(row[7]))
+    return ImportChunk(*values)
