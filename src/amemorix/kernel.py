@@ -41,6 +41,7 @@ from .services.graph_search import GraphSearchService
 from .services.graph_suggestions import GraphSuggestionService
 from .services.graph_undo import GraphUndoService
 from .services.graph_view import GraphViewService
+from .services.importing.manager import ImportTaskManager
 from .services.indexes import Indexes
 from .services.ingest import IngestService
 from .services.lifecycle import LifecycleService
@@ -167,6 +168,9 @@ class SDKMemoryKernel:
             self.store, indexes=self.indexes, derivers=self.derivers.values(), upkeep=self.upkeep, clock=clock
         )
         self.ingest = IngestService(self.store, config=config, clock=clock, zone=surroundings.zone)
+        self.imports = ImportTaskManager(
+            self.store, config=config, clock=clock, zone=surroundings.zone, ingest=self.ingest
+        )
         self.summaries = SummaryService(self.store, config=config, chat=self.chat, clock=clock, zone=surroundings.zone)
         self.searches = SearchService(
             self.store, config=config, indexes=self.indexes, dense=self.dense, clock=clock, zone=surroundings.zone,
@@ -279,6 +283,7 @@ class SDKMemoryKernel:
                 self._retry_model(),
                 self.feedback.run(),
                 self.rounds.run(),
+                self.imports.run(),
             )
             self._loops = [asyncio.create_task(loop) for loop in work]
 
@@ -312,6 +317,7 @@ class SDKMemoryKernel:
         self._parts.chat.release()
         self.embedding.close()
         self.purges.close()
+        self.imports.close()
         self._apart.shutdown(wait=True)
         self._background.shutdown(wait=True)
         self._parts.release_data()

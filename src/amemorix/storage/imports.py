@@ -96,6 +96,8 @@ class NewImportFile:
     root: str
     path: str
     format: str = ""
+    size: int = 0
+    sha256: str = ""
     position: int = 0
     rest: bool = True
     chunks: tuple[tuple[int, int], ...] = ()
@@ -134,7 +136,7 @@ class ImportRepository:
         task = db.execute(self._q["import_task_insert"], values).fetchone()[0]
         for file in files:
             row = {"task": task, "name": file.name, "root": file.root, "path": file.path, "format": file.format,
-                   "options": "", "position": file.position, "rest": int(file.rest)}  # fmt: skip
+                   "size": file.size, "sha256": file.sha256, "position": file.position, "rest": int(file.rest)}  # fmt: skip
             id_ = db.execute(self._q["import_file_insert"], row).fetchone()[0]
             for number, (start, stop) in enumerate(file.chunks):
                 chunk = {"file": id_, "number": number, "start": start, "stop": stop}
@@ -259,10 +261,6 @@ class ImportRepository:
     def staged(self, db: sqlite3.Connection, since: float) -> set[str]:
         """Staged files that are wanted, also by tasks that ended with failures after `since`."""
         return {row[0] for row in db.execute(self._q["import_staged"], {"since": since})}
-
-    def staged_of(self, db: sqlite3.Connection, task: int) -> set[str]:
-        """The staged files of a task."""
-        return {row[0] for row in db.execute(self._q["import_staged_of"], {"task": task})}
 
     # chunks
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any, Protocol, runtime_checkable
 
-from ...errors import Conflict, InvalidRequest
+from ...errors import Conflict, InvalidRequest, MemoryFault
 from ...storage.imports import ImportFile
 from .formats import FORMATS, detect, reader_for
 from .places import Opened, Places
@@ -60,6 +60,7 @@ class SourceFile:
         self._stack = ExitStack()
         self._rows: Iterator[tuple[int, Record | Bad]] = iter(())
         self._at = file.position
+        self._broken: MemoryFault | None = None
         try:
             self._opened = self._stack.enter_context(places.opened(file.root, file.path))
             if most_bytes and self._opened.size > most_bytes:
@@ -90,7 +91,7 @@ class SourceFile:
                    "reference_time": self._params.get("chat_reference_time")}  # fmt: skip
         self._reader = reader_for(self.format, options)
         self._rows = self._reader.read(self._opened.path, position)
-        self._at = position
+        self._at, self._broken = position, None
 
     def next(self, preparer: Preparer, most: int, upto: int | None = None) -> Chunk:
         """The next records, up to a position if one is given."""
@@ -98,7 +99,13 @@ class SourceFile:
         while chunk.records < most and (upto is None or chunk.stop < upto):
             if not self._go_on():
                 raise Stopped
-            found = next(self._rows, None)
+            try:
+                found = self._row()
+            except MemoryFault as exc:
+                self._broken = exc
+                if chunk.records:
+                    break
+                raise
             if found is None:
                 chunk.last = True
                 break
@@ -107,6 +114,15 @@ class SourceFile:
         self._at = chunk.stop
         chunk.share = 1.0 if chunk.last else self._share(chunk.stop)
         return chunk
+
+    def _row(self) -> tuple[int, Record | Bad] | None:
+        """The next record; what stands before a place that cannot be read is stored first."""
+        if self._broken is not None:
+            raise self._broken
+        try:
+            return next(self._rows, None)
+        except OSError as exc:
+            raise InvalidRequest(f"file: it cannot be read: {exc.strerror or exc}.", field="file") from exc
 
     def _share(self, position: int) -> float:
         if FORMATS[self.format].by_bytes:
@@ -131,6 +147,8 @@ def _hash(opened: Opened, go_on: Callable[[], bool]) -> str:
         for folder, folders, names, here in os.fwalk(".", dir_fd=opened.descriptor, follow_symlinks=False):
             folders.sort()
             for name in sorted(names):
+                if name.endswith("-shm"):
+                    continue  # written by whoever reads a SQLite database
                 about = os.stat(name, dir_fd=here, follow_symlinks=False)
                 found.update(f"{folder}/{name}:{about.st_size}:{about.st_mtime_ns}\n".encode())
         return found.hexdigest()

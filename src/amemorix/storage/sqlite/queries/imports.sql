@@ -3,8 +3,8 @@ insert into import_tasks (kind, params, status, parent, requested_by, created_at
 values (:kind, :params, 'queued', :parent, :requested_by, :now, :now) returning id;
 
 -- name: import_file_insert
-insert into import_files (task, name, root, path, format, options, position, rest, status)
-values (:task, :name, :root, :path, :format, :options, :position, :rest, 'queued') returning id;
+insert into import_files (task, name, root, path, format, size, sha256, position, rest, status)
+values (:task, :name, :root, :path, :format, :size, :sha256, :position, :rest, 'queued') returning id;
 
 -- name: import_chunk_queue
 insert into import_chunks (file, number, start, stop, status) values (:file, :number, :start, :stop, 'queued');
@@ -133,9 +133,6 @@ where f.root = 'staging'
   and (t.status in ('queued', 'preparing', 'running', 'cancel_requested')
        or t.status in ('failed', 'completed_with_errors') and t.finished_at > :since
           and (f.status = 'failed' or exists (select 1 from import_chunks c where c.file = f.id and c.status = 'failed')));
-
--- name: import_staged_of
-select distinct path from import_files where task = :task and root = 'staging';
 
 -- name: import_undated
 -- paragraphs without a time of their own
