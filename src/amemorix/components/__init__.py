@@ -12,6 +12,7 @@ from . import (
     memory_fact_admin,
     memory_feedback_admin,
     memory_graph_admin,
+    memory_import_admin,
     memory_profile_admin,
     memory_runtime_admin,
     memory_source_admin,
@@ -38,4 +39,5 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_feedback_admin.ops,
     memory_episode_admin.ops,
     memory_graph_admin.ops,
+    memory_import_admin.ops,
 )

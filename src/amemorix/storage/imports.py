@@ -262,6 +262,10 @@ class ImportRepository:
         """Staged files that are wanted, also by tasks that ended with failures after `since`."""
         return {row[0] for row in db.execute(self._q["import_staged"], {"since": since})}
 
+    def staged_ever(self, db: sqlite3.Connection) -> set[str]:
+        """Staged files that a task has or had."""
+        return {row[0] for row in db.execute(self._q["import_staged_used"])}
+
     # chunks
 
     def put_chunk(self, db: sqlite3.Connection, chunk: ImportChunk) -> None:

@@ -14,7 +14,7 @@ import ijson
 from ...errors import InvalidRequest
 from .records import Reader
 
-__all__ = ["FORMATS", "Format", "detect", "reader_for"]
+__all__ = ["FORMATS", "SUFFIXES", "Format", "detect", "reader_for"]
 
 PEEK_EVENTS = 200
 _JSON_START = re.compile(rb"\s*[\[{]")
@@ -30,6 +30,8 @@ class Format:
     example: str
     by_bytes: bool = False
     """Positions are byte offsets."""
+    folder: bool = False
+    """It is a folder, not a file."""
     options: tuple[str, ...] = ()
     """Parameters of a task that its reader takes."""
 

@@ -277,8 +277,10 @@ class ImportTaskManager:
 
     async def _swept(self) -> None:
         try:
-            wanted = await self._store.read(lambda db: self._rows.staged(db, self._keep_since()))
-            await self.blocking(lambda: self.staging.sweep(wanted, self._settings.keep_staged_hours))
+            wanted, used = await self._store.read(
+                lambda db: (self._rows.staged(db, self._keep_since()), self._rows.staged_ever(db))
+            )
+            await self.blocking(lambda: self.staging.sweep(wanted, used, self._settings.keep_staged_hours))
         except Exception:
             log.exception("staged files were not looked through")
 

@@ -88,12 +88,12 @@ class Staging:
         if _ID.fullmatch(id_):
             shutil.rmtree(self.folder / id_, ignore_errors=True)
 
-    def sweep(self, wanted: Collection[str], hours: float) -> int:
+    def sweep(self, wanted: Collection[str], used: Collection[str], hours: float) -> int:
         """Remove what is not wanted: what a task has used at once, the rest when it is so old; returns how many."""
-        keep = {path.partition("/")[0] for path in wanted}
+        keep, spent = ({path.partition("/")[0] for path in paths} for paths in (wanted, used))
         old, count = time.time() - hours * 3600, 0
         for place in self.folder.glob("u*"):
-            if place.name not in keep and place.stat().st_mtime < old:
+            if place.name not in keep and (place.name in spent or place.stat().st_mtime < old):
                 self.remove(place.name)
                 count += 1
         return count

@@ -116,6 +116,7 @@ insert into import_sources (file, source) values (:file, :source) on conflict do
 select f.id, f.task from import_files f
 where f.sha256 = :sha256 and f.size = :size and f.options = :options and f.status = 'completed' and f.id <> :but
   and not exists (select 1 from import_chunks c where c.file = f.id and (c.status <> 'completed' or c.errors <> '[]'))
+  and not exists (select 1 from import_tasks t where t.id = f.task and t.parent is not null)
 order by f.id desc limit 1;
 
 -- name: import_sources_lost
@@ -133,6 +134,9 @@ where f.root = 'staging'
   and (t.status in ('queued', 'preparing', 'running', 'cancel_requested')
        or t.status in ('failed', 'completed_with_errors') and t.finished_at > :since
           and (f.status = 'failed' or exists (select 1 from import_chunks c where c.file = f.id and c.status = 'failed')));
+
+-- name: import_staged_used
+select distinct path from import_files where root = 'staging';
 
 -- name: import_undated
 -- paragraphs without a time of their own
