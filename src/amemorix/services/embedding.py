@@ -32,6 +32,8 @@ from .vectors_made import Failure, failure_of_all, of_paragraphs, of_relations
 __all__ = ["EmbeddingProgress", "EmbeddingService"]
 
 log = logging.getLogger(__name__)
+IMPORT_SHARE = 4.0
+"""Seconds of rest for each second of work while files are imported."""
 NICENESS = 10
 GIVE_UP_AFTER = 5
 """Tries after which a text no longer holds up the switch to its generation."""
@@ -176,6 +178,7 @@ class EmbeddingService:
     async def run(self) -> None:
         """Fill vectors for ever; ends when cancelled."""
         while True:
+            started = time.perf_counter()
             try:
                 busy = await self.step()
             except asyncio.CancelledError:
@@ -183,6 +186,8 @@ class EmbeddingService:
             except Exception:
                 log.exception("embedding stumbled; it goes on in a while")
                 busy = False
+            if busy and self._store.importing:
+                await asyncio.sleep((time.perf_counter() - started) * IMPORT_SHARE)
             if not busy:
                 self._wake.clear()
                 with contextlib.suppress(TimeoutError):

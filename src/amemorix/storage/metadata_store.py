@@ -59,6 +59,8 @@ class MetadataStore:
         self.folder = folder
         self.purging = asyncio.Lock()
         """Held by whoever erases rows and rewrites files: kernels that follow each other share the store."""
+        self.importing = False
+        """Whether files are being imported: what derives in the background gives way."""
         self.names = NameRepository()
         self.texts = TextRepository(self.names)
         self.paragraphs = ParagraphRepository()

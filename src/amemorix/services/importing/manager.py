@@ -194,7 +194,7 @@ class ImportTaskManager:
         task = await self._store.write(lambda db: self._rows.claim(db, worker=worker, now=now, lease=seconds))
         if task is None:
             return False
-        self._current = task.id
+        self._current, self._store.importing = task.id, True
         self._work.go_on()
         try:
             await self._worked(task, Lease(task.id, worker, seconds))
@@ -206,7 +206,7 @@ class ImportTaskManager:
             log.exception("the import i%d stumbled", task.id)
             await self._stumble(task, worker, exc)
         finally:
-            self._current = 0
+            self._current, self._store.importing = 0, False
         return True
 
     async def _worked(self, task: ImportTask, lease: Lease) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any, Protocol, runtime_checkable
@@ -19,6 +20,8 @@ from .records import Bad, Record
 __all__ = ["SourceFile", "Stopped"]
 
 PORTION = 1 << 20
+BREATH_RECORDS, BREATH_SECONDS = 8, 0.00005
+"""After so many records the thread lets others run, who else would wait for its turn to end."""
 WHAT_COUNTS = (
     "chat_id",
     "scope_type",
@@ -111,6 +114,8 @@ class SourceFile:
                 break
             chunk.stop, record = found
             preparer.add(chunk, record)
+            if chunk.records % BREATH_RECORDS == 0:
+                time.sleep(BREATH_SECONDS)
         self._at = chunk.stop
         chunk.share = 1.0 if chunk.last else self._share(chunk.stop)
         return chunk

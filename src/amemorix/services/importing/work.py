@@ -132,12 +132,12 @@ class ImportWork:
             return
         await self.off(lambda: source.begin(fresh.position))
         number = await self._store.read(lambda db: self._rows.next_chunk(db, file))
-        last = False
+        last, told = False, time.monotonic()
         while not last:
             started = time.monotonic()
             chunk = await self.off(lambda: source.next(preparer, self._settings.chunk_records))
             if chunk.records:
-                await self._stored(task, file, number, chunk, lease, started)
+                told = await self._stored(task, file, number, chunk, lease, told)
                 number += 1
             last = chunk.last
             await self._rest(started)
@@ -165,20 +165,20 @@ class ImportWork:
         number: int,
         chunk: Chunk,
         lease: Lease,
-        started: float,
+        since: float,
         position: int | None = None,
-    ) -> None:
-        """Write the chunk with its row; a record that the rows refuse is left out, with the reason."""
+    ) -> float:
+        """Write the chunk with its row; a record that the rows refuse is left out, with the reason.
+
+        The time since `since` is counted as spent on it; returns until when.
+        """
         while True:
-            seconds = (time.monotonic() - started) * (1 + self._settings.idle_share)
             try:
-                await self._store.write(
-                    lambda db, seconds=seconds: self._chunk(db, task, file, number, chunk, lease, seconds, position)
+                return await self._store.write(
+                    lambda db: self._chunk(db, task, file, number, chunk, lease, since, position)
                 )
             except Unwritable as exc:
                 chunk.without(exc.problem)
-            else:
-                return
 
     def _chunk(
         self,
@@ -188,9 +188,9 @@ class ImportWork:
         number: int,
         chunk: Chunk,
         lease: Lease,
-        seconds: float,
+        since: float,
         position: int | None,
-    ) -> None:
+    ) -> float:
         self.hold(db, lease)
         now = self._clock.now()
         counts = self._outcome(db, task, file, chunk, now)
@@ -202,8 +202,9 @@ class ImportWork:
         self._rows.put_chunk(db, row)
         self._rows.file_told(
             db, self._fresh(db, file), position=chunk.stop if position is None else position, share=chunk.share,
-            records=chunk.records, counts=counts, seconds=seconds,
+            records=chunk.records, counts=counts, seconds=(until := time.monotonic()) - since,
         )  # fmt: skip
+        return until
 
     def _outcome(self, db: sqlite3.Connection, task: ImportTask, file: int, chunk: Chunk, now: float) -> Counter[str]:
         """What became of the records; nothing is stored of a chunk that fails, or when it is only tried."""
