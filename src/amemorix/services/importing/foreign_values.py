@@ -56,7 +56,7 @@ def texts(value: Any) -> list[str]:
 
 
 def named(values: Iterable[Any]) -> list[str]:
-    """The names that have letters or digits to be known by, each once whatever its spelling."""
+    """The names, each once whatever its spelling."""
     found: dict[str, str] = {}
     for value in values:
         if known := normalise_name(one := name(value)):
