@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from import_readers import bad, read, records, store
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
 from amemorix.services.importing.maibot import MaiBotDatabase
+from import_readers import bad, read, records, store
 
 OLD = """
 create table chat_streams (id integer primary key, stream_id text unique, create_time real, platform text,

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from import_readers import bad, peak, read, records, store, write
 
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.errors import InvalidRequest
 from amemorix.services.importing.mem0 import Mem0Export
+from import_readers import bad, peak, read, records, store, write
 
 MEMORIES: list[dict[str, Any]] = [
     {
@@ -28,7 +28,10 @@ MEMORIES: list[dict[str, Any]] = [
         "relations": [{"source": "entity-1", "target": "entity-2", "relationship": "works_at"}],
     },
 ]  # fmt: skip
-RELATIONS = [{"source": "alex", "relationship": "likes", "destination": "pizza"}, {"source": "小林", "relationship": "喜欢", "destination": "猫咪"}]
+RELATIONS = [
+    {"source": "alex", "relationship": "likes", "destination": "pizza"},
+    {"source": "小林", "relationship": "喜欢", "destination": "猫咪"},
+]
 
 
 def export(path: Path) -> Path:
@@ -73,13 +76,18 @@ def test_what_has_no_id_is_known_by_its_content(tmp_path: Path) -> None:
 
 
 def test_what_has_expired_is_passed_over(tmp_path: Path) -> None:
-    items = [{"id": str(i), "memory": "Buy milk", "expiration_date": day} for i, day in enumerate(["2020-01-01", "2099-01-01"])]
+    items = [
+        {"id": str(i), "memory": "Buy milk", "expiration_date": day}
+        for i, day in enumerate(["2020-01-01", "2099-01-01"])
+    ]
     found = read(Mem0Export(clock=FrozenClock(1_700_000_000.0)), write(tmp_path / "e.json", items))
     assert [position for position, _ in found] == [2]
 
 
 def test_bad_members_name_their_place(tmp_path: Path) -> None:
-    path = write(tmp_path / "bad.json", {"results": [7, MEMORIES[0], {"id": "x"}, None], "relations": [{"source": "a"}]})
+    path = write(
+        tmp_path / "bad.json", {"results": [7, MEMORIES[0], {"id": "x"}, None], "relations": [{"source": "a"}]}
+    )
     assert bad(Mem0Export(), path) == [
         ("results.0", "is a number, not an object"),
         ("results.2", "has no text under `memory`"),
@@ -98,7 +106,9 @@ def test_a_file_that_breaks_off_gives_what_stands_before(tmp_path: Path) -> None
     assert "breaks off" in bad(Mem0Export(), path)[0][1]
 
 
-@pytest.mark.parametrize("content", [b"", b"plain text", b"{}", b'{"docs": []}', b"7", b'"results"', b"\xff\xfe{}", b'{"results": 3}'])
+@pytest.mark.parametrize(
+    "content", [b"", b"plain text", b"{}", b'{"docs": []}', b"7", b'"results"', b"\xff\xfe{}", b'{"results": 3}']
+)
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.json"
     path.write_bytes(content)
@@ -126,7 +136,10 @@ def test_a_byte_order_mark_and_odd_characters_are_read(tmp_path: Path) -> None:
 
 
 def test_keys_of_the_same_name_deeper_down_are_not_lists_of_the_file(tmp_path: Path) -> None:
-    value = {"info": {"results": [{"memory": "no"}]}, "results": [{"id": "1", "memory": "yes", "metadata": {"results": [1]}}]}
+    value = {
+        "info": {"results": [{"memory": "no"}]},
+        "results": [{"id": "1", "memory": "yes", "metadata": {"results": [1]}}],
+    }
     found = records(Mem0Export(), write(tmp_path / "deep.json", value))
     assert [one.arguments["text"] for one in found] == ["yes"]
 
