@@ -14,6 +14,9 @@ from ..services.importing.formats import FORMATS, SUFFIXES
 __all__ = [
     "Common",
     "CreateBackfill",
+    "CreateLpmmConvert",
+    "CreateLpmmOpenie",
+    "CreateMaiBotMigration",
     "CreatePaste",
     "CreateRawScan",
     "CreateUpload",
@@ -123,6 +126,37 @@ class Formatted(Common):
         suffix = f".{name.rpartition('.')[2].lower()}" if "." in name else ""
         plain = said == "txt" or (not said and SUFFIXES.get(suffix, "txt") == "txt")
         return "chat_log" if self.chat_log and plain else said
+
+
+class CreateLpmmOpenie(Common, Where):
+    """The OpenIE files below a folder, or one of them."""
+
+    include_all_json: bool = Field(False, description="All `.json` files, not only those that end in `-openie.json`.")
+
+
+class CreateLpmmConvert(Common, Where):
+    """The folder of a store of LPMM."""
+
+
+class CreateMaiBotMigration(Common):
+    """A database of MaiBot, and which of its messages."""
+
+    source_db: str = Field(
+        min_length=1, max_length=4096,
+        description="Its path below the alias `maibot`, or an absolute one below one of `imports.roots`.",
+    )  # fmt: skip
+    time_from: TimeInput = Field(None, description="Only messages from then on.")
+    time_to: TimeInput = Field(None, description="Only messages until then.")
+    stream_ids: list[RequiredName] = Field(default_factory=list, max_length=10_000, description="Only of these chats.")
+    group_ids: list[RequiredName] = Field(default_factory=list, max_length=10_000, description="Only of these groups.")
+    user_ids: list[RequiredName] = Field(default_factory=list, max_length=10_000, description="Only by these users.")
+    start_id: Count | None = Field(None, ge=0, le=LARGEST_OFFSET, description="Only from this row of the table on.")
+    end_id: Count | None = Field(None, ge=0, le=LARGEST_OFFSET, description="Only up to this row.")
+
+    def filters(self) -> dict[str, Any]:
+        """As the reader takes them."""
+        names = {"time_from", "time_to", "stream_ids", "group_ids", "user_ids", "start_id", "end_id"}
+        return self.model_dump(include=names, exclude_defaults=True)
 
 
 class FileInput(Request):

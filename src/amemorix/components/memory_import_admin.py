@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from ..errors import InvalidRequest, NotFound
@@ -30,6 +32,9 @@ from .import_answers import (
 from .import_requests import (
     Common,
     CreateBackfill,
+    CreateLpmmConvert,
+    CreateLpmmOpenie,
+    CreateMaiBotMigration,
     CreatePaste,
     CreateRawScan,
     CreateUpload,
@@ -161,6 +166,42 @@ async def create_raw_scan(kernel: SDKMemoryKernel, request: CreateRawScan) -> Ta
     return await _created(kernel, "raw_scan", request, await kernel.imports.blocking(lambda: _scanned(kernel, request)))
 
 
+@ops.operation(COMPONENT, "create_lpmm_openie", effect="write")
+async def create_lpmm_openie(kernel: SDKMemoryKernel, request: CreateLpmmOpenie) -> Task:
+    """Import the OpenIE files of LPMM."""
+    kernel.imports.refuse_if_off()
+    _only_alias(request, "lpmm")
+    pattern = "*.json" if request.include_all_json else "*-openie.json"
+    files = await kernel.imports.blocking(lambda: _below(kernel, request, "lpmm", pattern, lambda _: "lpmm_openie"))
+    return await _created(kernel, "lpmm_openie", request, files)
+
+
+@ops.operation(COMPONENT, "create_lpmm_convert", effect="write")
+async def create_lpmm_convert(kernel: SDKMemoryKernel, request: CreateLpmmConvert) -> Task:
+    """Import the store of LPMM; its texts get vectors of this memory's model."""
+    kernel.imports.refuse_if_off()
+    _only_alias(request, "lpmm", "converted")
+    file = await kernel.imports.blocking(lambda: _one(kernel, *_root_of(kernel, request, "lpmm"), "lpmm_parquet"))
+    return await _created(kernel, "lpmm_convert", request, [file])
+
+
+@ops.operation(COMPONENT, "create_maibot_migration", effect="write")
+async def create_maibot_migration(kernel: SDKMemoryKernel, request: CreateMaiBotMigration) -> Task:
+    """Import the chats in a database of MaiBot, which may be in use."""
+    kernel.imports.refuse_if_off()
+    filters = request.filters()
+    reader_for("maibot", filters)
+
+    def find() -> NewImportFile:
+        kernel.imports.places.aliases()
+        absolute = request.source_db.startswith(("/", "~"))
+        place = kernel.imports.places.split(request.source_db) if absolute else ("maibot", request.source_db)
+        return _one(kernel, *place, "maibot")
+
+    file = await kernel.imports.blocking(find)
+    return await _created(kernel, "maibot_migration", request, [file], filters=filters)
+
+
 @ops.operation(COMPONENT, "create_temporal_backfill", effect="write")
 async def create_temporal_backfill(kernel: SDKMemoryKernel, request: CreateBackfill) -> Task:
     """Give paragraphs without a time the one that their text names, else the one when they were stored."""
@@ -247,20 +288,34 @@ async def _created(
 
 
 def _scanned(kernel: SDKMemoryKernel, request: CreateRawScan) -> list[NewImportFile]:
-    root, path = _root_of(kernel, request, "raw")
-    places = kernel.imports.places
     if request.format != "auto" and FORMATS[request.format].folder:
-        with places.opened(root, path) as opened:
-            return [NewImportFile(path.rpartition("/")[2] or root, root, path, request.format, opened.size)]
-    found = list(places.matching(root, path, request.glob, request.recursive))
-    if not found:
-        raise NotFound(f"glob: no file there fits {request.glob!r}.", field="glob")
-    files: list[NewImportFile] = []
-    for one in found[: kernel.config.imports.max_files_per_task + 1]:
-        with places.opened(root, one) as opened:
-            name = one.rpartition("/")[2]
-            files.append(NewImportFile(name, root, one, request.format_of(name), opened.size))
-    return files
+        return [_one(kernel, *_root_of(kernel, request, "raw"), request.format)]
+    return _below(kernel, request, "raw", request.glob, request.format_of, recursive=request.recursive)
+
+
+def _below(
+    kernel: SDKMemoryKernel,
+    request: Where,
+    alias: str,
+    pattern: str,
+    format_of: Callable[[str], str],
+    *,
+    recursive: bool = True,
+) -> list[NewImportFile]:
+    """The files there that fit. Raises NotFound if none does."""
+    root, path = _root_of(kernel, request, alias)
+    found = kernel.imports.places.matching(root, path, pattern, recursive)
+    some = list(islice(found, kernel.config.imports.max_files_per_task + 1))
+    if not some:
+        raise NotFound(f"relative_path: no file there fits {pattern!r}.", field="relative_path")
+    return [_one(kernel, root, one, format_of(one.rpartition("/")[2])) for one in some]
+
+
+def _one(kernel: SDKMemoryKernel, root: str, path: str, format_: str) -> NewImportFile:
+    with kernel.imports.places.opened(root, path) as opened:
+        if opened.is_folder and not (format_ and FORMATS[format_].folder):
+            raise InvalidRequest(f"relative_path: {path or root} is a folder.", field="relative_path")
+        return NewImportFile(path.rpartition("/")[2] or root, root, path, format_, opened.size)
 
 
 def _root_of(kernel: SDKMemoryKernel, request: Where, alias: str) -> tuple[str, str]:

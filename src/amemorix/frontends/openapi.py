@@ -142,7 +142,10 @@ def _own_paths() -> dict[str, Any]:
     staged = {"type": "object", "properties": {"files": {"type": "array", "items": {
         "type": "object", "properties": {"staged": {"type": "string"}, "name": {"type": "string"}, "size": {"type": "integer"}},
     }}}}  # fmt: skip
-    files = {"type": "object", "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}}}
+    files = {
+        "type": "object",
+        "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+    }
     upload = _about("memory_import_admin_upload", "Stage files for `create_upload`, which takes their `staged` ids.", {
         "200": {"description": "Staged.", "content": _json(staged)},
         **{status: {"description": FAULTS[status], "content": _json(_fault())} for status in ("400", "409", "413")},

@@ -32,6 +32,8 @@ class Format:
     """Positions are byte offsets."""
     folder: bool = False
     """It is a folder, not a file."""
+    live: bool = False
+    """It may be written to while it is read, and has files beside it that belong to it."""
     options: tuple[str, ...] = ()
     """Parameters of a task that its reader takes."""
 
@@ -84,6 +86,55 @@ FORMATS: dict[str, Format] = {
         '{"paragraphs": [{"content": "Ada lives in Porto.", "entities": ["Ada"], '
         '"relations": [{"subject": "Ada", "predicate": "lives in", "object": "Porto"}]}]}',
     ),
+    "lpmm_openie": Format(
+        "amemorix.services.importing.lpmm:LpmmOpenie",
+        "The OpenIE files of LPMM. LPMM 的 OpenIE 文件。",
+        "docs: passage, extracted_entities, extracted_triples, idx",
+        '{"docs": [{"idx": "1", "passage": "小雨养了一只猫。", "extracted_entities": ["小雨"], '
+        '"extracted_triples": [["小雨", "养", "猫"]]}]}',
+    ),
+    "lpmm_parquet": Format(
+        "amemorix.services.importing.lpmm:LpmmParquet",
+        "The store of LPMM, without its vectors; wants the extra `amemorix[lpmm]`. LPMM 的知识库目录。",
+        "a folder with embedding/paragraph.parquet, entity.parquet, relation.parquet and rag/rag-graph.graphml",
+        "data/embedding",
+        folder=True,
+    ),
+    "mem0": Format(
+        "amemorix.services.importing.mem0:Mem0Export",
+        "The answer of mem0's `get_all`. mem0 的导出。",
+        "results: id, memory, user_id, agent_id, run_id, created_at, metadata, categories; relations: source, "
+        "relationship, target",
+        '{"results": [{"id": "m1", "memory": "Likes oolong tea", "user_id": "ada", "created_at": "2025-03-01T09:00:00Z"}]}',
+        options=("chat_id",),
+    ),
+    "graphiti": Format(
+        "amemorix.services.importing.graphiti:GraphitiExport",
+        "Nodes and edges of Graphiti. Graphiti 的节点与边。",
+        "nodes: uuid, name, content or summary, labels, group_id; edges: uuid, source_node_uuid, target_node_uuid, name, "
+        "fact, valid_at, invalid_at, episodes",
+        '{"nodes": [{"uuid": "a", "name": "Ada", "labels": ["Entity"]}, {"uuid": "b", "name": "Porto"}], "edges": '
+        '[{"uuid": "e", "source_node_uuid": "a", "target_node_uuid": "b", "name": "LIVES_IN", "fact": "Ada lives in Porto"}]}',
+        options=("chat_id",),
+    ),
+    "a_memorix": Format(
+        "amemorix.services.importing.amemorix_directory:AMemorixDirectory",
+        "A data directory of A-Memorix as it comes with MaiBot, of any version. MaiBot 自带的 A-Memorix 数据目录。",
+        "the directory, its folder `metadata`, or the file `metadata.db`",
+        "data/a-memorix",
+        folder=True,
+        live=True,
+        options=("chat_id",),
+    ),
+    "maibot": Format(
+        "amemorix.services.importing.maibot:MaiBotDatabase",
+        "The chats in a database of MaiBot. MaiBot 数据库中的聊天记录。",
+        "MaiBot.db with the table `messages`, or `mai_messages`; filters: time_from, time_to, stream_ids, group_ids, "
+        "user_ids, start_id, end_id",
+        "data/MaiBot.db",
+        live=True,
+        options=("time_from", "time_to", "stream_ids", "group_ids", "user_ids", "start_id", "end_id"),
+    ),
 }
 """Format name -> how it is read."""
 SUFFIXES = {
@@ -122,7 +173,7 @@ def _by_content(path: Path) -> str | None:
     with path.open("rb") as file:
         head = file.read(4096)
     if head.startswith(b"SQLite format 3\0"):
-        return "maibot"
+        return "a_memorix" if path.name == "metadata.db" else "maibot"
     if _JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
         return _kind_of_json(path)
     return None
@@ -146,8 +197,11 @@ def _kind_of_json(path: Path) -> str | None:
         return "jsonl" if b"\n" in path.open("rb").read(1 << 16) else None
     if "docs" in keys:
         return "lpmm_openie"
-    if keys & {"paragraphs", "entities", "relations"} and not keys & {"nodes", "edges", "results"}:
-        return "json"
+    if keys & {"nodes", "edges", "episodes", "entity_nodes", "entity_edges", "episodic_nodes", "episodic_edges"}:
+        return "graphiti"
+    if keys & {"results", "memories"} or "item.memory" in keys:
+        return "mem0"
+    return "json"
     if "results" in keys or "item.memory" in keys:
         return "mem0"
     if keys & {"nodes", "edges", "episodes", "entity_edges", "episodic_nodes"}:

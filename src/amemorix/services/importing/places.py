@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from ...errors import InvalidRequest, NotFound
 
-__all__ = ["ALIASES", "IMPORTS", "STAGING", "Opened", "Places"]
+__all__ = ["ALIASES", "IMPORTS", "STAGING", "Opened", "Places", "holds_links"]
 
 IMPORTS = "imports"
 """The folder of the data directory that holds what is imported."""
@@ -27,9 +27,13 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A file or folder that is held open; `path` leads to just this one, whatever has become of its name."""
+    """A file or folder that is held open; `path` leads to just this one, whatever has become of its name.
+
+    `beside` leads to it by its name in its folder, which is held open too: for a file that has others beside it.
+    """
 
     path: Path
+    beside: Path
     descriptor: int
     is_folder: bool
     size: int
@@ -79,16 +83,21 @@ class Places:
     def opened(self, root: str, path: str) -> Generator[Opened]:
         """Hold a file or folder open. Raises InvalidRequest for a link or a special file, NotFound if nothing is there."""
         folder, parts = self._folder(root), _parts(path)
-        descriptor = _open(folder, parts)
-        try:
-            about = os.fstat(descriptor)
+        with contextlib.ExitStack() as stack:
+            above = _open(folder, parts[:-1])
+            stack.callback(os.close, above)
+            held = _open(folder, parts, above)
+            stack.callback(os.close, held)
+            about = os.fstat(held)
             if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
-                raise InvalidRequest(f"{_name(parts)} is neither a file nor a folder.", field="relative_path")
+                raise InvalidRequest(
+                    f"relative_path: {_name(parts)} is neither a file nor a folder.", field="relative_path"
+                )
             is_folder = stat.S_ISDIR(about.st_mode)
-            size = sum(s for _, s in _files(descriptor)) if is_folder else about.st_size
-            yield Opened(_path_of(descriptor, folder.joinpath(*parts)), descriptor, is_folder, size)
-        finally:
-            os.close(descriptor)
+            size = sum(s for _, s in _files(held)) if is_folder else about.st_size
+            place = folder.joinpath(*parts)
+            beside = _path_of(above, place.parent) / parts[-1] if parts else _path_of(held, place)
+            yield Opened(_path_of(held, place), beside, held, is_folder, size)
 
     def matching(self, root: str, path: str, pattern: str, recursive: bool) -> Iterator[str]:
         """Paths of the files below a folder whose path or name fits a pattern such as `*.md`, in order; links are left out."""
@@ -130,11 +139,13 @@ def _name(parts: tuple[str, ...]) -> str:
     return "/".join(parts) or "The folder"
 
 
-def _open(folder: Path, parts: tuple[str, ...]) -> int:
-    """A descriptor of the last of the names. Raises InvalidRequest, NotFound."""
+def _open(folder: Path, parts: tuple[str, ...], above: int | None = None) -> int:
+    """A descriptor of the last of the names; `above` is one of the folder it is in. Raises InvalidRequest, NotFound."""
     try:
         if not _BY_DESCRIPTOR:
             return _open_resolved(folder, parts)
+        if above is not None and parts:
+            return os.open(parts[-1], _FLAGS, dir_fd=above)
         return _followed(folder, parts)
     except OSError as exc:
         raise _refusal(exc, parts) from exc
@@ -171,6 +182,15 @@ def _path_of(descriptor: int, path: Path) -> Path:
     """A path that leads to what is held open; by its name where the system knows no such path."""
     held = Path(f"/proc/self/fd/{descriptor}")
     return held if held.exists() else path
+
+
+def holds_links(descriptor: int) -> bool:
+    """Whether something below the folder is a symbolic link."""
+    for _, folders, names, here in os.fwalk(".", dir_fd=descriptor, follow_symlinks=False):
+        for name in (*folders, *names):
+            if stat.S_ISLNK(os.stat(name, dir_fd=here, follow_symlinks=False).st_mode):
+                return True
+    return False
 
 
 def _files(descriptor: int, *, recursive: bool = True) -> Iterator[tuple[str, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 from ...errors import Conflict, InvalidRequest, MemoryFault
 from ...storage.imports import ImportFile
 from .formats import FORMATS, detect, reader_for
-from .places import Opened, Places
+from .places import Opened, Places, holds_links
 from .preparing import Chunk, Preparer
 from .records import Bad, Record
 
@@ -72,12 +73,15 @@ class SourceFile:
                     field="file", limit=most_bytes,
                 )  # fmt: skip
             self.size = self._opened.size
+            if self._opened.is_folder and holds_links(self._opened.descriptor):
+                raise InvalidRequest("file: the folder holds symbolic links, which are not followed.", field="file")
             self.format = file.format or detect(file.name, self._opened.path)
+            self._path = self._opened.beside if FORMATS[self.format].live else self._opened.path
             self.sha256 = _hash(self._opened, go_on)
         except BaseException:
             self._stack.close()
             raise
-        if file.sha256 and file.sha256 != self.sha256:
+        if file.sha256 and file.sha256 != self.sha256 and not FORMATS[self.format].live:
             self._stack.close()
             raise Conflict("file: it has changed since its import began.", field="file")
 
@@ -90,10 +94,13 @@ class SourceFile:
     def begin(self, position: int) -> None:
         """Read from a position on."""
         self._end_reading()
-        options = {**self._params.get("filters", {}), "columns": self._params.get("columns"),
-                   "reference_time": self._params.get("chat_reference_time")}  # fmt: skip
+        params = self._params
+        options = {
+            **params.get("filters", {}), "columns": params.get("columns"), "chat_id": params.get("chat_id"),
+            "reference_time": params.get("chat_reference_time"),
+        }  # fmt: skip
         self._reader = reader_for(self.format, options)
-        self._rows = self._reader.read(self._opened.path, position)
+        self._rows = self._reader.read(self._path, position)
         self._at, self._broken = position, None
 
     def next(self, preparer: Preparer, most: int, upto: int | None = None) -> Chunk:
@@ -126,6 +133,9 @@ class SourceFile:
             raise self._broken
         try:
             return next(self._rows, None)
+        except InvalidRequest as exc:
+            text = str(exc).replace(f"{self._path.name} ", f"{self._file.name} ")
+            raise InvalidRequest(text, **exc.details) from exc
         except OSError as exc:
             raise InvalidRequest(f"file: it cannot be read: {exc.strerror or exc}.", field="file") from exc
 
@@ -163,4 +173,7 @@ def _hash(opened: Opened, go_on: Callable[[], bool]) -> str:
             raise Stopped
         found.update(portion)
         offset += len(portion)
+    with contextlib.suppress(OSError):
+        about = os.stat(f"{opened.beside}-wal")
+        found.update(f"{about.st_size}:{about.st_mtime_ns}".encode())  # what a database has not folded in yet
     return found.hexdigest()
