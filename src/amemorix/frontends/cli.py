@@ -11,6 +11,7 @@ import typer
 from .. import __version__
 from . import cli_bench, cli_config, cli_models
 from .cli_demo import demo
+from .cli_import import import_command
 from .cli_ingest import ingest
 from .cli_memory import check, invoke, search, stats
 from .cli_serve import serve_command
@@ -45,6 +46,7 @@ def options(
 
 
 app.command("serve")(serve_command)
+app.command("import")(import_command)
 for _command in (invoke, search, ingest, stats, check, demo):
     app.command()(_command)
 app.add_typer(cli_config.app, name="config")
