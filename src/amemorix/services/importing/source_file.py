@@ -24,14 +24,8 @@ PORTION = 1 << 20
 BREATH_RECORDS, BREATH_SECONDS = 8, 0.00005
 """After so many records the thread lets others run, who else would wait for its turn to end."""
 WHAT_COUNTS = (
-    "chat_id",
-    "scope_type",
-    "strategy_override",
-    "chat_reference_time",
-    "columns",
-    "respect_filter",
-    "filters",
-)
+    "chat_id", "scope_type", "strategy_override", "chat_reference_time", "columns", "respect_filter", "filters", "dry_run",
+)  # fmt: skip
 """Parameters on which the outcome depends."""
 
 
@@ -88,7 +82,7 @@ class SourceFile:
     @property
     def options(self) -> str:
         """What the outcome depends on besides the content."""
-        given = {key: self._params[key] for key in WHAT_COUNTS if self._params.get(key)}
+        given = {key: self._params[key] for key in WHAT_COUNTS if key in self._params}
         return hashlib.sha256(json.dumps([self.format, given], sort_keys=True).encode()).hexdigest()[:32]
 
     def begin(self, position: int) -> None:
