@@ -209,6 +209,9 @@ class PurgeFiles:
         ]
 
     def _name(self, path: Path) -> str:
+        """As a receipt says it: a file that was handed over goes by its id, for its own name may quote somebody."""
+        if self._is_staged(path):
+            path = path.parent
         return path.relative_to(self._store.folder).as_posix()
 
 
