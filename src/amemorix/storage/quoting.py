@@ -33,12 +33,14 @@ QUOTING = tuple(_QUOTING)
 _ASKED = {
     "undo_records": "asked_undo_records", "memory_v5_operations": "asked_memory_v5_operations",
     "correction_plans": "asked_correction_plans", "fact_transitions": "asked_fact_transitions",
-    "delete_operations": "asked_delete_operations", "import_tasks": "asked_import_tasks",
+    "delete_operations": "asked_delete_operations", "audit": "asked_audit",
+    "import_tasks": "asked_import_tasks",
 }  # fmt: skip
 _UNNAME = {
     "undo_records": "unname_undo_records", "memory_v5_operations": "unname_memory_v5_operations",
     "correction_plans": "unname_correction_plans", "fact_transitions": "unname_fact_transitions",
-    "delete_operations": "unname_delete_operations", "import_tasks": "unname_import_tasks",
+    "delete_operations": "unname_delete_operations", "audit": "unname_audit",
+    "import_tasks": "unname_import_tasks",
 }  # fmt: skip
 ASKED = tuple(_ASKED)
 """Tables that keep who asked for something."""
