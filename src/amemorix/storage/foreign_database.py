@@ -71,6 +71,10 @@ class ForeignDatabase:
         for name in statements:
             self.rows(name)
 
+    def last(self, query: str) -> int:
+        """The highest row that the named statement finds; 1 if there is none."""
+        return self.rows(query)[0]["row_"] or 1
+
     def pages(self, query: str, after: int, **values: Any) -> Iterator[list[Row]]:
         """The rows of a table beyond a row, page by page; `row_` of each is its place."""
         while page := self.rows(query, after=after, limit=PAGE, **values):

@@ -40,15 +40,20 @@ class GraphitiExport:
 
     def __init__(self, *, chat_id: str = "graphiti") -> None:
         self._chat_id = chat_id
+        self.share = 0.0
+        """Of the file that has been read; the first reading counts as a third of the work."""
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """See `Reader.read`; positions are ordinals over all lists. The file is read twice."""
         with Scratch() as known:
-            for member in members(path, LISTS, EXPECTED):
+            for member in members(path, LISTS, EXPECTED, lambda share: self._told(share / 3)):
                 if isinstance(member, Member):
                     _note(member.value, known)
-            found = members(path, LISTS, EXPECTED)
+            found = members(path, LISTS, EXPECTED, lambda share: self._told((1 + 2 * share) / 3))
             yield from records(found, start, lambda member: self._made(member, known))
+
+    def _told(self, share: float) -> None:
+        self.share = share
 
     def _made(self, member: Member, known: Scratch) -> Record | Bad | None:
         item = member.value

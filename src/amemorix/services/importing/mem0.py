@@ -32,6 +32,8 @@ class Mem0Export:
     def __init__(self, *, chat_id: str = "mem0", clock: Clock | None = None) -> None:
         self._chat_id = chat_id
         self._clock = clock or SystemClock()
+        self.share = 0.0
+        """Of the file that has been read."""
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """See `Reader.read`; positions are ordinals over all lists."""
@@ -45,7 +47,10 @@ class Mem0Export:
                 scopes.append(scope)
             return self._memory(member, scope)
 
-        return records(members(path, LISTS, EXPECTED), start, make)
+        return records(members(path, LISTS, EXPECTED, self._told), start, make)
+
+    def _told(self, share: float) -> None:
+        self.share = share
 
     def _memory(self, member: Member, scope: dict[str, str]) -> Record | Bad | None:
         item = member.value
