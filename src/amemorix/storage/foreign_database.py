@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -93,6 +94,8 @@ class ForeignDatabase:
         db.execute("pragma trusted_schema = off")
         self.tables = self._grouped("foreign_columns")
         self.indexed = self._grouped("foreign_indexed")
+        if self._copy is not None:
+            self._copy.cleanup()
         return db
 
     def _address(self, header: bytes) -> str:
@@ -105,16 +108,19 @@ class ForeignDatabase:
         if index.exists() and log.exists():
             return f"{self._path.resolve().as_uri()}?mode=ro"
         if any(file.exists() and file.stat().st_size for file in (log, self._beside("-journal"))):
-            return f"{self._copied().as_uri()}"
+            return f"{self._copied().as_uri()}?mode=ro&immutable=1"
         kept = header[_WRITE_VERSION] == _WAL
         return f"{self._path.resolve().as_uri()}?mode=ro{'&immutable=1' if kept else ''}"
 
     def _copied(self) -> Path:
-        self._copy = tempfile.TemporaryDirectory(prefix="amemorix-import-")
+        """A copy with its log folded in; its file is unlinked as soon as it is open, so that a crash leaves nothing."""
+        self._copy = tempfile.TemporaryDirectory(prefix="amemorix-import-", ignore_cleanup_errors=True)
         target = Path(self._copy.name) / self._path.name
         for end in ("", "-wal", "-journal"):
             if (file := self._beside(end)).exists():
                 shutil.copyfile(file, target.with_name(target.name + end))
+        with closing(sqlite3.connect(target, isolation_level=None)) as db:
+            db.execute("pragma journal_mode = delete")
         return target
 
     def _beside(self, end: str) -> Path:
