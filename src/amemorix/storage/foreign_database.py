@@ -31,7 +31,7 @@ class ForeignDatabase:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path = path.resolve()
         self._q = queries("foreign")
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         try:
@@ -106,11 +106,11 @@ class ForeignDatabase:
         """
         log, index = self._beside("-wal"), self._beside("-shm")
         if index.exists() and log.exists():
-            return f"{self._path.resolve().as_uri()}?mode=ro"
+            return f"{self._path.as_uri()}?mode=ro"
         if any(file.exists() and file.stat().st_size for file in (log, self._beside("-journal"))):
             return f"{self._copied().as_uri()}?mode=ro&immutable=1"
         kept = header[_WRITE_VERSION] == _WAL
-        return f"{self._path.resolve().as_uri()}?mode=ro{'&immutable=1' if kept else ''}"
+        return f"{self._path.as_uri()}?mode=ro{'&immutable=1' if kept else ''}"
 
     def _copied(self) -> Path:
         """A copy with its log folded in; its file is unlinked as soon as it is open, so that a crash leaves nothing."""

@@ -96,11 +96,13 @@ class GraphitiExport:
         start, end = moment(item.get("valid_at")), moment(item.get("invalid_at"), "end")
         if start is None and end is None:
             start = moment(item.get("created_at"))
+        chat = name(item.get("group_id")) or self._chat_id
         arguments = {
-            "external_id": f"graphiti:{name(item.get('uuid')) or digest(text, place)}",
+            "external_id": f"graphiti:{name(item.get('uuid')) or digest(text, place)}"[:512],
             "source_type": "graphiti",
+            "source": f"graphiti:{chat}"[:512],
             "text": text,
-            "chat_id": name(item.get("group_id")) or self._chat_id,
+            "chat_id": chat,
             "time_start": start,
             "time_end": None if start is not None and end is not None and end < start else end,
             "metadata": metadata({"graphiti": _small(item)}),

@@ -14,6 +14,7 @@ from .records import Bad, Record
 __all__ = ["Mem0Export"]
 
 EXPECTED = 'an export of mem0: {"results": [{"id", "memory", …}], "relations": […]}, or a list of memories'
+SOURCE = "mem0"
 LISTS = ("", "results", "memories", "relations")
 NOT_METADATA = ("id", "memory", "text", "data", "metadata", "categories", "entities", "relations")
 MARGIN_SECONDS = 3_600.0
@@ -64,8 +65,8 @@ class Mem0Export:
         kept = {key: value for key, value in item.items() if key not in NOT_METADATA}
         found, between = _graph(item)
         arguments = {
-            "external_id": f"mem0:{name(item.get('id')) or digest(text, *sorted(scope.values()))}",
-            "source_type": "mem0",
+            "external_id": f"mem0:{name(item.get('id')) or digest(text, *sorted(scope.values()))}"[:512],
+            **_source(scope),
             "text": text,
             **scope,
             "person_ids": texts(item.get("user_id")),
@@ -84,7 +85,7 @@ class Mem0Export:
             return Bad(member.place, "has no `source`, `relationship` and `destination` that can be joined")
         arguments = {
             "external_id": f"mem0:relation:{digest(made['subject'], made['predicate'], made['object'])}",
-            "source_type": "mem0",
+            **_source(scope),
             "text": joined(made),
             **scope,
             "knowledge_type": "factual",
@@ -96,7 +97,13 @@ class Mem0Export:
         run, user, agent = (name(item.get(key)) for key in ("run_id", "user_id", "agent_id"))
         if run or user:
             return {key: value for key, value in (("chat_id", run), ("user_id", user)) if value}
-        return {"chat_id": f"mem0:agent:{agent}" if agent else self._chat_id}
+        return {"chat_id": f"mem0:agent:{agent}"[:512] if agent else self._chat_id}
+
+
+def _source(scope: dict[str, str]) -> dict[str, str]:
+    """The same for every export, so that a later one brings only what is new."""
+    owner = scope.get("user_id") or scope["chat_id"].removeprefix("mem0:")
+    return {"source_type": SOURCE, "source": f"{SOURCE}:{owner}"[:512]}
 
 
 def _graph(item: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
