@@ -76,6 +76,12 @@ def test_what_has_no_id_is_known_by_its_content(tmp_path: Path) -> None:
     assert ids == [one.arguments["external_id"] for one in records(Mem0Export(), path)]
 
 
+def test_ids_that_are_far_too_long_stay_different(tmp_path: Path) -> None:
+    items = [{"id": "x" * 509 + end, "memory": "好", "run_id": "r" * 600} for end in ("a", "b")]
+    ids = [one.arguments["external_id"] for one in records(Mem0Export(), write(tmp_path / "long.json", items))]
+    assert len(set(ids)) == 2 and max(map(len, ids)) <= 512
+
+
 def test_what_has_expired_is_passed_over(tmp_path: Path) -> None:
     items = [
         {"id": str(i), "memory": "Buy milk", "expiration_date": day}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...storage.scratch import Scratch
-from .foreign_values import digest, entities, metadata, moment, name, relation, text_of, texts
+from .foreign_values import digest, entities, id_of, metadata, moment, name, relation, text_of, texts
 from .json_members import Member, members, records
 from .records import Bad, Record
 
@@ -17,6 +17,7 @@ __all__ = ["GraphitiExport"]
 EXPECTED = (
     'an export of Graphiti: {"nodes": [{"uuid", …}], "edges": [{"uuid", "source_node_uuid", "target_node_uuid", …}]}'
 )
+SOURCE = "graphiti"
 LISTS = (
     "nodes", "entity_nodes", "entities", "episodic_nodes", "episodes",
     "edges", "entity_edges", "episodic_edges",
@@ -98,9 +99,9 @@ class GraphitiExport:
             start = moment(item.get("created_at"))
         chat = name(item.get("group_id")) or self._chat_id
         arguments = {
-            "external_id": f"graphiti:{name(item.get('uuid')) or digest(text, place)}"[:512],
-            "source_type": "graphiti",
-            "source": f"graphiti:{chat}"[:512],
+            "external_id": id_of(SOURCE, name(item.get("uuid")) or digest(text, place)),
+            "source_type": SOURCE,
+            "source": id_of(SOURCE, chat),
             "text": text,
             "chat_id": chat,
             "time_start": start,

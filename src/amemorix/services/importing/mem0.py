@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...clock import Clock, SystemClock
-from .foreign_values import digest, entities, joined, metadata, moment, name, relation, text_of, texts
+from .foreign_values import digest, entities, id_of, joined, metadata, moment, name, relation, text_of, texts
 from .json_members import Member, members, records
 from .records import Bad, Record
 
@@ -65,7 +65,7 @@ class Mem0Export:
         kept = {key: value for key, value in item.items() if key not in NOT_METADATA}
         found, between = _graph(item)
         arguments = {
-            "external_id": f"mem0:{name(item.get('id')) or digest(text, *sorted(scope.values()))}"[:512],
+            "external_id": id_of(SOURCE, name(item.get("id")) or digest(text, *sorted(scope.values()))),
             **_source(scope),
             "text": text,
             **scope,
@@ -97,13 +97,13 @@ class Mem0Export:
         run, user, agent = (name(item.get(key)) for key in ("run_id", "user_id", "agent_id"))
         if run or user:
             return {key: value for key, value in (("chat_id", run), ("user_id", user)) if value}
-        return {"chat_id": f"mem0:agent:{agent}"[:512] if agent else self._chat_id}
+        return {"chat_id": id_of(SOURCE, "agent", agent) if agent else self._chat_id}
 
 
 def _source(scope: dict[str, str]) -> dict[str, str]:
     """The same for every export, so that a later one brings only what is new."""
     owner = scope.get("user_id") or scope["chat_id"].removeprefix("mem0:")
-    return {"source_type": SOURCE, "source": f"{SOURCE}:{owner}"[:512]}
+    return {"source_type": SOURCE, "source": id_of(SOURCE, owner)}
 
 
 def _graph(item: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
