@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-__all__ = ["ChatEndpoint", "Reply", "chat_endpoint", "said"]
+from loopback import Reply, loopback
 
-Reply = tuple[int, dict[str, str], Any]
-"""Status, headers, content."""
+__all__ = ["ChatEndpoint", "Reply", "chat_endpoint", "said"]
 
 
 def said(content: Any, *, usage: dict[str, int] | None = None) -> Reply:
@@ -39,11 +37,11 @@ class ChatEndpoint:
         self._at_once = 0
         self._lock = threading.Lock()
 
-    def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Reply:
+    def answer(self, body: dict[str, Any], headers: Mapping[str, str]) -> Reply:
         """What a request gets."""
         with self._lock:
             self.requests.append(body)
-            self.headers.append(headers)
+            self.headers.append(dict(headers))
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
             scripted = self.script.pop(0) if self.script else None
@@ -66,32 +64,8 @@ class ChatEndpoint:
 def chat_endpoint() -> Generator[ChatEndpoint, None, None]:
     """An endpoint that listens until the block ends."""
     served = ChatEndpoint()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, headers, content = served.answer(body, {"path": self.path, **dict(self.headers)})
-            raw = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(raw))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    served.base_url = f"http://127.0.0.1:{server.server_port}/v1"
-    try:
-        yield served
-    finally:
-        served.open.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with loopback(served.answer) as served.base_url:
+        try:
+            yield served
+        finally:
+            served.open.set()

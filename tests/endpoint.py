@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from amemorix.testing import HashEmbedder
+from loopback import Reply, loopback
 
 __all__ = ["Endpoint", "endpoint"]
 
@@ -39,6 +38,12 @@ class Endpoint:
             if text not in ("dimension", "word")
         ]
 
+    def reply(self, body: dict[str, Any], headers: Mapping[str, str]) -> Reply:
+        """What a request gets."""
+        self.keys.add(headers.get("Authorization", ""))
+        status, content = self.answer(body)
+        return status, {}, content
+
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Status and content for a request."""
         self.requests.append((body["model"], body["input"]))
@@ -58,31 +63,8 @@ class Endpoint:
 def endpoint() -> Generator[Endpoint, None, None]:
     """An endpoint that listens until the block ends."""
     served = Endpoint()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            served.keys.add(self.headers.get("Authorization", ""))
-            status, content = served.answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            raw = json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    served.base_url = f"http://127.0.0.1:{server.server_port}/v1"
-    try:
-        yield served
-    finally:
-        served.open.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with loopback(served.reply) as served.base_url:
+        try:
+            yield served
+        finally:
+            served.open.set()

@@ -42,8 +42,8 @@ def examine(kernel: SDKMemoryKernel, db: sqlite3.Connection, ledger: Ledger) -> 
 
     The memory has settled, and nothing is writing.
     """
-    assert kernel.store.health.damage(db) == ""
-    assert kernel.store.health.broken_references(db) == 0
+    assert kernel.store.health.damage(db) == []
+    assert kernel.store.health.broken_references(db) == {}
     found = _shelves(db)
     shelves = [_the_one(found.pop(f"c{chat}", {}), ledger.allowed(chat), chat) for chat in range(len(ledger.shelves))]
     assert not found, f"chats that nobody wrote to: {found}"
@@ -112,15 +112,15 @@ def examine_indexes(kernel: SDKMemoryKernel, db: sqlite3.Connection) -> None:
     assert indexes.graph.index.dump() == _built(GraphStore(), feeds.edges().rows(changes, db)).dump(), "graph"
     names = _built(NameDirectory(), feeds.persons().rows(changes, db))
     assert indexes.names.index.dump() == names.dump(), "names"
-    serving = kernel.dense.serving
+    serving = kernel.vectors.dense.serving
     if serving is not None:
         quantization = QuantizationType(kernel.config.embedding.quantization_type)
         store = VectorStore(serving.generation.dimension, quantization)
-        rows = feeds.vectors(serving.generation.id).rows(changes, db)
+        rows = feeds.vectors(serving.generation.id, serving.generation.dimension).rows(changes, db)
         assert serving.vectors.index.dump() == _built(store, rows).dump(), "vectors"
         relations = indexes.relations_beside(serving.vectors)
         assert relations is not None
-        rows = feeds.relation_vectors(serving.generation.id).rows(changes, db)
+        rows = feeds.relation_vectors(serving.generation.id, serving.generation.dimension).rows(changes, db)
         store = VectorStore(serving.generation.dimension, quantization)
         assert relations.index.dump() == _built(store, rows).dump(), "vectors of relations"
 

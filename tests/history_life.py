@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from amemorix import AMemorixHostService
+from amemorix.assembly.surroundings import Surroundings
 from amemorix.clock import SystemClock
 from amemorix.config import parse
 from amemorix.indexes import projection
-from amemorix.kernel import Surroundings
 from amemorix.services import embedding, episode_grouping, episodes, generations, upkeep
 from amemorix.storage.queries import queries
 from amemorix.testing import HashEmbedder

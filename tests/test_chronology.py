@@ -151,10 +151,6 @@ def test_an_offset_names_a_stretch_around_its_moment() -> None:
     assert anchor_span(MAY, a_day) == Span(MAY + 0.5 * DAY, MAY + 1.5 * DAY)
 
 
-def test_during_is_no_stretch_of_its_own() -> None:
-    assert anchor_span(MAY, Ordering(relation="during", anchor="the trip")) is None
-
-
 def test_no_stretch_is_meant_without_a_relation_or_a_date() -> None:
     assert anchor_span(MAY, Ordering(end="first")) is None
     assert anchor_span(UNDATED, Ordering(relation="before", anchor="the trip")) is None

@@ -217,6 +217,36 @@ def test_a_value_that_does_not_fit_changes_nothing(config: Path) -> None:
     assert config.read_bytes() == before
 
 
+def test_an_invalid_file_is_mended(config: Path) -> None:
+    config.write_text("# mine\n[retrieval]\ncandidates = 3 # few\nlane = 1\n", "utf-8")
+    refused = run("config", "set", "retrieval.candidates", "80")
+    assert refused.exit_code == 1
+    assert "lane" in refused.stderr, "it would not be valid yet"
+    assert "candidates = 3" in config.read_text("utf-8")
+
+    config.write_text("# mine\n[retrieval]\ncandidates = 3 # few\n", "utf-8")
+    assert run("config", "set", "retrieval.candidates", "80").stdout == f"{config} is valid again.\n"
+    assert config.read_text("utf-8") == "# mine\n[retrieval]\ncandidates = 80 # few\n"
+
+    config.write_text("[retrieval]\ncandidates = 80\nlane = 1\n", "utf-8")
+    assert run("config", "unset", "retrieval.lane").stdout == f"{config} is valid again.\n"
+    assert config.read_text("utf-8") == "[retrieval]\ncandidates = 80\n"
+
+
+def test_a_file_that_is_no_toml_cannot_be_mended(config: Path) -> None:
+    config.write_text("[retrieval\n", "utf-8")
+    assert run("config", "set", "retrieval.candidates", "80").exit_code == 1
+    assert config.read_text("utf-8") == "[retrieval\n"
+
+
+def test_a_setting_is_taken_out(config: Path) -> None:
+    config.write_text("# mine\n[retrieval]\ncandidates = 60\n[http]\nport = 7401\n", "utf-8")
+    assert run("config", "unset", "retrieval.candidates").stdout == "Changed: retrieval.candidates (live).\n"
+    assert run("config", "unset", "retrieval.candidates").stdout == "retrieval.candidates had its default already.\n"
+    assert run("config", "get", "retrieval.candidates").stdout == "80\n"
+    assert "candidates" not in config.read_text("utf-8")
+
+
 def test_the_configuration_commands(config: Path) -> None:
     assert run("config", "path").stdout == f"{config}\n"
     assert "valid" in run("config", "validate").stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from amemorix import AMemorixHostService
 from amemorix.clock import SystemClock
@@ -126,12 +128,9 @@ async def test_an_endpoint_that_is_down_loses_nothing(served: Endpoint, opened: 
 
     assert (down["pending"], down["failed"], down["state"]) == (40, 0, "embedding")
     assert "503" in down["error"]
-    assert (
-        "endpoint"
-        in (await host.invoke("memory_runtime_admin", {"action": "refresh_self_check"}))["report"]["findings"][-2][
-            "detail"
-        ]
-    )
+    report = (await host.invoke("memory_runtime_admin", {"action": "refresh_self_check"}))["report"]
+    [told_of] = [finding for finding in report["findings"] if finding["name"] == "embedding"]
+    assert "endpoint" in told_of["detail"]
     await asyncio.sleep(0.5)
     assert len(served.requests) == tries, "it asked again before the pause was over"
 
@@ -481,6 +480,33 @@ async def test_only_so_many_generations_are_kept(served: Endpoint, opened: Open,
     assert [(item["model"], item["status"]) for item in status["generations"]] == [("m2", "retired"), ("m3", "serving")]
     folders = {path.name for path in (tmp_path / "data" / "a-memorix" / "indexes").glob("vectors-*")}
     assert folders <= {f"vectors-{item['id']}" for item in status["generations"]}
+
+
+@pytest.mark.parametrize(("text", "query"), [("a kite by the sea", "kite sea"), ("海边的风筝", "风筝")])
+async def test_a_query_whose_vectors_are_dropped_meanwhile_says_that_it_did_without(
+    opened: Open, text: str, query: str
+) -> None:
+    asked, let_go = threading.Event(), threading.Event()
+    words = HashEmbedder(32)
+
+    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+        if list(texts) == [query]:
+            asked.set()
+            let_go.wait(20)
+        return words(texts)
+
+    host = await opened(embed=embed, embedding={"keep_generations": 0, "query_timeout_seconds": 20})
+    await told(host, text)
+    await host.settle(10)
+    search = asyncio.create_task(host.invoke("search_memory", {"query": query}))
+    await asyncio.to_thread(asked.wait, 10)
+    await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
+    await host.settle(10)
+    let_go.set()
+    meanwhile, after = await search, await host.invoke("search_memory", {"query": query})
+
+    assert ([hit["content"] for hit in meanwhile["hits"]], meanwhile["degraded"]) == ([text], ["dense"])
+    assert ([hit["content"] for hit in after["hits"]], after["degraded"]) == ([text], [])
 
 
 async def test_a_rebuild_goes_on_after_a_restart(served: Endpoint, tmp_path: Path) -> None:

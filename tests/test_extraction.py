@@ -96,7 +96,7 @@ async def test_a_crash_before_the_transaction_repeats_nothing_and_loses_nothing(
         kernel.store.extractions.keep = fails  # type: ignore[method-assign]
         await said(host, "c", *TALK)
         with pytest.raises(RuntimeError):
-            await kernel.extraction.drain()
+            await kernel.knowledge.extraction.drain()
         assert await query(host, "select id from relations") == []
         assert await query(host, "select * from paragraph_entities") == []
 
@@ -123,6 +123,7 @@ async def test_a_log_that_was_cut_is_made_good_from_the_rows(
     before = await content_of_tables(host)
     for table in ("relation_evidence", "relations", "paragraph_entities", "entities"):
         await host.kernel.store.write(lambda db, table=table: db.execute(f"delete from {table}"))
+    await host.kernel.store.write(lambda db: db.execute("update paragraphs set extracted = 0"))
     await host.settle(20)
 
     def cut(db: sqlite3.Connection) -> None:
@@ -139,7 +140,7 @@ async def test_the_change_log_is_kept_as_long_as_it_is_read(host: AMemorixHostSe
     await host.settle(20)
     kernel = host.kernel
     bounds = await kernel.store.read(kernel.store.changes.bounds)
-    assert await kernel.store.read(kernel.extraction.cursor) == bounds[1]
+    assert await kernel.store.read(kernel.knowledge.extraction.cursor) == bounds[1]
     assert (await host.invoke("memory_stats", {}))["lag"]["extraction"] == 0
 
 
@@ -334,8 +335,27 @@ async def test_it_can_be_switched_to_rules_alone(opened: Open) -> None:
     assert chat.asked == []
 
 
-async def test_relations_that_were_read_have_vectors(opened: Open) -> None:
-    host = await opened(embed=HashEmbedder())
-    await said(host, "c", *TALK)
+async def test_of_what_was_read_only_the_chat_models_relations_have_vectors(opened: Open) -> None:
+    host = await opened(embed=HashEmbedder(), chat=ScriptedChat(answers), extraction={"model_messages": True})
+    await said(host, "c", ("马师傅", "北门口那个麦香坊是我开的"), ("林澈", "我住在杭州"), ("Ada", "I live in Berlin."))
     await host.settle(20)
-    assert await query(host, "select count(*) from relation_embeddings") == [(6,)]
+    found = await query(
+        host, "select distinct r.origin from relation_embeddings v join relations r on r.id = v.relation"
+    )
+    assert found == [("model",)]
+    assert {origin for *_, origin in await relations(host)} == {"rule", "model"}
+
+
+@pytest.mark.parametrize(("text", "speaker"), [("quill likes tea", "quill"), ("暮暮住在上海", "暮暮")])
+async def test_what_comes_back_tells_no_more_than_before(host: AMemorixHostService, text: str, speaker: str) -> None:
+    await said(host, "c", ("Ann", text))
+    await host.settle(20)
+    await said(host, "c", (speaker, "hm"))
+    await host.settle(20)
+    before = await content_of_tables(host)
+    gone = await host.invoke("memory_delete_admin", {"action": "execute", "mode": "paragraph", "selector": [1]})
+    assert gone["success"], gone
+    await host.settle(20)
+    await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": gone["operation_id"]})
+    await host.settle(20)
+    assert await content_of_tables(host) == before

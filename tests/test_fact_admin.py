@@ -205,6 +205,6 @@ async def test_a_name_that_two_persons_have_is_nobody(host: AMemorixHostService)
 
 
 async def test_an_undo_record_of_something_else_is_not_ours(filled: AMemorixHostService) -> None:
-    facts = filled.kernel.store.facts
-    row = await filled.kernel.store.write(lambda db: facts.keep_undo(db, "other", "{}", "", "", 0.0))
+    records = filled.kernel.store.undo_records
+    row = await filled.kernel.store.write(lambda db: records.keep(db, "other", "{}", "", "", 0.0))
     await refused(filled, "memory_fact_admin", {"action": UNDO, "undo_id": row}, "undo_id", "not_found")

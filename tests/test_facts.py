@@ -173,6 +173,77 @@ async def test_what_has_ended_is_not_held_true(
     assert (old["attribute"], old["status"], old["valid_to"]) == (attribute, "superseded", START + DAY)
 
 
+CHANGES = [
+    ("我住在上海", "我上个月搬到北京", "residence", "上海", "北京"), ("我住在上海", "我去年就搬到北京了", "residence", "上海", "北京"),
+    ("我在美团上班", "我上个月换到拼多多上班了", "workplace", "美团", "拼多多"), ("我在美团上班", "我去年入职拼多多", "workplace", "美团", "拼多多"),
+    ("我在美团上班", "我从去年开始在拼多多上班", "workplace", "美团", "拼多多"), ("我住在上海", "我从去年起住在北京", "residence", "上海", "北京"),
+    ("I live in Berlin", "I moved to Paris last month", "residence", "Berlin", "Paris"),
+    ("I work at Google", "I joined Netflix last month", "workplace", "Google", "Netflix"),
+    ("I work at Google", "I started working at Netflix last year", "workplace", "Google", "Netflix"),
+    ("I live in Berlin", "I've lived in Paris since last year", "residence", "Berlin", "Paris"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["in order", "the change first"])
+@pytest.mark.parametrize(("first", "change", "attribute", "old", "new"), CHANGES)
+async def test_a_change_that_is_told_later_counts_from_its_start(
+    opened: Open, first: str, change: str, attribute: str, old: str, new: str, late: bool
+) -> None:
+    clock = FrozenClock(START)
+    host = await opened(clock=clock)
+    turns = [("林澈", first, START), ("林澈", change, START + DAY)]
+    for turn in reversed(turns) if late else turns:
+        await said(host, "c", turn)
+        await host.settle(20)
+        clock.advance(DAY)
+    then, now = sorted(await facts(host), key=lambda f: f["status"], reverse=True)
+
+    assert (then["attribute"], then["value"], then["status"], then["superseded_by"]) == (
+        attribute,
+        old,
+        "superseded",
+        now["id"],
+    )
+    assert (then["valid_from"], then["valid_to"]) == (START, START), "at no time of which anything is known"
+    assert (now["value"], now["status"], now["valid_to"]) == (new, "active", None)
+    assert now["valid_from"] < START - 20 * DAY
+    true_then = await admin(host, "query", person_id="林澈", valid_at=START + DAY / 2)
+    assert [f["value"] for f in true_then["items"]] == [new]
+    if not late:
+        believed = await admin(host, "query", person_id="林澈", as_of=START + DAY / 2)
+        assert [f["value"] for f in believed["items"]] == [old]
+
+
+@pytest.mark.parametrize(
+    ("first", "past", "attribute", "value"),
+    [
+        ("我在拼多多上班", "我2019年在美团上班", "workplace", "拼多多"), ("我去年搬到北京", "我2015年搬到上海", "residence", "北京"),
+        ("我住在北京", "我以前住在上海", "residence", "北京"), ("我在拼多多上班", "我曾经在美团上班", "workplace", "拼多多"),
+        ("I live in Paris", "I used to live in Berlin", "residence", "Paris"),
+        ("I joined Netflix last year", "I joined Google in 2015", "workplace", "Netflix"),
+        ("I moved to Paris last year", "I moved to Berlin in 2015", "residence", "Paris"),
+        ("我上个月搬到上海", "我搬到北京了", "residence", "北京"), ("I moved to Berlin last month", "I live in Paris", "residence", "Paris"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("late", [False, True], ids=["in order", "the other first"])
+async def test_what_was_before_is_no_news(
+    host: AMemorixHostService, first: str, past: str, attribute: str, value: str, late: bool
+) -> None:
+    turns = [("林澈", first, START), ("林澈", past, START + DAY)]
+    for turn in reversed(turns) if late else turns:
+        await said(host, "c", turn)
+        await host.settle(20)
+    assert await held(host) == {(attribute, value, "active")}
+
+
+async def test_a_change_in_another_chat_counts_too(opened: Open) -> None:
+    host = await opened(shared_memory_groups=[{"targets": ["c", "d"]}])
+    await said(host, "c", ("林澈", "我住在上海", START))
+    await said(host, "d", ("林澈", "我上个月搬到北京", START + DAY))
+    await host.settle(20)
+    assert [f["value"] for f in (await found(host, "林澈住在哪里", chat_id="c"))["facts"]] == ["北京"]
+
+
 async def test_another_work_after_the_end_of_one(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我在美团上班", START), ("林澈", "我离职了", START + DAY), ("林澈", "我入职拼多多了", START + 2 * DAY))  # fmt: skip
     assert await held(host) == {("workplace", "拼多多", "active")}
@@ -430,7 +501,7 @@ async def test_every_order_of_three(opened: Open, tmp_path: Path) -> None:
 async def test_a_crash_between_reading_and_storing_loses_and_repeats_nothing(tmp_path: Path) -> None:
     async with memory_host(tmp_path, facts={"poll_interval_seconds": 3600}) as host:
         await said(host, "c", *STATEMENTS)
-        service = host.kernel.facts
+        service = host.kernel.knowledge.facts
         read = await asyncio.to_thread(host.kernel.store.read_here, service._read)
         assert read is not None
 
@@ -473,7 +544,7 @@ async def test_a_profile_is_wanted_when_facts_change(host: AMemorixHostService) 
     await host.settle(20)
     store = host.kernel.store
     tasks = await store.read(lambda db: store.derive_tasks.list(db, "profile", status=None, limit=10, offset=0))
-    persons = await store.read(lambda db: store.facts.person_names(db, [task.key for task in tasks]))
+    persons = await store.read(lambda db: store.fact_material.person_names(db, [task.key for task in tasks]))
     assert {name for _, name in persons.values()} == {"林澈", "小美"}
     told = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
     assert told["traits"] == ["我住在上海"]
@@ -551,7 +622,7 @@ async def test_facts_never_fail_a_search(host: AMemorixHostService, monkeypatch:
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("no facts today")
 
-    monkeypatch.setattr(host.kernel.searches._facts, "recall", broken)
+    monkeypatch.setattr(host.kernel.recall.searches._facts, "recall", broken)
     result = await found(host, "林澈住在哪里")
     assert result["hits"]
     assert result["facts"] == []

@@ -7,39 +7,12 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.strategies.feedback_rules import read_feedback
 from amemorix.testing import FrozenClock, ScriptedChat
 from conftest import Open
 from entrance import contents, found, refused, said, told
 
 ADMIN = "memory_feedback_admin"
 ON = {"enabled": True, "window_hours": 1.0, "poll_interval_seconds": 3600.0}
-HITS = [(1, "我住在上海，喜欢喝茶"), (2, "I work at Google as a designer.")]
-
-
-@pytest.mark.parametrize(
-    ("message", "decision", "hit"),
-    [
-        ("你记错了，我不住在上海，我住在杭州", "correct", 1),
-        ("我早就不喝茶了", "reject", 1),
-        ("I don't work at Google any more, I work at Stripe", "correct", 2),
-        ("that's wrong, she isn't a designer at Google", "reject", 2),
-        ("没错", "confirm", 1),
-        ("exactly, thanks", "confirm", 1),
-        ("今天天气不错，我们去公园", "none", 0),
-        ("北京不在南方，在北方", "none", 0),
-        ("not at all", "none", 0),
-        ("what's for dinner?", "none", 0),
-    ],
-)
-def test_what_a_message_says_of_an_answer(message: str, decision: str, hit: int) -> None:
-    verdict = read_feedback(HITS, [message])
-    assert (verdict.decision, verdict.hit) == (decision, hit)
-
-
-def test_only_named_words_are_sure_enough_to_act() -> None:
-    assert read_feedback(HITS, ["你记错了，我不住在上海，我住在杭州"]).confidence >= 0.85
-    assert read_feedback(HITS, ["that's wrong, Google designer my foot"]).confidence < 0.85
 
 
 async def asked(host: AMemorixHostService, query: str, key: str = "q1", **args: Any) -> dict[str, Any]:
@@ -52,6 +25,36 @@ async def processed(host: AMemorixHostService) -> dict[str, int]:
     result = await host.invoke(ADMIN, {"action": "process_pending"})
     assert result["success"], result
     return result["ends"]
+
+
+@pytest.mark.parametrize(
+    ("message", "decision", "hit"),
+    [
+        ("你记错了，我不住在上海，我住在杭州", "correct", "p1"),
+        ("我早就不喝茶了", "reject", "p1"),
+        ("Mia doesn't work at Google any more, she works at Stripe", "correct", "p2"),
+        ("that's wrong, she isn't a designer at Google", "reject", ""),
+        ("没错", "confirm", ""),
+        ("exactly, thanks", "confirm", ""),
+        ("今天天气不错，我们去公园", "none", ""),
+        ("北京不在南方，在北方", "none", ""),
+        ("not at all", "none", ""),
+        ("what's for dinner?", "none", ""),
+    ],
+)
+async def test_what_a_message_says_of_an_answer(opened: Open, message: str, decision: str, hit: str) -> None:
+    clock = FrozenClock()
+    host = await opened(clock=clock, feedback=ON)
+    await said(host, "g", ("林澈", "我住在上海，喜欢喝茶"), ("Mia", "I work at Google as a designer."))
+    await asked(host, "林澈", structured_content=["p1", "p2"])
+    clock.advance(60)
+    await said(host, "g", ("林澈", message))
+    clock.advance(3600)
+    await processed(host)
+    task = (await host.invoke(ADMIN, {"action": "get", "task_id": 1}))["task"]
+    assert (task["decision"], bool(task["plan_id"])) == (decision, bool(hit))
+    plans = (await host.invoke("memory_correction_admin", {"action": "list"}))["items"]
+    assert [plan["superseded_ids"] for plan in plans] == ([[hit]] if hit else [])
 
 
 async def test_a_later_message_corrects_what_was_answered(opened: Open) -> None:

@@ -16,7 +16,21 @@ import amemorix
 
 PACKAGE = Path(amemorix.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-LEAVES = ("errors", "types", "clock", "text", "english_forms", "times", "time_rules", "signs", "ports", "ops", "config")
+LEAVES = (
+    "acting",
+    "tracing",
+    "errors",
+    "types",
+    "clock",
+    "text",
+    "english_forms",
+    "times",
+    "time_rules",
+    "signs",
+    "ports",
+    "ops",
+    "config",
+)
 STANDS_ON = {
     "generated": ("frontends",),
     "frontends": ("facades", "bench", "demo"),
@@ -24,9 +38,11 @@ STANDS_ON = {
     "demo": ("host_service",),
     "facades": ("host_service",),
     "testing": ("host_service",),
-    "host_service": ("components",),
+    "host_service": ("components", "hosting"),
     "components": ("kernel",),
-    "kernel": ("services",),
+    "hosting": ("kernel",),
+    "kernel": ("assembly",),
+    "assembly": ("services",),
     "services": ("retrieval", "models", "strategies"),
     "retrieval": ("indexes", "models"),
     "indexes": ("storage",),

@@ -123,8 +123,6 @@ def test_what_only_looks_like_an_end(text: str) -> None:
         ("How long after she was hired did she quit?", "after", "she was hired"),
         ("How many days before the exam did Bob start?", "before", "the exam"),
         ("Did he call after the talk with Mr. Jones?", "after", "the talk with Mr. Jones"),
-        ("What did he eat during the summer camp?", "during", "the summer camp"),
-        ("Who called while she was in Rome?", "during", "she was in Rome"),
         ("What was she told after learning of the first of them?", "after", "learning of the first of them"),
         ("What happened after all the guests left?", "after", "all the guests left"),
         ("What does she take after meals?", "after", "meals"),
@@ -142,11 +140,6 @@ def test_what_only_looks_like_an_end(text: str) -> None:
         ("昨天聊到，毕业后她去了哪", "after", "毕业"),
         ("去 Rome 之前", "before", "去 Rome"),
         ("婚后住在哪", "after", "婚"),
-        ("搬家的时候谁帮了忙", "during", "搬家"),
-        ("搬家的時候誰幫了忙", "during", "搬家"),
-        ("当我搬家的时候谁帮了忙", "during", "我搬家"),
-        ("住院期间谁来看过她", "during", "住院"),
-        ("旅行时遇到了谁", "during", "旅行"),
     ],
 )
 def test_the_event_that_something_is_seen_from(text: str, relation: Relation, anchor: str) -> None:
@@ -161,7 +154,6 @@ def test_the_event_that_something_is_seen_from(text: str, relation: Relation, an
         ("What did she do after 6 pm?", "after"),
         ("What did she do after 6:30pm on Friday?", "after"),
         ("after last week", "after"),
-        ("during the summer", "during"),
         ("What happened after that?", "after"),
         ("After a while she left", "after"),
         ("2023年之前住在哪", "before"),
@@ -169,7 +161,6 @@ def test_the_event_that_something_is_seen_from(text: str, relation: Relation, an
         ("下午六点以后", "after"),
         ("下午六點以後", "after"),
         ("她上周三之后去了哪", "after"),
-        ("夏天期间", "during"),
         ("那之后呢", "after"),
         ("在此之前呢", "before"),
     ],
@@ -266,6 +257,25 @@ def test_how_far_from_the_event(text: str, relation: Relation, anchor: str, days
 def test_what_only_looks_like_a_relation(text: str) -> None:
     found = read_ordering(text)
     assert (found.relation, found.anchor, found.offset_seconds) == ("", "", 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What did he eat during the summer camp?",
+        "Who called while she was in Rome?",
+        "What did she do during her first job?",
+        "during the summer",
+        "搬家的时候谁帮了忙",
+        "第一次搬家的時候誰幫了忙",
+        "当我搬家的时候谁帮了忙",
+        "住院期间谁来看过她",
+        "旅行时遇到了谁",
+        "夏天期间",
+    ],
+)
+def test_what_goes_on_meanwhile_is_neither_before_nor_after(text: str) -> None:
+    assert read_ordering(text) == Ordering()
 
 
 def test_a_person_is_no_event() -> None:

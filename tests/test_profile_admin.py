@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import FrozenClock, memory_host
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from conftest import Open
-from entrance import contents, refused, said, told
+from entrance import contents, hits, refused, said, told
 from test_profiles import GROUP, PRIVATE, admin, profile, say, traits
 
 
@@ -122,6 +122,98 @@ async def test_a_relation_falls_with_the_paragraph_that_it_stands_on(host: AMemo
     await told(host, "林澈的笔记", chat_id="c", source_type="person_fact", person_ids=["u1"], relations=[relation])
     answer = await admin(host, "correct_evidence", person_id="u1", evidence_id="p2")
     assert (answer["deleted_paragraphs"], answer["deleted_relations"]) == (["p2"], ["r1"])
+
+
+@pytest.mark.parametrize("text", ["我喜欢苦瓜", "I love bitter melon"])
+async def test_evidence_that_was_taken_back_is_given_back(host: AMemorixHostService, text: str) -> None:
+    relation = {"subject": "林澈", "predicate": "讨厌", "object": "香菜"}
+    (row,) = await say(host, "c", text)
+    await told(host, "林澈的笔记", chat_id="c", source_type="person_fact", person_ids=["u1"], relations=[relation])
+    await host.settle(10)
+    before = await traits(host)
+    for evidence in (row, "p2"):
+        await admin(host, "correct_evidence", person_id="u1", evidence_id=evidence)
+    await host.settle(10)
+    assert await traits(host) == set()
+
+    first = await admin(host, "undo_evidence", operation_id=1)
+    second = await admin(host, "undo_evidence", operation_id=2)
+    assert first["restored_paragraphs"] == [row]
+    assert (second["restored_paragraphs"], second["restored_relations"]) == (["p2"], ["r1"])
+    assert second["profile"]["stale"]
+    await host.settle(10)
+    assert await traits(host) == before
+    assert text in await contents(host, text)
+    args = {"action": "undo_evidence", "operation_id": 1}
+    assert "already" in await refused(host, "memory_profile_admin", args, "operation_id", code="conflict")
+
+
+async def test_a_relation_that_was_taken_back_is_given_back(host: AMemorixHostService) -> None:
+    await say(host, "c", "大家好")
+    await told(host, "记", chat_id="c", relations=[{"subject": "林澈", "predicate": "讨厌", "object": "香菜"}])
+    await host.settle(10)
+    await admin(host, "correct_evidence", person_id="u1", evidence_id="r1")
+    answer = await admin(host, "undo_evidence", operation_id=1, refresh=False)
+
+    assert (answer["restored_paragraphs"], answer["restored_relations"]) == ([], ["r1"])
+    assert await traits(host) == {"林澈讨厌香菜"}
+
+
+async def test_what_is_given_back_has_its_vector_again(opened: Open) -> None:
+    host = await opened(embed=HashEmbedder(32))
+    (row,) = await say(host, "c", "I love bitter melon")
+    await admin(host, "correct_evidence", person_id="u1", evidence_id=row)
+    await say(host, "c", "good morning")
+    await host.settle(10)
+    await admin(host, "undo_evidence", operation_id=1)
+    await host.settle(10)
+
+    (hit, *_) = await hits(host, "bitter melon")
+    assert hit["explain"]["signals"]["dense"] > 0
+
+
+@pytest.mark.parametrize(
+    ("since", "word"),
+    [("reworded", "newer text"), ("source", "part of has been deleted"), ("again", "there again"),
+     ("purged", "purged"), ("person", "person")],
+)  # fmt: skip
+async def test_evidence_that_cannot_be_given_back(host: AMemorixHostService, since: str, word: str) -> None:
+    """Something else has become of it meanwhile."""
+    await say(host, "c", "我喜欢茶", external_id="m")
+    await admin(host, "correct_evidence", person_id="u1", evidence_id="p1")
+    changes = {
+        "again": "update paragraphs set deleted_at = null",
+        "purged": "delete from paragraphs",
+        "person": "delete from persons where person_id = 'u1'",
+        "source": "update external_memory_refs set deleted_at = 1",
+    }
+    if since == "reworded":
+        await say(host, "c", "我爱看书", external_id="m")
+    else:
+        await host.settle(10)
+        forget = ("facts", "paragraph_persons", "profile_snapshots", "chat_persons") if since == "person" else ()
+        for statement in (*(f"delete from {table}" for table in forget), changes[since]):
+            await host.kernel.store.write(lambda db, sql=statement: db.execute(sql) and None)
+    args = {"action": "undo_evidence", "operation_id": 1}
+    assert word in await refused(host, "memory_profile_admin", args, "operation_id", code="conflict")
+
+
+@pytest.mark.parametrize(
+    ("operation", "code"), [(9, "not_found"), (0, "invalid_request"), (None, "invalid_request"), ("", "invalid_request"),
+                            ("x", "invalid_request"), (True, "invalid_request"), (1.5, "invalid_request")],
+)  # fmt: skip
+async def test_only_evidence_is_given_back(host: AMemorixHostService, operation: Any, code: str) -> None:
+    await say(host, "c", "我喜欢茶")
+    args = {"action": "undo_evidence", "operation_id": operation}
+    await refused(host, "memory_profile_admin", args, "operation_id", code=code)
+
+
+async def test_a_change_of_another_kind_is_no_evidence_to_give_back(host: AMemorixHostService) -> None:
+    await host.invoke("memory_graph_admin", {"action": "create_node", "name": "海"})
+    renamed = await host.invoke("memory_graph_admin", {"action": "rename_node", "node": "海", "new_name": "大海"})
+    assert renamed["undo_id"] == "u1"
+    args = {"action": "undo_evidence", "operation_id": 1}
+    await refused(host, "memory_profile_admin", args, "operation_id", code="not_found")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.services import purge as purging
+from amemorix.services import erasing as purging
 from amemorix.testing import HashEmbedder, memory_host
 from amemorix.text import term_hashes, tokens
 from conftest import Open

@@ -54,7 +54,7 @@ async def scores(
 ) -> dict[str, float]:
     """What the lane gives: text -> score; in one chat, or everywhere."""
     kernel = host.kernel
-    serving = kernel.dense.serving
+    serving = kernel.vectors.dense.serving
     encoded = encode(serving.embedder, [query])[0] if serving else None
     clock = kernel.surroundings.clock.now() if now is None else now
 
@@ -79,7 +79,7 @@ async def written(host: AMemorixHostService, statement: str) -> None:
 
 
 def has_error(host: AMemorixHostService) -> bool:
-    return bool(host.kernel.store.read_here(host.kernel.embedding.progress).error)
+    return bool(host.kernel.store.read_here(host.kernel.vectors.embedding.progress).error)
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -150,6 +150,38 @@ async def test_at_most_twenty_relations_and_a_hundred_paragraphs(dense_host: AMe
     assert set(many) == {f"Note {n}." for n in range(20, 120)}, "the newest of the nearest relation"
 
 
+@pytest.mark.parametrize(
+    ("said", "read", "told_too"),
+    [("林澈住在杭州", "林澈 住在 杭州", triple("林澈", "住在", "杭州")),
+     ("Ada lives in Berlin.", "Ada lives in Berlin", triple("Ada", "lives in", "Berlin"))],
+)  # fmt: skip
+async def test_what_rules_have_read_gets_a_vector_only_when_it_is_told(
+    dense_host: AMemorixHostService, said: str, read: str, told_too: dict[str, str]
+) -> None:
+    await told(dense_host, said)
+    await dense_host.settle(10)
+    assert await rows(dense_host, "select origin from relations") == [("rule",)]
+    assert await rows(dense_host, "select * from relation_embeddings") == []
+    assert (await lane_size(dense_host), await scores(dense_host, read)) == (0, {})
+
+    await told(dense_host, VAGUE, relations=[told_too])
+    await dense_host.settle(10)
+    assert await rows(dense_host, "select origin from relations") == [("caller",)]
+    assert set(await scores(dense_host, read)) == {said, VAGUE}
+
+
+async def test_a_told_relation_that_only_a_rule_reads_again_is_out_of_the_lane(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, VAGUE, source="s", relations=[triple("Ada", "lives in", "Berlin")])
+    await dense_host.settle(10)
+    assert await lane_size(dense_host) == 1
+    await dense_host.invoke("memory_source_admin", {"action": "delete", "source": "s"})
+    await told(dense_host, "Ada lives in Berlin.")
+    await dense_host.settle(10)
+
+    assert await rows(dense_host, "select origin from relations where deleted_at is null") == [("rule",)]
+    assert (await lane_size(dense_host), await scores(dense_host, "Ada lives in Berlin")) == (0, {})
+
+
 # what may be seen
 
 
@@ -214,7 +246,7 @@ async def test_a_relation_that_is_removed_takes_its_vector_with_it(dense_host: A
 
 
 async def lane_size(host: AMemorixHostService) -> int:
-    serving = host.kernel.dense.serving
+    serving = host.kernel.vectors.dense.serving
     assert serving is not None
 
     def unit(db: sqlite3.Connection) -> int:
@@ -298,7 +330,7 @@ async def test_a_model_that_does_not_answer_loses_no_relation(served: Endpoint, 
     served.answer = lambda body: (503, {}) if "Marta" in str(body) else plain(body)  # type: ignore[method-assign]
     await told(host, "Good.", relations=[KAYAK])
     await until(lambda: has_error(host))
-    assert host.kernel.store.read_here(host.kernel.embedding.progress).state == "embedding"
+    assert host.kernel.store.read_here(host.kernel.vectors.embedding.progress).state == "embedding"
     served.answer = plain  # type: ignore[method-assign]
     clock.advance(10)
     await host.settle(10)
@@ -319,8 +351,8 @@ async def test_a_rebuild_ends_when_relations_are_done_too(served: Endpoint, open
     for wanted in range(1, 5):
         await until(lambda more=before + wanted: tries(served) >= more)
         await asyncio.sleep(0.3)
-        assert host.kernel.dense.serving is not None
-        assert [(host.kernel.dense.serving.generation.id,)] == old, "it still waits for the relation"
+        assert host.kernel.vectors.dense.serving is not None
+        assert [(host.kernel.vectors.dense.serving.generation.id,)] == old, "it still waits for the relation"
         assert "Bad." in await scores(host, "Marta drinks")
         clock.advance(10)
     await host.settle(10)
@@ -353,13 +385,13 @@ async def test_relations_that_the_model_does_not_read_are_passed_over(tmp_path: 
     async with memory_host(tmp_path, embed=HashEmbedder()) as host:
         await told(host, "好", relations=[triple("林澈", "喜欢", "桂花乌龙"), KAYAK])
         await host.kernel.pause()
-        host.kernel.embedding.adopt(embedder, None)
-        while await host.kernel.embedding.step():
+        host.kernel.vectors.embedding.adopt(embedder, None)
+        while await host.kernel.vectors.embedding.step():
             pass
 
         assert sorted(await rows(host, "select length(vector) from relation_embeddings where generation = "
                                        "(select max(generation) from relation_embeddings)")) == [(0,), (512,)]  # fmt: skip
-        assert host.kernel.store.read_here(host.kernel.embedding.progress).pending == 0
+        assert host.kernel.store.read_here(host.kernel.vectors.embedding.progress).pending == 0
 
 
 # opening again, and damage
@@ -459,8 +491,8 @@ async def test_the_lane_is_quick(dense_host: AMemorixHostService) -> None:
     plan = SearchPlan(None, 5, kernel.config.retrieval, 1.9e9, None, encoded=encoded)
 
     def seconds(db: sqlite3.Connection) -> float:
-        assert kernel.dense.serving is not None
-        lanes, taken = kernel.indexes.lanes(db, kernel.dense.serving.vectors), []
+        assert kernel.vectors.dense.serving is not None
+        lanes, taken = kernel.indexes.lanes(db, kernel.vectors.dense.serving.vectors), []
         for _ in range(50):
             started = time.perf_counter()
             relation_lane(db, lanes, kernel.store.relations, plan)

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.assembly.surroundings import Surroundings
 from amemorix.clock import SystemClock
 from amemorix.config import patched
 from amemorix.errors import InvalidConfig
-from amemorix.kernel import Surroundings
 from amemorix.testing import HashEmbedder, scratch_config
 from amemorix.times import local_zone
 

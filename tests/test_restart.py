@@ -93,7 +93,7 @@ async def test_stop_lets_the_calls_in_flight_finish(tmp_path: Path) -> None:
 
 async def test_a_stop_that_is_given_up_on_is_carried_through(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host:
-        with host._leases.taken(host.kernel), pytest.raises(TimeoutError):  # a call that takes long
+        with host._kernels._leases.taken(host.kernel), pytest.raises(TimeoutError):  # a call that takes long
             await asyncio.wait_for(host.stop(), 0.05)
         await host.stop()
         assert host.state == "stopped"
@@ -166,10 +166,10 @@ async def test_a_rebuild_begun_through_a_call_of_the_old_kernel_is_carried_out_b
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         await host.call("ingest_text", note(1))
         old = host.kernel
-        with host._leases.taken(old):  # a call that takes long
+        with host._kernels._leases.taken(old):  # a call that takes long
             await host.update_config({"retrieval.candidates": 50})
             await host.settle(10)
-            begun = await old.embedding.rebuild()
+            begun = await old.vectors.embedding.rebuild()
         await host.settle(10)
         assert (await host.invoke("memory_stats"))["embedding"]["serving_generation"] == begun.id
 

@@ -45,8 +45,9 @@ async def test_every_component_of_the_plan_is_there() -> None:
         "search_memory",
     ]
     assert OPERATIONS.actions("memory_runtime_admin") == [
-        "get_config", "paragraph_backfill_once", "rebuild_all_vectors", "rebuild_status", "recover_embedding",
-        "refresh_self_check", "reload_status", "save", "self_check", "set_auto_save",
+        "audit", "check", "get_config", "paragraph_backfill_once", "rebuild_all_vectors", "rebuild_status",
+        "recover_embedding", "refresh_self_check", "reload_status", "repair", "save", "self_check", "set_auto_save",
+        "timeline",
     ]  # fmt: skip
     assert OPERATIONS.actions("memory_source_admin") == ["batch_delete", "delete", "list"]
 

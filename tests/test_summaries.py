@@ -380,3 +380,79 @@ async def test_a_chat_that_is_filtered_out_and_a_memory_that_is_off_store_nothin
     assert (await wish(host, "d", messages=turns(1, 3)))["reason"] == "disabled"
     await host.update_config({"plugin.enabled": True})
     assert (await stats(host))["paragraphs"] == 0
+
+
+class Crowd:
+    """A model that answers nobody until so many ask at once, or a moment has passed."""
+
+    def __init__(self, wanted: int) -> None:
+        self.most, self._wanted, self._asking = 0, wanted, 0
+        self._all = asyncio.Event()
+        self.chats: list[str] = []
+
+    async def answer(self, user: str) -> dict[str, Any]:
+        self._asking += 1
+        self.chats.append(user)
+        self.most = max(self.most, self._asking)
+        if self._asking >= self._wanted:
+            self._all.set()
+        try:
+            async with asyncio.timeout(1):
+                await self._all.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self._asking -= 1
+        return {"summary": "Walrus digest / 海象摘要", "entities": [], "relations": []}
+
+
+class CrowdChat(ScriptedChat):
+    """The same as a chat model."""
+
+    def __init__(self, crowd: Crowd) -> None:
+        super().__init__({})
+        self.crowd = crowd
+
+    async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:
+        return await self.crowd.answer(user)
+
+
+@pytest.mark.parametrize(("most", "chinese"), [(1, False), (3, True), (8, False)])
+async def test_so_many_chats_are_summed_up_at_once_as_questions_may_be_asked(
+    tmp_path: Path, most: int, chinese: bool
+) -> None:
+    crowd, chats = Crowd(min(most, 5)), 5
+    settings = {"chat.max_concurrent": most, "summary": {"window_messages": 4}}
+    async with memory_host(tmp_path, chat=CrowdChat(crowd), **settings) as host:
+        for n in range(chats):
+            await wish(host, f"c{n}", messages=turns(0, 7, chinese=chinese))
+        await host.settle(20)
+        found = [len(await summaries(host, f"c{n}")) for n in range(chats)]
+
+    assert crowd.most == min(most, chats)
+    assert found == [2] * chats, "each window once, and those of one chat one after the other"
+    assert len(crowd.chats) == 2 * chats
+
+
+async def test_a_chat_whose_summary_takes_long_holds_up_no_other(tmp_path: Path) -> None:
+    let_go = asyncio.Event()
+
+    class Slow(ScriptedChat):
+        async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:
+            if "slow" in user:
+                await let_go.wait()
+            return {"summary": "Walrus digest / 海象摘要", "entities": [], "relations": []}
+
+    settings = {"summary": {"poll_interval_seconds": 0.01}}
+    async with memory_host(tmp_path, chat=Slow({}), **settings) as host:
+        await wish(host, "a", messages=[{"external_id": "1", "speaker": "Ada", "text": "a slow kettle"}])
+        for n in range(3):
+            await wish(host, f"b{n}", messages=turns(0, 2))
+        for _ in range(500):
+            if await waiting(host) == 1:
+                break
+            await asyncio.sleep(0.01)
+        assert [len(await hits(host, "walrus", chat_id=chat)) for chat in ("a", "b0", "b1", "b2")] == [0, 1, 1, 1]
+        let_go.set()
+        await host.settle(20)
+        assert len(await summaries(host, "a")) == 1

@@ -7,22 +7,25 @@ import contextlib
 import functools
 import logging
 import time
-from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from . import config as configuration
+from .assembly.surroundings import Surroundings
 from .components import OPERATIONS
 from .config import Config
 from .errors import InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
-from .kernel import SDKMemoryKernel, Surroundings
+from .hosting.file_watch import FileWatch
+from .hosting.first_config import data_folder, first_config
+from .hosting.kernels import Kernels
+from .hosting.underway import Underway
+from .kernel import SDKMemoryKernel
 from .models.chat_registry import GivenChat
 from .models.host_callable import EmbedFunction
 from .ops import Response
-from .services.leases import Leases
+from .services.call_log import observed
 from .services.runtime import ReloadReport, RuntimeStatus
-from .storage.lock import DirectoryLock
 
 __all__ = ["AMemorixHostService"]
 
@@ -31,7 +34,6 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 NEEDS_PROCESS = ("http.host", "http.port", "http.token_env")
 """Settings that belong to the daemon's listening socket: they take effect when the process starts again."""
-DRAIN_SECONDS = 30.0
 LONGEST_MS = 10**10
 """A call that may take longer than this, about four months, may take for ever."""
 
@@ -43,7 +45,7 @@ def _carried_through(
 
     @functools.wraps(change)
     async def carried(self: AMemorixHostService, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.shield(self._begin(change(self, *args, **kwargs)))  # pyright: ignore[reportPrivateUsage]
+        return await self._underway.carried(change(self, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
 
     return carried
 
@@ -65,18 +67,12 @@ class AMemorixHostService:
         watch: bool = True,
     ) -> None:
         self.config_path = Path(config_path).absolute()
-        self._surroundings = surroundings or Surroundings.default(embed, chat)
-        self._watch = watch
         self._status = RuntimeStatus(config_file=str(self.config_path))
+        self._kernels = Kernels(surroundings or Surroundings.default(embed, chat), self._status)
         self._kernel: SDKMemoryKernel | None = None
-        self._leases: Leases[SDKMemoryKernel] = Leases()
-        self._locks: dict[Path, DirectoryLock] = {}
-        self._users: Counter[Path] = Counter()
-        self._retiring: set[asyncio.Task[None]] = set()
-        self._underway: set[asyncio.Task[Any]] = set()
+        self._underway = Underway()
         self._changing = asyncio.Lock()
-        self._stop_watching = asyncio.Event()
-        self._watcher: asyncio.Task[None] | None = None
+        self._watch = FileWatch(self.config_path, self._file_changed) if watch else None
         self._state = "stopped"
         self._begun_with: Config | None = None
 
@@ -110,8 +106,8 @@ class AMemorixHostService:
                 return
             self._state = "starting"
             try:
-                config, seen = await asyncio.to_thread(_first_config, self.config_path)
-                self._kernel = await self._open(config, None)
+                config, seen = await asyncio.to_thread(first_config, self.config_path)
+                self._kernel = await self._kernels.open(config, data_folder(self.config_path, config), None)
             except BaseException:
                 self._state = "stopped"
                 raise
@@ -119,26 +115,24 @@ class AMemorixHostService:
             self._kernel.start()
             self._state = "ready"
             if self._watch:
-                self._stop_watching.clear()
-                self._watcher = asyncio.create_task(
-                    configuration.watch(self.config_path, self._file_changed, stop=self._stop_watching, seen=seen)
-                )
+                self._watch.begin(seen)
 
     @_carried_through
     async def stop(self) -> None:
         """Finish the calls in flight, write snapshots, close. Calls after this are refused."""
         async with self._changing:
-            await self._end_watch()
+            if self._watch:
+                await self._watch.end()
             kernel, self._kernel = self._kernel, None
             if kernel is None:
                 return
             self._state = "stopping"
             await kernel.pause()
-            await self._leases.drained(kernel, DRAIN_SECONDS)
+            await self._kernels.drained(kernel)
             with contextlib.suppress(MemoryFault, OSError):
-                await kernel.upkeep.save()
-            await self._close(kernel)
-            await asyncio.gather(*self._retiring, return_exceptions=True)
+                await kernel.care.upkeep.save()
+            await self._kernels.close(kernel)
+            await self._kernels.retired()
             self._state = "stopped"
 
     async def __aenter__(self) -> AMemorixHostService:
@@ -174,7 +168,8 @@ class AMemorixHostService:
         op, request, warnings = OPERATIONS.resolve(component_name, args)
         try:
             async with asyncio.timeout(seconds), self._lease() as kernel:
-                response: Response = await op.handler(kernel, request)
+                with observed(op, request, kernel.config.observability, kernel.surroundings.clock):
+                    response: Response = await op.handler(kernel, request)
         except TimeoutError as exc:
             raise TimedOut(f"{op.name} took longer than {timeout_ms} ms.", component=op.name) from exc
         if warnings:
@@ -203,7 +198,7 @@ class AMemorixHostService:
         while self._state == "starting":
             async with self._changing:
                 await asyncio.sleep(0)
-        with self._leases.taken(self.kernel) as kernel:
+        with self._kernels.leased(self.kernel) as kernel:
             yield kernel
 
     # configuration
@@ -270,10 +265,13 @@ class AMemorixHostService:
         """The watcher also sees what `update_config` wrote: a file that says nothing new is not worth a report."""
         async with self._changing:
             with contextlib.suppress(MemoryFault):
-                await self._reported(self._from_file(), news_only=True)
+                await self._reported(self._from_file(settled=True), news_only=True)
 
-    async def _from_file(self) -> ReloadReport:
-        return await self._apply(await asyncio.to_thread(configuration.load, self.config_path))
+    async def _from_file(self, *, settled: bool = False) -> ReloadReport:
+        """Apply the file; `settled`: once nobody is half way through writing it."""
+        reading = configuration.settled_text(self.config_path) if settled else self.get_raw_config()
+        text = await reading
+        return await self._apply(await asyncio.to_thread(configuration.parse, text, str(self.config_path)))
 
     async def _reported(self, attempt: Awaitable[ReloadReport], news_only: bool = False) -> ReloadReport:
         """Remember how the attempt went; a refusal is logged with the file and the place."""
@@ -298,104 +296,25 @@ class AMemorixHostService:
             if before_switch:
                 await before_switch(config)
             return ReloadReport(time.time(), ok=True)
-        new = await self._open(config, old)
+        new = await self._kernels.open(config, data_folder(self.config_path, config), old)
         try:
             if before_switch:
                 await before_switch(config)
         except BaseException:
-            await self._close(new)
+            await self._kernels.close(new)
             raise
         await old.pause()
         self._kernel = new
         new.start()
-        self._retire(old)
+        self._kernels.retire(old)
         waiting = configuration.changes(self._begun_with or config, config)
         self._status.needs_restart = tuple(name for name in waiting if name in NEEDS_PROCESS)
+        await new.care.audit.configured(sorted(changed))
         level = configuration.strongest(changed) or "none"
         log.info("configuration applied (%s): %s", level, ", ".join(changed))
         return ReloadReport(
             time.time(), ok=True, level=level, changed=tuple(changed), seconds=round(time.monotonic() - started, 4)
         )
-
-    async def _open(self, config: Config, old: SDKMemoryKernel | None) -> SDKMemoryKernel:
-        folder = self._data_dir(config)
-        if folder not in self._locks:
-            self._locks[folder] = await asyncio.to_thread(DirectoryLock, folder)
-        self._users[folder] += 1
-        try:
-            return await SDKMemoryKernel.open(
-                config, folder, surroundings=self._surroundings, status=self._status, replaces=old
-            )
-        except BaseException:
-            self._leave(folder)
-            raise
-
-    def _data_dir(self, config: Config) -> Path:
-        """The data directory; a relative one is below the folder that holds `config/`. Raises InvalidConfig."""
-        home = self.config_path.parent
-        root = home.parent if home.name == "config" else home
-        given = config.storage.data_dir
-        try:
-            return (root / Path(given).expanduser()).resolve()
-        except (RuntimeError, ValueError, OSError) as exc:  # no such user, a NUL character, a loop of links
-            text = f"storage.data_dir is {given!r}, which is no folder: {exc}"
-            problem = {"path": "storage.data_dir", "problem": text, "value": given}
-            file = str(self.config_path)
-            raise InvalidConfig(f"{file}, {text}.", problems=[problem], file=file) from exc
-
-    # letting go
-
-    def _begin(self, change: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        task = asyncio.create_task(change)
-        self._underway.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._underway.discard(task)
-        if not task.cancelled():
-            task.exception()  # looked at, so that one that nobody waits for any more is not reported as lost
-
-    def _retire(self, kernel: SDKMemoryKernel) -> None:
-        """Close a kernel when its last call has ended."""
-
-        async def later() -> None:
-            await self._leases.drained(kernel, DRAIN_SECONDS)
-            await self._close(kernel)
-
-        task = asyncio.create_task(later())
-        self._retiring.add(task)
-        task.add_done_callback(self._retiring.discard)
-
-    async def _close(self, kernel: SDKMemoryKernel) -> None:
-        try:
-            await kernel.close()
-        finally:
-            self._leave(kernel.store.folder)
-
-    def _leave(self, folder: Path) -> None:
-        """One kernel less in this folder; after the last one it is free for others."""
-        self._users[folder] -= 1
-        if not self._users[folder]:
-            del self._users[folder]
-            self._locks.pop(folder).release()
-
-    async def _end_watch(self) -> None:
-        self._stop_watching.set()
-        if self._watcher is not None:
-            self._watcher.cancel()
-            await asyncio.gather(self._watcher, return_exceptions=True)
-            self._watcher = None
-
-
-def _first_config(path: Path) -> tuple[Config, bytes | None]:
-    """The configuration, and the file as it was just before: whatever is written from then on is a change."""
-    if not path.exists():
-        configuration.load(path, create=True)
-    seen = None
-    with contextlib.suppress(OSError):
-        seen = path.read_bytes()
-    return configuration.load(path), seen
 
 
 def _must_be(value: object, kind: type, field: str, what: str) -> None:

@@ -12,11 +12,11 @@ import jsonschema
 import numpy as np
 from numpy.typing import NDArray
 
+from .assembly.surroundings import Surroundings
 from .clock import Clock, FrozenClock
 from .config import patched
 from .errors import ChatUnavailable
 from .host_service import AMemorixHostService
-from .kernel import Surroundings
 from .models.chat_registry import GivenChat
 from .models.host_callable import EmbedFunction
 from .ports import ChatInfo, EmbedderInfo

@@ -32,14 +32,14 @@ class EmbeddingRate:
 async def measure_embedding(host: AMemorixHostService, texts: int) -> EmbeddingRate | None:
     """Store `texts` turns while the background pauses, let it go and wait; None without a model."""
     kernel = host.kernel
-    if not kernel.embedding.adopted:
+    if not kernel.vectors.embedding.adopted:
         return None
     await host.settle()
     await kernel.pause()
     await _store(host, texts)
     started, spent = time.perf_counter(), time.process_time()
     kernel.start()
-    await kernel.embedding.settled()
+    await kernel.vectors.embedding.settled()
     seconds, spent = time.perf_counter() - started, time.process_time() - spent
     await answered(host, "memory_source_admin", {"action": "delete", "source": SOURCE})
     return EmbeddingRate(texts, round(seconds, 3), round(texts / seconds, 1), round(spent / texts * 1000, 2))

@@ -40,7 +40,7 @@ async def measure_reloads(host: AMemorixHostService, rows: int) -> list[Reload]:
     """A live setting, a model built anew, and every index built anew from the rows; each is put back afterwards."""
     asked = iter(questions(20_000, rows, "reload"))
     found = [await _measure(host, rows, asked, "live setting", *_LIVE)]
-    if host.kernel.embedding.adopted:
+    if host.kernel.vectors.embedding.adopted:
         found.append(await _measure(host, rows, asked, "model", *_MODEL))
     shutil.rmtree(host.kernel.store.folder / "indexes", ignore_errors=True)
     found.append(await _measure(host, rows, asked, "all indexes from rows", *_INDEXES))

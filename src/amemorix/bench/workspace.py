@@ -11,9 +11,9 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
+from ..assembly.surroundings import Surroundings
 from ..clock import Clock, SystemClock
 from ..host_service import AMemorixHostService
-from ..kernel import Surroundings
 from ..models.host_callable import EmbedFunction
 from ..testing import scratch_config
 

@@ -100,8 +100,8 @@ async def get_person_profile(kernel: SDKMemoryKernel, request: GetProfile) -> Pe
     asking = Asking(ChatKey(request.chat_id, request.group_id, request.user_id), request.respect_filter)
 
     def read(db: sqlite3.Connection) -> PersonProfile:
-        profile = kernel.profile_reader.profile(db, request.person_id, asking)
-        return told(profile, kernel.evidence.of(db, profile.items, request.limit))
+        profile = kernel.knowledge.profile_reader.profile(db, request.person_id, asking)
+        return told(profile, kernel.knowledge.evidence.of(db, profile.items, request.limit))
 
     return await kernel.store.read(read)
 

@@ -11,7 +11,8 @@ from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
 from ..retrieval.hits import paragraph_key
 from ..retrieval.request import Count, Name
-from ..services.corrections import Preview, Wish
+from ..services.correction_reading import Authority, Wish
+from ..services.corrections import Preview
 from ..storage.corrections import Plan
 
 __all__ = ["ops"]
@@ -46,6 +47,11 @@ class PreviewCorrection(Request):
     )
     allow_global: bool = Field(False, description="Correct memories of every chat, and those that all share.")
     use_model: bool = Field(False, description="Let the chat model read the sentence, and wait for it.")
+    authority: Authority = Field(
+        "direct_user",
+        description="How much the right statement counts as a fact: `direct_user` as the person's own words, which later "
+        "ones outweigh; `manual` as an administrator's, which only another such one outweighs.",
+    )
     requested_by: Name = ""
     reason: Annotated[str, Field(max_length=2000)] = ""
 
@@ -158,33 +164,35 @@ async def preview_correction(kernel: SDKMemoryKernel, request: PreviewCorrection
     """Work out what a correction in words would change; nothing is changed until it is executed."""
     wish = Wish(
         text=request.text, chat_id=request.chat_id, person_id=request.person_id, requested_by=request.requested_by,
-        reason=request.reason, use_model=request.use_model, allow_global=request.allow_global,
+        reason=request.reason, authority=request.authority, use_model=request.use_model, allow_global=request.allow_global,
     )  # fmt: skip
-    return _preview(await kernel.corrections.preview(wish))
+    return _preview(await kernel.mending.corrections.preview(wish))
 
 
 @ops.operation("memory_correction_admin", "execute", effect="destructive")
 async def execute_correction(kernel: SDKMemoryKernel, request: ExecuteCorrection) -> CorrectionPlan:
     """Carry out a plan, in one transaction that can be rolled back."""
-    return CorrectionPlan(plan=_item(await kernel.corrections.execute(request.plan_id, confirmed=request.confirmed)))
+    return CorrectionPlan(
+        plan=_item(await kernel.mending.corrections.execute(request.plan_id, confirmed=request.confirmed))
+    )
 
 
 @ops.operation("memory_correction_admin", "rollback", effect="write")
 async def rollback_correction(kernel: SDKMemoryKernel, request: PlanRequest) -> CorrectionPlan:
     """Undo a plan that was carried out."""
-    return CorrectionPlan(plan=_item(await kernel.corrections.rollback(request.plan_id)))
+    return CorrectionPlan(plan=_item(await kernel.mending.corrections.rollback(request.plan_id)))
 
 
 @ops.operation("memory_correction_admin", "get")
 async def get_correction(kernel: SDKMemoryKernel, request: PlanRequest) -> CorrectionPlan:
     """Show a plan and what became of it."""
-    return CorrectionPlan(plan=_item(await kernel.corrections.get(request.plan_id)))
+    return CorrectionPlan(plan=_item(await kernel.mending.corrections.get(request.plan_id)))
 
 
 @ops.operation("memory_correction_admin", "list")
 async def list_corrections(kernel: SDKMemoryKernel, request: ListCorrections) -> CorrectionPlans:
     """List plans, the newest first."""
-    plans, total = await kernel.corrections.list(
+    plans, total = await kernel.mending.corrections.list(
         request.statuses, request.chat_id, limit=request.limit, offset=request.offset
     )
     return CorrectionPlans(items=[_item(plan) for plan in plans], count=len(plans), total=total)

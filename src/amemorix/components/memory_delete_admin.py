@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, field_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator
 
 from ..errors import Conflict, InvalidRequest, StorageFailure
 from ..kernel import SDKMemoryKernel
@@ -15,45 +16,46 @@ from ..retrieval.request import Count, Name
 from ..services.deletion import Deleted, Shown, Wish
 from ..services.restoring import Restored
 from ..services.selectors import DeleteMode, read_selector
-from ..storage.deletions import Item, OperationRow
+from .deletions import (
+    KINDS,
+    OperationId,
+    OperationItem,
+    Receipt,
+    TouchedItem,
+    operation_item,
+    operation_key,
+    receipt_of,
+    row_key,
+    touched_item,
+)
 
-__all__ = ["OPERATION_PREFIX", "Receipt", "operation_key", "ops", "receipt_of"]
+__all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-OPERATION_PREFIX = "d"
 LARGEST = 2**62
 MOST_ITEMS = 1_000
-LETTERS = {"paragraph": "p", "relation": "r", "entity": "n", "fact": "f"}
-KINDS = {letter: kind for kind, letter in LETTERS.items()}
 _KEY = re.compile(r"([prnf])([0-9]{1,18})")
-_OPERATION = re.compile(r"d?([0-9]{1,18})")
 
 
-def operation_key(row: int) -> str:
-    """The public id of a deletion."""
-    return f"{OPERATION_PREFIX}{row}"
-
-
-def _operation(value: Any) -> Any:
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str) or not (found := _OPERATION.fullmatch(value.strip())):
-        raise ValueError("is no id of a deletion: expected one such as d12")
-    return int(found[1])
-
-
-OperationId = Annotated[int, BeforeValidator(_operation), Field(json_schema_extra={"type": ["string", "integer"]})]
+Mentions = Literal["delete", "keep"]
 
 
 def _known_mode(value: Any) -> Any:
     return value.strip().lower() if isinstance(value, str) else value
 
 
+def _named_lines(value: Any) -> Any:
+    """Whether they are included, as was asked before."""
+    if isinstance(value, bool):
+        return "delete" if value else "keep"
+    return _known_mode(value)
+
+
 class Preview(Request):
     """What to delete."""
 
     mode: Annotated[DeleteMode, BeforeValidator(_known_mode)] = Field(
-        description="`person`: everything said by them, bound to them and known of them; `chat`: everything of a chat."
+        description="`person`: everything said by them, bound to them, naming them and known of them; `chat`: everything of a chat."
     )
     selector: Any = Field(
         None,
@@ -62,7 +64,11 @@ class Preview(Request):
         "`person_ids`, `chat_ids`; with `mixed`, `paragraph_ids`, `relation_ids`, `entity_names` and so on together.",
     )
     chat_id: Name = Field("", description="Only within this chat; what other chats hold too stays.")
-    include_mentions: bool = Field(True, description="With `person`: also lines of others that name the person.")
+    mentions: Annotated[Mentions, BeforeValidator(_named_lines)] = Field(
+        "delete", validation_alias=AliasChoices("mentions", "include_mentions"),
+        description="With `person`: lines of others that name the person and can mean nobody else go too (`delete`), in every "
+        "chat, or stay (`keep`). Lines that may mean somebody else, or say a common word, always stay and are listed.",
+    )  # fmt: skip
     include_paragraphs: bool = Field(False, description="With `entity`: also the paragraphs that are linked to it.")
 
     def wish(self) -> Wish:
@@ -76,7 +82,7 @@ class Preview(Request):
                 f"selector.chat_ids: {others[0]!r} is another chat than chat_id {chat!r}, to which the deletion is limited.",
                 field="selector.chat_ids",
             )
-        return Wish(self.mode, selector, chat, self.include_mentions, self.include_paragraphs)
+        return Wish(self.mode, selector, chat, self.mentions == "keep", self.include_paragraphs)
 
     def _chat(self) -> Any:
         """The chat to clear may be given as the selector or as `chat_id`."""
@@ -96,11 +102,7 @@ class Execute(Preview):
 
     def wish(self) -> Wish:
         """What is meant. Raises InvalidRequest."""
-        found = super().wish()
-        return Wish(
-            found.mode, found.selector, found.chat_id, found.include_mentions, found.include_paragraphs,
-            self.requested_by, self.reason,
-        )  # fmt: skip
+        return replace(super().wish(), requested_by=self.requested_by, reason=self.reason)
 
 
 class DeleteItem(BaseModel):
@@ -110,45 +112,25 @@ class DeleteItem(BaseModel):
     item_key: str = Field(default="", description="`p12` paragraph, `r12` relation, `n12` entity, `f12` fact.")
     label: str = ""
     source: str = ""
-    why: str = Field(default="", description="Why it goes (`selected`, `evidence`, `entity`, …), or why it stays.")
+    why: str = Field(default="", description="Why it goes (`selected`, `mention`, `evidence`, …), or why it stays.")
 
 
 class DeletePlan(Response):
     """Everything that would go, and what stays."""
 
     mode: str = ""
-    counts: dict[str, int] = Field(default_factory=dict)
+    counts: dict[str, int] = Field(
+        default_factory=dict,
+        description="Rows that go, by kind; `…_changed`: rows that go on with less. `mentions` are the paragraphs that only "
+        "name the person, `mentions_kept` lines that may do so and stay.",
+    )
     items: list[DeleteItem] = Field(default_factory=list, description="The first hundred.")
-    stays: list[DeleteItem] = Field(default_factory=list, description="What one might expect to go, and why it stays.")
+    stays: list[DeleteItem] = Field(
+        default_factory=list, description="What one might expect to go, and why it stays: the first hundred."
+    )
     sources: list[str] = Field(default_factory=list)
     missing: list[str] = Field(default_factory=list, description="What the selector names and is not there.")
     plan_token: str = Field(default="", description="Hand it to `execute` to delete exactly this.")
-
-
-class Receipt(BaseModel):
-    """What a purge erased, and what was looked at to be sure of it."""
-
-    erased: dict[str, int] = Field(default_factory=dict, description="Rows gone, by kind.")
-    scrubbed: dict[str, int] = Field(default_factory=dict, description="Records that quoted it, emptied, by table.")
-    unnamed: dict[str, int] = Field(
-        default_factory=dict, description="Records that no longer say who asked, by table, since it was who is gone."
-    )
-    copies: list[dict[str, Any]] = Field(
-        default_factory=list, description="Other files that held it: `rewritten`, `removed`, or left and why."
-    )
-    indexes: list[str] = Field(default_factory=list, description="Snapshots written anew.")
-    needles: int = Field(default=0, description="Fragments looked for: UTF-8, as JSON writes them, and term hashes.")
-    held_elsewhere: int = Field(default=0, description="Fragments that rows which stay hold too.")
-    too_short: int = Field(default=0, description="Texts of fewer than six bytes, which are not looked for.")
-    complete: bool = Field(
-        default=True, description="False after a crash: not every fragment was known, so the database was rewritten."
-    )
-    files: int = Field(default=0, description="Files looked through, byte by byte.")
-    bytes: int = 0
-    found: dict[str, int] = Field(default_factory=dict, description="Fragments left, by file: empty if all is gone.")
-    rewritten: int = Field(default=0, description="How often the database was written anew (VACUUM).")
-    log_emptied: bool = Field(default=False, description="The write-ahead log was emptied.")
-    seconds: float = 0.0
 
 
 class Executed(DeletePlan):
@@ -215,33 +197,6 @@ class GetOperation(Request):
     offset: Count = Field(0, ge=0, le=LARGEST)
 
 
-class OperationItem(BaseModel):
-    """A deletion as it was recorded; times in epoch seconds."""
-
-    operation_id: str = ""
-    mode: str = ""
-    status: str = Field(default="", description="`executed`, `restored`, `purging`, `purged`.")
-    selector: Any = Field(default=None, description="Empty once it is purged.")
-    counts: dict[str, int] = Field(default_factory=dict)
-    requested_by: str = ""
-    reason: str = ""
-    created_at: float = 0.0
-    restored_at: float | None = None
-    purged_at: float | None = None
-    items: int = 0
-    restored: int = Field(default=0, description="Items that are back.")
-    receipt: Receipt | None = None
-
-
-class TouchedItem(BaseModel):
-    """A row of a deletion."""
-
-    item_type: str = ""
-    item_key: str = ""
-    why: str = ""
-    restored_at: float | None = None
-
-
 class OperationResult(Response):
     """A deletion with a page of its items."""
 
@@ -299,15 +254,15 @@ class PurgeResult(Response):
 @ops.operation("memory_delete_admin", "preview")
 async def preview(kernel: SDKMemoryKernel, request: Preview) -> DeletePlan:
     """Show everything that a deletion would take along; nothing is written."""
-    found = await kernel.deletion.preview(request.wish())
+    found = await kernel.care.deletion.preview(request.wish())
     return DeletePlan(**_plan(request.mode, found))
 
 
 @ops.operation("memory_delete_admin", "execute", effect="destructive")
 async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
     """Delete in one transaction; it can be restored until it is purged."""
-    found = await kernel.deletion.execute(request.wish(), request.plan_token, purge=request.purge)
-    purged = await kernel.purges.finished(found.operation) if request.purge else None
+    found = await kernel.care.deletion.execute(request.wish(), request.plan_token, purge=request.purge)
+    purged = await kernel.care.purges.finished(found.operation) if request.purge else None
     counts = found.plan.counts
     return Executed(
         **_plan(request.mode, found),
@@ -325,22 +280,22 @@ async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
 @ops.operation("memory_delete_admin", "restore", effect="write")
 async def restore(kernel: SDKMemoryKernel, request: Restore) -> RestoreResult:
     """Bring back a deletion, or some of its items, as they were."""
-    done = await kernel.deletion.restore(request.operation_id, request.chosen())
+    done = await kernel.care.deletion.restore(request.operation_id, request.chosen())
     return _restored(done)
 
 
 @ops.operation("memory_delete_admin", "get_operation", "get")
 async def get_operation(kernel: SDKMemoryKernel, request: GetOperation) -> OperationResult:
     """Show a deletion with its items."""
-    found, items = await kernel.deletion.operation(request.operation_id, request.limit, request.offset)
-    return OperationResult(operation=_item(found), items=[_touched(item) for item in items])
+    found, items = await kernel.care.deletion.operation(request.operation_id, request.limit, request.offset)
+    return OperationResult(operation=operation_item(found), items=[touched_item(item) for item in items])
 
 
 @ops.operation("memory_delete_admin", "list_operations", "list")
 async def list_operations(kernel: SDKMemoryKernel, request: ListOperations) -> OperationList:
     """List deletions, the newest first."""
-    total, rows = await kernel.deletion.operations(request.mode, request.status, request.limit, request.offset)
-    return OperationList(items=[_item(row) for row in rows], count=len(rows), total=total)
+    total, rows = await kernel.care.deletion.operations(request.mode, request.status, request.limit, request.offset)
+    return OperationList(items=[operation_item(row) for row in rows], count=len(rows), total=total)
 
 
 @ops.operation("memory_delete_admin", "purge", effect="destructive")
@@ -348,23 +303,16 @@ async def purge(kernel: SDKMemoryKernel, request: Purge) -> PurgeResult:
     """Erase what was deleted for good, from every file, and tell what was checked."""
     days = request.days()
     if request.operation_id is not None:
-        rows = [await kernel.purges.purge(request.operation_id)]
+        rows = [await kernel.care.purges.purge(request.operation_id)]
     else:
-        rows = await kernel.purges.older(days or 0.0, request.limit)
-    items = [_item(row) for row in rows]
+        rows = await kernel.care.purges.older(days or 0.0, request.limit)
+    items = [operation_item(row) for row in rows]
     left = sorted({file for item in items if item.receipt for file in item.receipt.found})
     return PurgeResult(
         success=not left, operations=items, purged_count=len(items), left=left,
         error=f"Something was left in {', '.join(left)}: see the receipts." if left else "",
         error_code=StorageFailure.code if left else "",
     )  # fmt: skip
-
-
-def receipt_of(row: OperationRow) -> Receipt | None:
-    """The receipt of a purge, None while there is none."""
-    if row.status != "purged":
-        return None
-    return Receipt(**{name: value for name, value in row.receipt.items() if name in Receipt.model_fields})
 
 
 def _plan(mode: DeleteMode, found: Deleted) -> dict[str, Any]:
@@ -375,19 +323,17 @@ def _plan(mode: DeleteMode, found: Deleted) -> dict[str, Any]:
         "stays": _shown(found.stays),
         "sources": found.plan.sources,
         "missing": list(found.missing),
-        "plan_token": found.plan.token,
+        "plan_token": found.token,
     }
 
 
 def _shown(rows: Iterable[Shown]) -> list[DeleteItem]:
     return [
-        DeleteItem(item_type=row.kind, item_key=_key(row.kind, row.id), label=row.label, source=row.source, why=row.why)
+        DeleteItem(
+            item_type=row.kind, item_key=row_key(row.kind, row.id), label=row.label, source=row.source, why=row.why
+        )
         for row in rows
     ]
-
-
-def _key(kind: str, row: int) -> str:
-    return f"{LETTERS.get(kind, '')}{row}"
 
 
 def _restored(done: Restored) -> RestoreResult:
@@ -401,22 +347,7 @@ def _restored(done: Restored) -> RestoreResult:
         status="restored" if done.whole else "executed",
         counts={kind: len(ids) for kind, ids in done.rows.items() if ids},
         not_restored=[
-            NotRestored(item_type=one.kind, item_key=_key(one.kind, one.id), reason=one.reason) for one in done.not_back
+            NotRestored(item_type=one.kind, item_key=row_key(one.kind, one.id), reason=one.reason)
+            for one in done.not_back
         ],
     )
-
-
-def _item(row: OperationRow) -> OperationItem:
-    return OperationItem(
-        operation_id=operation_key(row.id), mode=row.mode, status=row.status, selector=row.selector,
-        counts=row.counts, requested_by=row.requested_by, reason=row.reason, created_at=row.created_at,
-        restored_at=row.restored_at, purged_at=row.purged_at, items=row.items, restored=row.restored,
-        receipt=receipt_of(row),
-    )  # fmt: skip
-
-
-def _touched(item: Item) -> TouchedItem:
-    return TouchedItem(
-        item_type=item.kind, item_key=_key(item.kind, item.id), why=item.detail.get("why", ""),
-        restored_at=item.restored_at,
-    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`memory_fact_admin`: what is known of persons and entities, asked for and changed."""
+"""`memory_fact_admin`: what is known of persons and entities, asked for."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from ..errors import InvalidRequest, NotFound
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
 from ..retrieval.hits import fact_key, paragraph_key
-from ..retrieval.request import Count, Name, RequiredName, TimeInput
+from ..retrieval.request import Count, Name, TimeInput
 from ..retrieval.result import FactItem
-from ..services.fact_editor import By, Edited, NewFact
 from ..services.fact_reading import FactReader, Moment
 from ..services.moments import read_instant
 from ..services.scope import served, visible_scopes
 from ..storage.facts import FactRow
 from ..storage.records import ChatKey
-from ..text import clean_text, fold, normalise_name
+from ..text import fold, normalise_name
 
-__all__ = ["ops"]
+__all__ = ["LARGEST_ID", "FactId", "entity_meant", "ops", "persons_meant", "row_id"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 LARGEST_OFFSET = 2**62
 LARGEST_ID = 2**62
-LONGEST_VALUE = 1_000
 Status = Literal["active", "conflicted", "superseded", "retracted"]
 EVERY_STATUS: tuple[Status, ...] = ("active", "conflicted", "superseded", "retracted")
 
 
-def _id(letter: str) -> Any:
+def row_id(letter: str) -> Any:
+    """Reads an id with or without its letter."""
+
     def read(value: Any) -> Any:
         if isinstance(value, str):
             bare = value.strip().lower().removeprefix(letter)
@@ -44,8 +44,7 @@ def _id(letter: str) -> Any:
     return BeforeValidator(read)
 
 
-FactId = Annotated[int, _id("f"), Field(ge=1, le=LARGEST_ID, description="The fact, such as `f12`.")]
-UndoId = Annotated[int, _id("u"), Field(ge=1, le=LARGEST_ID, description="The undo record, such as `u12`.")]
+FactId = Annotated[int, row_id("f"), Field(ge=1, le=LARGEST_ID, description="The fact, such as `f12`.")]
 
 
 class _Asking(Request):
@@ -154,58 +153,6 @@ class ListConflicts(_Asking):
     limit: Count = Field(50, ge=1, le=1_000, description="Most facts that are looked at.")
 
 
-class _Change(Request):
-    requested_by: Name = ""
-    reason: Name = Field("", description="Kept with the change.")
-
-
-class Resolve(_Change):
-    """Which of several facts is true."""
-
-    winner: Annotated[FactId, Field(validation_alias=AliasChoices("winner", "fact_id"))]
-
-
-class AddFact(_Change):
-    """A fact to be vouched for; its subject is a person or an entity."""
-
-    person_id: Name = Field("", description="The person (id, or a name that is only one person's).")
-    entity: Name = Field("", description="The entity, by name.")
-    attribute: Annotated[RequiredName, Field(max_length=64)]
-    value: str = Field(min_length=1, max_length=LONGEST_VALUE)
-    denied: bool = Field(False, description="True: it is not so.")
-    chat_id: Name = Field("", description="The chat that may see it; everyone when not given.")
-    valid_from: TimeInput = Field(None, description="Since when it is true; now when not given.")
-
-
-class Retract(_Change):
-    """The fact that was never true."""
-
-    fact_id: FactId
-
-
-class Supersede(_Change):
-    """The fact that is no longer true, and what is true instead: another fact, or a new value."""
-
-    fact_id: FactId
-    superseded_by: FactId | None = None
-    value: str = Field("", max_length=LONGEST_VALUE)
-    valid_from: TimeInput = Field(None, description="Since when the new value is true; now when not given.")
-
-
-class Undo(_Change):
-    """The change to take back."""
-
-    undo_id: UndoId
-
-
-class Changed(Response):
-    """What the change came to."""
-
-    fact: FactItem | None = None
-    facts: list[FactItem] = Field(default_factory=list, description="Every fact whose status changed, as it is now.")
-    undo_id: str = Field(default="", description="What `undo` takes to take it back.")
-
-
 class FactStatus(Response):
     """How many facts there are, and how current they are."""
 
@@ -266,7 +213,7 @@ async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
 
     def read(db: sqlite3.Connection) -> FactDetail:
         row = _seen(db, kernel, request)
-        evidence = facts.evidence(db, [row.id], moment.now).get(row.id, [])
+        evidence = kernel.store.fact_evidence.of(db, [row.id], moment.now).get(row.id, [])
         return FactDetail(
             fact=FactReader(kernel.store).items(db, [row], moment)[0],
             evidence=[
@@ -308,7 +255,10 @@ async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus
     def read(db: sqlite3.Connection) -> FactStatus:
         counts = dict.fromkeys(EVERY_STATUS, 0) | kernel.store.facts.counts(db)
         return FactStatus(
-            counts=counts, total=sum(counts.values()), lag=kernel.facts.lag(db), enabled=kernel.config.facts.enabled
+            counts=counts,
+            total=sum(counts.values()),
+            lag=kernel.knowledge.facts.lag(db),
+            enabled=kernel.config.facts.enabled,
         )
 
     return await kernel.store.read(read)
@@ -317,58 +267,11 @@ async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus
 @ops.operation("memory_fact_admin", "process_pending", effect="write")
 async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:  # noqa: ARG001
     """Read what has been stored since, without waiting for the background."""
-    steps = await kernel.facts.drain()
-    return Processed(steps=steps, lag=await kernel.store.read(kernel.facts.lag))
-
-
-# changing
-
-
-@ops.operation("memory_fact_admin", "resolve", effect="write")
-async def resolve_conflict(kernel: SDKMemoryKernel, request: Resolve) -> Changed:
-    """Say which of contradicting facts is true; the others are superseded by it."""
-    return await _changed(kernel, await kernel.fact_editor.resolve(request.winner, _by(request)))
-
-
-@ops.operation("memory_fact_admin", "add", effect="write")
-async def add_fact(kernel: SDKMemoryKernel, request: AddFact) -> Changed:
-    """Add a fact by hand; a later statement of no less authority may supersede it."""
-    new = await kernel.store.read(lambda db: _new_fact(db, kernel, request))
-    return await _changed(kernel, await kernel.fact_editor.add(new, _by(request)))
-
-
-@ops.operation("memory_fact_admin", "retract", effect="write")
-async def retract_fact(kernel: SDKMemoryKernel, request: Retract) -> Changed:
-    """Say that a fact was never true; the text it was read from stays."""
-    return await _changed(kernel, await kernel.fact_editor.retract(request.fact_id, _by(request)))
-
-
-@ops.operation("memory_fact_admin", "supersede", effect="write")
-async def supersede_fact(kernel: SDKMemoryKernel, request: Supersede) -> Changed:
-    """Say what is true in the place of a fact."""
-    value = clean_text(request.value)
-    if (request.superseded_by is None) == (not value):
-        raise InvalidRequest("value: give either a new value or superseded_by.", field="value")
-    at = _instant(kernel, "valid_from", request.valid_from)
-    edited = await kernel.fact_editor.supersede(request.fact_id, request.superseded_by, value, at, _by(request))
-    return await _changed(kernel, edited)
-
-
-@ops.operation("memory_fact_admin", "undo", effect="write")
-async def undo_change(kernel: SDKMemoryKernel, request: Undo) -> Changed:
-    """Take a change back, one made by hand or one that a newer statement made."""
-    return await _changed(kernel, await kernel.fact_editor.undo(request.undo_id, _by(request)))
+    steps = await kernel.knowledge.facts.drain()
+    return Processed(steps=steps, lag=await kernel.store.read(kernel.knowledge.facts.lag))
 
 
 # steps
-
-
-def _by(request: _Change) -> By:
-    return By(request.requested_by, request.reason)
-
-
-def _instant(kernel: SDKMemoryKernel, field: str, value: Any) -> float | None:
-    return read_instant(field, value, kernel.surroundings.clock.now(), kernel.surroundings.zone)
 
 
 def _scopes(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: _Asking) -> tuple[int, ...] | None:
@@ -382,7 +285,7 @@ def _scopes(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: _Asking) -
     )
 
 
-def _persons(
+def persons_meant(
     db: sqlite3.Connection, kernel: SDKMemoryKernel, key: str, scopes: Sequence[int] | None
 ) -> tuple[int, ...] | None:
     """Rows of the persons meant, None if nobody was named."""
@@ -392,15 +295,15 @@ def _persons(
     return tuple(sorted(kernel.indexes.names.index.matching(key, scopes)))
 
 
-def _entity(db: sqlite3.Connection, kernel: SDKMemoryKernel, name: str) -> int | None:
+def entity_meant(db: sqlite3.Connection, kernel: SDKMemoryKernel, name: str) -> int | None:
     """The row of the entity named, 0 for one that is not known."""
-    return (kernel.store.facts.entity(db, normalise_name(name)) or 0) if name else None
+    return (kernel.store.fact_material.entity(db, normalise_name(name)) or 0) if name else None
 
 
 def _listed(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: ListFacts, text: str) -> Facts:
     scopes, moment = _scopes(db, kernel, request), Moment(kernel.surroundings.clock.now())
     rows = kernel.store.facts.listed(
-        db, persons=_persons(db, kernel, request.person_id, scopes), entity=_entity(db, kernel, request.entity),
+        db, persons=persons_meant(db, kernel, request.person_id, scopes), entity=entity_meant(db, kernel, request.entity),
         attribute=request.attribute or None, statuses=request.status or None, text=fold(text) or None, scopes=scopes,
         now=moment.now, limit=request.limit, offset=request.offset,
     )  # fmt: skip
@@ -410,9 +313,13 @@ def _listed(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: ListFacts,
 
 def _at_a_time(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: QueryFacts, moment: Moment) -> Facts:
     scopes, reader = _scopes(db, kernel, request), FactReader(kernel.store)
-    entity = _entity(db, kernel, request.entity)
+    entity = entity_meant(db, kernel, request.entity)
     rows = reader.of(
-        db, _persons(db, kernel, request.person_id, scopes) or (), scopes, moment, () if entity is None else (entity,)
+        db,
+        persons_meant(db, kernel, request.person_id, scopes) or (),
+        scopes,
+        moment,
+        () if entity is None else (entity,),
     )
     kept = [row for row in rows if _asked_for(row, request)][request.offset : request.offset + request.limit]
     items = reader.items(db, kept, moment)
@@ -433,41 +340,9 @@ def _seen(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: GetFact) -> 
     if (
         row is None
         or not known
-        or not (row.asserted_at is not None or facts.evidence(db, [row.id], kernel.surroundings.clock.now()))
+        or not (
+            row.asserted_at is not None or kernel.store.fact_evidence.of(db, [row.id], kernel.surroundings.clock.now())
+        )
     ):
         raise NotFound(f"fact_id: there is no fact f{request.fact_id}.", field="fact_id")
     return row
-
-
-def _new_fact(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AddFact) -> NewFact:
-    if bool(request.person_id) == bool(request.entity):
-        raise InvalidRequest("person_id: a fact is about a person_id or about an entity.", field="person_id")
-    value = clean_text(request.value)
-    if not value:
-        raise InvalidRequest("value: there is nothing in it.", field="value")
-    scope = kernel.store.names.chat_row(db, request.chat_id) if request.chat_id else 0
-    if scope is None:
-        raise NotFound(f"chat_id: nothing is stored for the chat {request.chat_id!r}.", field="chat_id")
-    persons = _persons(db, kernel, request.person_id, None if not scope else (0, scope))
-    if persons == ():
-        raise NotFound(f"person_id: nobody is known as {request.person_id!r}.", field="person_id")
-    if persons is not None and len(persons) > 1:
-        raise InvalidRequest(f"person_id: {request.person_id!r} may be {len(persons)} persons.", field="person_id")
-    entity = _entity(db, kernel, request.entity)
-    if entity == 0:
-        raise NotFound(f"entity: there is no entity {request.entity!r}.", field="entity")
-    return NewFact(
-        persons[0] if persons else None, entity, scope, request.attribute, value, -1 if request.denied else 1,
-        _instant(kernel, "valid_from", request.valid_from),
-    )  # fmt: skip
-
-
-async def _changed(kernel: SDKMemoryKernel, edited: Edited) -> Changed:
-    moment = Moment(kernel.surroundings.clock.now())
-
-    def read(db: sqlite3.Connection) -> list[FactItem]:
-        rows = [row for fact in edited.facts if (row := kernel.store.facts.one(db, fact)) is not None]
-        return FactReader(kernel.store).items(db, rows, moment)
-
-    items = await kernel.store.read(read)
-    return Changed(fact=items[0] if items else None, facts=items, undo_id=f"u{edited.undo}")

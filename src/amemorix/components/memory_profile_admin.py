@@ -1,4 +1,4 @@
-"""`memory_profile_admin`: look at profiles, mend them, and see to their deriving."""
+"""`memory_profile_admin`: look at profiles and mend them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
 from ..retrieval.hits import paragraph_key
 from ..retrieval.request import Count, Name, RequiredName
-from ..storage.persons import EVERY_CHAT
 from ..text import clean_text, normalise_name
 from .get_person_profile import EvidenceItem, PersonProfile, Statement, evidence_items, statements_of, told
+from .profile_person import Who, person_found, person_row
 
 __all__ = ["ops"]
 
@@ -22,14 +22,6 @@ LARGEST_OFFSET = 2**62
 LONGEST_TEXT = 20_000
 EVIDENCE = 12
 """Pieces of evidence of a profile that is shown after a change."""
-
-
-class Who(Request):
-    """A person, by id, name or alias."""
-
-    person_id: RequiredName = Field(
-        validation_alias=AliasChoices("person_id", "person_keyword", "keyword"), description="Id, name or alias."
-    )
 
 
 class AskProfile(Who):
@@ -82,9 +74,25 @@ class CorrectEvidence(Who):
 class Corrected(Response):
     """What was deleted, and the profile without it."""
 
-    operation_id: int = Field(default=0, description="The record by which it can be undone.")
+    operation_id: int = Field(default=0, description="By it `undo_evidence` gives it back.")
     deleted_paragraphs: list[str] = Field(default_factory=list)
     deleted_relations: list[str] = Field(default_factory=list)
+    profile: WholeProfile = Field(default_factory=WholeProfile)
+
+
+class UndoEvidence(Request):
+    """Which correction to undo."""
+
+    operation_id: Count = Field(ge=1, le=LARGEST_OFFSET, description="What `correct_evidence` answered.")
+    refresh: bool = Field(True, description="Derive the profile again.")
+    limit: Count = Field(12, ge=1, le=200, description="Most pieces of evidence of the profile that is answered.")
+
+
+class GivenBack(Response):
+    """What is there again, and the profile with it."""
+
+    restored_paragraphs: list[str] = Field(default_factory=list)
+    restored_relations: list[str] = Field(default_factory=list)
     profile: WholeProfile = Field(default_factory=WholeProfile)
 
 
@@ -140,29 +148,6 @@ class OverrideDeleted(Response):
     profile: WholeProfile = Field(default_factory=WholeProfile)
 
 
-class Alias(Who):
-    """A further name of a person."""
-
-    alias: RequiredName
-    chat_id: Name = Field("", description="The chat where it counts; everywhere when not given.")
-
-    @field_validator("alias")
-    @classmethod
-    def _has_letters(cls, value: str) -> str:
-        if not normalise_name(value):
-            raise ValueError("has no letters or digits to be known by")
-        return value
-
-
-class Aliases(Response):
-    """The names of a person as they are now."""
-
-    changed: bool = Field(default=False, description="False if the alias was there already.")
-    person_id: str = ""
-    person_name: str = ""
-    aliases: list[str] = Field(default_factory=list)
-
-
 class History(Who):
     """Whose snapshots to list."""
 
@@ -190,69 +175,6 @@ class Snapshots(Response):
     total: int = 0
 
 
-class AskStatus(Request):
-    """Which tasks to list."""
-
-    status: Name = Field("", description="Only `pending`, `processing`, `completed` or `failed` ones.")
-    limit: Count = Field(20, ge=1, le=1000)
-    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
-
-    @field_validator("status")
-    @classmethod
-    def _is_known(cls, value: str) -> str:
-        if value and value not in STATUSES:
-            raise ValueError(f"must be one of {', '.join(STATUSES)}")
-        return value
-
-
-STATUSES = ("pending", "processing", "completed", "failed")
-
-
-class TaskItem(BaseModel):
-    """The deriving of one profile."""
-
-    person_id: str
-    status: str
-    attempts: int
-    due_at: float
-    error: str
-    updated_at: float
-
-
-class Status(Response):
-    """How the deriving of profiles stands."""
-
-    enabled: bool = True
-    by_chat_model: bool = False
-    lag: int = Field(default=0, description="Changes not looked at yet.")
-    pending: int = 0
-    processing: int = 0
-    completed: int = 0
-    failed: int = 0
-    tasks: list[TaskItem] = Field(default_factory=list)
-
-
-class ProcessPending(Request):
-    """How much to derive."""
-
-    limit: Count = Field(20, ge=1, le=1000, description="Most profiles.")
-
-
-class Processed(Response):
-    """What was derived."""
-
-    processed: int = 0
-    failed: int = 0
-    remaining: int = 0
-
-
-class Refreshed(Response):
-    """The profile will be derived again."""
-
-    person_id: str = ""
-    queued: bool = True
-
-
 @ops.operation("memory_profile_admin", "query")
 async def query(kernel: SDKMemoryKernel, request: AskProfile) -> FullProfile:
     """Show all that is known of a person, from every chat."""
@@ -264,8 +186,8 @@ async def evidence(kernel: SDKMemoryKernel, request: AskProfile) -> EvidenceList
     """List what a profile stands on."""
 
     def read(db: sqlite3.Connection) -> EvidenceList:
-        profile = kernel.profile_reader.of_row(db, _row(kernel, db, request.person_id))
-        found = evidence_items(kernel.evidence.of(db, profile.items, request.limit))
+        profile = kernel.knowledge.profile_reader.of_row(db, person_row(kernel, db, request.person_id))
+        found = evidence_items(kernel.knowledge.evidence.of(db, profile.items, request.limit))
         known = profile.known
         return EvidenceList(person_id=known.person_id, person_name=known.name, evidence=found, count=len(found))
 
@@ -276,14 +198,14 @@ async def evidence(kernel: SDKMemoryKernel, request: AskProfile) -> EvidenceList
 async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) -> Corrected:
     """Delete a piece of evidence that is wrong, and derive the profile again."""
     now = kernel.surroundings.clock.now()
-    row = await _found(kernel, request)
+    row = await person_found(kernel, request)
 
     def unit(db: sqlite3.Connection) -> Corrected:
-        gone = kernel.evidence.retract(
+        gone = kernel.knowledge.evidence.retract(
             db, row, request.evidence_id, requested_by=request.requested_by, reason=request.reason, now=now
         )
         if request.refresh:
-            kernel.profiles.want(db, row)
+            kernel.knowledge.profiles.want(db, row)
         return Corrected(
             operation_id=gone.undo,
             deleted_paragraphs=[paragraph_key(row) for row in gone.paragraphs],
@@ -293,6 +215,19 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
     result = await kernel.store.write(unit)
     profile = await kernel.store.read(lambda db: _full(kernel, db, row, request.limit))
     return result.model_copy(update={"profile": profile})
+
+
+@ops.operation("memory_profile_admin", "undo_evidence", effect="write")
+async def undo_evidence(kernel: SDKMemoryKernel, request: UndoEvidence) -> GivenBack:
+    """Give back the evidence that `correct_evidence` deleted, and derive the profile again."""
+    refresh = kernel.knowledge.profiles.want if request.refresh else None
+    back = await kernel.mending.evidence.undo(request.operation_id, refresh=refresh)
+    profile = await kernel.store.read(lambda db: _full(kernel, db, back.person, request.limit))
+    return GivenBack(
+        restored_paragraphs=[paragraph_key(row) for row in back.paragraphs],
+        restored_relations=[f"r{row}" for row in back.relations],
+        profile=profile,
+    )
 
 
 @ops.operation("memory_profile_admin", "list")
@@ -312,7 +247,7 @@ async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profi
 @ops.operation("memory_profile_admin", "set_override", effect="write")
 async def set_override(kernel: SDKMemoryKernel, request: SetOverride) -> FullProfile:
     """Show a text in the place of a person's profile, in every chat."""
-    row, now = await _found(kernel, request), kernel.surroundings.clock.now()
+    row, now = await person_found(kernel, request), kernel.surroundings.clock.now()
     profiles = kernel.store.profiles
     await kernel.store.write(
         lambda db: profiles.put_override(
@@ -325,41 +260,10 @@ async def set_override(kernel: SDKMemoryKernel, request: SetOverride) -> FullPro
 @ops.operation("memory_profile_admin", "delete_override", effect="write")
 async def delete_override(kernel: SDKMemoryKernel, request: Who) -> OverrideDeleted:
     """Show a person's derived profile again."""
-    row = await _found(kernel, request)
+    row = await person_found(kernel, request)
     if not await kernel.store.write(lambda db: kernel.store.profiles.delete_override(db, row)):
         raise NotFound(f"person_id: {request.person_id!r} has no override.", field="person_id")
     return OverrideDeleted(profile=await kernel.store.read(lambda db: _full(kernel, db, row, EVIDENCE)))
-
-
-@ops.operation("memory_profile_admin", "add_alias", effect="write")
-async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
-    """Let a further name mean a person, in one chat or everywhere."""
-    row, now = await _found(kernel, request), kernel.surroundings.clock.now()
-
-    def unit(db: sqlite3.Connection) -> bool:
-        chat = _chat(kernel, db, request.chat_id) or EVERY_CHAT
-        alias = (request.alias, normalise_name(request.alias))
-        added = kernel.store.persons.add_alias(db, row, chat, alias, "admin", now)
-        if added:
-            kernel.profiles.want(db, row)
-        return added
-
-    return await _aliases(kernel, row, await kernel.store.write(unit))
-
-
-@ops.operation("memory_profile_admin", "remove_alias", effect="write")
-async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
-    """Take a further name away from a person: in one chat, or wherever it counts."""
-    row = await _found(kernel, request)
-
-    def unit(db: sqlite3.Connection) -> None:
-        chat = _chat(kernel, db, request.chat_id)
-        if not kernel.store.persons.remove_alias(db, row, chat, normalise_name(request.alias)):
-            raise NotFound(f"alias: {request.person_id!r} has no alias {request.alias!r} there.", field="alias")
-        kernel.profiles.want(db, row)
-
-    await kernel.store.write(unit)
-    return await _aliases(kernel, row, True)
 
 
 @ops.operation("memory_profile_admin", "history")
@@ -367,8 +271,8 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
     """List what was known of a person at earlier times, without what has been deleted since."""
 
     def read(db: sqlite3.Connection) -> Snapshots:
-        row = _row(kernel, db, request.person_id)
-        versions, total = kernel.profile_reader.history(db, row, request.limit, request.offset)
+        row = person_row(kernel, db, request.person_id)
+        versions, total = kernel.knowledge.profile_reader.history(db, row, request.limit, request.offset)
         chats = {scope: kernel.store.names.chat_of(db, scope) for scope in {one.scope for one in versions}}
         items = [
             Snapshot(
@@ -381,93 +285,20 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
             )
             for one in versions
         ]
-        known = kernel.profile_reader.known(db, row)
+        known = kernel.knowledge.profile_reader.known(db, row)
         return Snapshots(person_id=known.person_id, items=items, count=len(items), total=total)
 
     return await kernel.store.read(read)
 
 
-@ops.operation("memory_profile_admin", "status")
-async def status(kernel: SDKMemoryKernel, request: AskStatus) -> Status:
-    """Tell how the deriving of profiles stands."""
-
-    def read(db: sqlite3.Connection) -> Status:
-        queue = kernel.profiles.queue(db, request.status or None, request.limit, request.offset)
-        tasks = [
-            TaskItem(
-                person_id=kernel.profile_reader.known(db, task.key).person_id,
-                status=task.status,
-                attempts=task.attempts,
-                due_at=task.due_at,
-                error=task.error,
-                updated_at=task.updated_at,
-            )
-            for task in queue.tasks
-        ]
-        settings = kernel.config.profile
-        by_model = settings.use_chat_model and kernel.chat is not None
-        counts = queue.counts
-        return Status(
-            enabled=settings.enabled,
-            by_chat_model=by_model,
-            lag=queue.lag,
-            pending=counts.get("pending", 0),
-            processing=counts.get("processing", 0),
-            completed=counts.get("completed", 0),
-            failed=counts.get("failed", 0),
-            tasks=tasks,
-        )
-
-    return await kernel.store.read(read)
-
-
-@ops.operation("memory_profile_admin", "process_pending", effect="write")
-async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:
-    """Derive the profiles that wait, now."""
-    done, failed = await kernel.profiles.process(request.limit)
-    remaining = await kernel.store.read(lambda db: kernel.store.derive_tasks.open_count(db, "profile"))
-    return Processed(processed=done, failed=failed, remaining=remaining)
-
-
-@ops.operation("memory_profile_admin", "refresh", effect="write")
-async def refresh(kernel: SDKMemoryKernel, request: Who) -> Refreshed:
-    """Derive a person's profile again, in the background."""
-    row = await _found(kernel, request)
-    await kernel.store.write(lambda db: kernel.profiles.want(db, row))
-    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row))
-    return Refreshed(person_id=known.person_id)
-
-
-async def _found(kernel: SDKMemoryKernel, request: Who) -> int:
-    """The row of a person; names are looked up as they are stored, before anything is written."""
-    return await kernel.store.read(lambda db: _row(kernel, db, request.person_id))
-
-
-def _row(kernel: SDKMemoryKernel, db: sqlite3.Connection, key: str) -> int:
-    row = kernel.profile_reader.row(db, key)
-    if row is None:
-        raise NotFound(f"person_id: nobody is known as {key!r}.", field="person_id")
-    return row
-
-
-def _chat(kernel: SDKMemoryKernel, db: sqlite3.Connection, chat_id: str) -> int | None:
-    """The row of a chat; None if none is named."""
-    if not chat_id:
-        return None
-    row = kernel.store.names.chat_row(db, chat_id)
-    if row is None:
-        raise NotFound(f"chat_id: there is no chat {chat_id!r}.", field="chat_id")
-    return row
-
-
 def _asked(kernel: SDKMemoryKernel, db: sqlite3.Connection, request: AskProfile) -> FullProfile:
-    row = kernel.profile_reader.row(db, request.person_id)
+    row = kernel.knowledge.profile_reader.row(db, request.person_id)
     return FullProfile(person_id=request.person_id) if row is None else _full(kernel, db, row, request.limit)
 
 
 def _full(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, limit: int) -> FullProfile:
-    profile = kernel.profile_reader.of_row(db, row)
-    shown = told(profile, kernel.evidence.of(db, profile.items, limit), behind=True)
+    profile = kernel.knowledge.profile_reader.of_row(db, row)
+    shown = told(profile, kernel.knowledge.evidence.of(db, profile.items, limit), behind=True)
     override = profile.override
     behind = {
         "auto_summary": profile.text,
@@ -478,7 +309,7 @@ def _full(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, limit: int)
 
 
 def _entry(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, updated_at: float) -> ProfileEntry:
-    profile = kernel.profile_reader.of_row(db, row)
+    profile = kernel.knowledge.profile_reader.of_row(db, row)
     return ProfileEntry(
         person_id=profile.known.person_id,
         person_name=profile.known.name,
@@ -488,8 +319,3 @@ def _entry(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, updated_at
         version=profile.version,
         updated_at=updated_at,
     )
-
-
-async def _aliases(kernel: SDKMemoryKernel, row: int, changed: bool) -> Aliases:
-    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row))
-    return Aliases(changed=changed, person_id=known.person_id, person_name=known.name, aliases=list(known.aliases))

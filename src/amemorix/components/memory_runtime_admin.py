@@ -1,9 +1,8 @@
-"""`memory_runtime_admin`: save, check and mend the running memory."""
+"""`memory_runtime_admin`: the running memory, its configuration and its vectors."""
 
 from __future__ import annotations
 
 import sqlite3
-import time
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +10,6 @@ from pydantic import BaseModel, Field
 
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
-from ..services.checks import Finding, examine
 from .memory_stats import EmbeddingState
 
 __all__ = ["ops"]
@@ -55,21 +53,6 @@ class AutoSaved(Response):
     """The switch as it stands now."""
 
     auto_save: bool = True
-
-
-class Report(BaseModel):
-    """What a check found."""
-
-    ok: bool = True
-    checked_at: float = 0.0
-    message: str = ""
-    findings: list[dict[str, str]] = Field(default_factory=list, description="name, ok, detail, mend.")
-
-
-class Checked(Response):
-    """The last report."""
-
-    report: Report = Field(default_factory=Report)
 
 
 class RebuildVectors(Request):
@@ -141,7 +124,7 @@ class ReloadStatus(Response):
 @ops.operation("memory_runtime_admin", "save", effect="write")
 async def save(kernel: SDKMemoryKernel, request: Nothing) -> Saved:  # noqa: ARG001
     """Write the snapshots of the indexes now."""
-    return Saved(indexes=await kernel.upkeep.save(), data_dir=str(kernel.store.folder))
+    return Saved(indexes=await kernel.care.upkeep.save(), data_dir=str(kernel.store.folder))
 
 
 @ops.operation("memory_runtime_admin", "get_config")
@@ -151,33 +134,18 @@ async def get_config(kernel: SDKMemoryKernel, request: Nothing) -> RuntimeConfig
         config=kernel.config.model_dump(mode="json"),
         config_file=kernel.status.config_file,
         data_dir=str(kernel.store.folder),
-        auto_save=await kernel.upkeep.auto_save(),
+        auto_save=await kernel.care.upkeep.auto_save(),
         embedding=await _embedding(kernel),
-        retrieval_mode="hybrid" if kernel.dense.serving else "sparse_graph",
-        notice=kernel.notice,
+        retrieval_mode="hybrid" if kernel.vectors.dense.serving else "sparse_graph",
+        notice=kernel.vectors.notice,
     )
-
-
-@ops.operation("memory_runtime_admin", "self_check")
-async def self_check(kernel: SDKMemoryKernel, request: Nothing) -> Checked:  # noqa: ARG001
-    """The last report of a check; the first call makes one."""
-    if kernel.last_check is None:
-        return await _check(kernel)
-    at, findings = kernel.last_check
-    return _checked(at, findings)
-
-
-@ops.operation("memory_runtime_admin", "refresh_self_check")
-async def refresh_self_check(kernel: SDKMemoryKernel, request: Nothing) -> Checked:  # noqa: ARG001
-    """Check the database, the indexes against the rows, the model and the disk."""
-    return await _check(kernel)
 
 
 @ops.operation("memory_runtime_admin", "set_auto_save", effect="write")
 async def set_auto_save(kernel: SDKMemoryKernel, request: AutoSave) -> AutoSaved:
     """Switch the writing of snapshots in the background on or off; kept over restarts."""
-    await kernel.upkeep.set_auto_save(request.enabled)
-    return AutoSaved(auto_save=await kernel.upkeep.auto_save())
+    await kernel.care.upkeep.set_auto_save(request.enabled)
+    return AutoSaved(auto_save=await kernel.care.upkeep.auto_save())
 
 
 @ops.operation("memory_runtime_admin", "rebuild_all_vectors", effect="write")
@@ -186,7 +154,7 @@ async def rebuild_all_vectors(kernel: SDKMemoryKernel, request: RebuildVectors) 
     total = await kernel.store.read(kernel.store.paragraphs.live_count)
     if request.dry_run:
         return Rebuild(dry_run=True, paragraphs=total, embedding=await _embedding(kernel))
-    generation = await kernel.embedding.rebuild()
+    generation = await kernel.vectors.embedding.rebuild()
     return Rebuild(started=True, paragraphs=total, generation=generation.id, embedding=await _embedding(kernel))
 
 
@@ -196,7 +164,7 @@ async def rebuild_status(kernel: SDKMemoryKernel, request: Nothing) -> RebuildSt
     store = kernel.store
 
     def read(db: sqlite3.Connection) -> RebuildStatus:
-        progress = kernel.embedding.progress(db)
+        progress = kernel.vectors.embedding.progress(db)
         total = store.paragraphs.live_count(db)
         items = [
             GenerationItem(
@@ -215,7 +183,7 @@ async def rebuild_status(kernel: SDKMemoryKernel, request: Nothing) -> RebuildSt
 @ops.operation("memory_runtime_admin", "recover_embedding", "paragraph_backfill_once", effect="write")
 async def recover_embedding(kernel: SDKMemoryKernel, request: Nothing) -> Recovered:  # noqa: ARG001
     """Ask the model again now, and try again every paragraph that failed."""
-    retried = await kernel.recover_embedding()
+    retried = await kernel.vectors.recover()
     return Recovered(retried=retried, embedding=await _embedding(kernel))
 
 
@@ -234,17 +202,4 @@ async def reload_status(kernel: SDKMemoryKernel, request: Nothing) -> ReloadStat
 
 
 async def _embedding(kernel: SDKMemoryKernel) -> EmbeddingState:
-    return EmbeddingState(**asdict(await kernel.store.read(kernel.embedding.progress)))
-
-
-async def _check(kernel: SDKMemoryKernel) -> Checked:
-    findings = await examine(kernel.store, kernel.indexes, kernel.embedding)
-    kernel.last_check = (time.time(), findings)
-    return _checked(*kernel.last_check)
-
-
-def _checked(at: float, findings: list[Finding]) -> Checked:
-    bad = [finding for finding in findings if not finding.ok]
-    message = "All is well." if not bad else f"{len(bad)} of {len(findings)} checks found something."
-    rows = [{"name": f.name, "ok": "yes" if f.ok else "no", "detail": f.detail, "mend": f.mend} for f in findings]
-    return Checked(report=Report(ok=not bad, checked_at=at, message=message, findings=rows))
+    return EmbeddingState(**asdict(await kernel.store.read(kernel.vectors.embedding.progress)))

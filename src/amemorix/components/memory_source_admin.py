@@ -12,7 +12,7 @@ from ..ops import Operations, Request, Response
 from ..retrieval.request import Count, Name, RequiredName
 from ..services.deletion import Wish
 from ..services.selectors import Selector
-from .memory_delete_admin import operation_key
+from .deletions import operation_key
 
 __all__ = ["ops"]
 
@@ -125,7 +125,7 @@ async def delete_sources(kernel: SDKMemoryKernel, request: DeleteSources) -> Del
 async def _delete(kernel: SDKMemoryKernel, names: list[str], chat_id: str | None) -> Deletion:
     wish = Wish("source", Selector(sources=tuple(names)), chat_id or "")
     try:
-        done = await kernel.deletion.execute(wish)
+        done = await kernel.care.deletion.execute(wish)
     except NotFound:
         return Deletion(
             requested_source_count=len(names),

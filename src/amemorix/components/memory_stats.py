@@ -82,7 +82,7 @@ async def memory_stats(kernel: SDKMemoryKernel, request: StatsRequest) -> Statis
     found = await kernel.statistics()
     return Statistics(
         **found,
-        notice=kernel.notice,
+        notice=kernel.vectors.notice,
         data_dir=str(kernel.store.folder),
         disabled=not kernel.config.plugin.enabled,
     )

@@ -8,7 +8,7 @@ from .model import Config, ReloadLevel, Section, SharedGroup
 from .patch import merged, patched
 from .render import default_toml
 from .schema import Setting, config_schema, settings
-from .watch import watch
+from .watch import settled_text, watch
 from .write import backups_of, write_text
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "patched",
     "read_text",
     "settings",
+    "settled_text",
     "strongest",
     "watch",
     "write_generated",

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import InvalidConfig
 
-__all__ = ["BOM", "KeyPath", "Lines", "read_tables", "read_text"]
+__all__ = ["BOM", "KeyPath", "Lines", "decoded", "read_tables", "read_text"]
 
 BOM = "\ufeff"
 KeyPath = tuple[str | int, ...]
@@ -28,12 +28,18 @@ def read_text(path: Path) -> str:
     Raises InvalidConfig if the file cannot be read or is not UTF-8.
     """
     try:
-        return path.read_bytes().decode("utf-8").removeprefix(BOM)
+        return decoded(path.read_bytes(), path)
+    except OSError as exc:
+        raise _broken(str(path), f"the file cannot be read: {exc.strerror or exc}") from exc
+
+
+def decoded(content: bytes, path: Path) -> str:
+    """The text of a file's content, as `read_text` gives it. Raises InvalidConfig if it is not UTF-8."""
+    try:
+        return content.decode("utf-8").removeprefix(BOM)
     except UnicodeDecodeError as exc:
         line = exc.object.count(b"\n", 0, exc.start) + 1
         raise _broken(str(path), "the text is not UTF-8; save the file as UTF-8", line) from exc
-    except OSError as exc:
-        raise _broken(str(path), f"the file cannot be read: {exc.strerror or exc}") from exc
 
 
 def read_tables(text: str, where: str) -> dict[str, Any]:

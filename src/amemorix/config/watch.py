@@ -10,7 +10,9 @@ from pathlib import Path
 
 from watchfiles import awatch
 
-__all__ = ["watch"]
+from .document import decoded, read_text
+
+__all__ = ["settled_text", "watch"]
 
 logger = logging.getLogger(__name__)
 _DEBOUNCE_SECONDS = 0.1
@@ -45,6 +47,12 @@ async def watch(
                 await on_change()
             except Exception:
                 logger.exception("the change of %s could not be applied", path)
+
+
+async def settled_text(path: Path) -> str:
+    """The file's text once nobody is half way through writing it. Raises InvalidConfig as `read_text` does."""
+    content = await _settled(path, None)
+    return await asyncio.to_thread(read_text, path) if content is None else decoded(content, path)
 
 
 async def _settled(path: Path, seen: bytes | None) -> bytes | None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import httpx
 
+from ..acting import entered_by
 from ..config import Config, load
 from ..errors import DirectoryInUse, Forbidden, MemoryFault, NotReady
 from ..host_service import AMemorixHostService
@@ -42,7 +43,8 @@ class LocalMemory:
 
     async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
         """Answer a component."""
-        return await self._host.invoke(component_name, args)
+        with entered_by("cli"):
+            return await self._host.invoke(component_name, args)
 
     async def settle(self) -> None:
         """Wait for the vectors."""

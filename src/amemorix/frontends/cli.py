@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from typing import Annotated
 
 import typer
 
 from .. import __version__
 from . import cli_bench, cli_config, cli_models
+from .cli_check import check
 from .cli_demo import demo
 from .cli_ingest import ingest
-from .cli_memory import check, invoke, search, stats
+from .cli_memory import invoke, search, stats
 from .cli_serve import serve_command
 from .console import FriendlyGroup
+from .logs import LogFormat, write_logs
 
 __all__ = ["app", "main"]
 
@@ -37,11 +37,13 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Log everything, tracebacks included.")] = False,
+    log_format: Annotated[
+        LogFormat, typer.Option(envvar="AMEMORIX_LOG_FORMAT", help="How log lines are written.")
+    ] = "text",
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Options before the command."""
-    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format=form, stream=sys.stderr)
+    write_logs(log_format, debug=debug)
 
 
 app.command("serve")(serve_command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +13,7 @@ from rich.table import Table
 
 from .. import config as configuration
 from ..config import Config, Setting
-from ..errors import NotFound
+from ..errors import InvalidConfig, NotFound
 from .console import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, out, print_json, say
 
 __all__ = ["app"]
@@ -56,12 +57,17 @@ def set_(
     value: Annotated[str, typer.Argument(help="A TOML value; a bare word is a text.")],
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
-    """Change a setting, keeping the file's comments and order; nothing is written if the value does not fit."""
-    before = configuration.load(config, create=True)
-    text = configuration.patched(configuration.read_text(config), {key: _toml(value)})
-    after = configuration.parse(text, str(config))
-    configuration.write_text(config, text, backups=after.advanced.config_backups)
-    say(_changed(before, after) or f"{key} was so already.")
+    """Change a setting, keeping the file's comments and order; nothing is written if the file would not be valid."""
+    say(_written(config, {key: _toml(value)}) or f"{key} was so already.")
+
+
+@app.command()
+def unset(
+    key: Annotated[str, typer.Argument(help="Such as retrieval.candidates, or what is no setting.")],
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Take a setting out of the file, so that its default holds; nothing is written if the file would not be valid."""
+    say(_written(config, {key: None}) or f"{key} had its default already.")
 
 
 @app.command()
@@ -75,6 +81,26 @@ def validate(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Check the file; exit code 1 with line and reason if it is not valid."""
     configuration.load(config)
     say(f"{config} is valid.", "green")
+
+
+def _written(config: Path, patch: dict[str, Any]) -> str:
+    """What became of a change of the file, which may not have been valid before; empty if nothing did.
+
+    Raises InvalidConfig if it would not be valid afterwards.
+    """
+    before = _valid(config)
+    text = configuration.patched(configuration.read_text(config), patch)
+    after = configuration.parse(text, str(config))
+    configuration.write_text(config, text, backups=after.advanced.config_backups)
+    return f"{config} is valid again." if before is None else _changed(before, after)
+
+
+def _valid(config: Path) -> Config | None:
+    """The configuration in the file, None if it is not valid; a missing file is written first."""
+    try:
+        return configuration.load(config, create=True)
+    except InvalidConfig:
+        return None
 
 
 def _plain_settings() -> list[Setting]:

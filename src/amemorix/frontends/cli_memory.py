@@ -1,4 +1,4 @@
-"""Commands on what is remembered: invoke, search, stats, check."""
+"""Commands on what is remembered: invoke, search, stats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .console import DEFAULT_CONFIG, ConfigPath, out, print_json, remark, say
 from .hit_table import hit_table
 from .wire import read_object
 
-__all__ = ["Mode", "check", "invoke", "search", "stats"]
+__all__ = ["Mode", "invoke", "search", "stats"]
 
 Mode = Literal["search", "time", "hybrid", "episode", "aggregate"]
 
@@ -75,21 +75,6 @@ def stats(config: ConfigPath = DEFAULT_CONFIG) -> None:
     out().print(table)
     if answer["notice"]:
         remark(answer["notice"], "yellow")
-
-
-def check(config: ConfigPath = DEFAULT_CONFIG) -> None:
-    """Check the database, the indexes, the model and the disk; exit code 1 if something is wrong."""
-    report = asyncio.run(_checked(config, "memory_runtime_admin", {"action": "refresh_self_check"}))["report"]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("check", "ok", "found", "what to do"):
-        table.add_column(name, overflow="fold")
-    for finding in report["findings"]:
-        style = "" if finding["ok"] == "yes" else "red"
-        table.add_row(finding["name"], finding["ok"], finding["detail"], finding["mend"], style=style)
-    out().print(table)
-    say(report["message"], "green" if report["ok"] else "red")
-    if not report["ok"]:
-        raise typer.Exit(1)
 
 
 async def _one(config: Path, component: str, args: dict[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from datetime import timezone
 from pathlib import Path
 from typing import Any
 
+from ..assembly.surroundings import Surroundings
 from ..demo.conversation import Demo, DemoMessage, DemoQuestion, DemoSession
 from ..host_service import AMemorixHostService
-from ..kernel import Surroundings
 from .access import LocalMemory, answered
 
 __all__ = ["Asked", "DemoRun"]

@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ..acting import entered_by
 from ..components import OPERATIONS
 from ..config import Config
 from ..errors import InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
@@ -67,7 +68,8 @@ class _Door:
         try:
             args = _with_action(component, action, read_object(await _body(request, self._most_bytes())))
             action = args.get("action", "") if OPERATIONS.actions(component) else ""
-            response = await self._host.call(component, args, _timeout(request))
+            with entered_by("http"):
+                response = await self._host.call(component, args, _timeout(request))
             outcome = "ok" if response.success else "unsuccessful"
             return JsonAnswer(response.model_dump(mode="json"))
         except MemoryFault as exc:

@@ -6,7 +6,10 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from ..storage.changes import ChangeRepository
 from .graph_store import EdgeRow
@@ -25,14 +28,18 @@ class Feed:
     query: str
     make: Callable[..., Any]
     values: tuple[tuple[str, Any], ...] = ()
+    usable: Callable[[Any], bool] | None = None
+    """Rows that are not are passed over, so that one that was damaged takes no others with it; a check tells of them."""
 
     def rows(self, changes: ChangeRepository, db: sqlite3.Connection) -> Iterator[Any]:
         """Every row that the index should hold."""
-        return (self.make(*row) for row in changes.rows(db, self.query, **dict(self.values)))
+        made = (self.make(*row) for row in changes.rows(db, self.query, **dict(self.values)))
+        return filter(self.usable, made) if self.usable else made
 
     def rows_of(self, changes: ChangeRepository, db: sqlite3.Connection, ids: Iterable[int]) -> Sequence[Any]:
         """Those of the ids that the index should hold."""
-        return [self.make(*row) for row in changes.rows_of(db, f"{self.query}_of", ids, **dict(self.values))]
+        made = [self.make(*row) for row in changes.rows_of(db, f"{self.query}_of", ids, **dict(self.values))]
+        return [*filter(self.usable, made)] if self.usable else made
 
 
 def terms() -> Feed:
@@ -40,14 +47,16 @@ def terms() -> Feed:
     return Feed(("paragraph",), "term_rows", TermRow)
 
 
-def vectors(generation: int) -> Feed:
+def vectors(generation: int, dimension: int) -> Feed:
     """Vectors of live paragraphs, of one generation."""
-    return Feed(("paragraph", "embedding"), "vector_rows", VectorRow, (("generation", generation),))
+    values = (("generation", generation),)
+    return Feed(("paragraph", "embedding"), "vector_rows", VectorRow, values, partial(_is_vector, dimension))
 
 
-def relation_vectors(generation: int) -> Feed:
+def relation_vectors(generation: int, dimension: int) -> Feed:
     """Vectors of live relations, of one generation."""
-    return Feed(("relation", "relation_embedding"), "relation_vector_rows", VectorRow, (("generation", generation),))
+    values, usable = (("generation", generation),), partial(_is_vector, dimension)
+    return Feed(("relation", "relation_embedding"), "relation_vector_rows", VectorRow, values, usable)
 
 
 def edges() -> Feed:
@@ -58,6 +67,10 @@ def edges() -> Feed:
 def persons() -> Feed:
     """Persons with their names and the chats they were met in."""
     return Feed(("person",), "person_rows", _person)
+
+
+def _is_vector(dimension: int, row: VectorRow) -> bool:
+    return len(row.vector) == 2 * dimension and bool(np.isfinite(np.frombuffer(row.vector, "<f2")).all())
 
 
 def _person(row: int, person_id: str, name: str, names: str) -> PersonRow:

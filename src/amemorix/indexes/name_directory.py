@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..text import STOP_WORDS, fold, normalise_name
 
-__all__ = ["NameDirectory", "Named", "PersonRow"]
+__all__ = ["COMMON_WORDS", "NameDirectory", "Named", "PersonRow"]
 
 LONGEST_LATIN, LONGEST_CJK, LONGEST_MIXED = 4, 6, 12
 """Words of a Latin name; characters of one in Chinese, Japanese or Korean, and of one that mixes scripts."""
@@ -17,10 +17,11 @@ _UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:['’-][^\W_{_UNSPACED}]+)*")
 _CJK = re.compile(rf"[{_UNSPACED}]")
 _RUN = re.compile(r"\w+")
-_COMMON = STOP_WORDS | {
+COMMON_WORDS = STOP_WORDS | {
     "april", "art", "august", "bill", "dawn", "faith", "grace", "guy", "hope", "joy", "june", "mark", "may",
     "pat", "rich", "rose", "will", "summer", "winter", "user", "assistant", "bot", "me",
 }  # fmt: skip
+"""Words that are no name unless they are written like one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class NameDirectory:
 
         Somebody known by name alone is all of that name.
         """
-        named = self._owners(normalise_name(key), chats)
+        named = self.owners(normalise_name(key), chats)
         rows = [row for row in map(self._rows.get, named) if row is not None]
         exact = frozenset(row.id for row in rows if row.person_id == key)
         by_id = any(row.id in exact and row.name != key for row in rows)
@@ -145,7 +146,13 @@ class NameDirectory:
             _without(text, [(a, b) for a, b, _ in spans]),
         )
 
-    def _owners(self, name: str, chats: Collection[int] | None) -> frozenset[int]:
+    def longer(self, names: Collection[str]) -> frozenset[str]:
+        """Normalised names, of whomever, that hold one of these and are none of them."""
+        return frozenset(
+            known for known in list(self._by_name) if known not in names and any(n in known for n in names)
+        )
+
+    def owners(self, name: str, chats: Collection[int] | None) -> frozenset[int]:
         """Persons who have this normalised name in one of the chats."""
         known = self._by_name.get(name, {})
         if chats is None:
@@ -174,19 +181,19 @@ class NameDirectory:
     def _named(self, raw: str, chats: Collection[int] | None, *, single: bool) -> frozenset[int]:
         name = normalise_name(raw)
         capital = raw[:1] != raw[:1].lower()
-        if single and not capital and (name in _COMMON or len(name) < 2):
+        if single and not capital and (name in COMMON_WORDS or len(name) < 2):
             return frozenset()
-        exact = self._owners(name, chats)
+        exact = self.owners(name, chats)
         if exact:
             return exact
-        return self._nickname(name, chats) if single and capital else frozenset()
+        return self.nickname(name, chats) if single and capital else frozenset()
 
-    def _nickname(self, name: str, chats: Collection[int] | None) -> frozenset[int]:
+    def nickname(self, name: str, chats: Collection[int] | None) -> frozenset[int]:
         """The one person whose longer name begins like this: Mel for Melanie."""
-        if not 3 <= len(name) <= 5 or name in _COMMON:
+        if not 3 <= len(name) <= 5 or name in COMMON_WORDS:
             return frozenset()
         longer = (whole for whole in self._short.get(name[:3], ()) if whole.startswith(name))
-        meant = frozenset[int]().union(*(self._owners(whole, chats) for whole in longer))
+        meant = frozenset[int]().union(*(self.owners(whole, chats) for whole in longer))
         return meant if len(meant) == 1 else frozenset()
 
     def _cjk(self, text: str, chats: Collection[int] | None) -> Iterator[tuple[int, int, frozenset[int]]]:
@@ -208,7 +215,7 @@ class NameDirectory:
             if start and latin[start - 1] and latin[start]:
                 continue
             for stop in range(min(len(run), start + longest), start + 1, -1):
-                persons = self._owners("".join(letters[start:stop]), chats)
+                persons = self.owners("".join(letters[start:stop]), chats)
                 if persons and not _cuts(latin, stop) and not all(latin[start:stop]):
                     yield start, stop, persons
                     break

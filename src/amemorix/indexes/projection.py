@@ -87,6 +87,14 @@ class Projection(Generic[I]):
                     self._step(db, last)
         return rebuilt
 
+    def renew(self, db: sqlite3.Connection) -> None:
+        """Build the index from the rows, whatever it holds."""
+        with self._lock:
+            self._rebuild(db, self._changes.bounds(db)[1])
+            if self._home is not None:
+                snapshot.discard(self._home)
+                self._saved = None
+
     def lag(self, db: sqlite3.Connection) -> int:
         """Changes not taken up yet."""
         return self._changes.bounds(db)[1] - (self.cursor or 0)

@@ -20,8 +20,6 @@ class AnswerType:
     """What a question asks for, by its form."""
 
     kind: Kind = ""
-    plural: bool = False
-    """It asks for all there are, not for one."""
     wants: str = ""
     """The noun that names what is asked for, folded as `fold` does; empty if the question does not plainly name it."""
 
@@ -94,7 +92,7 @@ def _singular(noun: str) -> str:
 def _of_noun(noun: str, plural: bool) -> AnswerType:
     """What is asked for by "which cities" or "哪些城市"; the noun may be empty."""
     kind = _KINDS.get(noun) or _KINDS.get(_singular(noun)) or ("list" if plural else "thing")
-    return AnswerType(kind, plural, "" if noun in _EMPTY_NOUNS else noun)
+    return AnswerType(kind, "" if noun in _EMPTY_NOUNS else noun)
 
 
 # English
@@ -162,7 +160,7 @@ def _english(question: str) -> AnswerType:
     if len(lower) != len(question):
         question = lower
     if listing := _LIST_EN.match(lower):
-        return AnswerType("list", True, _head(_words(question[listing.end() :])))
+        return AnswerType("list", _head(_words(question[listing.end() :])))
     opening = _OPENING_EN.match(lower)
     begin, asking, whether = (opening.end(), opening["asking"], opening["whether"]) if opening else (0, None, None)
     if whether or (not asking and _YES_NO_EN.match(lower, begin)):
@@ -200,7 +198,7 @@ def _of_wh(word: str, following: str, lower: str) -> AnswerType:
     if word == "how":
         return _of_how(words)
     if word == "whose" or word not in ("what", "which"):
-        return AnswerType(_SIMPLE[word], word == "who" and words[:1] in (["are"], ["were"], ["all"], ["'re"]))
+        return AnswerType(_SIMPLE[word])
     if _REASON_EN.match(lower):
         return AnswerType("reason")
     if words[:1] in (["if"], ["about"]):
@@ -317,7 +315,7 @@ _CHOICE_ZH = re.compile(r"还是[^?]{1,20}\?$")
 def _chinese(folded: str) -> AnswerType | None:
     """What the first Chinese word that asks wants; None if there is none."""
     if _LIST_ZH.search(folded):
-        return AnswerType("list", True)
+        return AnswerType("list")
     if asking := _ASK_ZH.search(folded):
         return _of_word_zh(folded, asking)
     if _CHOICE_ZH.search(folded):
@@ -326,16 +324,16 @@ def _chinese(folded: str) -> AnswerType | None:
 
 
 def _of_word_zh(folded: str, asking: re.Match[str]) -> AnswerType:
-    several = _SEVERAL_ZH.search(folded) is not None
     match asking.lastgroup:
         case "thing":
+            several = _SEVERAL_ZH.search(folded) is not None
             return _of_noun(_noun_zh(_NOUN_ZH.match(folded, asking.end())), several)
         case "number":
             return AnswerType("number", wants=_noun_zh(_MEASURED_NOUN_ZH.match(folded, asking.end())))
         case "person":
-            return AnswerType("person", several)
+            return AnswerType("person")
         case "place":
-            return AnswerType("place", several)
+            return AnswerType("place")
         case "time":
             return AnswerType("time")
         case "duration":

@@ -72,7 +72,7 @@ def anchor_span(anchor_time: float, ordering: Ordering) -> Span | None:
     Before and after are open at their far end, and the anchor's own instant belongs to them: what tells of the event
     often tells of what came of it. An offset gives a stretch as wide as its span.
     """
-    if ordering.relation not in ("before", "after") or not math.isfinite(anchor_time):
+    if not ordering.relation or not math.isfinite(anchor_time):
         return None
     before = ordering.relation == "before"
     if ordering.offset_seconds:

@@ -22,6 +22,7 @@ from ..storage.relations import RelationRepository
 from ..storage.revisions import RevisionRepository
 from ..storage.time_limit import time_limit
 from ..text import fold, query_terms, term_hashes
+from ..tracing import span
 from .chronology import anchor_span, anchored, ordered
 from .fusion import Fused, candidates, fuse
 from .lanes import (
@@ -91,7 +92,7 @@ class _Lanes:
 
     def run(self, name: str, lane: Callable[[], T], otherwise: T) -> T:
         try:
-            with time_limit(self._db, self._seconds):
+            with time_limit(self._db, self._seconds), span(f"amemorix lane {name}"):
                 return lane()
         except Exception:
             log.exception("the %s lane failed", name)

@@ -14,7 +14,7 @@ __all__ = ["End", "Ordering", "Relation", "read_ordering"]
 
 End = Literal["first", "last", ""]
 """Which of several events is asked for."""
-Relation = Literal["before", "after", "during", ""]
+Relation = Literal["before", "after", ""]
 """Where what is asked for lies, seen from another event."""
 
 
@@ -34,7 +34,7 @@ class Ordering:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A relation with the stretch of the text that says it."""
+    """A relation with the stretch of the text that says it; "during" relates nothing, but its stretch is an aside."""
 
     relation: Relation
     stretch: tuple[int, int]
@@ -181,7 +181,7 @@ _LINK_EN = re.compile(
     r"|(?P<later>later|afterwards?)|(?P<earlier>earlier|beforehand))(?![a-z0-9'-])"
 )
 _RELATIONS: dict[str, Relation] = {
-    "before": "before", "earlier": "before", "after": "after", "later": "after", "during": "during",
+    "before": "before", "earlier": "before", "after": "after", "later": "after", "during": "",
 }  # fmt: skip
 _LAST_WORD = re.compile(r"([a-z']+) $")
 _NOT_AFTER = {
@@ -231,7 +231,7 @@ def _link_en(folded: str, link: re.Match[str]) -> _Found | None:
     """What one linking word says, or None if it joins no two events."""
     relation = _RELATIONS[link.lastgroup or ""]
     before = folded[max(0, link.start() - 60) : link.start()]
-    amount = _BEFORE_WORD_EN.search(before) if relation != "during" else None
+    amount = _BEFORE_WORD_EN.search(before) if relation else None
     offset = _offset(amount) if amount else (0.0, 0.0)
     begin, end = link.start() - (len(before) - amount.start() if amount else 0), link.end()
     phrase = ""
@@ -239,8 +239,8 @@ def _link_en(folded: str, link: re.Match[str]) -> _Found | None:
         phrase = folded[end : end + _anchor_length(folded[end : end + _REACH], folded[max(0, begin - 60) : begin])]
     if _is_idiom(link[0], before, phrase) or not (phrase or amount):
         return None
-    found = _Found(relation, (begin, end + len(phrase)), _event(end, phrase), offset)
-    if amount is None and relation != "during" and (later := _AMOUNT_ALONE_EN.fullmatch(phrase.strip())):
+    found = _Found(relation, (begin, end + len(phrase)), _event(end, phrase) if relation else (0, 0), offset)
+    if amount is None and relation and (later := _AMOUNT_ALONE_EN.fullmatch(phrase.strip())):
         return replace(found, anchor=(0, 0), offset=_offset(later))
     return found
 
@@ -323,12 +323,12 @@ def _link_zh(folded: str, link: re.Match[str], persons: Collection[str]) -> _Fou
     """What one linking word says about the clause before it, or None if that is no event."""
     relation = _RELATIONS[link.lastgroup or ""]
     clause = _CLAUSE_BEGIN_ZH.sub("", folded[max(0, link.start() - _BACK) : link.start()])
-    amount = _BEFORE_WORD_ZH.search(clause) if relation != "during" else None
+    amount = _BEFORE_WORD_ZH.search(clause) if relation else None
     event = clause[: amount.start()] if amount else clause
     if amount and relation == "before" and not event.endswith("的"):
         return None  # 三天前 is counted from now
     begin, event = _trimmed(link.start() - len(clause), event)
-    if amount is None and event and relation != "during":
+    if amount is None and event and relation:
         amount = _AFTER_WORD_ZH.match(folded, link.end(), link.end() + 16)
     found = _Found(
         relation,
@@ -338,7 +338,7 @@ def _link_zh(folded: str, link: re.Match[str], persons: Collection[str]) -> _Fou
     if event and (_SAID_BEFORE_ZH.fullmatch(event) or _TIME_ANCHOR_ZH.search(event)):
         return found
     if _is_event(event, link[0], persons):
-        return replace(found, anchor=(begin, begin + len(event)))
+        return replace(found, anchor=(begin, begin + len(event))) if relation else found
     return found if amount and relation == "after" else None
 
 

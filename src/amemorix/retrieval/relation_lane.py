@@ -32,11 +32,10 @@ Near = dict[int, float]
 def relation_lane(
     db: sqlite3.Connection, lanes: Lanes, relations: RelationRepository, plan: SearchPlan
 ) -> dict[int, float]:
-    """Paragraph -> score: the cosine of the nearest relation that it supports, scaled from 0.2..1 to 0..1. What
-    rules have read is left out: it is in the paragraph's own words.
+    """Paragraph -> score: the cosine of the nearest relation that it supports, scaled from 0.2..1 to 0..1.
 
     Only relations that rest on a paragraph which may be seen take part, and only such paragraphs are returned: what
-    stands elsewhere neither shows nor crowds out.
+    stands elsewhere neither shows nor crowds out. What rules have read has no vector: it is in the paragraph's own words.
     """
     nearest = _nearest(db, lanes, relations, plan)
     if not nearest:

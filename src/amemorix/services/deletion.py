@@ -6,18 +6,21 @@ import asyncio
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ..clock import Clock
+from ..config.model import Config
 from ..errors import Conflict, NotFound
 from ..storage.database import Unit
-from ..storage.deletions import ROW_KINDS, Item, OperationRow, RowKind
+from ..storage.delete_operations import Item, NewOperation, OperationRow
+from ..storage.deletions import ROW_KINDS, RowKind
 from ..storage.metadata_store import MetadataStore
 from .deletion_plan import DeletionPlan, Planner
 from .embedding import EmbeddingService
 from .indexes import Indexes
 from .restoring import Restored, Restoring
+from .scope import EVERYONE, visible_scopes
 from .selection import Seeds, Selection
 from .selectors import DeleteMode, Selector
 
@@ -36,7 +39,8 @@ class Wish:
     mode: DeleteMode
     selector: Selector
     chat_id: str = ""
-    include_mentions: bool = True
+    keep_mentions: bool = False
+    """Lines of others that name a person stay."""
     include_paragraphs: bool = False
     requested_by: str = ""
     reason: str = ""
@@ -61,6 +65,7 @@ class Deleted:
     missing: tuple[str, ...]
     shown: tuple[Shown, ...] = ()
     stays: tuple[Shown, ...] = ()
+    token: str = ""
     operation: int = 0
     matched_sources: tuple[str, ...] = field(default=())
 
@@ -74,29 +79,29 @@ class DeletionService:
         *,
         indexes: Indexes,
         embedding: EmbeddingService,
+        config: Config,
         clock: Clock,
         background: Executor,
     ) -> None:
         self._store = store
         self._rows = store.deletions
+        self._reach = store.reach
+        self._operations = store.delete_operations
+        self._config = config
         self._indexes = indexes
         self._embedding = embedding
         self._clock = clock
         self._background = background
-        self._selection = Selection(store)
-        self._planner = Planner(self._rows, self._selection)
-        self._restoring = Restoring(self._rows, store.relation_return)
+        self._selection = Selection(store, self._seen_from)
+        self._planner = Planner(store, self._selection)
+        self._restoring = Restoring(store)
 
     async def preview(self, wish: Wish) -> Deleted:
         """What `execute` would delete now. Raises NotFound if nothing is meant."""
         seeds = await self._seeds(wish)
 
         def read(db: sqlite3.Connection) -> Deleted:
-            plan = self._planned(db, wish, seeds)
-            stays = [Shown(s.kind, s.id, s.label or self._label(db, s.kind, s.id), why=s.reason) for s in plan.stays]
-            return Deleted(
-                plan, seeds.missing, tuple(self._shown(db, plan)), tuple(stays[:MOST_SHOWN]), 0, _matched(seeds, plan)
-            )
+            return self._told(db, seeds, self._planned(db, wish, seeds))
 
         return await self._read(read)
 
@@ -115,8 +120,8 @@ class DeletionService:
                     "plan_token: the memory has changed since the preview; look at it again.",
                     field="plan_token", plan_token=plan.token,
                 )  # fmt: skip
-            operation = self._carry_out(db, wish, plan, purge, now)
-            return Deleted(plan, seeds.missing, tuple(self._shown(db, plan)), (), operation, _matched(seeds, plan))
+            told = self._told(db, seeds, plan)
+            return replace(told, operation=self._carry_out(db, wish, plan, purge, now))
 
         return await self._store.write(unit)
 
@@ -127,7 +132,7 @@ class DeletionService:
         def unit(db: sqlite3.Connection) -> Restored:
             found = self._known(db, operation)
             if found.status != "executed":
-                raise Conflict(f"operation_id: {_told(found)}.", field="operation_id", status=found.status)
+                raise Conflict(f"operation_id: {_state(found)}.", field="operation_id", status=found.status)
             self._check_items(db, operation, chosen)
             return self._restoring.restore(db, found, chosen, now)
 
@@ -140,7 +145,7 @@ class DeletionService:
         """An operation with a page of its items. Raises NotFound."""
 
         def read(db: sqlite3.Connection) -> tuple[OperationRow, list[Item]]:
-            return self._known(db, operation), self._rows.items(db, operation, limit, offset)
+            return self._known(db, operation), self._operations.items(db, operation, limit, offset)
 
         return await self._store.read(read)
 
@@ -149,7 +154,7 @@ class DeletionService:
     ) -> tuple[int, list[OperationRow]]:
         """(how many there are, a page of them, the newest first)."""
         return await self._store.read(
-            lambda db: self._rows.operations(db, mode=mode, status=status, limit=limit, offset=offset)
+            lambda db: self._operations.operations(db, mode=mode, status=status, limit=limit, offset=offset)
         )
 
     # steps
@@ -163,9 +168,18 @@ class DeletionService:
         def read(db: sqlite3.Connection) -> Seeds:
             self._indexes.names.catch_up(db)
             directory = self._indexes.names.index
-            return self._selection.seeds(db, wish.selector, wish.chat_id, directory, wish.include_mentions)
+            return self._selection.seeds(
+                db, wish.selector, wish.chat_id, directory, keep_mentions=wish.keep_mentions
+            )  # fmt: skip
 
         return await self._read(read)
+
+    def _seen_from(self, db: sqlite3.Connection, chat: int) -> tuple[int, ...] | None:
+        """The chats that a chat sees; one that there is not sees what everybody sees."""
+        key = self._store.names.chat_of(db, chat)
+        if key is None:
+            return (EVERYONE,)
+        return visible_scopes(db, self._store.names, self._config, key.chat_id, "", "", respect_filter=False)
 
     def _planned(self, db: sqlite3.Connection, wish: Wish, seeds: Seeds, *, purge: bool = False) -> DeletionPlan:
         plan = self._planner.plan(db, seeds, entity_paragraphs=wish.include_paragraphs)
@@ -186,14 +200,15 @@ class DeletionService:
         for moved in plan.moved:
             self._rows.take_out(db, moved)
         asked = {**wish.selector.to_dict(), **({"chat_id": wish.chat_id} if wish.chat_id else {})}
-        return self._rows.record(
-            db, mode=wish.mode, selector={} if purge else asked, counts=plan.counts, items=plan.items,
-            requested_by=wish.requested_by, reason="" if purge else wish.reason,
-            status="purging" if purge else "executed", now=now,
+        new = NewOperation(
+            wish.mode, "purging" if purge else "executed", plan.items, plan.counts, {} if purge else asked,
+            [(stay.kind, stay.id, stay.reason) for stay in plan.stays[:MOST_SHOWN]],
+            wish.requested_by, "" if purge else wish.reason,
         )  # fmt: skip
+        return self._operations.record(db, new, now)
 
     def _known(self, db: sqlite3.Connection, operation: int) -> OperationRow:
-        found = self._rows.operation(db, operation)
+        found = self._operations.operation(db, operation)
         if found is None:
             raise NotFound(f"operation_id: there is no deletion d{operation}.", field="operation_id")
         return found
@@ -201,11 +216,19 @@ class DeletionService:
     def _check_items(self, db: sqlite3.Connection, operation: int, chosen: Iterable[tuple[str, int]] | None) -> None:
         if chosen is None:
             return
-        held = {(item.kind, item.id) for item in self._rows.open_items(db, operation)}
+        held = {(item.kind, item.id) for item in self._operations.open_items(db, operation)}
         if strange := [f"{kind} {id_}" for kind, id_ in chosen if (kind, id_) not in held]:
             raise NotFound(f"items: d{operation} holds no {', no '.join(strange[:10])}.", field="items")
 
     # showing
+
+    def _told(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> Deleted:
+        stays = [
+            Shown(one.kind, one.id, one.label or self._label(db, one.kind, one.id), why=one.reason)
+            for one in plan.stays[:MOST_SHOWN]
+        ]
+        shown = tuple(self._shown(db, plan))
+        return Deleted(plan, seeds.missing, shown, tuple(stays), plan.token, matched_sources=_matched(seeds, plan))
 
     def _shown(self, db: sqlite3.Connection, plan: DeletionPlan) -> Iterator[Shown]:
         """The first rows of the plan, paragraphs first."""
@@ -213,14 +236,14 @@ class DeletionService:
         for kind in SHOWN_KINDS:
             why = plan.rows.get(kind, {})
             ids = plan.ids(kind)[:left]
-            for id_, label, *more in self._rows.labels(db, kind, ids):
+            for id_, label, *more in self._reach.labels(db, kind, ids):
                 yield Shown(kind, id_, _short(label), more[0] if more else "", why[id_])
             left -= len(ids)
         for moved in plan.moved[:left]:
             yield Shown(moved.kind, moved.id, _short(str(moved.row.get("text") or moved.row.get("alias") or "")))
 
     def _label(self, db: sqlite3.Connection, kind: str, id_: int) -> str:
-        found = self._rows.labels(db, kind, [id_])
+        found = self._reach.labels(db, kind, [id_])
         return _short(found[0][1]) if found else ""
 
 
@@ -229,7 +252,7 @@ def _short(text: str) -> str:
     return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
 
 
-def _told(operation: OperationRow) -> str:
+def _state(operation: OperationRow) -> str:
     told = {
         "restored": "was restored already",
         "purging": "is being purged: what it deleted is gone for good",

@@ -7,16 +7,23 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..storage.deletions import DELETED_BEFORE, DeletionRepository, Item, MovedRow, RowKind
+from ..storage.delete_operations import DELETED_BEFORE, Item
+from ..storage.deletions import MovedRow, RowKind
+from ..storage.metadata_store import MetadataStore
+from .deletion_effects import Effects, effects_of
+from .name_pattern import SHORTEST_NAME
 from .selection import Seeds, Selection
 
 __all__ = ["DeletionPlan", "Planner", "Stay"]
 
 MOST_STAYS = 100
-SELECTED, EVIDENCE, ENTITY, PERSON, CHAT, REFERENCE = "selected", "evidence", "entity", "person", "chat", "reference"
+SELECTED, MENTION, EVIDENCE, ENTITY, PERSON = "selected", "mention", "evidence", "entity", "person"
+CHAT, REFERENCE = "chat", "reference"
 BEFORE = DELETED_BEFORE
-"""Why a row is in a plan: named; its last evidence goes; an end of it goes; it tells of the person, belongs to the chat;
-no text is left under its external id, so its older wordings go too; it was deleted before, and is there to be purged."""
+"""Why a row is in a plan: named; it names the person; its last evidence goes; an end of it goes; it tells of the person,
+belongs to the chat; no text is left under its external id, so its older wordings go too; it was deleted before, and is there to be purged."""
+TOO_SHORT = "a name of a single letter is not looked for in what others said"
+SPOKEN_OF = "memories that stay speak of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +49,13 @@ class DeletionPlan:
     limited: bool = False
     """Whether only what one chat holds goes, so that a person named may stay."""
     stays: list[Stay] = field(default_factory=list[Stay])
+    stays_unclear: int = 0
+    """Lines that stay although they may name the person."""
     current: int = 0
     """Paragraphs that are not superseded."""
+    mentions: int = 0
+    """Those of them that only name the person."""
+    effects: Effects = field(default_factory=Effects)
     sources: list[str] = field(default_factory=list[str])
 
     def ids(self, kind: RowKind) -> list[int]:
@@ -75,24 +87,33 @@ class DeletionPlan:
     @property
     def token(self) -> str:
         """The same for the same rows."""
-        keys = sorted(f"{item.kind}:{item.id}" for item in self.items)
-        return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:32]
+        keys = [f"{kind}:{id_}" for rows in (self.rows, self.dead) for kind, held in rows.items() for id_ in held]
+        keys += [f"{one.kind}:{one.id}" for one in self.moved]
+        keys += [f"person:{id_}" for id_ in self.persons] + [f"chat:{id_}" for id_ in self.chats]
+        return hashlib.sha256("\n".join(sorted(keys)).encode()).hexdigest()[:32]
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows of each kind go; `superseded` are older wordings."""
-        paragraphs = len(self.rows.get("paragraph", {}))
+        """How many rows of each kind go, or change; `superseded` are older wordings, `mentions` are among `paragraphs`."""
+        paragraphs, effects = len(self.rows.get("paragraph", {})), self.effects
         return {
             "paragraphs": self.current,
+            "mentions": self.mentions,
+            "mentions_kept": self.stays_unclear,
             "superseded": paragraphs - self.current,
             "relations": len(self.rows.get("relation", {})),
+            "relations_changed": effects.relations_changed,
             "entities": len(self.rows.get("entity", {})),
-            "facts": len(self.rows.get("fact", {})),
+            "facts": len(self.rows.get("fact", {})) + effects.facts,
+            "facts_changed": effects.facts_changed,
+            "episodes": effects.episodes,
+            "episodes_changed": effects.episodes_changed,
             "external_refs": len(self.rows.get("ref", {})),
             "sources": len(self.sources),
             "persons": len(self.persons),
             "chats": len(self.chats),
             "profiles": sum(one.kind.startswith("profile") for one in self.moved),
+            "profiles_changed": effects.profiles_changed,
             "aliases": sum(one.kind == "person_alias" for one in self.moved),
             "deleted_before": len(self.dead.get("paragraph", ())),
         }
@@ -101,8 +122,9 @@ class DeletionPlan:
 class Planner:
     """Works out plans; reads rows and writes none."""
 
-    def __init__(self, rows: DeletionRepository, selection: Selection) -> None:
-        self._rows = rows
+    def __init__(self, store: MetadataStore, selection: Selection) -> None:
+        self._rows = store.reach
+        self._deletions = store.deletions
         self._selection = selection
 
     def plan(self, db: sqlite3.Connection, seeds: Seeds, *, entity_paragraphs: bool) -> DeletionPlan:
@@ -111,16 +133,44 @@ class Planner:
         entities = self._entities(db, seeds, plan)
         meant = self._paragraphs(db, seeds, entities if entity_paragraphs else [])
         plan.add("paragraph", self._rows.ids(db, "deletable_paragraphs", meant, chat=None), SELECTED)
+        meant |= self._mentions(db, seeds, plan)
         self._references(db, plan)
         self._named_as_person(db, seeds, plan)
-        self._relations(db, seeds, plan)
+        relations_kept = self._relations(db, seeds, plan)
         self._facts(db, seeds, plan)
         self._deleted_before(db, seeds, meant, plan)
         self._known_of(db, seeds, plan)
-        paragraphs = plan.ids("paragraph")
-        plan.current = self._rows.count_current(db, paragraphs)
-        plan.sources = self._rows.sources_of(db, paragraphs)
+        self._count(db, plan, relations_kept)
         return plan
+
+    def _count(self, db: sqlite3.Connection, plan: DeletionPlan, relations_kept: int) -> None:
+        paragraphs, facts = plan.ids("paragraph"), plan.rows.get("fact", {})
+        why = plan.rows.get("paragraph", {})
+        plan.current = self._rows.count_current(db, paragraphs)
+        plan.mentions = self._rows.count_current(db, [id_ for id_ in paragraphs if why[id_] == MENTION])
+        plan.sources = self._rows.sources_of(db, paragraphs)
+        profiles = [one.id for one in plan.moved if one.kind == "profile_snapshot"]
+        plan.effects = effects_of(
+            db, self._rows, paragraphs, facts=facts, relations_kept=relations_kept, profiles=profiles
+        )  # fmt: skip
+
+    def _mentions(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> set[int]:
+        """Lines that name the persons: those that can mean nobody else go, the others are told of."""
+        if seeds.finder is None:
+            return set()
+        news = seeds.finder.read(db, seeds.upto)
+        lines = seeds.mentioned.lines | news.lines
+        plan.add("paragraph", self._rows.ids(db, "deletable_paragraphs", lines, chat=None), MENTION)
+        stays = seeds.mentioned.stays | news.stays
+        left = self._rows.ids(db, "deletable_paragraphs", stays.keys() - plan.rows["paragraph"].keys(), chat=None)
+        plan.stays_unclear = len(left)
+        plan.stays += [Stay("paragraph", id_, stays[id_]) for id_ in left[:MOST_STAYS]]
+        plan.stays += [
+            Stay("person", one.row, TOO_SHORT)
+            for one in seeds.persons
+            if any(len(name.name) < SHORTEST_NAME for name in one.names)
+        ]
+        return lines
 
     def _paragraphs(self, db: sqlite3.Connection, seeds: Seeds, entities: Sequence[int]) -> set[int]:
         rows, chat = self._rows, seeds.chat
@@ -157,12 +207,15 @@ class Planner:
 
     def _named_as_person(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
         """Entities that bear the person's name, unless somebody else's memories speak of them."""
-        if seeds.chat is not None or not seeds.scans:
+        if not seeds.whole:
             return
         found = self._rows.entities_unspoken(db, seeds.norms, plan.ids("paragraph"))
         plan.add("entity", found, PERSON)
+        left = set(self._rows.ids(db, "entities_of_names", seeds.norms)) - plan.rows["entity"].keys()
+        plan.stays += [Stay("entity", id_, SPOKEN_OF) for id_ in sorted(left)[:MOST_STAYS]]
 
-    def _relations(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+    def _relations(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> int:
+        """Returns how many relations stay that lose a paragraph which supported them."""
         rows = self._rows
         plan.add(
             "relation", self._in_chat(db, seeds, plan, rows.ids(db, "deletable_relations", seeds.relations)), SELECTED
@@ -174,8 +227,10 @@ class Planner:
         losing = rows.flagged(db, "relations_losing", plan.ids("paragraph"))
         plan.add("relation", [id_ for id_, kept in losing.items() if not kept], EVIDENCE)
         going = plan.rows["relation"]
-        kept = [id_ for id_, kept in losing.items() if kept and id_ not in going]
+        supported = rows.ids(db, "relations_supported", plan.ids("paragraph"))
+        kept = [id_ for id_ in supported if losing.get(id_) and id_ not in going]
         plan.stays += [Stay("relation", id_, "other memories support it") for id_ in kept[:MOST_STAYS]]
+        return len(kept)
 
     def _in_chat(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan, ids: list[int]) -> list[int]:
         if seeds.chat is None:
@@ -202,7 +257,7 @@ class Planner:
         persons = [one.row for one in seeds.persons]
         facts = rows.ids(db, "facts_of_persons", persons, scope=seeds.chat, dead=True)
         facts += rows.ids(db, "facts_of_scopes", seeds.chats, dead=True)
-        names = seeds.norms if seeds.chat is None and seeds.scans else set[str]()
+        names = seeds.norms if seeds.whole else set[str]()
         found: dict[RowKind, set[int]] = {
             "paragraph": dead, "ref": set(rows.ids(db, "refs_deleted", emptied)), "fact": set(facts),
             "entity": set(rows.ids(db, "entities_deleted", names)),
@@ -215,7 +270,7 @@ class Planner:
         plan.persons = persons
         plan.chats = sorted(seeds.chats)
         if persons or plan.chats:
-            plan.moved = self._rows.rows_to_move(db, persons, seeds.chat, plan.chats)
+            plan.moved = self._deletions.rows_to_move(db, persons, seeds.chat, plan.chats)
         if seeds.chat is not None:
             kept = self._rows.ids(db, "overrides_of_persons", persons)
             plan.stays += [Stay("person", id_, "the profile written by hand counts in every chat") for id_ in kept]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from ..clock import Clock
 from ..config.model import Episode
+from ..errors import MemoryFault
 from ..ports import ChatModel
 from ..storage.derive_tasks import Claim
 from ..storage.episode_deriving import Touched
@@ -130,13 +131,22 @@ class EpisodeService:
 
     @contextlib.asynccontextmanager
     async def _turn(self) -> AsyncGenerator[None]:
-        """Only one works at a time; a name is used up when its work is cut short, so that the next may take it over."""
+        """Only one works at a time; one that is cut short lets go of what it holds.
+
+        Its name is used up all the same, so that the next may take over what it could not let go of.
+        """
         async with self._one:
             try:
                 yield
             except asyncio.CancelledError:
-                self._worker = _new_name()
+                worker, self._worker = self._worker, _new_name()
+                await self._release(worker)
                 raise
+
+    async def _release(self, worker: str) -> None:
+        tasks, now = self._store.derive_tasks, self._clock.now()
+        with contextlib.suppress(MemoryFault):
+            await self._store.write(lambda db: tasks.release(db, KIND, worker=worker, now=now))
 
     async def rebuild(self, sources: Sequence[int]) -> None:
         """Make the episodes of these sources anew, as soon as their turn comes."""

@@ -171,10 +171,10 @@ class ExtractionService:
         """(place, the place after, paragraphs) that the chat model has not seen, by row: a row's text never changes."""
         place = self._place(db, MODEL_CURSOR)
         ids = self._store.extractions.all_after(db, place.row or 0, self._settings.model_batch)
-        return (place, Place(0, ids[-1]), self._material(db, ids)) if ids else None
+        return (place, Place(0, ids[-1]), self._material(db, ids, again=True)) if ids else None
 
-    def _material(self, db: sqlite3.Connection, ids: Sequence[int]) -> list[ReadingMaterial]:
-        found = self._store.extractions.material(db, ids)
+    def _material(self, db: sqlite3.Connection, ids: Sequence[int], *, again: bool = False) -> list[ReadingMaterial]:
+        found = self._store.extractions.material(db, ids, again=again)
         return [one for one in found if one.source_type not in self._settings.disabled_source_types]
 
     def _read(self, db: sqlite3.Connection, material: Sequence[ReadingMaterial]) -> list[Reading]:
@@ -194,7 +194,7 @@ class ExtractionService:
                 entity.norm: Mention(entity.name, entity.kind) for entity in reading.named() if len(entity.norm) > 1
             }
             readings.append(reading)
-        return [reading for reading in readings if reading.entities or reading.relations]
+        return readings
 
     def _known(self, db: sqlite3.Connection, norms: Iterable[str]) -> dict[str, Mention]:
         found = self._store.names.entities(db, norms)

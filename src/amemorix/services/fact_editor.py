@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..clock import Clock
+from ..config.model import Profile
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..storage.facts import FactGroup, FactRow, Transition
 from ..storage.metadata_store import MetadataStore
@@ -54,11 +55,13 @@ class NewFact:
 class FactEditor:
     """Adds, retracts, supersedes and resolves facts, each in one transaction with its undo record."""
 
-    def __init__(self, store: MetadataStore, *, clock: Clock) -> None:
+    def __init__(self, store: MetadataStore, *, clock: Clock, profile: Profile) -> None:
         self._store = store
         self._facts = store.facts
+        self._evidence = store.fact_evidence
+        self._undo_records = store.undo_records
         self._clock = clock
-        self._ledger = FactLedger(store)
+        self._ledger = FactLedger(store, profile=profile)
 
     async def add(self, new: NewFact, by: By) -> Edited:
         """Keep a fact that a hand vouches for; one that is known already is vouched for."""
@@ -167,7 +170,7 @@ class FactEditor:
         return after
 
     def _undo(self, db: sqlite3.Connection, record: int, by: By) -> Edited:
-        found = self._facts.undo_record(db, record)
+        found = self._undo_records.one(db, record)
         if found is None or found[0] != UNDO_KIND:
             raise NotFound(f"undo_id: there is no undo record u{record} of facts.", field="undo_id")
         if found[2] is not None:
@@ -176,10 +179,10 @@ class FactEditor:
         touched = [*map(int, detail["rows"]), *detail["created"], *(fact for fact, _ in detail["refute"])]
         rows = [row for fact in touched if (row := self._facts.one(db, fact)) is not None]
         for fact, paragraph in detail["refute"]:
-            self._facts.set_stance(db, fact, paragraph, "refute")
+            self._evidence.set_stance(db, fact, paragraph, "refute")
         for row in rows:
             self._put_back(db, row, detail, by, record, now)
-        self._facts.mark_undone(db, record, now)
+        self._undo_records.done(db, record, now)
         groups = list(dict.fromkeys(_group(row) for row in rows))
         stood = {int(fact): (was[0], was[1]) for fact, was in detail["stood"].items()}
         for group in groups:
@@ -192,7 +195,7 @@ class FactEditor:
         if str(row.id) in detail["rows"]:
             self._decide(db, row, replace(by, reason="undone"), record, now, **detail["rows"][str(row.id)])
         elif row.id in detail["created"]:
-            kept = bool(self._facts.evidence(db, [row.id], now))
+            kept = bool(self._evidence.of(db, [row.id], now))
             self._decide(db, row, by, record, now, asserted_at=None, deleted_at=None if kept else now)
 
     # what they have in common
@@ -214,7 +217,7 @@ class FactEditor:
         created: Iterable[int] = (),
     ) -> int:
         detail = snapshot(targets, group, created=list(created))
-        return self._facts.keep_undo(db, UNDO_KIND, detail, by.requested_by, by.reason or action, now)
+        return self._undo_records.keep(db, UNDO_KIND, detail, by.requested_by, by.reason or action, now)
 
     def _give_way(self, db: sqlite3.Connection, row: FactRow, after: FactRow, by: By, undo: int, now: float) -> None:
         end = max(row.valid_from, after.valid_from)

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..storage.facts import FactGroup, FactRow, PointRow, Transition
+from ..config.model import Profile
+from ..storage.derive_tasks import NO_PARAGRAPH
+from ..storage.fact_evidence import PointRow
+from ..storage.facts import FactGroup, FactRow, Transition
 from ..storage.metadata_store import MetadataStore
 from ..strategies.fact_slots import slot_of
 from ..strategies.fact_timeline import Point, Run, timeline
+from .fact_window import FactWindow, Part
 
-__all__ = ["PROFILE_DEBOUNCE_SECONDS", "UNDO_KIND", "Change", "FactLedger", "Said", "snapshot"]
+__all__ = ["UNDO_KIND", "Change", "FactLedger", "Said", "snapshot"]
 
-PROFILE_DEBOUNCE_SECONDS = 5.0
-"""How long a profile waits for further news of its person."""
-NO_PARAGRAPH = 9e15
-"""Where the news of a profile begins that is no paragraph: after every one."""
 UNDO_KIND = "fact"
 Stood = Mapping[int, tuple[float | None, int | None]]
 """Fact -> (superseded_at, superseded_by) as they were before."""
@@ -37,6 +37,8 @@ class Said:
     authority: str
     confidence: float
     merged: bool = False
+    told: float | None = None
+    """Of a statement that names its own start: up to when it vouches for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +56,57 @@ class Change:
 class FactLedger:
     """Settles groups of facts; runs inside the caller's transaction."""
 
-    def __init__(self, store: MetadataStore) -> None:
+    def __init__(self, store: MetadataStore, *, profile: Profile) -> None:
         self._store = store
+        self._profile = profile
         self._facts = store.facts
+        self._evidence = store.fact_evidence
+        self._undo_records = store.undo_records
+        self._window = FactWindow(store)
 
     def record(self, db: sqlite3.Connection, group: FactGroup, said: Said, change: Change) -> bool:
         """Take in what a paragraph says, once; False if it had been taken in before."""
-        if self._facts.said_before(db, group, said.paragraph, said.norm, said.polarity):
+        if self._evidence.said_before(db, group, said.paragraph, said.norm, said.polarity):
             return False
         self.settle(db, group, change, [said])
         return True
 
     def settle(
-        self, db: sqlite3.Connection, group: FactGroup, change: Change, new: Sequence[Said] = ()
+        self,
+        db: sqlite3.Connection,
+        group: FactGroup,
+        change: Change,
+        new: Sequence[Said] = (),
+        *,
+        since: float | None = None,
     ) -> dict[int, str]:
-        """Bring the group to where its live statements put it; returns the facts whose status changed, as they were."""
-        rows = self._facts.in_group(db, group)
-        free, moved = self._free(db, rows, change)
-        points = self._points(db, free, new)
+        """Bring the group to where its live statements put it; returns the facts whose status changed, as they were.
+
+        What is `new`, or whatever came or went `since` a time, touches no more than the part of the group that the
+        window finds; with neither, the whole group is looked at.
+        """
+        said = [_point(one) for one in new]
+        part = self._window.part(db, group, said, since)
+        free, moved = self._free(db, part.rows, change)
+        points = [*_points(part, free), *said]
         runs = timeline(points, slot_of(group.attribute).compatible)
         places = self._places(db, group, runs, free, new, change)
-        changed = self._apply(db, runs, places, free, new, change)
+        changed = self._apply(db, runs, places, free, part, new, change)
         changed |= self._leave(db, runs, places, free, points, change) | moved
         if changed or new:
             self.tell(db, group, change.now)
+        earlier = self._given_up_for(db, runs, places, part)
+        if earlier is not None:
+            changed = self.settle(db, group, change, since=earlier) | changed
         return changed
+
+    def _given_up_for(
+        self, db: sqlite3.Connection, runs: Sequence[Run], places: Sequence[int], part: Part
+    ) -> float | None:
+        """Since when facts outside of the part gave way to statements that have moved to another row, None if none."""
+        kept = zip(runs, places, strict=True)
+        moved = {point.fact for run, row in kept for point in run.points if point.fact not in (0, row)}
+        return self._facts.given_up_for(db, moved, part.since) if moved else None
 
     # what counts
 
@@ -105,22 +133,6 @@ class FactLedger:
         )  # fmt: skip
         self._write(db, row, state, change)
 
-    def _points(self, db: sqlite3.Connection, free: Mapping[int, FactRow], new: Iterable[Said]) -> list[Point]:
-        found = [
-            Point(p.fact, p.paragraph, p.at, free[p.fact].norm, free[p.fact].polarity, p.value, p.authority,
-                  p.confidence, p.until)
-            for p in self._facts.points(db, free)
-        ]  # fmt: skip
-        found += [
-            Point(row.id, 0, row.asserted_at, row.norm, row.polarity, row.value, "manual", 1.0)
-            for row in free.values()
-            if row.asserted_at is not None
-        ]
-        found += [
-            Point(0, s.paragraph, s.at, s.norm, s.polarity, s.value, s.authority, s.confidence, s.until) for s in new
-        ]
-        return found
-
     # rows
 
     def _places(
@@ -133,17 +145,18 @@ class FactLedger:
         change: Change,
     ) -> list[int]:
         """The row of each run: one that holds its statements, one left over of the same words, or a new one."""
+        places = _kept(runs)
         holding = {point.fact for run in runs for point in run.points}
-        used: set[int] = set()
-        places: list[int] = []
-        for run in runs:
-            row = next((id_ for id_ in _candidates(run) if id_ not in used), 0) or next(
-                (id_ for id_, fact in free.items()
-                 if id_ not in holding | used and (fact.norm, fact.polarity) == run.key), 0)  # fmt: skip
-            row = row or self._insert(db, group, run, any(said.merged for said in new), change)
-            used.add(row)
-            places.append(row)
-            self._hold(db, run, row)
+        left: dict[tuple[str, int], list[int]] = {}
+        for id_, fact in free.items():
+            if id_ not in holding:
+                left.setdefault((fact.norm, fact.polarity), []).append(id_)
+        for place, run in enumerate(runs):
+            if not places[place]:
+                mine = left.get(run.key)
+                merged = any(said.merged for said in new)
+                places[place] = mine.pop(0) if mine else self._insert(db, group, run, merged, change)
+            self._hold(db, run, places[place])
         return places
 
     def _insert(self, db: sqlite3.Connection, group: FactGroup, run: Run, merged: bool, change: Change) -> int:
@@ -160,11 +173,11 @@ class FactLedger:
     def _hold(self, db: sqlite3.Connection, run: Run, row: int) -> None:
         for p in run.points:
             if p.paragraph and not p.fact:
-                self._facts.put_evidence(
-                    db, PointRow(row, p.paragraph, p.at, p.value, p.authority, p.confidence, p.until)
+                self._evidence.put(
+                    db, PointRow(row, p.paragraph, p.at, p.value, p.authority, p.confidence, p.until, p.told)
                 )
             elif p.paragraph and p.fact != row:
-                self._facts.move_evidence(db, p.fact, p.paragraph, row)
+                self._evidence.move(db, p.fact, p.paragraph, row)
 
     def _apply(
         self,
@@ -172,12 +185,13 @@ class FactLedger:
         runs: Sequence[Run],
         places: Sequence[int],
         free: Mapping[int, FactRow],
+        part: Part,
         new: Sequence[Said],
         change: Change,
     ) -> dict[int, str]:
         """Write where each run stands; what gives way to news can be undone."""
         states = {
-            row: self._state(free.get(row) or self._fresh(db, row), run, places, change)
+            row: part.bounded(self._state(free.get(row) or self._fresh(db, row), run, places, change))
             for run, row in zip(runs, places, strict=True)
         }
         if change.undo is None and new:
@@ -215,6 +229,7 @@ class FactLedger:
             valid_to=run.valid_to,
             superseded_at=at,
             superseded_by=row.superseded_by if row.pinned else successor,
+            outdone_at=run.outdone_at,
         )
 
     def _undoable(
@@ -242,7 +257,7 @@ class FactLedger:
             if point.paragraph in news and not point.fact
         ]
         detail = snapshot((), (), refute=refute)
-        undo = self._facts.keep_undo(db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
+        undo = self._undo_records.keep(db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
         return replace(change, undo=undo)
 
     def _leave(
@@ -257,14 +272,15 @@ class FactLedger:
         """Facts that no run needs: taken up by another of the same words, or without a statement that counts."""
         changed: dict[int, str] = {}
         taken = {point.fact: row for run, row in zip(runs, places, strict=True) for point in run.points}
-        left = [row for id_, row in free.items() if id_ not in places]
-        refuted = self._facts.refuted(db, [row.id for row in left])
+        mine = set(places)
+        left = [row for id_, row in free.items() if id_ not in mine]
+        refuted = self._evidence.refuted(db, [row.id for row in left])
         held = {point.fact for point in points}
         for row in left:
             state = row
             if row.id in held:
                 state = replace(row, status="superseded", valid_to=row.valid_from, superseded_by=taken[row.id],
-                                superseded_at=row.superseded_at or change.at)  # fmt: skip
+                                superseded_at=row.superseded_at or change.at, outdone_at=row.valid_from)  # fmt: skip
             elif row.id in refuted:
                 state = replace(row, status="retracted", superseded_at=None, superseded_by=None)
             if state != row:
@@ -279,6 +295,7 @@ class FactLedger:
                 "id": state.id, "value": state.value, "authority": state.authority, "status": state.status,
                 "confidence": state.confidence, "valid_from": state.valid_from, "valid_to": state.valid_to,
                 "superseded_at": state.superseded_at, "superseded_by": state.superseded_by,
+                "outdone_at": state.outdone_at,
             },
         )  # fmt: skip
         if before.status != state.status:
@@ -292,13 +309,38 @@ class FactLedger:
     def tell(self, db: sqlite3.Connection, group: FactGroup, now: float) -> None:
         """The profile of the person is wanted anew."""
         if group.person is not None:
-            due = now + PROFILE_DEBOUNCE_SECONDS
+            due = now + self._profile.debounce_seconds
             self._store.derive_tasks.want(db, "profile", group.person, since=NO_PARAGRAPH, due_at=due, now=now)
 
 
-def _candidates(run: Run) -> list[int]:
-    by_hand = [point.fact for point in run.points if point.fact and not point.paragraph]
-    return [*sorted(by_hand), *sorted({point.fact for point in run.points if point.fact})]
+def _kept(runs: Sequence[Run]) -> list[int]:
+    """The row that each run keeps, 0 for none; what a hand has said stays in its own."""
+    used: set[int] = set()
+    rows = [0] * len(runs)
+    for by_hand in (True, False):
+        for place, run in enumerate(runs):
+            mine = {p.fact for p in run.points if p.fact and not (by_hand and p.paragraph)} - used
+            if mine and not rows[place]:
+                rows[place] = min(mine)
+                used.add(rows[place])
+    return rows
+
+
+def _points(part: Part, free: Mapping[int, FactRow]) -> list[Point]:
+    """What is said of these facts, by paragraphs and by hand."""
+    by_hand = [
+        Point(row.id, 0, row.asserted_at, row.norm, row.polarity, row.value, "manual", 1.0)
+        for row in free.values()
+        if row.asserted_at is not None
+    ]
+    return [*(point for point in part.points if point.fact in free), *by_hand]
+
+
+def _point(said: Said) -> Point:
+    return Point(
+        0, said.paragraph, said.at, said.norm, said.polarity, said.value, said.authority, said.confidence, said.until,
+        said.told,
+    )  # fmt: skip
 
 
 def snapshot(

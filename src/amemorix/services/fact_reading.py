@@ -50,6 +50,8 @@ class FactReader:
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
         self._facts = store.facts
+        self._evidence = store.fact_evidence
+        self._material = store.fact_material
 
     def of(
         self,
@@ -63,7 +65,25 @@ class FactReader:
 
         Where several chats may be seen, what one says later, on no less authority, counts instead of the other.
         """
-        return _in_order(self._held(db, persons, scopes, moment, entities))
+        rows = self._held(db, persons, scopes, moment, entities)
+        return _in_order(rows, self._said(db, rows, moment)) if len({row.scope for row in rows}) > 1 else rows
+
+    def _said(self, db: sqlite3.Connection, rows: Sequence[FactRow], moment: Moment) -> list[Point]:
+        """What the facts rest on; one of which nothing is left, or that a hand gave, counts from its start."""
+        of = {row.id: row for row in rows}
+        points = [
+            Point(p.fact, p.paragraph, p.at, of[p.fact].norm, of[p.fact].polarity, p.value, p.authority, p.confidence,
+                  told=p.told)
+            for p in self._evidence.points(db, of)
+            if moment.as_of is None or (p.at if p.told is None else p.told) <= moment.as_of
+        ]  # fmt: skip
+        without = of.keys() - {point.fact for point in points}
+        points += [
+            Point(row.id, 0, row.valid_from, row.norm, row.polarity, row.value, row.authority, row.confidence)
+            for row in rows
+            if row.id in without or row.asserted_at is not None
+        ]
+        return points
 
     def _held(
         self,
@@ -84,14 +104,14 @@ class FactReader:
     def oneself(self, db: sqlite3.Connection, user_id: str, scopes: Sequence[int] | None) -> frozenset[int]:
         """Who a user is that no person is called by: whoever speaks alone in the user's private chats within sight."""
         chats = [row for row in self._store.names.chats_of(db, "", user_id) if scopes is None or row in scopes]
-        alone = self._facts.lone_speaker(db, chats)
+        alone = self._material.lone_speaker(db, chats)
         return frozenset() if alone is None else frozenset({alone})
 
     def recall(
         self, db: sqlite3.Connection, asked: Asked, scopes: Sequence[int] | None, moment: Moment, limit: int
     ) -> list[FactItem]:
         """The facts that a query asks for; none if it names nobody that a fact is about."""
-        entities = self._facts.entities_named(db, fold(asked.text))
+        entities = self._material.entities_named(db, fold(asked.text))
         if not limit or not (asked.persons or entities):
             return []
         bare = asked.bare
@@ -107,10 +127,10 @@ class FactReader:
         """Facts with their names, evidence and conflicts."""
         if not rows:
             return []
-        persons = self._facts.person_names(db, {row.person for row in rows if row.person is not None})
+        persons = self._material.person_names(db, {row.person for row in rows if row.person is not None})
         entities = self._store.names.entity_names(db, {row.entity for row in rows if row.entity is not None})
-        chats = self._facts.chats(db, {row.scope for row in rows})
-        evidence = self._facts.evidence(db, [row.id for row in rows], moment.now, moment.as_of)
+        chats = self._material.chats(db, {row.scope for row in rows})
+        evidence = self._evidence.of(db, [row.id for row in rows], moment.now, moment.as_of)
         items: list[FactItem] = []
         for row in rows:
             person_id, name = persons.get(row.person or 0, ("", ""))
@@ -130,19 +150,15 @@ class FactReader:
         return items
 
 
-def _in_order(rows: Sequence[FactRow]) -> list[FactRow]:
+def _in_order(rows: Sequence[FactRow], said: Sequence[Point]) -> list[FactRow]:
     """The facts without those that another chat has something newer about, and each value once."""
-    if len({row.scope for row in rows}) < 2:
-        return list(rows)
-    groups: dict[tuple[int | None, int | None, str], list[FactRow]] = {}
-    for row in rows:
-        groups.setdefault((row.person, row.entity, row.attribute), []).append(row)
+    of = {row.id: row for row in rows}
+    groups: dict[tuple[int | None, int | None, str], list[Point]] = {}
+    for point in said:
+        row = of[point.fact]
+        groups.setdefault((row.person, row.entity, row.attribute), []).append(point)
     kept: set[int] = set()
-    for (_, _, attribute), group in groups.items():
-        points = [
-            Point(row.id, row.id, row.valid_from, row.norm, row.polarity, row.value, row.authority, row.confidence)
-            for row in group
-        ]
+    for (_, _, attribute), points in groups.items():
         runs = timeline(points, slot_of(attribute).compatible)
         kept |= {run.points[-1].fact for run in runs if run.status != "superseded"}
     return [row for row in rows if row.id in kept]

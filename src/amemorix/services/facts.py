@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from ..clock import Clock
-from ..config.model import Facts
-from ..storage.facts import FactGroup, FactMaterial, FactRow, PersonThere, Transition
+from ..config.model import Facts, Profile
+from ..storage.fact_material import FactMaterial, PersonThere
+from ..storage.facts import FactGroup, FactRow, Transition
 from ..storage.metadata_store import MetadataStore
 from ..strategies.fact_rules import Claim, Reader, read_facts, statement
 from ..strategies.fact_slots import STATEMENT, slot_of
@@ -32,7 +33,7 @@ STEP = 100
 IDLE_SHARE = 3.0
 """Seconds of rest for each second of work, so that deriving never crowds out calls."""
 ABOUT = 3
-PERSON_FACT = "person_fact"
+PERSON_FACT, CORRECTION = "person_fact", "correction"
 TRUST = {
     "manual_confirmed": ("manual", 0.97),
     "server_verified": ("imported", 0.9),
@@ -85,6 +86,7 @@ class FactService:
         store: MetadataStore,
         *,
         settings: Facts,
+        profile: Profile,
         clock: Clock,
         zone: tzinfo,
         indexes: Indexes,
@@ -93,13 +95,16 @@ class FactService:
     ) -> None:
         self._store = store
         self._facts = store.facts
+        self._evidence = store.fact_evidence
+        self._material = store.fact_material
+        self._undo_records = store.undo_records
         self._settings = settings
         self._clock = clock
         self._zone = zone
         self._indexes = indexes
         self._checker = checker
         self._background = background
-        self._ledger = FactLedger(store)
+        self._ledger = FactLedger(store, profile=profile)
         self._one = asyncio.Lock()
 
     async def run(self) -> None:
@@ -154,23 +159,23 @@ class FactService:
             return self._scanned(db, cursor, last, scan or None)
         if cursor >= last:
             return None
-        upto, ids = self._facts.changed(db, cursor, STEP)
+        upto, ids = self._material.changed(db, cursor, STEP)
         return _Step(cursor, upto if upto > cursor else last, (scan, scan), self._readings(db, ids))
 
     def _scanned(self, db: sqlite3.Connection, cursor: int, last: int, scan: str | None) -> _Step:
         """The log no longer reaches back: every paragraph is read, and the log from where it was when that began."""
         reached, begun = (int(part) for part in (scan or f"0:{last}").split(":"))
-        ids = self._facts.paragraphs_after(db, reached, STEP)
+        ids = self._material.paragraphs_after(db, reached, STEP)
         if not ids:
             return _Step(cursor, begun, (scan, ""), ())
         return _Step(cursor, cursor, (scan, f"{ids[-1]}:{begun}"), self._readings(db, ids))
 
     def _readings(self, db: sqlite3.Connection, ids: Sequence[int]) -> tuple[_Reading, ...]:
         self._indexes.names.catch_up(db)
-        persons = self._facts.persons(db, ids)
+        persons = self._material.persons(db, ids)
         return tuple(
             _Reading(paragraph, tuple(self._heard(db, paragraph, persons.get(paragraph.id, []))))
-            for paragraph in self._facts.material(db, ids)
+            for paragraph in self._material.material(db, ids)
         )
 
     def _heard(self, db: sqlite3.Connection, paragraph: FactMaterial, persons: Sequence[PersonThere]) -> list[_Heard]:
@@ -178,12 +183,12 @@ class FactService:
             return []
         named = self._named(paragraph)
         at = paragraph.recorded_at if paragraph.event_start is None else paragraph.event_start
-        if paragraph.source_type == PERSON_FACT and persons and paragraph.kind == "text":
+        if paragraph.source_type in (PERSON_FACT, CORRECTION) and persons and paragraph.kind == "text":
             meant = [person for person in persons if person.role == ABOUT] or persons
             return [h for person in meant for h in self._told(db, paragraph, person.person, named, at)]
         speaker = paragraph.speaker if paragraph.kind == "message" else 0
         how = Reader(at, self._zone, bool(speaker), names=tuple(named))
-        other = SUMMARISED if paragraph.kind == "summary" else HEARSAY
+        other = SUMMARISED if paragraph.kind == "summary" else _corrected(paragraph) or HEARSAY
         found = read_facts(paragraph.content, how)
         return [
             _Heard(named[claim.who] if claim.who else speaker, claim, *(other if claim.who else OWN_WORDS))
@@ -194,10 +199,11 @@ class FactService:
         self, db: sqlite3.Connection, paragraph: FactMaterial, person: int, named: dict[str, int], at: float
     ) -> list[_Heard]:
         """What a text says that is about one person; a text that no rule reads is a statement as a whole."""
-        standing = _standing(paragraph.metadata)
+        standing = _corrected(paragraph) or _standing(paragraph.metadata)
         how = Reader(at, self._zone, first=True, about=True, names=tuple(named))
         found = read_facts(paragraph.content, how)
-        if not found and self._facts.read_as(db, paragraph.id, person, STATEMENT) is None:
+        whole = paragraph.source_type == PERSON_FACT
+        if whole and not found and self._evidence.read_as(db, paragraph.id, person, STATEMENT) is None:
             found = [statement(paragraph.content, at)]
         return [_Heard(named[claim.who] if claim.who else person, claim, *standing) for claim in found]
 
@@ -206,7 +212,8 @@ class FactService:
         directory = self._indexes.names.index
         chats = (0, paragraph.scope)
         found: dict[str, int] = {}
-        for name in sorted(directory.find(paragraph.content, chats).names, key=len, reverse=True):
+        spoken = (name.removesuffix("'s").removesuffix("’s") for name in directory.find(paragraph.content, chats).names)
+        for name in sorted(spoken, key=len, reverse=True):
             meant = directory.matching(name, chats)
             if len(meant) == 1:
                 found[name] = next(iter(meant))
@@ -258,8 +265,8 @@ class FactService:
             at = reading.paragraph.recorded_at
             for heard in reading.heard:
                 self._take(db, reading.paragraph, heard, Change(now, at, "stated"))
-        for group in known:
-            self._ledger.settle(db, group, Change(now, now, "evidence came or went"))
+        for group, since in known:
+            self._ledger.settle(db, group, Change(now, now, "evidence came or went"), since=since)
         self._store.changes.put(db, CURSOR, str(step.upto))
         if step.scan[1] != step.scan[0]:
             self._store.changes.put(db, SCAN, step.scan[1] or "")
@@ -270,7 +277,7 @@ class FactService:
         merged = bool(decision and decision.merged)
         said = Said(
             paragraph.id, claim.norm, claim.polarity, claim.value, claim.valid_from, claim.valid_to, heard.authority,
-            heard.confidence, merged,
+            heard.confidence, merged, claim.told,
         )  # fmt: skip
         reason = decision.reason if decision else change.reason
         if not self._ledger.record(db, group, said, replace(change, reason=reason)) or decision is None:
@@ -313,11 +320,11 @@ class FactService:
         if not rows:
             return
         detail = snapshot(rows, [*rows, new], refute=[[new.id, paragraph.id]])
-        undo = self._facts.keep_undo(db, UNDO_KIND, detail, "", change.reason, change.now)
+        undo = self._undo_records.keep(db, UNDO_KIND, detail, "", change.reason, change.now)
         for row in rows:
             if merged:
-                for point in self._facts.points(db, [row.id]):
-                    self._facts.put_evidence(db, replace(point, fact=new.id, value=new.value))
+                for point in self._evidence.points(db, [row.id]):
+                    self._evidence.put(db, replace(point, fact=new.id, value=new.value))
             self._facts.decide(db, _giving_way(row, new, change.at))
             self._facts.transition(
                 db, row.id, Transition(row.status, "superseded", new.id, undo, "", change.reason, change.at)
@@ -335,6 +342,14 @@ def group_of(person: int | None, entity: int | None, scope: int, attribute: str,
     """The facts that a fact of this attribute and value may contradict."""
     single = slot_of(attribute).cardinality == "single"
     return FactGroup(person, entity, scope, attribute, None if single else norm)
+
+
+def _corrected(paragraph: FactMaterial) -> tuple[str, float] | None:
+    """The authority of a statement that was stored to correct what was held, as the one who corrected it gave it."""
+    if paragraph.source_type != CORRECTION:
+        return None
+    authority = json.loads(paragraph.metadata).get("authority")
+    return TRUST["manual_confirmed"] if authority == "manual" else OWN_WORDS if authority == "direct_user" else None
 
 
 def _standing(metadata: str) -> tuple[str, float]:

@@ -8,20 +8,24 @@ import logging
 import sqlite3
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
+from ..acting import Act, acting_as
 from ..clock import Clock
 from ..config.model import Feedback
 from ..errors import ChatUnavailable, Conflict, MemoryFault, NotFound
 from ..ports import ChatModel
 from ..storage.feedback import FeedbackRepository, FeedbackTask
 from ..storage.metadata_store import MetadataStore
-from ..strategies.correction_rules import Correction, holds
-from ..strategies.feedback_rules import Verdict, read_feedback
-from .corrections import CorrectionService, Wish
+from ..strategies.correction import Correction
+from ..strategies.correction_rules import read_correction
+from ..strategies.correction_text import holds
+from ..strategies.feedback_rules import SAID_OUT, Verdict, read_hint
+from .correction_reading import Wish
+from .corrections import CorrectionService, Preview
 
 __all__ = ["FeedbackService"]
 
@@ -151,15 +155,7 @@ class FeedbackService:
         kept = json.loads(task.decision)
         if "plan" in kept:
             return kept["plan"]
-        verdict = await self._verdict(task)
-        plan = None
-        if verdict.decision in ACTING and verdict.confidence >= self._settings.min_confidence and verdict.reading:
-            wish = Wish(
-                text=verdict.said, chat_id=task.chat_id, requested_by="feedback", reason=f"feedback task {task.id}",
-                among=(verdict.hit,), reading=verdict.reading,
-            )  # fmt: skip
-            preview = await self._corrections.preview(wish)
-            plan = preview.plan if preview.replacements else None
+        verdict, plan = await self._decided(task)
         decision = json.dumps({**asdict(verdict), "plan": plan}, ensure_ascii=False)
         mine = await self._store.write(
             lambda db: self._tasks.decided(db, task.id, worker=self._worker, decision=decision, now=self._clock.now())
@@ -168,15 +164,41 @@ class FeedbackService:
 
     async def _carry_out(self, plan: int) -> None:
         if (await self._corrections.get(plan)).status == "awaiting_confirmation":
-            await self._corrections.execute(plan, confirmed=True)
+            with acting_as(Act("background", "feedback", "", "memory", self._clock.now(), f"plan_id={plan}")):
+                await self._corrections.execute(plan, confirmed=True)
 
-    async def _verdict(self, task: FeedbackTask) -> Verdict:
+    async def _decided(self, task: FeedbackTask) -> tuple[Verdict, int | None]:
+        """(the decision, the plan that it comes to if it is sure enough)."""
         hits, messages = await self._store.read(lambda db: self._material(db, task))
         if not messages or not hits:
-            return Verdict()
-        return await self._asked(hits, messages) or read_feedback(hits, messages)
+            return Verdict(), None
+        verdict = await self._asked(hits, messages)
+        if verdict is not None:
+            preview = await self._preview(task, verdict, "", [verdict.hit]) if self._is_sure(verdict) else None
+            return verdict, preview.plan if preview else None
+        for speaker, text in messages:
+            verdict = Verdict("correct", SAID_OUT, said=text, reading=read_correction(text))
+            preview = await self._preview(task, verdict, speaker, [id_ for id_, _ in hits])
+            if preview is not None:
+                return _about(verdict, preview), preview.plan
+        return read_hint(hits, [text for _, text in messages]), None
 
-    def _material(self, db: sqlite3.Connection, task: FeedbackTask) -> tuple[list[tuple[int, str]], list[str]]:
+    def _is_sure(self, verdict: Verdict) -> bool:
+        return verdict.decision in ACTING and verdict.confidence >= self._settings.min_confidence
+
+    async def _preview(self, task: FeedbackTask, verdict: Verdict, speaker: str, hits: Sequence[int]) -> Preview | None:
+        """The plan for what a message says of these hits, or of what was held when they were given; None for nothing."""
+        if verdict.reading is None or not self._is_sure(verdict):
+            return None
+        wish = Wish(
+            text=verdict.said, chat_id=task.chat_id, speaker=speaker, requested_by="feedback",
+            reason=f"feedback task {task.id}", among=tuple(hits), held_at=task.asked_at, reading=verdict.reading,
+        )  # fmt: skip
+        return await self._corrections.preview_if_any(wish)
+
+    def _material(
+        self, db: sqlite3.Connection, task: FeedbackTask
+    ) -> tuple[list[tuple[int, str]], list[tuple[str, str]]]:
         """(the hits that are still there, with their texts; what the chat said since)."""
         chat, now = self._store.names.chat_row(db, task.chat_id), self._clock.now()
         if chat is None:
@@ -189,16 +211,17 @@ class FeedbackService:
         )
         return [(id_, texts[id_]) for id_ in json.loads(task.hits) if id_ in texts], messages
 
-    async def _asked(self, hits: Sequence[tuple[int, str]], messages: Sequence[str]) -> Verdict | None:
+    async def _asked(self, hits: Sequence[tuple[int, str]], messages: Sequence[tuple[str, str]]) -> Verdict | None:
         """The chat model's decision; None where it gives none, or one that the lines do not bear out."""
         if self._chat is None:
             return None
         lines = "\n".join(f"{i}. {text}" for i, (_, text) in enumerate(hits, 1))
+        said_since = "\n".join(f"{speaker}: {text}" if speaker else text for speaker, text in messages)
         try:
             answer = await self._chat.answer(
                 "feedback",
                 CHAT_SYSTEM,
-                f"Lines:\n{lines}\n\nThe chat went on:\n" + "\n".join(messages),
+                f"Lines:\n{lines}\n\nThe chat went on:\n{said_since}",
                 schema=CHAT_SCHEMA,
             )
         except ChatUnavailable:
@@ -209,11 +232,11 @@ class FeedbackService:
         wrong, right = str(answer["wrong"]).strip(), str(answer["right"]).strip()
         if not 1 <= line <= len(hits) or not holds(hits[line - 1][1], wrong):
             return None
-        said = next((message for message in messages if right and holds(message, right)), "")
+        said = next((message for _, message in messages if right and holds(message, right)), "")
         if right and not said:
             return None
         reading = Correction("replace" if right else "remove", wrong, right)
-        return Verdict(decision, confidence, hits[line - 1][0], said or messages[0], reading)
+        return Verdict(decision, confidence, hits[line - 1][0], said or messages[0][1], reading)
 
     # administration
 
@@ -262,3 +285,9 @@ class FeedbackService:
     async def _kept(self, id_: int, status: Any, error: str) -> None:
         now = self._clock.now()
         await self._store.write(lambda db: self._tasks.rolled_back(db, id_, status=status, error=error, now=now))
+
+
+def _about(verdict: Verdict, preview: Preview) -> Verdict:
+    """The verdict with the paragraph that it is about."""
+    hit, right = preview.replacements[0].paragraph, preview.reading.right
+    return replace(verdict, decision="correct" if right else "reject", hit=hit)

@@ -75,7 +75,8 @@ class Indexes:
             return projection
 
         return _Vectors(
-            opened("vectors", feeds.vectors(generation)), opened("relations", feeds.relation_vectors(generation))
+            opened("vectors", feeds.vectors(generation, dimension)),
+            opened("relations", feeds.relation_vectors(generation, dimension)),
         )
 
     def relations_beside(self, vectors: Projection[VectorStore]) -> Projection[VectorStore] | None:

@@ -11,6 +11,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+from ..acting import Act, acting_as
 from ..clock import Clock
 from ..config.model import Lifecycle
 from ..retrieval.retention import DAY
@@ -84,14 +85,19 @@ class LifecycleRounds:
         """Look at everything that is due now."""
         async with self._one:
             now = self._clock.now()
-            expired = await self._repeated(lambda db: self._expire(db, now))
-            faded = recycled = 0
-            if self._settings.enabled:
-                faded = await self._fade_by_age(now) + await self._fade_weakened(now)
-                recycled = await self._repeated(lambda db: self._recycle(db, now))
+            with acting_as(Act("background", "lifecycle", BY, "memory", now)):
+                done = await self._round(now)
             await self._store.write(lambda db: self._store.changes.put(db, LAST_ROUND, repr(now)))
             self._last = now
-            return Round(now, expired, faded, recycled)
+            return done
+
+    async def _round(self, now: float) -> Round:
+        expired = await self._repeated(lambda db: self._expire(db, now))
+        faded = recycled = 0
+        if self._settings.enabled:
+            faded = await self._fade_by_age(now) + await self._fade_weakened(now)
+            recycled = await self._repeated(lambda db: self._recycle(db, now))
+        return Round(now, expired, faded, recycled)
 
     async def _is_due(self) -> bool:
         if self._last is None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..config.model import Profile
 from ..indexes.name_directory import NameDirectory
+from ..storage.derive_tasks import NO_PARAGRAPH
 from ..storage.metadata_store import MetadataStore
 from ..storage.persons import Namesake, PersonNames
 from ..storage.profile_material import SPEAKER, FactOf, Line
@@ -19,11 +20,9 @@ from .profile_endings import endings, has_ended, outlived
 from .profile_items import ProfileItem, dump, gathered, load, render
 from .profile_rules import TOPIC_LINES, Others, covers, fact_item, relation_item, statements, topic_item
 
-__all__ = ["EVERYTHING", "FAR", "ProfileDeriver", "ProfileDraft", "living"]
+__all__ = ["EVERYTHING", "ProfileDeriver", "ProfileDraft", "living"]
 
 EVERYTHING = 0.0
-FAR = 9e15
-"""News that is no paragraph stands after every paragraph; the ledger of facts says the same."""
 MOST_SCOPES = 500
 RELATIONS, FACTS = 30, 200
 
@@ -119,7 +118,7 @@ class ProfileDeriver:
         now: float,
     ) -> list[Line]:
         """The person's own paragraphs, those of their namesakes where they are meant, and those that name them."""
-        if since >= FAR:
+        if since >= NO_PARAGRAPH:
             return []
         material = self._store.profile_material
         found = {line.id: line for line in material.lines(db, subject.person.row, since, scopes, limit, now)}

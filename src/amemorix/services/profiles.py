@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sqlite3
 import uuid
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from ..clock import Clock
 from ..config.model import Profile
-from ..errors import ChatUnavailable
+from ..errors import ChatUnavailable, MemoryFault
 from ..indexes.name_directory import NameDirectory
 from ..ports import ChatModel
 from ..storage.derive_tasks import Claim, DeriveTask
@@ -63,7 +64,7 @@ class PersonProfileService:
     """Keeps profiles in step with what is said by and of persons; a crash loses nothing and repeats nothing.
 
     The place in the change log is stored with the tasks that it makes, and a task is done in the transaction that
-    stores its profiles. Every batch is a worker of its own: what one that was cancelled had begun, the next takes over.
+    stores its profiles. Every batch is a worker of its own: what one could not end nor let go of, the next takes over.
     """
 
     def __init__(
@@ -198,11 +199,21 @@ class PersonProfileService:
     async def _derive(self, ahead: float, limit: int) -> list[_Derived]:
         """Claim tasks, work them out beside the event loop, and store what came of them in one transaction."""
         self._worker = uuid.uuid4().hex
-        claims = await self._claim(self._clock.now() + ahead, limit)
-        done = [await self._derived(claim) for claim in claims]
-        if done:
-            await self._store.write(lambda db: self._keep(db, done))
+        try:
+            claims = await self._claim(self._clock.now() + ahead, limit)
+            done = [await self._derived(claim) for claim in claims]
+            if done:
+                await self._store.write(lambda db: self._keep(db, done))
+        except asyncio.CancelledError:
+            await self._release()
+            raise
         return done
+
+    async def _release(self) -> None:
+        """Let go of what this batch holds."""
+        tasks, worker, now = self._store.derive_tasks, self._worker, self._clock.now()
+        with contextlib.suppress(MemoryFault):
+            await self._store.write(lambda db: tasks.release(db, KIND, worker=worker, now=now))
 
     def _batch(self, most: int) -> int:
         """A model is asked for one person at a time, so that what it said is stored at once."""

@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ..storage.deletions import Item
+from ..storage.delete_operations import Item
 from ..storage.erasure import Targets
 from ..storage.metadata_store import MetadataStore
 from ..storage.quoting import Going
-from ..text import fold, normalise_name
+from ..text import normalise_name
+from .name_pattern import NamePattern
 from .remnants import Needles
 
 __all__ = ["NO_MARKS", "Marks", "PurgeRecords"]
 
-SHORTEST = 2
-"""Letters of a name that is looked for; a single letter would be met everywhere."""
 NAMING = ("undo_records", "delete_operations")
 """Tables that are looked through for the names of things as well: such a name may be a common word."""
-_LETTER = r"[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-"""A letter or digit of a script that puts spaces between words."""
-_SPACED = re.compile(_LETTER)
 _KEY = re.compile(r'"([nr])([0-9]{1,18})"')
-
-
-class Names:
-    """Names, found as whole words where words are kept apart, and anywhere in Chinese."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        known = sorted({name for name in names if len(name) >= SHORTEST}, key=len, reverse=True)
-        self._any = re.compile("|".join(map(_as_word, known))) if known else None
-
-    def held(self, text: str) -> bool:
-        """Whether the text holds one of the names, in whatever spelling."""
-        return self._any is not None and self._any.search(" ".join(fold(text).split())) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
     """What tells that a record or a file speaks of what is purged."""
 
-    persons: Names
-    things: Names
+    persons: NamePattern
+    things: NamePattern
     rows: frozenset[str] = frozenset()
     """Public ids of entities and relations that go."""
 
@@ -53,7 +37,7 @@ class Marks:
         return self.persons.held(text) or self.things.held(text)
 
 
-NO_MARKS = Marks(Names(()), Names(()))
+NO_MARKS = Marks(NamePattern(()), NamePattern(()))
 
 
 class PurgeRecords:
@@ -66,7 +50,7 @@ class PurgeRecords:
     def marks(self, going: Going, targets: Targets) -> Marks:
         """What to look for in records and exports."""
         rows = {f"n{id_}" for id_ in going.entities} | {f"r{id_}" for id_ in targets.relations}
-        return Marks(Names(going.person_names), Names(going.entity_names), frozenset(rows))
+        return Marks(NamePattern(going.person_names), NamePattern(going.entity_names), frozenset(rows))
 
     def going(self, items: Sequence[Item], targets: Targets) -> Going:
         """Who and what goes altogether; a person who was deleted in one chat only may stay."""
@@ -103,9 +87,3 @@ class PurgeRecords:
 
     def _quoting(self, operation: int, table: str, quotes: Callable[[str], bool]) -> list[int | str]:
         return self._store.read_here(lambda db: self._rows.quoting(db, table, operation, quotes))
-
-
-def _as_word(name: str) -> str:
-    before = f"(?<!{_LETTER})" if _SPACED.match(name[0]) else ""
-    after = f"(?!{_LETTER})" if _SPACED.match(name[-1]) else ""
-    return before + re.escape(name) + after

@@ -6,8 +6,9 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..storage.deletions import DELETED_BEFORE, MOVED_KINDS, ROW_KINDS, DeletionRepository, Item, OperationRow, RowKind
-from ..storage.relation_return import RelationReturn
+from ..storage.delete_operations import DELETED_BEFORE, Item, OperationRow
+from ..storage.deletions import MOVED_KINDS, ROW_KINDS, RowKind
+from ..storage.metadata_store import MetadataStore
 
 __all__ = ["NotBack", "Restored", "Restoring"]
 
@@ -47,15 +48,17 @@ class Restored:
 class Restoring:
     """Restores operations; the caller owns the transaction."""
 
-    def __init__(self, rows: DeletionRepository, relation_return: RelationReturn) -> None:
-        self._rows = rows
-        self._return = relation_return
+    def __init__(self, store: MetadataStore) -> None:
+        self._rows = store.deletions
+        self._reach = store.reach
+        self._operations = store.delete_operations
+        self._return = store.relation_return
 
     def restore(
         self, db: sqlite3.Connection, operation: OperationRow, chosen: Sequence[tuple[str, int]] | None, now: float
     ) -> Restored:
         """Bring back an operation, or of it these (kind, row) with what depends on them."""
-        all_held = self._rows.open_items(db, operation.id)
+        all_held = self._operations.open_items(db, operation.id)
         held = [item for item in all_held if item.detail.get("why") != DELETED_BEFORE]
         done = Restored(operation.id)
         done.not_back = [
@@ -72,9 +75,9 @@ class Restoring:
         begun = operation.restored > 0 or any(done.rows.values())
         final = (TAKEN, GONE) if begun else (TAKEN,)
         settled = {(one.kind, one.id) for one in done.not_back if one.reason in final}
-        left = [item for item in self._rows.open_items(db, operation.id) if (item.kind, item.id) not in settled]
+        left = [item for item in self._operations.open_items(db, operation.id) if (item.kind, item.id) not in settled]
         done.whole = not any(_waits(item) for item in left)
-        self._rows.set_restored(db, operation.id, done.whole, now)
+        self._operations.set_restored(db, operation.id, done.whole, now)
         return done
 
     def _with_dependents(
@@ -83,7 +86,7 @@ class Restoring:
         """The items chosen, with the references and relations that went because of their paragraphs."""
         paragraphs = [id_ for kind, id_ in chosen if kind == "paragraph"]
         refs = {one.ref for one in self._rows.restorable(db, "paragraph", paragraphs).values()}
-        relations = set(self._rows.ids(db, "relations_resting_on", paragraphs))
+        relations = set(self._reach.ids(db, "relations_resting_on", paragraphs))
         along = {"ref": refs, "relation": relations}
         return [
             item
@@ -96,7 +99,7 @@ class Restoring:
         if not ids:
             return
         state = self._rows.restorable(db, kind, ids)
-        again = self._rows.deleted_again(db, done.operation, kind, ids)
+        again = self._operations.deleted_again(db, done.operation, kind, ids)
         blocked = NEWER if kind == "paragraph" else HANGING
         back: list[int] = []
         alive: list[int] = []
@@ -110,12 +113,12 @@ class Restoring:
         if kind == "ref":
             back = self._refs_with_text(db, done, back)
         self._rows.unmark(db, kind, back)
-        self._rows.note_restored(db, done.operation, kind, [*back, *alive], now)
+        self._operations.note_restored(db, done.operation, kind, [*back, *alive], now)
         done.rows[kind] = back
 
     def _refs_with_text(self, db: sqlite3.Connection, done: Restored, refs: Iterable[int]) -> list[int]:
         """References whose paragraphs are back: one without any must not look as if its text were stored."""
-        back = set(self._rows.ids(db, "refs_holding", refs))
+        back = set(self._reach.ids(db, "refs_holding", refs))
         done.not_back += [NotBack("ref", id_, HANGING) for id_ in refs if id_ not in back]
         return sorted(back)
 
@@ -131,7 +134,7 @@ class Restoring:
             if back:
                 done.rows.setdefault(item.kind, []).append(item.id)
             if back or item.kind in MADE_ANEW:
-                self._rows.note_restored(db, done.operation, item.kind, [item.id], now)
+                self._operations.note_restored(db, done.operation, item.kind, [item.id], now)
             else:
                 done.not_back.append(NotBack(item.kind, item.id, TAKEN))
 

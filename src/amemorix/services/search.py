@@ -27,6 +27,7 @@ from ..retrieval.retention import DAY
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey
 from ..storage.time_limit import time_limit
+from ..tracing import carried, span
 from .dense import Asking, DenseLane
 from .fact_reading import FIRST_PERSON, Asked, FactReader, Moment
 from .filters import restricts
@@ -110,7 +111,7 @@ class SearchService:
         asking = ChatKey(request.chat_id, request.group_id, request.user_id)
         if request.respect_filter and not await self._served(asking):
             return RetrievalResult(mode=request.mode, filtered=True)
-        begun = await self._store.read(lambda db: self._begin(db, ask))
+        begun = await self._store.read(carried(lambda db: self._begin(db, ask)))
         if isinstance(begun, RetrievalResult):
             return begun
         return await self._finish(request.mode, begun)
@@ -128,15 +129,19 @@ class SearchService:
 
     async def _finish(self, mode: str, begun: _Begun) -> RetrievalResult:
         """Rank what was found once the query is embedded, and write the answer."""
-        asked = await self._dense.finish(begun.asking, self._config.embedding.query_timeout_seconds)
-        degraded = ("dense",) if asked.failed else ()
-        meant = replace(begun.wide, encoded=asked.encoded, generation=asked.generation, degraded=degraded)
+        with span("amemorix lane dense"):
+            asked = await self._dense.finish(begun.asking, self._config.embedding.query_timeout_seconds)
+        meant = replace(begun.wide, encoded=asked.encoded, generation=asked.generation)
 
         def answer(db: sqlite3.Connection) -> RetrievalResult:
-            ranking = self._retriever.rank(db, self._indexes.lanes(db, asked.vectors), meant, begun.lexical)
+            dropped = asked.vectors is not None and not self._store.embeddings.is_whole(db, asked.generation)
+            degraded = ("dense",) if asked.failed or dropped else ()
+            ranking = self._retriever.rank(
+                db, self._indexes.lanes(db, asked.vectors), replace(meant, degraded=degraded), begun.lexical
+            )
             return self._answer(db, mode, begun.plan, ranking)
 
-        return _with_facts(await self._store.read(answer), begun.known)
+        return _with_facts(await self._store.read(carried(answer)), begun.known)
 
     def _known(self, db: sqlite3.Connection, ask: _Ask, plan: SearchPlan) -> _Known:
         """What is known of whom the query names, or of the user who asks of himself."""

@@ -10,15 +10,10 @@ from ..errors import Conflict, NotFound
 from ..indexes.name_directory import NameDirectory
 from ..storage.metadata_store import MetadataStore
 from ..text import fold, normalise_name
+from .mentions import Called, Mentioned, MentionFinder, Visible
 from .selectors import Selector
 
-__all__ = ["NameIn", "Scan", "Seeds", "Selection", "WholePerson"]
-
-EVERY = -1
-"""No chat's row."""
-SHORTEST_NAME = 2
-NICKNAME = 3
-"""Letters of a longer name that may stand for it (see `NameDirectory`)."""
+__all__ = ["Scan", "Seeds", "Selection", "WholePerson"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +27,12 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class NameIn:
-    """A name in a chat; one that counts in every chat has the chat EVERY."""
-
-    chat: int
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class WholePerson:
     """A person with every name."""
 
     row: int
     person_id: str
-    names: tuple[NameIn, ...]
+    names: tuple[Called, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +49,31 @@ class Seeds:
     chat: int | None = None
     """Only within this chat."""
     scans: tuple[Scan, ...] = ()
+    finder: MentionFinder | None = None
+    """Finds what names the persons; what it has found up to `upto` is in `mentioned`."""
+    mentioned: Mentioned = field(default_factory=Mentioned)
+    upto: int = 0
+    whole: bool = False
+    """Whether the persons go with what bears their names."""
     missing: tuple[str, ...] = field(default=())
     """What was named and is not there."""
 
     @property
     def norms(self) -> set[str]:
         """Every name of the persons, as names are compared."""
-        names = {name.name for one in self.persons for name in one.names}
-        return {normalise_name(name) for name in names | {one.person_id for one in self.persons}}
+        return {name.name for one in self.persons for name in one.names}
 
 
 class Selection:
     """Looks up what is named; may read every text, so it runs outside the transaction that deletes."""
 
-    def __init__(self, store: MetadataStore) -> None:
+    def __init__(self, store: MetadataStore, visible: Visible) -> None:
         self._store = store
-        self._rows = store.deletions
+        self._rows = store.reach
+        self._visible = visible
 
     def seeds(
-        self, db: sqlite3.Connection, selector: Selector, chat_id: str, directory: NameDirectory, mentions: bool
+        self, db: sqlite3.Connection, selector: Selector, chat_id: str, directory: NameDirectory, *, keep_mentions: bool
     ) -> Seeds:
         """Raises NotFound for a chat that is unknown, Conflict for a name that several persons have."""
         chat = self._chat(db, chat_id)
@@ -90,8 +83,9 @@ class Selection:
         persons = self._persons(db, selector.persons, chat, directory, missing)
         chats = {name: self._store.names.chat_row(db, name) for name in selector.chats}
         missing += [name for name, row in chats.items() if row is None]
-        scans = [*self._query_scan(db, selector, chat)]
-        scans += [self._mentions(db, one, chat, directory) for one in persons if mentions]
+        scans = self._query_scan(db, selector, chat)
+        finder = self._finder(persons, chat, directory, keep=keep_mentions) if persons else None
+        upto = self._store.paragraphs.highest(db)
         paragraphs = self._paragraphs(db, selector, chat, missing)
         return Seeds(
             paragraphs=frozenset(paragraphs | {id_ for scan in scans for id_ in self.read(db, scan, 0)}),
@@ -103,6 +97,10 @@ class Selection:
             chats=frozenset(row for row in chats.values() if row is not None),
             chat=chat,
             scans=tuple(scans),
+            finder=finder,
+            mentioned=finder.read(db, 0) if finder else Mentioned(),
+            upto=upto,
+            whole=chat is None and not keep_mentions and bool(persons),
             missing=tuple(missing),
         )
 
@@ -159,7 +157,7 @@ class Selection:
     ) -> list[WholePerson]:
         found: dict[int, WholePerson] = {}
         for key in keys:
-            rows = directory.matching(key, None if chat is None else (chat,))
+            rows = directory.matching(key, None if chat is None else (chat,)) or directory.matching(key)
             known = self._rows.persons_known(db, rows)
             if len(known) > 1:
                 ids = sorted(person_id for _, person_id, _ in known)
@@ -169,8 +167,10 @@ class Selection:
                 )  # fmt: skip
             missing += [] if known else [key]
             for row, person_id, _ in known:
-                names = tuple(NameIn(at, name) for _, at, name in self._rows.names_of_persons(db, [row], EVERY))
-                found[row] = WholePerson(row, person_id, names)
+                names = self._store.mentions.names(db, [row])
+                found[row] = WholePerson(
+                    row, person_id, tuple(Called(at, normalise_name(name)) for _, at, name in names)
+                )
         return list(found.values())
 
     # reading texts
@@ -186,32 +186,15 @@ class Selection:
 
         return [Scan(holds, None if chat is None else (chat,), self._store.paragraphs.highest(db))]
 
-    def _mentions(
-        self, db: sqlite3.Connection, person: WholePerson, chat: int | None, directory: NameDirectory
-    ) -> Scan:
-        """Lines that name the person, in each chat by the names that the person has there."""
-        norms = [(name.chat, normalise_name(name.name)) for name in person.names if chat in (None, name.chat, EVERY)]
-        known = {at: {norm for where, norm in norms if where == at} for at, _ in norms}
-        everywhere = known.pop(EVERY, set()) | {normalise_name(person.person_id)}
-
-        def holds(in_chat: int, text: str) -> bool:
-            names = everywhere | known.get(in_chat, set())
-            return _names_person(text, in_chat, person.row, names, directory)
-
-        chats = tuple(sorted(known)) if len(everywhere) == 1 else None if chat is None else (chat,)
-        return Scan(holds, chats, self._store.paragraphs.highest(db))
-
-
-def _names_person(text: str, chat: int, person: int, names: Iterable[str], directory: NameDirectory) -> bool:
-    folded = fold(text)
-    names = [name for name in names if len(name) >= SHORTEST_NAME]
-    if not any(name[:NICKNAME] in folded for name in names):
-        return False
-    found = directory.find(text, (chat,))
-    if not any(person in persons for persons in found.persons):
-        return False
-    said = [normalise_name(name).removesuffix("'s") for name in found.names]
-    return any(len(word) >= SHORTEST_NAME and any(name.startswith(word) for name in names) for word in said)
+    def _finder(
+        self, persons: Sequence[WholePerson], chat: int | None, directory: NameDirectory, *, keep: bool
+    ) -> MentionFinder:
+        return MentionFinder(
+            self._store.mentions,
+            [one.row for one in persons],
+            [name for one in persons for name in one.names],
+            directory=directory, visible=self._visible, chat=chat, keep=keep,
+        )  # fmt: skip
 
 
 def _says(row: tuple[int, str, str, str], selector: Selector) -> bool:

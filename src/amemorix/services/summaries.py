@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
+from ..acting import Act, acting_as
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import ChatUnavailable
@@ -51,7 +52,7 @@ class _Window:
 
 
 class SummaryService:
-    """Takes up the chats that wait, window by window.
+    """Takes up the chats that wait, window by window, several chats at a time (`chat.max_concurrent`).
 
     The cursor of a chat moves in the transaction that stores the summary, so a crash repeats at most a question to the
     model. Without a model the messages themselves are the memory, and the cursor moves alone.
@@ -67,7 +68,10 @@ class SummaryService:
         self._clock = clock
         self._zone = zone
         self._analyser = Analyser(config.ingest.chunk_chars, zone)
-        self._one = asyncio.Lock()
+        self._room = asyncio.Semaphore(config.chat.max_concurrent)
+        self._choosing = asyncio.Lock()
+        self._busy: set[int] = set()
+        self._ended = asyncio.Event()
 
     @property
     def writes(self) -> bool:
@@ -76,44 +80,92 @@ class SummaryService:
 
     async def run(self) -> None:
         """Summarise for ever; ends when cancelled."""
-        while True:
-            try:
-                busy = await self.step()
-            except asyncio.CancelledError:
-                raise
-            except Exception:
-                log.exception("summarising stumbled; it goes on in a while")
-                busy = False
-            if not busy:
-                await asyncio.sleep(self._settings.poll_interval_seconds)
+        async with asyncio.TaskGroup() as group:
+            while True:
+                window = await self._next_or_none()
+                if window is None:
+                    await asyncio.sleep(self._settings.poll_interval_seconds)
+                else:
+                    self._let_go_after(group.create_task(self._guarded(window)), window)
 
     async def drain(self) -> None:
-        """Summarise until no chat is due."""
-        while await self.step():
-            pass
-
-    async def step(self) -> bool:
-        """Take up one window of a chat that is due; False if none is."""
-        async with self._one:
-            window = await self._store.read(self._window)
-            if window is None:
-                return False
-            if self._chat is None or not window.lines:
-                await self._advance(window, None)
-                return True
+        """Summarise until no chat is due, nor under way."""
+        while True:
+            begun: list[asyncio.Task[None]] = []
             try:
-                written = await self._ask(self._chat, window)
-            except ChatUnavailable as exc:
-                await self._stumble(window, exc)
-                return True
-            await self._advance(window, self._text(window, written) if written.text else None)
-            return True
+                while (window := await self._next()) is not None:
+                    begun.append(self._let_go_after(asyncio.create_task(self._summarise(window)), window))
+                await asyncio.gather(*begun)
+            finally:
+                for task in begun:
+                    task.cancel()
+            if not begun and not await self._one_has_ended():
+                return
+
+    async def _next_or_none(self) -> _Window | None:
+        try:
+            return await self._next()
+        except Exception:
+            log.exception("summarising stumbled; it goes on in a while")
+            return None
+
+    async def _next(self) -> _Window | None:
+        """A window of a chat that is due and not under way, once there is room for it; it is under way until let go."""
+        await self._room.acquire()
+        window = None
+        try:
+            async with self._choosing:
+                window = await self._store.read(self._window)
+                if window is not None:
+                    self._busy.add(window.waiting.row)
+        finally:
+            if window is None:
+                self._room.release()
+        return window
+
+    def _let_go_after(self, task: asyncio.Task[None], window: _Window) -> asyncio.Task[None]:
+        """The task, after which the chat's next window may be taken up: also one that was cancelled before it began."""
+
+        def let_go(_: asyncio.Task[None]) -> None:
+            self._busy.discard(window.waiting.row)
+            self._room.release()
+            self._ended.set()
+
+        task.add_done_callback(let_go)
+        return task
+
+    async def _guarded(self, window: _Window) -> None:
+        """One that cannot be stored is taken up again in a while, and the others go on."""
+        try:
+            await self._summarise(window)
+        except Exception:
+            log.exception("summarising stumbled; it goes on in a while")
+            await asyncio.sleep(self._settings.poll_interval_seconds)
+
+    async def _one_has_ended(self) -> bool:
+        """Wait for one of the windows under way; False if there is none."""
+        if not self._busy:
+            return False
+        self._ended.clear()
+        await self._ended.wait()
+        return True
+
+    async def _summarise(self, window: _Window) -> None:
+        if self._chat is None or not window.lines:
+            await self._advance(window, None)
+            return
+        try:
+            written = await self._ask(self._chat, window)
+        except ChatUnavailable as exc:
+            await self._stumble(window, exc)
+            return
+        await self._advance(window, self._text(window, written) if written.text else None)
 
     # reading
 
     def _window(self, db: sqlite3.Connection) -> _Window | None:
         now = self._clock.now()
-        waiting = self._store.summaries.next(db, now)
+        waiting = self._store.summaries.next(db, now, self._busy)
         if waiting is None:
             return None
         if self._chat is None:
@@ -182,7 +234,8 @@ class SummaryService:
             if self._store.summaries.advance(db, window.waiting, window.upto, now) and text is not None:
                 self._knowledge.store(db, text, now, "model")
 
-        await self._store.write(unit)
+        with acting_as(Act("background", "summary", "", "memory", now)):
+            await self._store.write(unit)
 
     async def _stumble(self, window: _Window, exc: ChatUnavailable) -> None:
         """Try again later; after the last try the messages of this window are left as they are."""

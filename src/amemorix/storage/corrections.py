@@ -10,7 +10,7 @@ from typing import Literal
 from .queries import array, optional_array, queries
 from .records import NewParagraph
 
-__all__ = ["CorrectionRepository", "FactState", "Plan", "Standing", "Target"]
+__all__ = ["CorrectionRepository", "Held", "Plan", "Standing", "Target"]
 
 Scopes = Sequence[int] | None
 
@@ -70,12 +70,14 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class FactState:
-    """What a fact was before it was touched."""
+class Held:
+    """A paragraph and a fact that it states, of a person."""
 
-    id: int
-    status: str
-    superseded_at: float | None
+    paragraph: int
+    fact: int
+    person: int
+    attribute: str
+    value: str
 
 
 class CorrectionRepository:
@@ -136,10 +138,28 @@ class CorrectionRepository:
         values = {"relations": array(relations), "ids": array(ids)}
         return [row[0] for row in db.execute(self._q["correction_relations_alone"], values)]
 
-    def facts(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
-        """Fact -> value, of the facts held true that rest on these paragraphs."""
-        rows = db.execute(self._q["correction_facts"], {"ids": array(ids)})
-        return {id_: value for id_, _, value in rows}
+    def facts(self, db: sqlite3.Connection, ids: Iterable[int], person: int | None) -> dict[int, tuple[str, str]]:
+        """Fact -> (attribute, value), of the facts held true of a person (None: of anybody) that rest on these paragraphs."""
+        rows = db.execute(self._q["correction_facts"], {"ids": array(ids), "person": person})
+        return {id_: (attribute, value) for id_, attribute, value in rows}
+
+    def held(
+        self, db: sqlite3.Connection, *, persons: Iterable[int] | None, attributes: Iterable[str], words: str,
+        norms: Iterable[str], scopes: Scopes, now: float, held_at: float, limit: int,
+    ) -> list[Held]:  # fmt: skip
+        """Facts held true now, or at a time, of these persons (None: of anybody) whose value has to do with the folded words."""
+        values = {
+            "persons": optional_array(persons), "attributes": array(attributes), "words": words,
+            "norms": array(norms), "scopes": optional_array(scopes), "now": now, "held_at": held_at, "limit": limit,
+        }  # fmt: skip
+        return [Held(*row) for row in db.execute(self._q["correction_held"], values)]
+
+    def persons_of(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[tuple[int, int]]]:
+        """Paragraph -> (person, role)."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for paragraph, person, role in db.execute(self._q["correction_persons_of"], {"ids": array(ids)}):
+            found.setdefault(paragraph, []).append((person, role))
+        return found
 
     def entity_names(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
         """Entity -> name, of those the paragraphs are linked to."""
@@ -187,12 +207,6 @@ class CorrectionRepository:
         """Soft-delete relations."""
         db.execute(self._q["correction_relations_end"], {"ids": array(ids), "now": now})
 
-    def end_facts(self, db: sqlite3.Connection, ids: Sequence[int], now: float) -> list[FactState]:
-        """Hold facts true no longer; returns what they were."""
-        before = [FactState(*row) for row in db.execute(self._q["correction_fact_states"], {"ids": array(ids)})]
-        db.execute(self._q["correction_facts_end"], {"ids": array(ids), "now": now})
-        return before
-
     # undoing
 
     def withdraw(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> None:
@@ -210,13 +224,7 @@ class CorrectionRepository:
         """Erase copies that stood in the place of others."""
         db.execute(self._q["correction_remove"], {"ids": array(ids)})
 
-    def revive(
-        self, db: sqlite3.Connection, *, paragraphs: Iterable[int], relations: Iterable[int],
-        facts: Iterable[FactState], at: float,
-    ) -> None:  # fmt: skip
+    def revive(self, db: sqlite3.Connection, *, paragraphs: Iterable[int], relations: Iterable[int], at: float) -> None:
         """Give back what was taken out at this time."""
         db.execute(self._q["correction_revive"], {"ids": array(paragraphs), "at": at})
         db.execute(self._q["correction_relations_revive"], {"ids": array(relations), "at": at})
-        for fact in facts:
-            values = {"id": fact.id, "status": fact.status, "superseded_at": fact.superseded_at, "at": at}
-            db.execute(self._q["correction_fact_revive"], values)

@@ -9,9 +9,12 @@ from typing import Literal
 
 from .queries import array, queries
 
-__all__ = ["Claim", "DeriveKind", "DeriveTask", "DeriveTaskRepository"]
+__all__ = ["NO_PARAGRAPH", "Claim", "DeriveKind", "DeriveTask", "DeriveTaskRepository"]
 
 DeriveKind = Literal["episodes", "profile"]
+NEVER_ENDED = "It was begun {} times and never came to an end: the process may have died of it each time."
+NO_PARAGRAPH = 9e15
+"""Where the news of a profile begins that is no paragraph: after every one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,9 @@ class DeriveTaskRepository:
     """Reads and moves tasks; the caller owns the transaction.
 
     A worker claims a task, does the work outside any transaction, and stores the result together with `done`: if `done`
-    is false another worker has taken the task over, and the result must not be stored. A lease that ran out, or that
-    was held by another worker (only one lives at a time), is claimed again.
+    is false another worker has taken the task over, and the result must not be stored. A worker that is cut short
+    releases what it holds. A lease that ran out, or that was held by another worker (only one lives at a time), is
+    claimed again, which counts as a try.
     """
 
     def __init__(self) -> None:
@@ -61,9 +65,21 @@ class DeriveTaskRepository:
     def claim(
         self, db: sqlite3.Connection, kind: DeriveKind, *, worker: str, now: float, lease: float, most: int, limit: int
     ) -> list[Claim]:
-        """Take up to `limit` tasks that are due, for `lease` seconds; those that failed `most` times are left alone."""
-        values = {"kind": kind, "worker": worker, "now": now, "until": now + lease, "most": most, "limit": limit}
-        return [Claim(*row) for row in db.execute(self._q["derive_claim"], values).fetchall()]
+        """Take up to `limit` tasks that are due, for `lease` seconds; those that failed `most` times are left alone.
+
+        Of those that a worker who is gone had begun it takes one at a time: one that ends the process takes no other
+        along, and after `most` tries it counts as failed.
+        """
+        values = {"kind": kind, "worker": worker, "now": now, "most": most, "error": NEVER_ENDED.format(most)}
+        db.execute(self._q["derive_give_up"], values)
+        taking = {"kind": kind, "worker": worker, "now": now, "until": now + lease}
+        left = db.execute(self._q["derive_claim_left"], taking).fetchall()
+        due = left or db.execute(self._q["derive_claim"], {**taking, "most": most, "limit": limit}).fetchall()
+        return [Claim(*row) for row in due]
+
+    def release(self, db: sqlite3.Connection, kind: DeriveKind, *, worker: str, now: float) -> None:
+        """Whatever this worker holds waits again, as if it had not been begun."""
+        db.execute(self._q["derive_release"], {"kind": kind, "worker": worker, "now": now})
 
     def any_due(self, db: sqlite3.Connection, kind: DeriveKind, *, worker: str, now: float, most: int) -> bool:
         """Whether `claim` would find anything."""

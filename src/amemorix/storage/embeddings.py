@@ -83,6 +83,11 @@ class EmbeddingRepository:
         """Every generation that has a row."""
         return {row[0] for row in db.execute(self._q["generation_ids"])}
 
+    def is_whole(self, db: sqlite3.Connection, id_: int) -> bool:
+        """Whether its vectors are there: not once dropping them has begun."""
+        values = {"id": id_, "watermark": WATERMARK.format(id_)}
+        return bool(db.execute(self._q["generation_is_whole"], values).fetchone()[0])
+
     def create(self, db: sqlite3.Connection, info: EmbedderInfo, status: str, now: float) -> Generation:
         """A new, empty generation; an older one that was building is given up."""
         values = {

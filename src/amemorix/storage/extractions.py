@@ -62,9 +62,10 @@ class ExtractionRepository:
         """The next paragraphs by row, live or not."""
         return [row[0] for row in db.execute(self._q["extraction_all"], {"after": after, "limit": limit})]
 
-    def material(self, db: sqlite3.Connection, ids: Iterable[int]) -> list[ReadingMaterial]:
-        """Those of the paragraphs that live, by row."""
-        return [ReadingMaterial(*row) for row in db.execute(self._q["extraction_material"], {"ids": array(ids)})]
+    def material(self, db: sqlite3.Connection, ids: Iterable[int], *, again: bool = False) -> list[ReadingMaterial]:
+        """Those of the paragraphs that live, by row; with `again`, also those that the rules have read."""
+        values = {"ids": array(ids), "again": again}
+        return [ReadingMaterial(*row) for row in db.execute(self._q["extraction_material"], values)]
 
     def live(self, db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
         """Those of the paragraphs that live."""
@@ -84,6 +85,8 @@ class ExtractionRepository:
         for reading in readings:
             if reading.paragraph in alive:
                 self._keep(db, reading, origin, now)
+        if origin == "rule":
+            db.execute(self._q["extraction_done"], {"ids": array(alive)})
 
     def _keep(self, db: sqlite3.Connection, reading: Reading, origin: Origin, now: float) -> None:
         entities = {e.norm: self._names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}

@@ -113,7 +113,7 @@ class FeedbackRepository:
 
     def messages(
         self, db: sqlite3.Connection, chat: int, *, since: float, now: float, but: Iterable[int], limit: int
-    ) -> list[str]:
-        """What was said in the chat from a time on, the oldest first, without these paragraphs."""
+    ) -> list[tuple[str, str]]:
+        """(speaker, text) of what was said in the chat from a time on, the oldest first, without these paragraphs."""
         values = {"chat": chat, "since": since, "now": now, "but": array(but), "limit": limit}
-        return [row[0] for row in db.execute(self._q["feedback_messages"], values)]
+        return db.execute(self._q["feedback_messages"], values).fetchall()

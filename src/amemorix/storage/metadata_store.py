@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from ..acting import acting
+from .audit import AuditRepository
 from .changes import ChangeRepository
 from .chat_usage import ChatUsageRepository
 from .compaction import Compaction
 from .database import Database, Unit
+from .delete_operations import DeleteOperationRepository
 from .deletions import DeletionRepository
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
@@ -18,17 +21,22 @@ from .entities import EntityRepository
 from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .erasure import ErasureRepository
+from .evidence_undo import EvidenceUndoRepository
 from .extractions import ExtractionRepository
+from .fact_evidence import FactEvidenceRepository
+from .fact_material import FactMaterialRepository
 from .facts import FactRepository
 from .graph_reading import GraphRepository
 from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
+from .mentions import MentionRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
 from .persons import PersonRepository
 from .profile_material import ProfileMaterialRepository
 from .profiles import ProfileRepository
 from .quoting import QuotingRepository
+from .reach import ReachRepository
 from .recycling import RecyclingRepository
 from .relation_return import RelationReturn
 from .relations import RelationRepository
@@ -37,6 +45,7 @@ from .revisions import RevisionRepository
 from .sources import SourceRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
+from .undo_records import UndoRepository
 
 __all__ = ["DATABASE_FILE", "MetadataStore"]
 
@@ -72,18 +81,26 @@ class MetadataStore:
         self.episodes = EpisodeRepository()
         self.extractions = ExtractionRepository(self.names, self.entities, self.relations)
         self.facts = FactRepository()
+        self.fact_evidence = FactEvidenceRepository()
+        self.fact_material = FactMaterialRepository()
+        self.undo_records = UndoRepository()
         self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
         self.persons = PersonRepository()
         self.profiles = ProfileRepository()
         self.profile_material = ProfileMaterialRepository()
+        self.evidence_undo = EvidenceUndoRepository()
         self.revisions = RevisionRepository()
         self.sources = SourceRepository()
         self.summaries = SummaryRepository()
         self.chat_usage = ChatUsageRepository()
         self.changes = ChangeRepository()
+        self.audit = AuditRepository()
         self.health = HealthRepository()
         self.deletions = DeletionRepository()
+        self.delete_operations = DeleteOperationRepository()
+        self.reach = ReachRepository()
+        self.mentions = MentionRepository()
         self.erasure = ErasureRepository(self._forget)
         self.quoting = QuotingRepository()
         self._compaction = Compaction()
@@ -102,7 +119,8 @@ class MetadataStore:
 
     async def write(self, unit: Unit[T]) -> T:
         """Run a unit of work in a transaction; returns after the commit is durable."""
-        return await self._database.write(unit)
+        act = acting()
+        return await self._database.write(unit if act is None else self.audit.noting(unit, act))
 
     async def read(self, unit: Unit[T]) -> T:
         """Run a unit of work on a reader thread, within one snapshot."""
@@ -121,6 +139,10 @@ class MetadataStore:
         size = self._database.path.stat().st_size
         await self._database.alone(lambda db: self._compaction.rewrite(db, size))
 
+    async def reindex(self) -> None:
+        """Make the database's own indexes anew; nothing else is written meanwhile."""
+        await self._database.alone(self.health.reindex)
+
     @property
     def files(self) -> tuple[Path, Path]:
         """The database file and its write-ahead log."""
@@ -138,3 +160,4 @@ class MetadataStore:
     def _forget(self) -> None:
         self.names.forget()
         self.texts.forget()
+        self.audit.forget()

@@ -30,12 +30,12 @@ QUOTING = tuple(_QUOTING)
 _ASKED = {
     "undo_records": "asked_undo_records", "memory_v5_operations": "asked_memory_v5_operations",
     "correction_plans": "asked_correction_plans", "fact_transitions": "asked_fact_transitions",
-    "delete_operations": "asked_delete_operations",
+    "delete_operations": "asked_delete_operations", "audit": "asked_audit",
 }  # fmt: skip
 _UNNAME = {
     "undo_records": "unname_undo_records", "memory_v5_operations": "unname_memory_v5_operations",
     "correction_plans": "unname_correction_plans", "fact_transitions": "unname_fact_transitions",
-    "delete_operations": "unname_delete_operations",
+    "delete_operations": "unname_delete_operations", "audit": "unname_audit",
 }  # fmt: skip
 ASKED = tuple(_ASKED)
 """Tables that keep who asked for something."""

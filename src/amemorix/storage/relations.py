@@ -137,7 +137,7 @@ class RelationRepository:
     def pending_relations(
         self, db: sqlite3.Connection, generation: int, limit: int, *, among: Iterable[int] | None, but: Iterable[int]
     ) -> list[PendingRelation]:
-        """Live relations without a vector of the generation, of those among `among` (None: of all) without `but`."""
+        """Live relations that lack a vector of the generation, of those among `among` (None: of all) without `but`."""
         values = {"generation": generation, "limit": limit, "but": array(but)}
         if among is None:
             rows = db.execute(self._q["relations_pending"], values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .queries import array, queries
@@ -51,9 +51,9 @@ class SummaryRepository:
         """Let the messages that wait stand for themselves."""
         db.execute(self._q["summary_keep"], {"chat": chat, "now": now})
 
-    def next(self, db: sqlite3.Connection, now: float) -> Waiting | None:
-        """The chat whose turn it is."""
-        row = db.execute(self._q["summary_next"], {"now": now}).fetchone()
+    def next(self, db: sqlite3.Connection, now: float, busy: Iterable[int] = ()) -> Waiting | None:
+        """The chat whose turn it is, but for those that are busy."""
+        row = db.execute(self._q["summary_next"], {"now": now, "busy": array(busy)}).fetchone()
         return None if row is None else Waiting(row[0], ChatKey(*row[1:4]), *row[4:])
 
     def messages(self, db: sqlite3.Connection, waiting: Waiting, now: float, limit: int) -> list[SaidInChat]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from .fact_timeline import ANY
 
@@ -54,7 +54,7 @@ class Pattern:
 
 _ADV = (
     "(?:现在|目前|如今|已经|一直|从小|平时|平常|通常|真的|其实|很|都|也|还是?|就|才|刚刚?|是|特别|非常|超级?|比较|最近|早就|终于|又|挺|蛮|确实"
-    "|从来|一点都?|一点也|完全|可|真|最|天生|仍然|依然|始终)*"
+    "|从来|一点都?|一点也|完全|可|真|最|天生|仍然|依然|始终|从?开始|[从自]起|起就?)*"
 )
 _NO = "(?P<no>(?:再也|已经|早就|现在|都|也|真的)*不(?:再|太|怎么|是很)?|没(?:有)?|不会再|别)"
 _END = r"(?:了|啦|呢|呀|啊|的|哦|噢|喔|哈|嘛|哒|滴|咯|喽|[~～。.!！])*"
@@ -90,38 +90,54 @@ _FIRMS_EN = (
     "goldman sachs|jpmorgan|deloitte|pwc|kpmg|mckinsey|accenture|boeing|nokia|ericsson|huawei|alibaba|tencent|bytedance|stripe|shopify|dropbox|nasa"
 )
 _NO_FIRM_EN = "(?!(?:facebook|instagram|twitter|tiktok|reddit|duolingo|snapchat|youtube|whatsapp|wechat|linkedin|tinder|discord)\\b)"
+_PLACE = r"[^\s,，。!！?？]{2,12}?"
+_DISH = r"[^\s,，。!！?？]{1,12}?"
+_WORDS = r"[^,.;!?]{1,40}?"
+_A = r"(?:一名|一个|一位|个|名|位)"
+_KEEPS = r"(?:have|has|own|owns|got|adopted|bought)(?: got)?"
+_CALLED = r"(?:叫做?|名叫|名字是)"
+_TONGUE = r"(?P<v>[^\s,，。]{1,6}?(?:语|文|话))"
 _GONE_ZH = "(?:干|做|工作|上班|任职|待|呆)?了"
 _NEXT_ZH = "(?:现在|目前|最近)?(?:去了|跳到了?|跳槽到了?|跳槽去了?|换到了?|转到了?|加入了?|入职了?|到了)"
 _DATE_EN = rf"(?P<v>(?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? [0-9]{{4}})?|{_MONTH} (?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,? [0-9]{{4}})?)"
 
 
-def _zh(
-    attribute: str,
-    shape: Shape,
-    pattern: str,
-    polarity: int = 1,
-    fixed: str = "",
-    *,
-    dated: bool = False,
-    norm: str = "",
-) -> Pattern:
-    return Pattern(attribute, shape, re.compile(pattern.replace("@", SUBJECT) + _END), polarity, fixed, dated, norm)
+class _Read(Protocol):
+    """Makes a pattern of one language; `@` stands for the subject."""
+
+    def __call__(
+        self,
+        attribute: str,
+        shape: Shape,
+        pattern: str,
+        polarity: int = 1,
+        fixed: str = "",
+        *,
+        dated: bool = False,
+        norm: str = "",
+    ) -> Pattern: ...
 
 
-def _en(
-    attribute: str,
-    shape: Shape,
-    pattern: str,
-    polarity: int = 1,
-    fixed: str = "",
-    *,
-    dated: bool = False,
-    norm: str = "",
-) -> Pattern:
-    return Pattern(
-        attribute, shape, re.compile(pattern.replace("@", SUBJECT) + _TAIL, re.I), polarity, fixed, dated, norm
-    )
+def _language(end: str, flags: re.RegexFlag) -> _Read:
+    """`end` is what may follow the last word of a clause."""
 
+    def read(
+        attribute: str,
+        shape: Shape,
+        pattern: str,
+        polarity: int = 1,
+        fixed: str = "",
+        *,
+        dated: bool = False,
+        norm: str = "",
+    ) -> Pattern:
+        regex = re.compile(pattern.replace("@", SUBJECT) + end, flags)
+        return Pattern(attribute, shape, regex, polarity, fixed, dated, norm)
+
+    return read
+
+
+_zh, _en = _language(_END, re.NOFLAG), _language(_TAIL, re.I)
 
 PATTERNS = (
     # where
@@ -129,16 +145,17 @@ PATTERNS = (
     _zh("residence", "place", rf"@{_ADV}(?:搬到|搬去|搬来|搬回|移居|移民到|迁到|搬家到)了?{_CN}(?:去了|来了|住了?|生活了?|定居了?)?"),
     _zh("residence", "place", rf"@{_OF}家(?:就)?在{_CN}"),
     _en("residence", "place", rf"@ {_NOW}{_NOT}?{_NOW}(?:(?:am |is )?(?:living|residing)|lives?|reside[sd]?|(?:am|is) based) (?:{_NOW})?in {_ENG}"),
+    _en("residence", "place", rf"@ {_NOW}(?:lived|been living) in {_ENG} (?:ever )?since"),
     _en("residence", "place", rf"@ {_NOW}(?:moved|relocated) (?:back )?(?:over )?to {_ENG}"),
-    _zh("residence", "town", rf"@{_ADV}(?:不在|离开了?)(?P<w>[^\s,，。!！?？]{{2,12}}?)了?[,，]\s*(?:现在)?(?:去了|到了|搬到了?|搬去了?|回了|回到了?){_CN}"),
+    _zh("residence", "town", rf"@{_ADV}(?:不在|离开了?)(?P<w>{_PLACE})了?[,，]\s*(?:现在)?(?:去了|到了|搬到了?|搬去了?|回了|回到了?){_CN}"),
     _zh("residence", "place", rf"@{_ADV}(?:不再?|没(?:有)?再?)(?:继续)?[住待呆]在?(?P<v>[^\s,，。!！?？]{{2,16}}?)了", -1),
     _zh("residence", "place", rf"@{_ADV}不再住在?{_CN}", -1),
     _zh("residence", "town", rf"@{_ADV}(?:搬离|搬出|离开)了?{_CN}", -1),
-    _zh("residence", "town", rf"@{_ADV}(?:不在|没在)(?P<v>[^\s,，。!！?？]{{2,12}}?)(?:生活|住|待|呆|干|混)?了", -1),
+    _zh("residence", "town", rf"@{_ADV}(?:不在|没在)(?P<v>{_PLACE})(?:生活|住|待|呆|干|混)?了", -1),
     _en("workplace", "firm", rf"@ {_NOW}(?:left|quit) (?P<v>{_FIRMS_EN})", -1),
-    _en("workplace", "firm", rf"@ {_NOW}left (?P<w>[^,.;!?]{{1,40}}?) (?:for|to join) (?P<v>{_FIRMS_EN})"),
-    _en("workplace", "firm", rf"@ {_NOW}left (?P<w>[^,.;!?]{{1,40}}?) to (?:join|work (?:at|for)) {_ENG}"),
-    _en("residence", "town", rf"@ {_NOW}moved from (?P<w>[^,.;!?]{{1,40}}?) to {_ENG}"),
+    _en("workplace", "firm", rf"@ {_NOW}left (?P<w>{_WORDS}) (?:for|to join) (?P<v>{_FIRMS_EN})"),
+    _en("workplace", "firm", rf"@ {_NOW}left (?P<w>{_WORDS}) to (?:join|work (?:at|for)) {_ENG}"),
+    _en("residence", "town", rf"@ {_NOW}moved from (?P<w>{_WORDS}) to {_ENG}"),
     _en("residence", "town", rf"@ {_NOW}(?:left|moved (?:out of|away from)) {_NO_FIRM_EN}{_ENG}(?: for good| forever)?", -1),
     _zh("hometown", "place", rf"@{_OF}(?:老家|家乡|故乡)(?:就)?(?:在|是){_CN}"),
     _zh("hometown", "place", rf"@{_ADV}(?:来自|出生在|出生于|生在){_CN}"),
@@ -148,9 +165,11 @@ PATTERNS = (
     # work and school
     _zh("workplace", "firm", rf"@{_ADV}{_NO}?{_ADV}(?:在|就职于|任职于|供职于|受雇于){_CN}(?:上班|工作|任职|就职|打工|实习)"),
     _zh("workplace", "firm", rf"@{_ADV}(?:就职于|任职于|供职于|入职|跳槽到|跳槽去)了?{_CN}"),
+    _zh("workplace", "house", rf"@{_ADV}(?:工作|单位)?(?:换到|转到|跳到)了?{_CN}(?:上班|工作|任职)"),
+    _zh("workplace", "house", rf"@{_ADV}(?:把)?(?:工作|单位)(?:换到|换成|转到)了?{_CN}"),
     _zh("workplace", "firm", rf"@{_ADV}从{_CN}(?:离职|辞职|跳槽)", -1),
-    _zh("workplace", "house", rf"@{_ADV}(?:不在|离开了?|从)(?P<w>[^\s,，。!！?？]{{2,12}}?)(?:{_GONE_ZH}|离职了?|辞职了?)?[,，]\s*{_NEXT_ZH}{_CN}(?:上班|工作)?"),
-    _zh("workplace", "firm", rf"@{_ADV}不在(?P<v>[^\s,，。!！?？]{{2,12}}?)(?:干|做|任职)了", -1),
+    _zh("workplace", "house", rf"@{_ADV}(?:不在|离开了?|从)(?P<w>{_PLACE})(?:{_GONE_ZH}|离职了?|辞职了?)?[,，]\s*{_NEXT_ZH}{_CN}(?:上班|工作)?"),
+    _zh("workplace", "firm", rf"@{_ADV}不在(?P<v>{_PLACE})(?:干|做|任职)了", -1),
     _zh("workplace", "house", r"@(?:现在|其实|早就|早|已经|都){1,3}不在(?P<v>[^\s,，。!！?？]{2,12}?)(?:待|呆)?了", -1),
     _zh("workplace", "house", rf"@{_ADV}(?:离开了?|辞掉了?|退出了?){_CN}(?:的工作)?了", -1),
     _zh("workplace", "thing", rf"@{_ADV}(?:(?:离职|辞职|裸辞|失业|退休)了|被(?:裁员?|辞退|开除|炒鱿鱼)了|没(?:有)?工作了)", -1, "原单位", norm=ANY),
@@ -158,10 +177,11 @@ PATTERNS = (
     _en("workplace", "firm", rf"@ {_NOW}(?:quit|resigned from|(?:got |was |am |is )?(?:fired|laid off) (?:from|by|at)) (?:working (?:at|for) )?{_NO_FIRM_EN}{_ENG}", -1),
     _en("workplace", "firm", rf"@ {_NOW}{_NOT}?{_NOW}(?:works?|(?:am |is )?working) (?:{_NOW})?(?:at|for) {_ENG}"),
     _en("workplace", "firm", rf"@ {_NOW}(?:joined|started (?:working |a job )?at|got a job at) {_ENG}"),
+    _en("workplace", "firm", rf"@ {_NOW}(?:worked|been working) (?:at|for) {_ENG} (?:ever )?since"),
     _en("workplace", "firm", rf"@ {_NOW}(?:quit|left) (?:my job at|his job at|her job at) {_ENG}", -1),
-    _zh("occupation", "job", rf"@{_ADV}(?:是|当|成为)了?(?:一名|一个|一位|个|名|位)?(?P<v>[^\s,，。的]{{0,8}}?(?:{_JOB_ZH}))"),
+    _zh("occupation", "job", rf"@{_ADV}(?:是|当|成为)了?{_A}?(?P<v>[^\s,，。的]{{0,8}}?(?:{_JOB_ZH}))"),
     _zh("occupation", "job", rf"@{_ADV}(?:做|从事){_SHORT}(?:工作|行业|这一?行)"),
-    _zh("occupation", "job", rf"@{_OF}(?:职业|工作|本职)是(?:一名|一个|一位|个|名|位)?{_SHORT}"),
+    _zh("occupation", "job", rf"@{_OF}(?:职业|工作|本职)是{_A}?{_SHORT}"),
     _en("occupation", "job", rf"@ {_NOW}(?:am|is) {_NOW}(?:an?|the) (?P<v>(?:[a-z-]+ ){{0,3}}?(?:{_JOB_EN}))(?: (?:at|for|in) .{{1,40}})?"),
     _en("workplace", "firm", rf"@ {_NOW}(?:am|is) {_NOW}(?:an?|the) (?:[a-z-]+ ){{0,3}}?(?:{_JOB_EN}) (?:at|for) {_ENG}"),
     _en("occupation", "job", rf"@ {_NOW}(?:(?:am |is )?working|works?|started) as (?:an?|the) {_ENG}"),
@@ -187,24 +207,24 @@ PATTERNS = (
     _en("nickname", "name", rf"(?:you (?:can|may) |please |just |everyone |people |friends |my friends |they )*calls? @ {_ENG}(?: for short)?"),
     _en("nickname", "name", rf"@(?:'s nickname is| (?:goes|go) by) {_ENG}"),
     # people and animals
-    _zh("spouse", "name", rf"@{_OF}(?:老婆|妻子|太太|媳妇|爱人|老公|丈夫)(?:的?名字)?(?:叫做?|名叫|名字是){_SHORT}"),
+    _zh("spouse", "name", rf"@{_OF}(?:老婆|妻子|太太|媳妇|爱人|老公|丈夫)(?:的?名字)?{_CALLED}{_SHORT}"),
     _en("spouse", "name", rf"@'s (?:wife|husband|spouse)(?:'s name is| is (?:called|named)) {_ENG}"),
-    _zh("child", "name", rf"@{_OF}(?:儿子|女儿|孩子|宝宝|闺女)(?:的?名字)?(?:叫做?|名叫|名字是){_SHORT}"),
+    _zh("child", "name", rf"@{_OF}(?:儿子|女儿|孩子|宝宝|闺女)(?:的?名字)?{_CALLED}{_SHORT}"),
     _en("child", "name", rf"@'s (?:son|daughter|child|baby|kid)(?:'s name is| is (?:called|named)) {_ENG}"),
     _zh("pet", "name", rf"@{_ADV}(?:家里?)?(?:养|领养|收养|有)了?(?:[一两]?(?:只|条|个|匹))?(?P<t>{_PET_ZH})[,，\s]*(?:名字|它)?(?:叫做?|名叫|是){_SHORT}"),
     _zh("pet", "thing", rf"@{_ADV}(?:家里?)?(?:养|领养|收养)了?(?:[一两三]?(?:只|条|个|匹))?(?P<v>{_PET_ZH})"),
-    _zh("pet", "name", rf"@{_OF}(?:家的?)?(?P<t>{_PET_ZH})(?:的?名字)?(?:叫做?|名叫|名字是){_SHORT}"),
-    _en("pet", "name", rf"@ {_NOW}(?:have|has|own|owns|got|adopted|bought)(?: got)? an? (?P<t>{_PET_EN}),? (?:named|called|whose name is) {_ENG}"),
-    _en("pet", "thing", rf"@ {_NOW}(?:have|has|own|owns|got|adopted|bought)(?: got)? (?:an?|two|three) (?P<v>{_PET_EN}s?)"),
+    _zh("pet", "name", rf"@{_OF}(?:家的?)?(?P<t>{_PET_ZH})(?:的?名字)?{_CALLED}{_SHORT}"),
+    _en("pet", "name", rf"@ {_NOW}{_KEEPS} an? (?P<t>{_PET_EN}),? (?:named|called|whose name is) {_ENG}"),
+    _en("pet", "thing", rf"@ {_NOW}{_KEEPS} (?:an?|two|three) (?P<v>{_PET_EN}s?)"),
     _en("pet", "name", rf"@'s (?P<t>{_PET_EN})(?:'s name is| is (?:called|named)) {_ENG}"),
     # body and table
     _zh("allergy", "food", rf"@{_ADV}对{_CN}(?:{_NO}|严重|重度|有点|有些|会|有|很|都|也|是){{0,3}}过敏"),
     _zh("allergy", "food", rf"@{_ADV}(?:不|没有?|并不|并没有?|不再|再也不)(?:会|是)?对{_CN}过敏", -1),
-    _zh("allergy", "food", rf"@{_ADV}(?:不是?|并不是?|没有?)对(?P<w>[^\s,，。!！?？]{{1,12}}?)过敏[,，]?\s*(?:而是|是)对?{_CN}(?:过敏)?"),
-    _zh("allergy", "food", rf"@{_ADV}对(?P<w>[^\s,，。!！?？]{{1,12}}?)不过敏[,，]?\s*(?:但是?|而是|是)?对{_CN}过敏"),
+    _zh("allergy", "food", rf"@{_ADV}(?:不是?|并不是?|没有?)对(?P<w>{_DISH})过敏[,，]?\s*(?:而是|是)对?{_CN}(?:过敏)?"),
+    _zh("allergy", "food", rf"@{_ADV}对(?P<w>{_DISH})不过敏[,，]?\s*(?:但是?|而是|是)?对{_CN}过敏"),
     _zh("allergy", "food", rf"@{_ADV}{_SHORT}过敏"),
-    _en("allergy", "food", rf"@ {_NOW}(?:am|is) not {_NOW}allergic to (?P<w>[^,.;!?]{{1,40}}?),? but (?:(?:i )?(?:am|is) )?(?:allergic )?(?:to )?{_ENG}"),
-    _en("allergy", "food", rf"@ {_NOW}(?:am|is) {_NOW}allergic to (?P<v>[^,.;!?]{{1,40}}?),? (?:but )?not (?:to )?(?P<w>[^,.;!?]{{1,40}}?)"),
+    _en("allergy", "food", rf"@ {_NOW}(?:am|is) not {_NOW}allergic to (?P<w>{_WORDS}),? but (?:(?:i )?(?:am|is) )?(?:allergic )?(?:to )?{_ENG}"),
+    _en("allergy", "food", rf"@ {_NOW}(?:am|is) {_NOW}allergic to (?P<v>{_WORDS}),? (?:but )?not (?:to )?(?P<w>{_WORDS})"),
     _en("allergy", "food", rf"@ {_NOW}(?:am|is|become|became) (?P<no>not |n't |no longer )?{_NOW}(?:severely |very |badly |deathly |mildly |slightly |super )?allergic to {_ENG}"),
     _en("allergy", "food", rf"@ {_NOW}(?:have|has|got) an? (?:severe |bad |mild |serious )?(?P<v>[a-z ]{{2,25}}?) allergy"),
     _zh("diet", "thing", rf"@{_ADV}(?:吃素|是(?:个)?(?:严格的)?素食(?:主义)?者?|吃全素)", fixed="素食"),
@@ -226,8 +246,8 @@ PATTERNS = (
     _en("like", "likes", rf"@ {_NOW}(?:hates?|dislikes?|detests?|can ?not stand|can't stand) {_ENG}", -1),
     _en("like", "likes", rf"@'s (?:hobby|hobbies) (?:is|are) {_ENG}"),
     # languages and addresses
-    _zh("language", "thing", rf"@{_ADV}(?:会说|会讲|在学|正在学|能说|精通)(?:一点|一些|流利的)?(?P<v>[^\s,，。]{{1,6}}?(?:语|文|话))"),
-    _zh("language", "thing", rf"@{_OF}母语是(?P<v>[^\s,，。]{{1,6}}?(?:语|文|话))"),
+    _zh("language", "thing", rf"@{_ADV}(?:会说|会讲|在学|正在学|能说|精通)(?:一点|一些|流利的)?{_TONGUE}"),
+    _zh("language", "thing", rf"@{_OF}母语是{_TONGUE}"),
     _en("language", "place", rf"@ {_NOW}(?:speaks?|(?:am |is )?learning)(?: fluent| some| a little| a bit of)? (?P<v>english|french|german|spanish|italian|portuguese|chinese|mandarin|cantonese|japanese|korean|russian|arabic|hindi|dutch|swedish|polish|turkish|thai|vietnamese|greek|hebrew|latin|ukrainian|finnish|danish|norwegian|czech)(?: fluently)?"),
     _zh("phone", "number", rf"@{_OF}(?:手机号?码?|电话号?码?|联系电话)(?:是|为|:|：)?\s*(?P<v>\+?[0-9][0-9 -]{{5,18}}[0-9])"),
     _en("phone", "number", r"@'s (?:phone|cell|mobile|cellphone)(?: number)? is (?P<v>\+?[0-9(][0-9 ()-]{5,20}[0-9])"),

@@ -22,6 +22,13 @@ LONGEST = 4_000
 _SINCE = frozenset({"residence", "workplace", "occupation", "school", "pet", "spouse", "avoids", "diet", "allergy",
                     "language", "child", "hometown", "birthday", "name", "nickname"})  # fmt: skip
 """What a named time in the past is the beginning of."""
+_CHANGE = re.compile(
+    r"搬|移居|移民|迁|定居|入职|加入|跳槽|[换转跳]到|去了|到了|开始|离[职开]|辞|退[休出学]|不在|不再|被裁|失业|当上|成为|考[上进]|领?[收领]?养了|起(?!床)|以来|至今"
+    r"|\b(?:mov(?:e[ds]?|ing)|relocated|joined|started|became|become|got|quit|left|lost|resigned|retired|fired|laid off|no longer|stopped|adopted|bought|went"
+    r"|turned|since)\b",
+    re.I,
+)
+"""What tells that it has been so from a time on, and not that it was so at that time."""
 _ENDED_LONG_AGO = 62 * 86_400.0
 """Until so long after the time that an end names, what was last said to hold may have been said since."""
 _NO_JOKE = frozenset({"allergy", "avoids", "diet", "age", "birthday", "name", "nickname", "occupation", "spouse", "child",
@@ -79,6 +86,8 @@ class Claim:
     polarity: int
     valid_from: float
     valid_to: float | None = None
+    told: float | None = None
+    """Of one that names its own start: up to when it vouches for it. A change lasts until it is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +280,7 @@ def _read(clause: _Clause, how: Reader, span: Span | None) -> list[Claim]:
 def _claims(pattern: Pattern, match: re.Match[str], clause: _Clause, how: Reader, span: Span | None) -> list[Claim]:
     groups = match.groupdict()
     polarity = -pattern.polarity if groups.get("no") and not pattern.fixed else pattern.polarity
-    times = _times(pattern.attribute, polarity, span, how.at)
+    times = _times(pattern.attribute, polarity, span, how.at, is_change=_CHANGE.search(clause.folded) is not None)
     if times is None or (pattern.dated and (span is None or span.end <= how.at)):
         return []
     kind = (groups.get("t") or "").strip()
@@ -304,18 +313,21 @@ def _thing(kind: str) -> str:
     return {"colour": "color", "film": "movie"}.get(kind, kind)
 
 
-def _times(attribute: str, polarity: int, span: Span | None, at: float) -> tuple[float, float | None] | None:
-    """(valid from, valid to); None if the time named does not go with the fact.
+def _times(
+    attribute: str, polarity: int, span: Span | None, at: float, *, is_change: bool
+) -> tuple[float, float | None, float | None] | None:
+    """(valid from, valid to, told); None if the time named does not go with the fact.
 
     A denial that names a time not long ago counts from when it is said: what it ends may have been said after that time.
     """
     if attribute == "plan":
         future = span is not None and span.end > at
-        return at, span.end if span is not None and future else at + PLAN_SECONDS
+        return at, span.end if span is not None and future else at + PLAN_SECONDS, None
     if span is None or span.start <= at <= span.end:
-        return at, None
+        return at, None, None
     if span.start > at or attribute not in _SINCE:
         return None
-    if polarity < 0:
-        return (span.end if at - span.end > _ENDED_LONG_AGO else at), None
-    return span.start, None
+    if polarity < 0 and at - span.end <= _ENDED_LONG_AGO:
+        return at, None, None
+    begun = span.start if polarity > 0 else span.end
+    return begun, None, at if is_change else begun

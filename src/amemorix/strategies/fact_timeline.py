@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["ANY", "AUTHORITY", "Authority", "Point", "Run", "Standing", "contradict", "timeline"]
+__all__ = ["ANY", "AUTHORITY", "MOST", "Authority", "Point", "Run", "Standing", "contradict", "timeline"]
 
 Authority = Literal["manual", "direct_user", "imported", "summary", "rule", "model"]
 Standing = Literal["active", "conflicted", "superseded"]
@@ -29,17 +30,30 @@ class Point:
     """The row that it belongs to, 0 for a new one."""
     paragraph: int
     at: float
+    """Since when it is true by it."""
     norm: str
     polarity: int
     value: str
     authority: str
     confidence: float
     until: float | None = None
+    told: float | None = None
+    """Of one that names its own start: up to when it vouches for it; of a change when it was said, of the past its start."""
 
     @property
     def rank(self) -> int:
         """How much it counts."""
         return AUTHORITY[self.authority]
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """(normalised value, polarity)."""
+        return self.norm, self.polarity
+
+    @property
+    def earliest(self) -> float:
+        """From when on it may change how others stand; a change that it bounds counts just before its start."""
+        return self.at if self.told is None else math.nextafter(self.at, -math.inf)
 
 
 @dataclass(slots=True)
@@ -47,26 +61,25 @@ class Run:
     """Statements of the same, with nothing between them that puts an end to it."""
 
     points: list[Point]
+    last: float
+    """When it was last vouched for."""
     status: Standing = "active"
     successor: int | None = None
     """The place of the run that it gave way to."""
     valid_to: float | None = None
+    outdone_at: float | None = None
+    """When what puts an end to it counts: all before that is settled, whatever comes after it."""
     rank: int = field(default=0)
 
     @property
     def key(self) -> tuple[str, int]:
         """(normalised value, polarity)."""
-        return self.points[0].norm, self.points[0].polarity
+        return self.points[0].key
 
     @property
     def first(self) -> float:
         """Since when it holds."""
-        return self.points[0].at
-
-    @property
-    def last(self) -> float:
-        """When it was last said to hold."""
-        return self.points[-1].at
+        return min(point.at for point in self.points)
 
     @property
     def authority(self) -> str:
@@ -87,18 +100,21 @@ def timeline(points: Iterable[Point], compatible: Compatible) -> list[Run]:
     """The runs of these statements and how each stands; `compatible` says which values can be true at a time.
 
     A later statement of no less authority supersedes what it contradicts; what contradicts otherwise is conflicted on
-    both sides.
+    both sides. A change that names its start counts from when it was said, and holds from its start on: it supersedes
+    what was said in between without a start of its own, but not another change to which its start had led.
     """
-    ordered = sorted(points, key=lambda p: (p.at, -p.rank, p.norm, -p.polarity, p.paragraph, p.fact))
+    talk = _Talk(points, compatible)
     runs: list[Run] = []
-    for key in dict.fromkeys((point.norm, point.polarity) for point in ordered):
-        mine = [point for point in ordered if (point.norm, point.polarity) == key]
-        against = [point for point in ordered if contradict((point.norm, point.polarity), key, compatible)]
-        runs += _runs(mine, against)
+    place: dict[int, int] = {}
+    for places in talk.places_of.values():
+        for run, those in _runs(talk, places):
+            place |= dict.fromkeys(those, len(runs))
+            runs.append(run)
     for run in runs:
-        _give_way(run, runs, compatible)
-    for run in runs:
-        if run.status != "superseded" and _is_contradicted(run, runs, compatible):
+        _give_way(talk, run, runs, place)
+    standing = _Standing([run for run in runs if run.status != "superseded"])
+    for run in standing.runs:
+        if any(contradict(run.key, other.key, compatible) and _overlap(run, other) for other in standing.rivals(run)):
             run.status = "conflicted"
     return runs
 
@@ -110,52 +126,124 @@ def contradict(one: tuple[str, int], other: tuple[str, int], compatible: Compati
     return one[1] == 1 and not compatible(one[0], other[0])
 
 
-def _runs(mine: Sequence[Point], against: Sequence[Point]) -> list[Run]:
-    """The statements of one value, cut where one against them is as strong as all before it."""
-    runs: list[Run] = []
-    for point in mine:
-        run = runs[-1] if runs else None
-        if run is None or any(run.last < other.at < point.at and other.rank >= run.rank for other in against):
-            run = Run([point], rank=point.rank)
-            runs.append(run)
+class _Talk:
+    """The statements in the order in which they count."""
+
+    def __init__(self, points: Iterable[Point], compatible: Compatible) -> None:
+        self._compatible = compatible
+        placed = [(at, point) for point, at in _counting(list(points), compatible)]
+        placed.sort(
+            key=lambda one: (one[0], -one[1].rank, one[1].norm, -one[1].polarity, one[1].paragraph, one[1].fact)
+        )
+        self.times = [at for at, _ in placed]
+        self.points = [point for _, point in placed]
+        self.places_of: dict[tuple[str, int], list[int]] = {}
+        self._of_polarity: dict[int, list[int]] = {}
+        for place, point in enumerate(self.points):
+            self.places_of.setdefault(point.key, []).append(place)
+            self._of_polarity.setdefault(point.polarity, []).append(place)
+
+    def first_against(self, key: tuple[str, int], rank: int, after: float, before: float = math.inf) -> int | None:
+        """The place of the first statement between two times, neither included, that is against it and as strong.
+
+        At the time `after` itself only what is stronger counts.
+        """
+        best: int | None = None
+        end = bisect_left(self.times, before)
+        for places in self._rivals(key):
+            for index in range(bisect_left(places, bisect_left(self.times, after)), len(places)):
+                place = places[index]
+                if place >= end:
+                    break
+                point = self.points[place]
+                if point.rank >= rank + (self.times[place] == after) and contradict(key, point.key, self._compatible):
+                    end = best = place
+                    break
+        return best
+
+    def _rivals(self, key: tuple[str, int]) -> Iterator[Sequence[int]]:
+        """The places of whatever may be against it, those of few statements first."""
+        norm, polarity = key
+        if norm == ANY:
+            yield self._of_polarity.get(-polarity, ())
         else:
-            run.points.append(point)
-            run.rank = max(run.rank, point.rank)
-    for run in runs:
-        ends = [point.until for point in run.points]
-        run.valid_to = None if None in ends else max(end for end in ends if end is not None)
-    return runs
+            yield self.places_of.get((norm, -polarity), ())
+            yield self.places_of.get((ANY, -polarity), ())
+        if polarity == 1:
+            yield self._of_polarity[1]
 
 
-def _give_way(run: Run, runs: Sequence[Run], compatible: Compatible) -> None:
-    """The earliest statement that puts an end to the run, and the run it belongs to."""
-    best: tuple[tuple[float, int, str, int], int] | None = None
-    for place, other in enumerate(runs):
-        if not contradict(run.key, other.key, compatible):
+class _Standing:
+    """Runs that nothing puts an end to, by what may be against them."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = runs
+        self._of_key: dict[tuple[str, int], list[Run]] = {}
+        self._of_polarity: dict[int, list[Run]] = {}
+        for run in runs:
+            self._of_key.setdefault(run.key, []).append(run)
+            self._of_polarity.setdefault(run.key[1], []).append(run)
+
+    def rivals(self, run: Run) -> Iterator[Run]:
+        """Those that may be against this one."""
+        norm, polarity = run.key
+        if norm == ANY:
+            yield from self._of_polarity.get(-polarity, ())
+        else:
+            yield from self._of_key.get((norm, -polarity), ())
+            yield from self._of_key.get((ANY, -polarity), ())
+        if polarity == 1:
+            yield from self._of_polarity[1]
+
+
+def _counting(points: Sequence[Point], compatible: Compatible) -> Iterator[tuple[Point, float]]:
+    """Each statement and when it counts: when it was said, or just before the next start that is known to end it."""
+    own = sorted((point for point in points if point.told is not None), key=lambda point: point.at)
+    starts = [point.at for point in own]
+    for point in points:
+        if point.told is None or point.told <= point.at:
+            yield point, point.at
             continue
-        for point in other.points:
-            later = point.at > run.last and point.rank >= run.rank
-            if later or (point.at == run.last and point.rank > run.rank):
-                order = (point.at, -point.rank, *_key(point))
-                if best is None or order < best[0]:
-                    best = (order, place)
-                break
-    if best is not None:
-        end = best[0][0]
-        run.status, run.successor = "superseded", best[1]
-        run.valid_to = end if run.valid_to is None else min(end, run.valid_to)
+        later = own[bisect_right(starts, point.at) : bisect_right(starts, point.told)]
+        ends = (o.at for o in later if o.rank >= point.rank and contradict(point.key, o.key, compatible))
+        end = next(ends, None)
+        yield point, point.told if end is None else max(point.at, math.nextafter(end, -math.inf))
 
 
-def _key(point: Point) -> tuple[str, int]:
-    """What tells statements of one moment apart."""
-    return point.norm, -point.polarity
+def _runs(talk: _Talk, places: Sequence[int]) -> Iterator[tuple[Run, list[int]]]:
+    """The statements of one value with their places, cut where one against them is as strong as all before it."""
+    run: Run | None = None
+    mine: list[int] = []
+    for place in places:
+        point, at = talk.points[place], talk.times[place]
+        if run is not None and talk.first_against(run.key, run.rank, run.last, at) is None:
+            run.points.append(point)
+            run.last, run.rank = at, max(run.rank, point.rank)
+            mine.append(place)
+            continue
+        if run is not None:
+            yield _closed(run), mine
+        run, mine = Run([point], at, rank=point.rank), [place]
+    if run is not None:
+        yield _closed(run), mine
 
 
-def _is_contradicted(run: Run, runs: Sequence[Run], compatible: Compatible) -> bool:
-    return any(
-        other.status != "superseded" and contradict(run.key, other.key, compatible) and _overlap(run, other)
-        for other in runs
-    )
+def _closed(run: Run) -> Run:
+    ends = [point.until for point in run.points]
+    run.valid_to = None if None in ends else max(end for end in ends if end is not None)
+    return run
+
+
+def _give_way(talk: _Talk, run: Run, runs: Sequence[Run], place: Mapping[int, int]) -> None:
+    """The earliest statement that puts an end to the run, and the run it belongs to."""
+    found = talk.first_against(run.key, run.rank, run.last)
+    if found is None:
+        return
+    run.status, run.successor, run.outdone_at = "superseded", place[found], talk.times[found]
+    after = runs[place[found]].points
+    since = min([talk.points[found].at, *(p.at for p in after if p.told is not None and p.told >= talk.times[found])])
+    end = max(run.first, since)
+    run.valid_to = end if run.valid_to is None else min(end, run.valid_to)
 
 
 def _overlap(one: Run, other: Run) -> bool:

@@ -1,4 +1,4 @@
-"""What later messages say of an answer, read by rules: that it was right, wrong, or what would be right."""
+"""What later messages say of an answer without saying what is wrong in it, read by rules."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..text import tokens
-from .correction_rules import Correction, bears_on, read_correction
+from .correction import Correction
 
-__all__ = ["Verdict", "read_feedback"]
+__all__ = ["SAID_OUT", "Verdict", "read_hint"]
 
 Decision = Literal["confirm", "reject", "correct", "supplement", "none"]
 _WRONG = re.compile(
@@ -21,7 +21,7 @@ _RIGHT = re.compile(
     r"^(?:对的?|对啊|没错|是的|确实|正是)(?:[，,。！!\s]|$)|^(?:yes|yep|right|exactly|correct|that's right)\b", re.I
 )
 SAID_OUT, HINTED, NODDED = 0.9, 0.7, 0.8
-"""Confidence where the wrong words are named and stand in the answer, where only its matter is, and for a yes."""
+"""Confidence where the wrong words are named and stored, where only the matter of an answer is, and for a yes."""
 SHARED_TERMS = 2
 NEAR = 3
 """A yes or no counts only this soon after the answer."""
@@ -38,24 +38,13 @@ class Verdict:
     reading: Correction | None = None
 
 
-def read_feedback(hits: Sequence[tuple[int, str]], messages: Sequence[str]) -> Verdict:
-    """The clearest of what the messages, in their order, say of the hits (paragraph, text)."""
-    found = [verdict for message in messages if (verdict := _corrects(hits, message))]
-    found += [verdict for message in messages[:NEAR] if (verdict := _hints(hits, message))]
+def read_hint(hits: Sequence[tuple[int, str]], messages: Sequence[str]) -> Verdict:
+    """The clearest yes or no that the first messages say to the hits (paragraph, text)."""
+    found = [verdict for message in messages[:NEAR] if (verdict := _hint(hits, message))]
     return max(found, key=lambda verdict: verdict.confidence, default=Verdict())
 
 
-def _corrects(hits: Sequence[tuple[int, str]], message: str) -> Verdict | None:
-    reading = read_correction(message)
-    if reading is None:
-        return None
-    hit = next((id_ for id_, text in hits if bears_on(text, reading)), None)
-    if hit is None:
-        return None
-    return Verdict("correct" if reading.right else "reject", SAID_OUT, hit, message, reading)
-
-
-def _hints(hits: Sequence[tuple[int, str]], message: str) -> Verdict | None:
+def _hint(hits: Sequence[tuple[int, str]], message: str) -> Verdict | None:
     if _WRONG.search(message):
         said = set(tokens(message))
         hit = next((id_ for id_, text in hits if len(said & set(tokens(text))) >= SHARED_TERMS), None)

@@ -84,7 +84,8 @@ create table external_memory_refs (
 -- scope: the chat that may see the row, 0 for everyone. An undated row has no event times. deleted_reason: how it came
 -- into the recycle bin, empty for what was deleted otherwise.
 -- flags: 1 the text is a question, 2 it speaks of time, 4 it gives a number, 8 it holds a proper name, 16 it is Chinese,
--- Japanese or Korean.
+-- Japanese or Korean. extracted: the rules have read what it tells, so that they never read more out of it when it is
+-- deleted and comes back.
 create table paragraphs (
     id integer primary key autoincrement,
     source integer not null references sources (id),
@@ -98,6 +99,7 @@ create table paragraphs (
     knowledge text not null default '' check (knowledge in ('', 'factual', 'narrative', 'quote')),
     speaker integer not null default 0,
     flags integer not null default 0,
+    extracted integer not null default 0 check (extracted in (0, 1)),
     event_start real,
     event_end real check ((event_end is null) = (event_start is null) and (event_end is null or event_end >= event_start)),
     recorded_at real not null,
@@ -271,10 +273,30 @@ create table undo_records (
     undone_at real
 ) strict;
 
+-- Who changed what is stored, and when; `records` are the rows from which it can be looked up or undone, `target` the
+-- records it was asked to work on. Neither holds a text.
+create table audit (
+    id integer primary key autoincrement,
+    at real not null,
+    until real not null,
+    component text not null,
+    action text not null,
+    target text not null,
+    requested_by text not null,
+    door text not null,
+    calls integer not null default 1,
+    rows integer not null,
+    records text not null check (json_valid(records))
+) strict;
+
+create index audit_by_component on audit (component, action);
+create index audit_by_age on audit (until);
+
 -- Facts, bi-temporal: valid_* when it is true in the world, recorded_at and superseded_at when the memory held it true.
 -- The subject is a person, or an entity where person is null. asserted_at: since when it is true by a hand that gave it, so
 -- that it needs no paragraph; pinned: its status was set by hand (or by the dedup checker) and the rules leave it; merged:
--- its wording draws on every paragraph that supports it, so it goes with any of them.
+-- its wording draws on every paragraph that supports it, so it goes with any of them. outdone_at: when the statement counts
+-- that puts an end to it; what is said after that time changes nothing about it.
 create table facts (
     id integer primary key autoincrement,
     person integer references persons (id) on delete cascade,
@@ -297,15 +319,19 @@ create table facts (
     recorded_at real not null,
     superseded_at real,
     superseded_by integer references facts (id) on delete set null,
+    outdone_at real,
     deleted_at real,
     check ((person is null) <> (entity is null))
 ) strict;
 
-create index facts_by_person on facts (person, scope, attribute) where person is not null;
+create index facts_by_person on facts (person, scope, attribute, polarity, outdone_at) where person is not null;
+create index facts_by_person_and_norm on facts (person, scope, attribute, norm, polarity, outdone_at) where person is not null;
+create index facts_by_hand on facts (person, scope, attribute) where pinned or asserted_at is not null;
 create index facts_by_entity on facts (entity, scope, attribute) where entity is not null;
 create index facts_by_successor on facts (superseded_by) where superseded_by is not null;
 
--- What a paragraph says of a fact: in which words, since when, on whose authority; until: when it ends by itself.
+-- What a paragraph says of a fact: in which words, since when, on whose authority; until: when it ends by itself; told: of a
+-- statement that names its own start, up to when it vouches for it.
 create table fact_evidence (
     fact integer not null references facts (id) on delete cascade,
     paragraph integer not null references paragraphs (id) on delete cascade,
@@ -313,16 +339,18 @@ create table fact_evidence (
     value text not null,
     at real not null,
     until real,
+    told real,
     authority text not null check (authority in ('manual', 'direct_user', 'imported', 'summary', 'rule', 'model')),
     confidence real not null check (confidence between 0 and 1),
     primary key (fact, paragraph)
 ) strict, without rowid;
 
 create index fact_evidence_by_paragraph on fact_evidence (paragraph);
+create index fact_evidence_by_time on fact_evidence (fact, coalesce(told, at));
 
 create view fact_rows as
 select id, person, entity, scope, attribute, value, norm, polarity, cardinality, stability, authority, status, confidence,
-       asserted_at, pinned, merged, valid_from, valid_to, recorded_at, superseded_at, superseded_by
+       asserted_at, pinned, merged, valid_from, valid_to, recorded_at, superseded_at, superseded_by, outdone_at
 from facts where deleted_at is null;
 
 create table fact_transitions (
@@ -411,11 +439,13 @@ create table chat_usage (
     primary key (day, task)
 ) strict, without rowid;
 
+-- stays: what one might have expected to go with it, as [kind, row, why], never texts.
 create table delete_operations (
     id integer primary key autoincrement,
     mode text not null check (mode in ('relation', 'paragraph', 'entity', 'source', 'person', 'chat', 'mixed')),
     selector text not null check (json_valid(selector)),
     counts text not null check (json_valid(counts)),
+    stays text not null default '[]' check (json_valid(stays)),
     requested_by text not null default '',
     reason text not null default '',
     status text not null check (status in ('executed', 'restored', 'purging', 'purged')),
@@ -689,7 +719,8 @@ create trigger paragraphs_forget_profiles after delete on paragraphs begin
         revision = derive_tasks.revision + 1,
         since = 0,
         due_at = 0,
-        status = case when derive_tasks.status = 'processing' then 'processing' else 'pending' end;
+        status = case when derive_tasks.status = 'processing' then 'processing' else 'pending' end,
+        attempts = case when derive_tasks.status = 'processing' then derive_tasks.attempts else 0 end;
     delete from profile_snapshots
     where id in (select e.snapshot from profile_evidence e where e.paragraph = old.id);
 end;

@@ -51,9 +51,29 @@ where r.id in (select value from json_each(:relations)) and r.origin <> 'admin' 
       and p.id not in (select value from json_each(:ids)));
 
 -- name: correction_facts
--- facts held true that rest on these paragraphs
+-- facts held true that rest on these paragraphs, of a person (null: of anybody)
 select distinct f.id, f.attribute, f.value from fact_evidence e join facts f on f.id = e.fact
-where e.paragraph in (select value from json_each(:ids)) and f.deleted_at is null and f.status in ('active', 'conflicted');
+where e.paragraph in (select value from json_each(:ids)) and f.deleted_at is null and f.status in ('active', 'conflicted')
+  and f.person is coalesce(:person, f.person);
+
+-- name: correction_held
+-- facts held true of these persons (null: of anybody) in these scopes, now or at a time, whose value holds the words, with
+-- the live paragraphs that state them
+select e.paragraph, f.id, f.person, f.attribute, f.value
+from facts f join fact_evidence e on e.fact = f.id join paragraphs p on p.id = e.paragraph and p.scope = f.scope
+where (:persons is null or f.person in (select value from json_each(:persons))) and f.person is not null
+  and f.attribute in (select value from json_each(:attributes))
+  and (:scopes is null or f.scope in (select value from json_each(:scopes)))
+  and (f.status in ('active', 'conflicted') or f.status = 'superseded' and f.superseded_at > :held_at)
+  and f.deleted_at is null and f.polarity = 1
+  and (f.norm in (select value from json_each(:norms)) or instr(lower(f.value), :words) or instr(f.norm, :words) or instr(:words, f.norm))
+  and e.stance = 'support' and p.deleted_at is null and p.superseded_at is null
+  and (p.expires_at is null or p.expires_at > :now)
+order by f.id desc limit :limit;
+
+-- name: correction_persons_of
+-- who said paragraphs, and whom they are bound to
+select paragraph, person, role from paragraph_persons where paragraph in (select value from json_each(:ids));
 
 -- name: correction_supersede
 update paragraphs set superseded_at = :now
@@ -70,15 +90,6 @@ update relations set deleted_at = :now where id in (select value from json_each(
 update relations set deleted_at = null
 where id in (select value from json_each(:ids)) and deleted_at = :at and merged_into is null
   and not exists (select 1 from entities n where n.id in (subject, object) and (n.deleted_at is not null or n.merged_into is not null));
-
--- name: correction_facts_end
-update facts set status = 'superseded', superseded_at = :now where id in (select value from json_each(:ids));
-
--- name: correction_fact_states
-select id, status, superseded_at from facts where id in (select value from json_each(:ids));
-
--- name: correction_fact_revive
-update facts set status = :status, superseded_at = :superseded_at where id = :id and superseded_at = :at;
 
 -- name: correction_copy_entities
 insert into paragraph_entities (entity, paragraph)

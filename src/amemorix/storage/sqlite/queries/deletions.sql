@@ -72,6 +72,11 @@ from relations r
 where r.deleted_at is null and r.id in (
     select relation from relation_evidence where paragraph in (select value from json_each(:ids)));
 
+-- name: relations_supported
+-- relations that current words of these paragraphs support
+select e.relation from relation_evidence e join paragraphs p on p.id = e.paragraph
+where e.paragraph in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null;
+
 -- name: deletable_relations
 select id from relations where id in (select value from json_each(:ids)) and deleted_at is null;
 
@@ -132,11 +137,6 @@ where asserted_at is not null and person in (select value from json_each(:ids)) 
 -- name: facts_of_scopes
 select id from facts where asserted_at is not null and scope in (select value from json_each(:ids))
   and (deleted_at is not null) = :dead;
-
--- name: names_of_persons
-select person, chat, name from chat_persons where person in (select value from json_each(:ids))
-union
-select person, iif(chat = 0, :every, chat), alias from person_aliases where person in (select value from json_each(:ids));
 
 -- name: persons_known
 select id, person_id, name from persons where id in (select value from json_each(:ids));
@@ -261,8 +261,11 @@ group by g.id;
 update meta set value = cast(:upto as text) where key = :key and cast(value as integer) > :upto;
 
 -- name: operation_insert
-insert into delete_operations (mode, selector, counts, requested_by, reason, status, created_at)
-values (:mode, :selector, :counts, :requested_by, :reason, :status, :now) returning id;
+insert into delete_operations (mode, selector, counts, stays, requested_by, reason, status, created_at)
+values (:mode, :selector, :counts, :stays, :requested_by, :reason, :status, :now) returning id;
+
+-- name: operation_stays
+select stays from delete_operations where id = :id;
 
 -- name: operation_item_insert
 insert into delete_operation_items (operation, kind, id, detail) values (:operation, :kind, :id, :detail);
@@ -362,3 +365,39 @@ where chat in (select value from json_each(:scopes));
 -- name: put_back_summary_cursor
 insert or ignore into summary_cursors (chat, upto, wanted, attempts, due_at, updated_at)
 select :chat, :upto, :wanted, :attempts, :due_at, :updated_at where exists (select 1 from chats where id = :chat);
+
+-- name: facts_losing
+-- facts that these paragraphs support, and whether something that stays supports them
+select f.id, f.asserted_at is not null or exists (
+    select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+    where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
+      and p.id not in (select value from json_each(:ids)))
+from facts f
+where f.deleted_at is null and f.status <> 'retracted' and exists (
+    select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+    where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
+      and p.id in (select value from json_each(:ids)))
+  and f.id in (select fact from fact_evidence where paragraph in (select value from json_each(:ids)));
+
+-- name: episodes_losing
+-- episodes that tell of these paragraphs, and whether they tell of others that stay
+select e.id, exists (
+    select 1 from episode_paragraphs o join paragraphs p on p.id = o.paragraph
+    where o.episode = e.id and p.deleted_at is null and p.superseded_at is null
+      and p.id not in (select value from json_each(:ids)))
+from episodes e
+where e.id in (select m.episode from episode_paragraphs m join paragraphs p on p.id = m.paragraph
+               where m.paragraph in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null);
+
+-- name: profiles_losing
+-- the newest profile of each person and scope, where it rests on one of these paragraphs
+select s.id from profile_snapshots s
+where s.id in (select snapshot from profile_evidence where paragraph in (select value from json_each(:ids)))
+  and s.version = (select max(n.version) from profile_snapshots n where n.person = s.person and n.scope = s.scope);
+
+-- name: entities_of_names
+-- living entities of these names
+select e.id from entities e
+where (e.norm in (select value from json_each(:ids))
+       or e.id in (select entity from entity_aliases where norm in (select value from json_each(:ids))))
+  and e.deleted_at is null and e.merged_into is null;

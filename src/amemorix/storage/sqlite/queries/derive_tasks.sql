@@ -14,16 +14,35 @@ on conflict (kind, key) do update set
     error = '',
     updated_at = excluded.updated_at;
 
+-- name: derive_give_up
+-- begun too often and never ended: whoever worked on it died each time
+update derive_tasks set status = 'failed', leased_until = null, worker = '', error = :error, due_at = :now,
+                        updated_at = :now
+where kind = :kind and status = 'processing' and (leased_until <= :now or worker <> :worker) and attempts >= :most;
+
+-- name: derive_claim_left
+-- one that somebody who is gone had begun: alone, so that whichever ended the process shows itself
+update derive_tasks set attempts = attempts + 1, leased_until = :until, worker = :worker, updated_at = :now
+where kind = :kind and key = (
+    select key from derive_tasks
+    where kind = :kind and status = 'processing' and (leased_until <= :now or worker <> :worker)
+    order by due_at, key limit 1)
+returning key, revision, since, attempts;
+
 -- name: derive_claim
--- what is due, and what somebody who is gone had begun
 update derive_tasks set status = 'processing', attempts = attempts + 1, leased_until = :until, worker = :worker,
                         updated_at = :now
 where kind = :kind and key in (
     select key from derive_tasks
-    where kind = :kind and ((status in ('pending', 'failed') and due_at <= :now and attempts < :most)
-                            or (status = 'processing' and (leased_until <= :now or worker <> :worker)))
+    where kind = :kind and status in ('pending', 'failed') and due_at <= :now and attempts < :most
     order by due_at, key limit :limit)
 returning key, revision, since, attempts;
+
+-- name: derive_release
+-- cut short, and not by its own fault: the try does not count
+update derive_tasks set status = 'pending', attempts = max(attempts - 1, 0), leased_until = null, worker = '',
+                        updated_at = :now
+where kind = :kind and status = 'processing' and worker = :worker;
 
 -- name: derive_any_due
 select 1 from derive_tasks

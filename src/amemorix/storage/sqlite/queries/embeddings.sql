@@ -18,6 +18,12 @@ from embedding_generations g order by g.id;
 -- name: generation_ids
 select id from embedding_generations;
 
+-- name: generation_is_whole
+-- not while its vectors are being dropped: then nothing is known to be complete any more
+select exists (
+    select 1 from embedding_generations where id = :id
+      and not (status = 'retired' and coalesce((select value from meta where key = :watermark), '') = '0'));
+
 -- name: generation_insert
 insert into embedding_generations (fingerprint, provider, model, dimension, status, created_at)
 values (:fingerprint, :provider, :model, :dimension, :status, :now) returning id;

@@ -368,6 +368,9 @@ select id, requested_by from fact_transitions where requested_by <> '';
 -- name: asked_delete_operations
 select id, requested_by from delete_operations where requested_by <> '';
 
+-- name: asked_audit
+select id, requested_by from audit where requested_by <> '';
+
 -- name: unname_undo_records
 update undo_records set requested_by = '' where id in (select value from json_each(:ids));
 
@@ -382,6 +385,9 @@ update fact_transitions set requested_by = '' where id in (select value from jso
 
 -- name: unname_delete_operations
 update delete_operations set requested_by = '' where id in (select value from json_each(:ids));
+
+-- name: unname_audit
+update audit set requested_by = '' where id in (select value from json_each(:ids));
 
 -- name: schema_version
 pragma user_version;

@@ -16,32 +16,85 @@ select paragraph, person, role, name from paragraph_persons
 where paragraph in (select value from json_each(:ids)) order by paragraph, role, person;
 
 -- name: fact_groups_of
--- the facts that rest on these paragraphs, and those that such a fact has taken the place of
-select distinct f.person, f.entity, f.scope, f.attribute, f.cardinality, f.norm from (
-    select e.fact as id from fact_evidence e where e.paragraph in (select value from json_each(:ids))
-    union
-    select b.id from fact_evidence e join facts b on b.superseded_by = e.fact
+-- the groups of the facts that rest on these paragraphs, and of those that such a fact has taken the place of, each with
+-- the first time at which that may change anything
+select f.person, f.entity, f.scope, f.attribute, case f.cardinality when 'set' then f.norm end, min(coalesce(j.at, f.valid_from)) from (
+    select e.fact as id, e.at from fact_evidence e where e.paragraph in (select value from json_each(:ids))
+    union all
+    select b.id, null from fact_evidence e join facts b on b.superseded_by = e.fact
     where e.paragraph in (select value from json_each(:ids))) j
-join facts f on f.id = j.id where f.deleted_at is null;
+join facts f on f.id = j.id where f.deleted_at is null
+group by 1, 2, 3, 4, 5 order by min(f.id);
 
 -- name: facts_in_group
 select f.* from fact_rows f
 where f.id in (select id from facts where person = :person and scope = :scope and attribute = :attribute
                union all
                select id from facts where entity = :entity and scope = :scope and attribute = :attribute)
-  and (:norm is null or f.norm = :norm)
+order by f.id;
+
+-- name: facts_in_group_of_norm
+select f.* from fact_rows f
+where f.id in (select id from facts where person = :person and scope = :scope and attribute = :attribute and norm = :norm
+               union all
+               select id from facts where entity = :entity and scope = :scope and attribute = :attribute and norm = :norm)
+order by f.id;
+
+-- name: facts_open
+-- the facts of a group and polarity that nothing puts an end to, or something from a time on: the first of these and the
+-- newest of those, up to a limit; and all that a hand decides
+select f.* from fact_rows f where f.id in (
+    select id from (select id from facts where person = :person and scope = :scope and attribute = :attribute
+                      and polarity = :polarity and outdone_at is null order by id desc limit :limit)
+    union
+    select id from (select id from facts where person = :person and scope = :scope and attribute = :attribute
+                      and polarity = :polarity and outdone_at >= :since order by outdone_at limit :limit)
+    union
+    select id from facts indexed by facts_by_hand where person = :person and scope = :scope and attribute = :attribute
+      and polarity = :polarity and (pinned or asserted_at is not null))
+order by f.id;
+
+-- name: facts_open_of_norms
+-- the same, of some values only
+select f.* from fact_rows f where f.id in (
+    select id from (select n.id from json_each(:norms) v cross join facts n
+                    where n.norm = v.value and n.person = :person and n.scope = :scope and n.attribute = :attribute and n.polarity = :polarity
+                      and n.outdone_at is null order by n.id desc limit :limit)
+    union
+    select id from (select n.id from json_each(:norms) v cross join facts n
+                    where n.norm = v.value and n.person = :person and n.scope = :scope and n.attribute = :attribute and n.polarity = :polarity
+                      and n.outdone_at >= :since order by n.outdone_at limit :limit)
+    union
+    select id from facts indexed by facts_by_hand where person = :person and scope = :scope and attribute = :attribute
+      and polarity = :polarity and (pinned or asserted_at is not null)
+      and norm in (select value from json_each(:norms)))
 order by f.id;
 
 -- name: fact_points
 -- what live paragraphs say of these facts; refuted ones say nothing
-select e.fact, e.paragraph, e.at, e.value, e.authority, e.confidence, e.until
+select e.fact, e.paragraph, e.at, e.value, e.authority, e.confidence, e.until, e.told
 from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph and p.scope = f.scope
 where e.fact in (select value from json_each(:ids)) and e.stance = 'support'
   and p.deleted_at is null and p.superseded_at is null
 order by e.fact, e.paragraph;
 
+-- name: fact_points_newest
+-- the same, of each fact those that were said last
+select e.fact, e.paragraph, e.at, e.value, e.authority, e.confidence, e.until, e.told
+from json_each(:ids) v join facts f on f.id = v.value
+join fact_evidence e on e.fact = f.id and e.paragraph in (
+    select n.paragraph from fact_evidence n join paragraphs p on p.id = n.paragraph and p.scope = f.scope
+    where n.fact = f.id and n.stance = 'support' and p.deleted_at is null and p.superseded_at is null
+    order by coalesce(n.told, n.at) desc limit :most)
+order by e.fact, e.paragraph;
+
 -- name: facts_refuted
 select distinct fact from fact_evidence where fact in (select value from json_each(:ids)) and stance = 'refute';
+
+-- name: facts_given_up_for
+select min(outdone_at) from facts
+where superseded_by in (select value from json_each(:ids)) and status = 'superseded' and not pinned
+  and deleted_at is null and outdone_at < :before;
 
 -- name: facts_standing
 -- those that a hand or a live paragraph supports and that nobody retracted
@@ -60,7 +113,7 @@ values (:person, :entity, :scope, :attribute, :value, :norm, :polarity, :cardina
 -- name: fact_update
 update facts set value = :value, authority = :authority, status = :status, confidence = :confidence,
                  valid_from = :valid_from, valid_to = :valid_to, superseded_at = :superseded_at,
-                 superseded_by = :superseded_by
+                 superseded_by = :superseded_by, outdone_at = :outdone_at
 where id = :id;
 
 -- name: fact_decide
@@ -70,8 +123,8 @@ update facts set status = :status, pinned = :pinned, asserted_at = :asserted_at,
 where id = :id;
 
 -- name: fact_evidence_put
-insert into fact_evidence (fact, paragraph, value, at, until, authority, confidence)
-values (:fact, :paragraph, :value, :at, :until, :authority, :confidence) on conflict (fact, paragraph) do nothing;
+insert into fact_evidence (fact, paragraph, value, at, until, told, authority, confidence)
+values (:fact, :paragraph, :value, :at, :until, :told, :authority, :confidence) on conflict (fact, paragraph) do nothing;
 
 -- name: fact_evidence_move
 update or ignore fact_evidence set fact = :to where fact = :fact and paragraph = :paragraph;

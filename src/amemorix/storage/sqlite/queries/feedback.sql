@@ -53,8 +53,8 @@ select status, count(*) from feedback_tasks group by status;
 select count(*) from feedback_tasks where status in ('pending', 'running') and due_at <= :now;
 
 -- name: feedback_messages
--- what was said in the chat after the answer
-select p.content from paragraphs p
+-- what was said in the chat after the answer, and by whom
+select coalesce(o.person_id, ''), p.content from paragraphs p left join persons o on o.id = p.speaker
 where p.scope = :chat and p.kind = 'message' and p.event_start >= :since and p.event_start is not null
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
   and p.id not in (select value from json_each(:but))

@@ -1,5 +1,11 @@
 -- name: integrity
-pragma quick_check(1);
+pragma quick_check(20);
+
+-- name: integrity_deep
+pragma integrity_check(20);
+
+-- name: reindex
+reindex;
 
 -- name: foreign_keys
 pragma foreign_key_check;
@@ -10,3 +16,32 @@ union all
 select 'graph', (select count(*) from relations where deleted_at is null and inactive_at is null)
 union all
 select 'names', (select count(*) from persons);
+
+-- name: terms_missing_count
+select count(*) from paragraphs p where p.deleted_at is null and p.superseded_at is null
+  and not exists (select 1 from terms t where t.id = p.id);
+
+-- name: terms_missing
+select p.id, p.content, p.event_start from paragraphs p where p.deleted_at is null and p.superseded_at is null
+  and not exists (select 1 from terms t where t.id = p.id) limit :limit;
+
+-- name: paragraph_changed
+insert into changes (kind, id) values ('paragraph', :id);
+
+-- name: vectors_misshapen
+-- an empty vector is that of a text which the model does not read
+select paragraph from embeddings where generation = :generation and length(vector) not in (0, :bytes);
+
+-- name: vectors_page
+select paragraph, vector from embeddings where generation = :generation and paragraph > :after
+order by paragraph limit :limit;
+
+-- name: vectors_forget
+delete from embeddings where generation = :generation and paragraph in (select value from json_each(:ids));
+
+-- name: work_failed
+select count(*), max(error) from derive_tasks where kind = :kind and status = 'failed';
+
+-- name: work_retry
+update derive_tasks set status = 'pending', attempts = 0, due_at = :now, error = '', updated_at = :now
+where status = 'failed';

@@ -1,8 +1,9 @@
 -- name: relations_pending
--- live relations without a vector
+-- live relations without a vector; what rules have read gets none, since it stands in the paragraph's own words
 select r.id, s.name, r.predicate, o.name
 from relations r join entities s on s.id = r.subject join entities o on o.id = r.object
-where r.deleted_at is null and r.inactive_at is null and r.id not in (select value from json_each(:but))
+where r.deleted_at is null and r.inactive_at is null and r.origin <> 'rule'
+  and r.id not in (select value from json_each(:but))
   and not exists (select 1 from relation_embeddings v where v.generation = :generation and v.relation = r.id)
 order by r.id limit :limit;
 
@@ -10,7 +11,7 @@ order by r.id limit :limit;
 select r.id, s.name, r.predicate, o.name
 from relations r join entities s on s.id = r.subject join entities o on o.id = r.object
 where r.id in (select value from json_each(:among)) and r.id not in (select value from json_each(:but))
-  and r.deleted_at is null and r.inactive_at is null
+  and r.deleted_at is null and r.inactive_at is null and r.origin <> 'rule'
   and not exists (select 1 from relation_embeddings v where v.generation = :generation and v.relation = r.id)
 order by r.id limit :limit;
 
@@ -24,12 +25,13 @@ on conflict (generation, relation) do update set vector = excluded.vector;
 
 -- name: relation_vector_rows
 select v.relation, v.vector from relation_embeddings v join relations r on r.id = v.relation
-where v.generation = :generation and length(v.vector) > 0 and r.deleted_at is null and r.inactive_at is null;
+where v.generation = :generation and length(v.vector) > 0
+  and r.deleted_at is null and r.inactive_at is null and r.origin <> 'rule';
 
 -- name: relation_vector_rows_of
 select v.relation, v.vector from relation_embeddings v join relations r on r.id = v.relation
 where v.generation = :generation and v.relation in (select value from json_each(:ids))
-  and length(v.vector) > 0 and r.deleted_at is null and r.inactive_at is null;
+  and length(v.vector) > 0 and r.deleted_at is null and r.inactive_at is null and r.origin <> 'rule';
 
 -- name: relations_seen
 -- those of the relations that were told, not read by rules, and that a paragraph supports which may be seen

@@ -13,10 +13,11 @@ returning upto < wanted;
 update summary_cursors set upto = max(upto, wanted), attempts = 0, updated_at = :now where chat = :chat;
 
 -- name: summary_next
--- the chat that has waited longest of those that are due
+-- the chat that has waited longest of those that are due and not under way
 select s.chat, c.chat_id, c.group_id, c.user_id, s.upto, s.wanted, s.attempts
 from summary_cursors s join chats c on c.id = s.chat
-where s.wanted > s.upto and s.due_at <= :now order by s.due_at, s.chat limit 1;
+where s.wanted > s.upto and s.due_at <= :now and s.chat not in (select value from json_each(:busy))
+order by s.due_at, s.chat limit 1;
 
 -- name: summary_messages
 select p.id, p.ref, p.content, p.event_start from paragraphs p

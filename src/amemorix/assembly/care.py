@@ -1,0 +1,37 @@
+"""The services that look after what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..services.audit import AuditService
+from ..services.deletion import DeletionService
+from ..services.deriver import Deriver
+from ..services.embedding import EmbeddingService
+from ..services.lifecycle import LifecycleService
+from ..services.lifecycle_rounds import LifecycleRounds
+from ..services.purge import PurgeService
+from ..services.upkeep import UpkeepService
+from .ground import Ground
+
+__all__ = ["Care"]
+
+
+class Care:
+    """The care of the indexes, the fading of memories, deletion to the last byte, and the timeline of changes."""
+
+    def __init__(self, ground: Ground, *, embedding: EmbeddingService, derivers: Collection[Deriver]) -> None:
+        store, indexes, clock, background = ground.store, ground.indexes, ground.clock, ground.background
+        settings = ground.config.lifecycle
+        self.upkeep = UpkeepService(
+            store, settings=ground.config.advanced, indexes=indexes, derivers=derivers, background=background
+        )
+        self.deletion = DeletionService(
+            store, config=ground.config, indexes=indexes, embedding=embedding, clock=clock, background=background
+        )
+        self.purges = PurgeService(store, indexes=indexes, derivers=derivers, upkeep=self.upkeep, clock=clock)
+        self.lifecycle = LifecycleService(store, settings=settings, clock=clock, on_revived=embedding.look_again)
+        self.rounds = LifecycleRounds(
+            store, lifecycle=self.lifecycle, settings=settings, clock=clock, background=background
+        )
+        self.audit = AuditService(store, settings=ground.config.observability, clock=clock)

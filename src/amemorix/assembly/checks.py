@@ -1,0 +1,36 @@
+"""The checks that a kernel makes of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..services.analysis import Analyser
+from ..services.checking.around import ChatCheck, ConfigCheck, DiskCheck, ModelCheck
+from ..services.checking.derived import IndexCheck, VectorCheck, WorkCheck
+from ..services.checking.rows import DatabaseCheck, ReferenceCheck, TermCheck
+from ..services.checking.service import CheckService
+from ..services.runtime import RuntimeStatus
+from .ground import Ground
+from .vectors import Vectors
+
+__all__ = ["checks"]
+
+
+def checks(ground: Ground, *, vectors: Vectors, status: RuntimeStatus, environ: Mapping[str, str]) -> CheckService:
+    """Every check, those on which the others rest first."""
+    store, config = ground.store, ground.config
+    return CheckService(
+        (
+            DatabaseCheck(store),
+            ReferenceCheck(store),
+            TermCheck(store, Analyser(config.ingest.chunk_chars, ground.zone)),
+            VectorCheck(store, vectors.embedding),
+            IndexCheck(store, ground.indexes),
+            WorkCheck(store, ground.clock),
+            ModelCheck(config, vectors.embedder),
+            ChatCheck(ground.chat),
+            ConfigCheck(config, status, environ),
+            DiskCheck(store),
+        ),
+        clock=ground.clock,
+    )

@@ -1,0 +1,28 @@
+"""What every service of a kernel stands on."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from ..clock import Clock
+from ..config.model import Config
+from ..ports import ChatModel
+from ..services.indexes import Indexes
+from ..storage.metadata_store import MetadataStore
+
+__all__ = ["Ground"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The settings, the rows, the indexes, the time, the chat model, and the thread for heavy work."""
+
+    config: Config
+    store: MetadataStore
+    indexes: Indexes
+    clock: Clock
+    zone: tzinfo
+    background: Executor
+    chat: ChatModel | None = None

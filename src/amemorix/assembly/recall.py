@@ -1,0 +1,24 @@
+"""The services that find memories."""
+
+from __future__ import annotations
+
+from ..models.glosses import GlossTable
+from ..services.dense import DenseLane
+from ..services.episode_retrieval import EpisodeRetrievalService
+from ..services.memory_targets import MemoryTargets
+from ..services.search import SearchService
+from .ground import Ground
+
+__all__ = ["Recall"]
+
+
+class Recall:
+    """Search, the reading of episodes, and the memories that a caller names."""
+
+    def __init__(self, ground: Ground, *, dense: DenseLane, glosses: GlossTable | None) -> None:
+        store, config, indexes, clock = ground.store, ground.config, ground.indexes, ground.clock
+        self.searches = SearchService(
+            store, config=config, indexes=indexes, dense=dense, clock=clock, zone=ground.zone, glosses=glosses
+        )
+        self.targets = MemoryTargets(store, config=config, searches=self.searches)
+        self.episodes = EpisodeRetrievalService(store, config=config, indexes=indexes, clock=clock)

@@ -1,0 +1,145 @@
+"""Deletions, and what purges tell of them, as callers see them."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from ..storage.delete_operations import Item, OperationRow
+
+__all__ = [
+    "KINDS",
+    "OPERATION_PREFIX",
+    "OperationId",
+    "OperationItem",
+    "Receipt",
+    "StayItem",
+    "TouchedItem",
+    "operation_item",
+    "operation_key",
+    "receipt_of",
+    "row_key",
+    "touched_item",
+]
+
+OPERATION_PREFIX = "d"
+LETTERS = {"paragraph": "p", "relation": "r", "entity": "n", "fact": "f"}
+KINDS = {letter: kind for kind, letter in LETTERS.items()}
+_OPERATION = re.compile(r"d?([0-9]{1,18})")
+
+
+def operation_key(row: int) -> str:
+    """The public id of a deletion."""
+    return f"{OPERATION_PREFIX}{row}"
+
+
+def _operation(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not (found := _OPERATION.fullmatch(value.strip())):
+        raise ValueError("is no id of a deletion: expected one such as d12")
+    return int(found[1])
+
+
+OperationId = Annotated[int, BeforeValidator(_operation), Field(json_schema_extra={"type": ["string", "integer"]})]
+
+
+def row_key(kind: str, row: int) -> str:
+    """The public id of a row: `p12`."""
+    return f"{LETTERS.get(kind, '')}{row}"
+
+
+class StayItem(BaseModel):
+    """A row that one might have expected to go with a deletion."""
+
+    item_type: str = ""
+    item_key: str = ""
+    why: str = ""
+
+
+class Receipt(BaseModel):
+    """What a purge erased, and what was looked at to be sure of it."""
+
+    erased: dict[str, int] = Field(default_factory=dict, description="Rows gone, by kind.")
+    scrubbed: dict[str, int] = Field(default_factory=dict, description="Records that quoted it, emptied, by table.")
+    unnamed: dict[str, int] = Field(
+        default_factory=dict, description="Records that no longer say who asked, by table, since it was who is gone."
+    )
+    stays: list[StayItem] = Field(
+        default_factory=list[StayItem], description="What one might have expected to go, and why it stayed; no texts."
+    )
+    copies: list[dict[str, Any]] = Field(
+        default_factory=list, description="Other files that held it: `rewritten`, `removed`, or left and why."
+    )
+    indexes: list[str] = Field(default_factory=list, description="Snapshots written anew.")
+    needles: int = Field(default=0, description="Fragments looked for: UTF-8, as JSON writes them, and term hashes.")
+    held_elsewhere: int = Field(default=0, description="Fragments that rows which stay hold too.")
+    too_short: int = Field(default=0, description="Texts of fewer than six bytes, which are not looked for.")
+    complete: bool = Field(
+        default=True, description="False after a crash: not every fragment was known, so the database was rewritten."
+    )
+    files: int = Field(default=0, description="Files looked through, byte by byte.")
+    bytes: int = 0
+    found: dict[str, int] = Field(default_factory=dict, description="Fragments left, by file: empty if all is gone.")
+    rewritten: int = Field(default=0, description="How often the database was written anew (VACUUM).")
+    log_emptied: bool = Field(default=False, description="The write-ahead log was emptied.")
+    seconds: float = 0.0
+
+
+class OperationItem(BaseModel):
+    """A deletion as it was recorded; times in epoch seconds."""
+
+    operation_id: str = ""
+    mode: str = ""
+    status: str = Field(default="", description="`executed`, `restored`, `purging`, `purged`.")
+    selector: Any = Field(default=None, description="Empty once it is purged.")
+    counts: dict[str, int] = Field(default_factory=dict)
+    requested_by: str = ""
+    reason: str = ""
+    created_at: float = 0.0
+    restored_at: float | None = None
+    purged_at: float | None = None
+    items: int = 0
+    restored: int = Field(default=0, description="Items that are back.")
+    receipt: Receipt | None = None
+
+
+class TouchedItem(BaseModel):
+    """A row of a deletion."""
+
+    item_type: str = ""
+    item_key: str = ""
+    why: str = ""
+    restored_at: float | None = None
+
+
+def receipt_of(row: OperationRow) -> Receipt | None:
+    """The receipt of a purge, None while there is none."""
+    if row.status != "purged":
+        return None
+    given = {name: value for name, value in row.receipt.items() if name in Receipt.model_fields}
+    stays = [
+        StayItem(item_type=one["kind"], item_key=row_key(one["kind"], one["id"]), why=one["why"])
+        for one in given.pop("stays", [])
+    ]
+    return Receipt(**given, stays=stays)
+
+
+def operation_item(row: OperationRow) -> OperationItem:
+    """A deletion as it was recorded."""
+    return OperationItem(
+        operation_id=operation_key(row.id), mode=row.mode, status=row.status, selector=row.selector,
+        counts=row.counts, requested_by=row.requested_by, reason=row.reason, created_at=row.created_at,
+        restored_at=row.restored_at, purged_at=row.purged_at, items=row.items, restored=row.restored,
+        receipt=receipt_of(row),
+    )  # fmt: skip
+
+
+def touched_item(item: Item) -> TouchedItem:
+    """A row of a deletion, with why it was in it."""
+    return TouchedItem(
+        item_type=item.kind, item_key=row_key(item.kind, item.id), why=item.detail.get("why", ""),
+        restored_at=item.restored_at,
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""`memory_profile_admin`: the further names of a person."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from pydantic import Field, field_validator
+
+from ..errors import NotFound
+from ..kernel import SDKMemoryKernel
+from ..ops import Operations, Response
+from ..retrieval.request import Name, RequiredName
+from ..storage.persons import EVERY_CHAT
+from ..text import normalise_name
+from .profile_person import Who, person_found
+
+__all__ = ["ops"]
+
+ops: Operations[SDKMemoryKernel] = Operations()
+
+
+class Alias(Who):
+    """A further name of a person."""
+
+    alias: RequiredName
+    chat_id: Name = Field("", description="The chat where it counts; everywhere when not given.")
+
+    @field_validator("alias")
+    @classmethod
+    def _has_letters(cls, value: str) -> str:
+        if not normalise_name(value):
+            raise ValueError("has no letters or digits to be known by")
+        return value
+
+
+class Aliases(Response):
+    """The names of a person as they are now."""
+
+    changed: bool = Field(default=False, description="False if the alias was there already.")
+    person_id: str = ""
+    person_name: str = ""
+    aliases: list[str] = Field(default_factory=list)
+
+
+@ops.operation("memory_profile_admin", "add_alias", effect="write")
+async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
+    """Let a further name mean a person, in one chat or everywhere."""
+    row, now = await person_found(kernel, request), kernel.surroundings.clock.now()
+
+    def unit(db: sqlite3.Connection) -> bool:
+        chat = _chat(kernel, db, request.chat_id) or EVERY_CHAT
+        alias = (request.alias, normalise_name(request.alias))
+        added = kernel.store.persons.add_alias(db, row, chat, alias, "admin", now)
+        if added:
+            kernel.knowledge.profiles.want(db, row)
+        return added
+
+    return await _aliases(kernel, row, await kernel.store.write(unit))
+
+
+@ops.operation("memory_profile_admin", "remove_alias", effect="write")
+async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
+    """Take a further name away from a person: in one chat, or wherever it counts."""
+    row = await person_found(kernel, request)
+
+    def unit(db: sqlite3.Connection) -> None:
+        chat = _chat(kernel, db, request.chat_id)
+        if not kernel.store.persons.remove_alias(db, row, chat, normalise_name(request.alias)):
+            raise NotFound(f"alias: {request.person_id!r} has no alias {request.alias!r} there.", field="alias")
+        kernel.knowledge.profiles.want(db, row)
+
+    await kernel.store.write(unit)
+    return await _aliases(kernel, row, True)
+
+
+def _chat(kernel: SDKMemoryKernel, db: sqlite3.Connection, chat_id: str) -> int | None:
+    """The row of a chat; None if none is named."""
+    if not chat_id:
+        return None
+    row = kernel.store.names.chat_row(db, chat_id)
+    if row is None:
+        raise NotFound(f"chat_id: there is no chat {chat_id!r}.", field="chat_id")
+    return row
+
+
+async def _aliases(kernel: SDKMemoryKernel, row: int, changed: bool) -> Aliases:
+    known = await kernel.store.read(lambda db: kernel.knowledge.profile_reader.known(db, row))
+    return Aliases(changed=changed, person_id=known.person_id, person_name=known.name, aliases=list(known.aliases))

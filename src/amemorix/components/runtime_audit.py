@@ -1,0 +1,105 @@
+"""`memory_runtime_admin audit`: the timeline of every change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from ..errors import InvalidRequest
+from ..kernel import SDKMemoryKernel
+from ..ops import Operations, Request, Response
+from ..retrieval.request import Count, Name, TimeInput
+from ..services.moments import read_bound, read_instant
+from ..storage.audit import AuditRow
+
+__all__ = ["ops"]
+
+ops: Operations[SDKMemoryKernel] = Operations()
+UNDONE_BY = {
+    "undo": "{component} undo with this undo_id",
+    "delete": "memory_delete_admin restore with this operation_id",
+    "correction": "memory_correction_admin rollback with this plan_id",
+    "maintenance": "memory_v5_admin restore, reinforce or weaken with the memory as target",
+}
+LETTERS = {"undo": "u", "delete": "d", "correction": "c", "maintenance": ""}
+"""What stands before the number of a record of each kind."""
+
+
+class ListChanges(Request):
+    """Which changes."""
+
+    of_component: Name = Field("", description="Only changes by this component; `config` for those of settings.")
+    of_action: Name = Field("", description="Only changes by this action.")
+    requested_by: Name = ""
+    since: TimeInput = Field(None, description="Changes from this time on.")
+    until: TimeInput = Field(None, description="Changes up to this time.")
+    before: Name = Field("", description="`next` of the page before.")
+    limit: Count = Field(50, ge=1, le=500)
+
+
+class UndoRef(BaseModel):
+    """A record from which a change can be looked up or undone."""
+
+    kind: str
+    id: str
+    how: str
+
+
+class ChangeItem(BaseModel):
+    """What one call did, or like calls within a minute; times in epoch seconds."""
+
+    id: str
+    at: float
+    until: float
+    component: str
+    action: str
+    requested_by: str
+    door: str = Field(description="`host`, `http`, `cli`, or `memory` for what it does by itself.")
+    calls: int
+    rows: int = Field(description="Rows written, with those of indexes and logs that go with them.")
+    target: str = Field(description="The records it was asked to work on, or the settings changed.")
+    undo: list[UndoRef] = Field(default_factory=list)
+
+
+class Changes(Response):
+    """A page of changes, the newest first."""
+
+    items: list[ChangeItem] = Field(default_factory=list)
+    next: str = Field(default="", description="Give it as `before` for the next page; empty on the last one.")
+
+
+@ops.operation("memory_runtime_admin", "audit", "timeline")
+async def audit(kernel: SDKMemoryKernel, request: ListChanges) -> Changes:
+    """Tell who changed what, and when, the newest first, and how to undo it."""
+    now, zone = kernel.surroundings.clock.now(), kernel.surroundings.zone
+    since, until = read_bound("since", request.since, now, zone), read_instant("until", request.until, now, zone)
+    if since is not None and until is not None and since > until:
+        raise InvalidRequest("since is after until.", field="since")
+    rows, following = await kernel.care.audit.page(
+        limit=request.limit, before=_row(request.before), component=request.of_component or None,
+        action=request.of_action or None, requested_by=request.requested_by or None, since=since, upto=until,
+    )  # fmt: skip
+    return Changes(items=[_item(row) for row in rows], next="" if following is None else f"a{following}")
+
+
+def _row(key: str) -> int | None:
+    digits = key.removeprefix("a")
+    if not key:
+        return None
+    if not digits.isdecimal() or len(digits) > 18:
+        raise InvalidRequest(f"before: {key!r} is no page; give the `next` of the page before.", field="before")
+    return int(digits)
+
+
+def _item(row: AuditRow) -> ChangeItem:
+    values: dict[str, Any] = {
+        name: getattr(row, name)
+        for name in ("at", "until", "component", "action", "requested_by", "door", "calls", "rows", "target")
+    }
+    undo = [
+        UndoRef(kind=kind, id=f"{LETTERS[kind]}{id_}", how=UNDONE_BY[kind].format(component=row.component))
+        for kind, ids in row.records.items()
+        for id_ in ids
+    ]
+    return ChangeItem(id=f"a{row.id}", undo=undo, **values)

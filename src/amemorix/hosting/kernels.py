@@ -1,0 +1,81 @@
+"""The kernels that are open, and the folders that they hold."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from ..assembly.surroundings import Surroundings
+from ..config import Config
+from ..kernel import SDKMemoryKernel
+from ..services.leases import Leases
+from ..services.runtime import RuntimeStatus
+from ..storage.lock import DirectoryLock
+
+__all__ = ["Kernels"]
+
+DRAIN_SECONDS = 30.0
+
+
+class Kernels:
+    """Opens kernels over locked folders, and closes each when its last call has ended."""
+
+    def __init__(self, surroundings: Surroundings, status: RuntimeStatus) -> None:
+        self._surroundings = surroundings
+        self._status = status
+        self._leases: Leases[SDKMemoryKernel] = Leases()
+        self._locks: dict[Path, DirectoryLock] = {}
+        self._users: Counter[Path] = Counter()
+        self._retiring: set[asyncio.Task[None]] = set()
+
+    async def open(self, config: Config, folder: Path, replaces: SDKMemoryKernel | None) -> SDKMemoryKernel:
+        """A kernel over the folder, which is locked for it. Raises DirectoryInUse and whatever opening raises."""
+        if folder not in self._locks:
+            self._locks[folder] = await asyncio.to_thread(DirectoryLock, folder)
+        self._users[folder] += 1
+        try:
+            return await SDKMemoryKernel.open(
+                config, folder, surroundings=self._surroundings, status=self._status, replaces=replaces
+            )
+        except BaseException:
+            self._leave(folder)
+            raise
+
+    def leased(self, kernel: SDKMemoryKernel) -> AbstractContextManager[SDKMemoryKernel]:
+        """The kernel, kept open until the block ends."""
+        return self._leases.taken(kernel)
+
+    async def drained(self, kernel: SDKMemoryKernel) -> None:
+        """Wait until its last call has ended, or too long has passed."""
+        await self._leases.drained(kernel, DRAIN_SECONDS)
+
+    def retire(self, kernel: SDKMemoryKernel) -> None:
+        """Close a kernel when its last call has ended."""
+
+        async def later() -> None:
+            await self.drained(kernel)
+            await self.close(kernel)
+
+        task = asyncio.create_task(later())
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+
+    async def retired(self) -> None:
+        """Wait until every kernel that was retired is closed."""
+        await asyncio.gather(*self._retiring, return_exceptions=True)
+
+    async def close(self, kernel: SDKMemoryKernel) -> None:
+        """Close a kernel that nobody asks any more."""
+        try:
+            await kernel.close()
+        finally:
+            self._leave(kernel.store.folder)
+
+    def _leave(self, folder: Path) -> None:
+        """One kernel less in this folder; after the last one it is free for others."""
+        self._users[folder] -= 1
+        if not self._users[folder]:
+            del self._users[folder]
+            self._locks.pop(folder).release()

@@ -1,0 +1,43 @@
+"""A correction said in words, and whom it is said of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ..text import fold
+
+__all__ = ["Correction", "named"]
+
+_SPEAKER = re.compile(r"(?:我(?!们)|俺(?!们)|本人|(?:i|i'm|i've|my|mine|me)\b)", re.I)
+_SOMEBODY = re.compile(r"(?:[他她你您](?!们)|(?:he|she|his|her|you|your)(?:'s|'re)?\b)", re.I)
+_NOBODY = {"", "i", "he", "she", "it", "they", "we", "you", "我", "他", "她", "它", "你", "this", "that", "there"}
+_ADVERB = re.compile(r"(?:现在|目前|如今|今年|其实|真的|早就|已经|最近|根本)+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """`wrong` is to become `right` (empty: to go); `about` is the rest of the sentence, whom and what it speaks of."""
+
+    action: Literal["replace", "remove"]
+    wrong: str
+    right: str = ""
+    subject: str = ""
+    about: str = ""
+
+    @property
+    def of_speaker(self) -> bool:
+        """Whether it is about whoever says it."""
+        return bool(_SPEAKER.match(self.subject or self.about))
+
+    @property
+    def of_somebody(self) -> bool:
+        """Whether it is about somebody whom it does not name."""
+        return not self.subject and bool(_SOMEBODY.match(self.about))
+
+
+def named(subject: str) -> str:
+    """The name in the subject of a sentence; empty for a pronoun."""
+    subject = _ADVERB.sub("", re.sub(r"(?:'(?:s|m|re|ve)\b.*|的.*)$", "", subject.strip()))
+    return "" if fold(subject) in _NOBODY else subject

@@ -1,0 +1,185 @@
+"""Each check finds what it looks for, says what to do, and `repair` mends what can be mended."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.testing import HashEmbedder, ScriptedChat
+from conftest import Open
+
+TEXTS = ("Mia keeps bees in Lisbon.", "林澈对花生过敏。", "Tom plays the cello on Sundays.")
+
+
+async def ask(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
+    answer = await host.invoke("memory_runtime_admin", {"action": action, **args})
+    assert answer["success"], answer
+    return answer
+
+
+async def filled(opened: Open, folder: Path | None = None, **settings: Any) -> AMemorixHostService:
+    host = await opened(folder, embed=HashEmbedder(), **settings)
+    for i, text in enumerate(TEXTS):
+        await host.invoke("ingest_text", {"external_id": str(i), "source_type": "note", "text": text})
+    await host.settle()
+    return host
+
+
+async def findings(host: AMemorixHostService, **args: Any) -> dict[str, dict[str, Any]]:
+    report = (await ask(host, "refresh_self_check", **args))["report"]
+    return {finding["name"]: finding for finding in report["findings"]}
+
+
+async def bad(host: AMemorixHostService, **args: Any) -> list[str]:
+    return [name for name, finding in (await findings(host, **args)).items() if not finding["ok"]]
+
+
+async def change(host: AMemorixHostService, sql: str, **values: Any) -> None:
+    """Do what the memory itself never does."""
+
+    def unit(db: sqlite3.Connection) -> None:
+        db.execute(sql, values)
+
+    await host.kernel.store.write(unit)
+
+
+async def hits(host: AMemorixHostService, query: str) -> list[str]:
+    return [hit["content"] for hit in (await host.invoke("search_memory", {"query": query}))["hits"]]
+
+
+async def test_a_whole_memory_passes_and_needs_no_repair(opened: Open) -> None:
+    host = await filled(opened)
+    assert await bad(host, deep=True, probe=True) == []
+    assert (await ask(host, "repair"))["done"] == []
+
+
+async def test_lost_words_are_read_again(opened: Open) -> None:
+    host = await filled(opened, retrieval={"noise": {"enabled": False}})
+    await change(host, "delete from terms")
+    found = (await findings(host))["words"]
+    assert (found["ok"], found["repairable"]) == (False, True)
+    assert "3 live" in found["detail"]
+    answer = await ask(host, "repair")
+    assert answer["report"]["ok"]
+    assert (await hits(host, "花生过敏"))[0] == TEXTS[1]
+
+
+@pytest.mark.parametrize("vector", [b"short", b"\x00\x7e" * 256], ids=["of another length", "not a number"])
+async def test_a_vector_that_is_none_is_made_again(opened: Open, vector: bytes) -> None:
+    host = await filled(opened)
+    await change(host, "update embeddings set vector = :v where paragraph = 2", v=vector)
+    name = next(iter(name for name in await findings(host) if name.startswith("vectors-")))
+    assert await bad(host, deep=True) == [name]
+    assert "1 vectors are made again" in " ".join((await ask(host, "repair"))["done"])
+    await host.settle()
+    assert await bad(host, deep=True) == []
+    query = await host.invoke("search_memory", {"query": "花生过敏", "explain": True})
+    assert query["hits"][0]["content"] == TEXTS[1]
+
+
+async def test_a_vector_below_the_watermark_that_is_gone_is_made_again(opened: Open) -> None:
+    host = await filled(opened)
+    await change(host, "delete from embeddings where paragraph = 1")
+    [name] = await bad(host)
+    assert name.startswith("vectors-")
+    await ask(host, "repair")
+    await host.settle()
+    assert await bad(host) == []
+
+
+async def test_an_index_that_does_not_fit_is_made_anew(opened: Open) -> None:
+    host = await filled(opened)
+    sparse = host.kernel.indexes.sparse
+    sparse.index.build(iter(()))
+    assert await bad(host) == ["sparse"]
+    assert "made anew from the rows: sparse" in " ".join((await ask(host, "repair"))["done"])
+    assert await bad(host) == []
+    assert (await hits(host, "cello"))[0] == TEXTS[2]
+
+
+async def test_work_that_was_given_up_is_tried_again(opened: Open) -> None:
+    host = await filled(opened)
+    await change(
+        host, "update derive_tasks set status = 'failed', attempts = 99, error = 'no luck' where kind = 'episodes'"
+    )
+    found = (await findings(host))["work-episodes"]
+    assert (found["ok"], found["repairable"]) == (False, True)
+    assert "no luck" in found["detail"]
+    await ask(host, "repair")
+    await host.settle()
+    assert await bad(host) == []
+
+
+async def test_a_database_index_that_does_not_fit_its_table_is_made_anew(opened: Open, tmp_path: Path) -> None:
+    host = await filled(opened)
+    await host.stop()
+    with sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db") as db:
+        db.execute("pragma writable_schema = on")
+        sql = "update sqlite_schema set sql = replace(sql, 'where user_id <> ''''', 'where 1') where name = 'chats_by_user'"
+        db.execute("insert into chats (chat_id, user_id, created_at) values ('x', '', 0)")
+        assert db.execute(sql).rowcount == 1
+    db.close()
+    await host.start()
+    assert await bad(host) == []
+    assert (await findings(host, deep=True))["database"]["repairable"]
+    assert (await ask(host, "repair"))["report"]["ok"]
+    assert await bad(host, deep=True) == []
+
+
+async def test_rows_that_point_to_nothing_are_named_and_left(opened: Open) -> None:
+    host = await filled(opened)
+    await host.stop()
+    with sqlite3.connect(_database(host)) as db:
+        db.execute("pragma foreign_keys = off")
+        db.execute("insert into paragraph_entities (entity, paragraph) values (999, 1)")
+    db.close()
+    await host.start()
+    found = (await findings(host))["references"]
+    assert (found["ok"], found["repairable"], found["mend"]) == (False, False, "Restore a backup.")
+    assert "paragraph_entities to entities" in found["detail"]
+    assert not (await ask(host, "repair"))["report"]["ok"]
+
+
+def _database(host: AMemorixHostService) -> Path:
+    return host.config_path.parent.parent / "data" / "a-memorix" / "memory.db"
+
+
+async def test_a_config_file_that_does_not_fit_is_told(opened: Open) -> None:
+    host = await filled(opened)
+    host.config_path.write_text("[retrieval]\ncandidates = -1\n")
+    found = (await findings(host))["config"]
+    assert not found["ok"]
+    assert "retrieval.candidates" in found["detail"]
+
+
+async def test_a_chat_model_is_asked_only_on_demand(opened: Open) -> None:
+    chat = ScriptedChat({"check": {"ok": True}})
+    host = await filled(opened, chat=chat)
+    assert "chat" not in await findings(host)
+    assert (await findings(host, probe=True))["chat"]["ok"]
+
+
+async def test_a_chat_model_that_is_away_is_told(opened: Open) -> None:
+    host = await filled(opened, chat=ScriptedChat({}))
+    assert await bad(host, probe=True) == ["chat"]
+
+
+async def test_an_embedding_model_that_is_away_is_told(opened: Open) -> None:
+    class Moody(HashEmbedder):
+        away = False
+
+        def __call__(self, texts: Any) -> Any:
+            if self.away:
+                raise ConnectionError("the line is dead")
+            return super().__call__(texts)
+
+    moody = Moody()
+    host = await opened(embed=moody)
+    await host.invoke("ingest_text", {"external_id": "1", "source_type": "note", "text": TEXTS[0]})
+    await host.settle()
+    moody.away = True
+    assert await bad(host, probe=True) == ["model"]

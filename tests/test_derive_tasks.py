@@ -1,0 +1,110 @@
+"""Tasks whose worker dies: each death counts, the guilty one is given up in the end, and no other goes with it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import deadly_life
+from amemorix import AMemorixHostService
+from amemorix.services.episodes import EpisodeService
+from amemorix.testing import memory_host
+from conftest import Open
+from entrance import said
+
+QUIET = {"poll_interval_seconds": 3600, "debounce_seconds": 0}
+
+
+def killed(folder: Path, what: str) -> None:
+    """Let a process derive until it dies of it."""
+    command = [sys.executable, deadly_life.__file__, str(folder), what]
+    died = subprocess.run(command, timeout=60, check=False, capture_output=True, text=True)
+    assert (died.returncode, died.stdout) == (-signal.SIGKILL, "open\n"), died.stderr
+
+
+async def status(host: AMemorixHostService, component: str) -> dict[str, Any]:
+    result = await host.invoke(component, {"action": "status"})
+    assert result["success"], result
+    return result
+
+
+async def begun(host: AMemorixHostService) -> None:
+    """Wait until an episode is being worked on."""
+    for _ in range(2_000):
+        if (await status(host, "memory_episode_admin"))["processing"]:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("nothing was begun")
+
+
+@pytest.mark.parametrize("deadly", ["the bomb ticks", "那颗炸弹在响"])
+async def test_a_source_that_kills_the_process_is_given_up_and_takes_no_other_along(
+    tmp_path: Path, deadly: str
+) -> None:
+    async with memory_host(tmp_path, episode=QUIET) as host:
+        for chat, text in (("a", "a kite by the sea"), ("b", deadly), ("c", "海边的风筝")):
+            await said(host, chat, ("Ada", text))
+    for _ in range(deadly_life.MOST["episodes"]):
+        await asyncio.to_thread(killed, tmp_path, "episodes")
+    async with memory_host(tmp_path, **deadly_life.SETTINGS) as host:
+        await host.settle(20)
+        found = await status(host, "memory_episode_admin")
+
+    assert (found["completed"], found["failed"], found["pending"], found["processing"]) == (2, 1, 0, 0)
+    (failure,) = found["failures"]
+    assert (failure["chat_id"], failure["attempts"], failure["given_up"]) == ("b", 2, True)
+    assert failure["error"] == (
+        "It was begun 2 times and never came to an end: the process may have died of it each time."
+    )
+
+
+async def test_a_source_that_was_given_up_can_be_asked_for_again(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, episode=QUIET) as host:
+        await said(host, "b", ("Ada", "the bomb ticks"))
+    for _ in range(deadly_life.MOST["episodes"]):
+        await asyncio.to_thread(killed, tmp_path, "episodes")
+    async with memory_host(tmp_path, **deadly_life.SETTINGS) as host:
+        await host.settle(20)
+        done = await host.invoke("memory_episode_admin", {"action": "process_pending"})
+
+    assert (done["rebuilt"], done["failed"]) == (1, 0)
+
+
+async def test_a_profile_that_kills_the_process_is_given_up(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, profile=QUIET) as host:
+        for person, text in (("deadly", "我喜欢喝茶"), ("Ada", "I love coffee")):
+            await said(host, "c", (person, text))
+    for _ in range(deadly_life.MOST["profile"]):
+        await asyncio.to_thread(killed, tmp_path, "profile")
+    async with memory_host(tmp_path, profile=QUIET) as host:
+        await host.settle(20)
+        found = await status(host, "memory_profile_admin")
+
+    assert (found["completed"], found["failed"], found["pending"], found["processing"]) == (1, 1, 0, 0)
+    (failed,) = [task for task in found["tasks"] if task["status"] == "failed"]
+    assert failed["attempts"] == 4
+    assert failed["error"].startswith("It was begun 4 times and never came to an end")
+
+
+async def test_work_that_is_cut_short_counts_no_try(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often the host stops or changes its settings meanwhile."""
+    host = await opened(episode={**QUIET, "max_attempts": 2})
+    await said(host, "c", ("Ada", "a kite by the sea"))
+    service = host.kernel.knowledge.episodes
+    with monkeypatch.context() as patch:
+        patch.setattr(EpisodeService, "_derive", lambda *_: asyncio.sleep(60))
+        for _ in range(4):
+            step = asyncio.create_task(service.step())
+            await begun(host)
+            step.cancel()
+            await asyncio.gather(step, return_exceptions=True)
+    assert (await status(host, "memory_episode_admin"))["pending"] == 1
+    await host.settle(20)
+
+    assert (await status(host, "memory_episode_admin"))["completed"] == 1
