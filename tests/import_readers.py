@@ -15,7 +15,13 @@ Read = list[tuple[int, Record | Bad]]
 
 def read(reader: Reader, path: Path, start: int = 0) -> Read:
     """All that a reader finds, after it was shown that it goes on from each position with the rest."""
-    found = list(reader.read(path, start))
+    found: Read = []
+    shares: list[float] = []
+    for one in reader.read(path, start):
+        found.append(one)
+        shares.append(getattr(reader, "share", -1.0))
+    assert all(0 < share <= 1 for share in shares)
+    assert shares == sorted(shares)
     positions = [position for position, _ in found]
     assert positions == sorted(set(positions))
     for i, position in enumerate(positions):

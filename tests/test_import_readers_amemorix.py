@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -241,7 +242,10 @@ def test_a_live_log_is_read_and_left_as_it_is(tmp_path: Path) -> None:
     made.close()
 
 
-def test_a_log_without_its_index_is_read_in_a_copy(tmp_path: Path) -> None:
+def test_a_log_without_its_index_is_read_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     made = ReferenceDirectory(tmp_path / "data")
     made.db.execute("pragma wal_autocheckpoint = 0")
     made.paragraph("left by a crash 崩溃留下的", metadata={"chat_id": "A"})
@@ -254,6 +258,22 @@ def test_a_log_without_its_index_is_read_in_a_copy(tmp_path: Path) -> None:
     assert [one.arguments["text"] for one in records(reader(), copied.parent)] == ["left by a crash 崩溃留下的"]
     assert files(copied) == before
     assert sorted(path.name for path in copied.iterdir()) == ["metadata.db", "metadata.db-wal"]
+    reading = reader().read(copied.parent, 0)
+    next(reading)
+    assert list(temporary.iterdir()) == []  # nothing that a crash would leave behind
+    reading.close()
+
+
+def test_a_log_that_a_crash_left_with_its_index_is_read_in_place(tmp_path: Path) -> None:
+    made = ReferenceDirectory(tmp_path / "data")
+    made.db.execute("pragma wal_autocheckpoint = 0")
+    made.paragraph("both were left 两个都在", metadata={"chat_id": "A"})
+    shutil.copytree(made.folder, tmp_path / "copied")
+    made.close()
+    before = files(tmp_path / "copied")
+    assert len(before) == 2
+    assert [one.arguments["text"] for one in records(reader(), tmp_path / "copied")] == ["both were left 两个都在"]
+    assert files(tmp_path / "copied") == before
 
 
 # in the memory

@@ -131,7 +131,13 @@ def test_a_store_gives_paragraphs_with_what_the_graph_links(tmp_path: Path) -> N
     assert (second["text"], second["relations"]) == (PASSAGES[1], WROTE)
     assert loose["text"] == "内卷 fits Ada Lovelace"
     assert loose["relations"] == [{"subject": "内卷", "predicate": "fits", "object": "Ada Lovelace"}]
-    assert records(LpmmParquet(), folder / "data") == records(LpmmParquet(), folder / "data" / "embedding")
+    assert records(LpmmParquet(), folder / "data") == records(LpmmParquet(), folder)
+
+
+def test_nothing_outside_the_directory_is_read(tmp_path: Path) -> None:
+    folder = lpmm_store(tmp_path)
+    found = records(LpmmParquet(), folder / "data" / "embedding")
+    assert [len(one.arguments.get("relations", ())) for one in found] == [0, 0, 1, 1, 1]  # the graph lies beside it
 
 
 def test_a_passage_is_one_whichever_way_it_comes(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def test_memories_keep_their_owner_time_and_graph(tmp_path: Path) -> None:
     assert first["metadata"]["mood"] == "glad" and first["metadata"]["mem0"]["hash"] == "ab"
     assert (second["chat_id"], second["user_id"], second["text"]) == ("会话一", "小林", "小林对花生过敏")
     assert third["chat_id"] == "mem0:agent:poet"
+    assert [one["source"] for one in (first, second, third)] == ["mem0:alex", "mem0:小林", "mem0:agent:poet"]
     assert fourth["entities"] == [{"name": "Mia", "type": "person"}, {"name": "Orbit"}]
     assert fourth["relations"] == [{"subject": "Mia", "predicate": "works_at", "object": "Orbit"}]
     assert [one["text"] for one in between] == ["alex likes pizza", "小林喜欢猫咪"]
@@ -73,6 +74,12 @@ def test_what_has_no_id_is_known_by_its_content(tmp_path: Path) -> None:
     ids = [one.arguments["external_id"] for one in records(Mem0Export(), path)]
     assert len(set(ids)) == 2
     assert ids == [one.arguments["external_id"] for one in records(Mem0Export(), path)]
+
+
+def test_ids_that_are_far_too_long_stay_different(tmp_path: Path) -> None:
+    items = [{"id": "x" * 509 + end, "memory": "好", "run_id": "r" * 600} for end in ("a", "b")]
+    ids = [one.arguments["external_id"] for one in records(Mem0Export(), write(tmp_path / "long.json", items))]
+    assert len(set(ids)) == 2 and max(map(len, ids)) <= 512
 
 
 def test_what_has_expired_is_passed_over(tmp_path: Path) -> None:
@@ -142,6 +149,21 @@ def test_keys_of_the_same_name_deeper_down_are_not_lists_of_the_file(tmp_path: P
     }
     found = records(Mem0Export(), write(tmp_path / "deep.json", value))
     assert [one.arguments["text"] for one in found] == ["yes"]
+
+
+async def test_a_later_export_brings_what_is_new_and_what_has_changed(
+    host: AMemorixHostService, tmp_path: Path
+) -> None:
+    later = [
+        {**MEMORIES[0], "memory": "Alex is back from San Francisco"},
+        *MEMORIES[1:],
+        {"id": "m-5", "memory": "新的记忆"},
+    ]
+    await store(host, records(Mem0Export(), export(tmp_path)))
+    await store(host, records(Mem0Export(), write(tmp_path / "later.json", {"results": later, "relations": RELATIONS})))
+    assert (await host.invoke("memory_stats", {}))["paragraphs"] == 7
+    hits = (await host.invoke("search_memory", {"query": "San Francisco", "user_id": "alex"}))["hits"]
+    assert [hit["content"] for hit in hits] == ["Alex is back from San Francisco"]
 
 
 async def test_the_memory_takes_it_and_a_repetition_changes_nothing(host: AMemorixHostService, tmp_path: Path) -> None:

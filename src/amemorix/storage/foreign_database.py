@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,7 +31,7 @@ class ForeignDatabase:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path = path.resolve()
         self._q = queries("foreign")
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         try:
@@ -71,6 +72,10 @@ class ForeignDatabase:
         for name in statements:
             self.rows(name)
 
+    def last(self, query: str) -> int:
+        """The highest row that the named statement finds; 1 if there is none."""
+        return self.rows(query)[0]["row_"] or 1
+
     def pages(self, query: str, after: int, **values: Any) -> Iterator[list[Row]]:
         """The rows of a table beyond a row, page by page; `row_` of each is its place."""
         while page := self.rows(query, after=after, limit=PAGE, **values):
@@ -89,6 +94,8 @@ class ForeignDatabase:
         db.execute("pragma trusted_schema = off")
         self.tables = self._grouped("foreign_columns")
         self.indexed = self._grouped("foreign_indexed")
+        if self._copy is not None:
+            self._copy.cleanup()
         return db
 
     def _address(self, header: bytes) -> str:
@@ -99,18 +106,21 @@ class ForeignDatabase:
         """
         log, index = self._beside("-wal"), self._beside("-shm")
         if index.exists() and log.exists():
-            return f"{self._path.resolve().as_uri()}?mode=ro"
+            return f"{self._path.as_uri()}?mode=ro"
         if any(file.exists() and file.stat().st_size for file in (log, self._beside("-journal"))):
-            return f"{self._copied().as_uri()}"
+            return f"{self._copied().as_uri()}?mode=ro&immutable=1"
         kept = header[_WRITE_VERSION] == _WAL
-        return f"{self._path.resolve().as_uri()}?mode=ro{'&immutable=1' if kept else ''}"
+        return f"{self._path.as_uri()}?mode=ro{'&immutable=1' if kept else ''}"
 
     def _copied(self) -> Path:
-        self._copy = tempfile.TemporaryDirectory(prefix="amemorix-import-")
+        """A copy with its log folded in; its file is unlinked as soon as it is open, so that a crash leaves nothing."""
+        self._copy = tempfile.TemporaryDirectory(prefix="amemorix-import-", ignore_cleanup_errors=True)
         target = Path(self._copy.name) / self._path.name
         for end in ("", "-wal", "-journal"):
             if (file := self._beside(end)).exists():
                 shutil.copyfile(file, target.with_name(target.name + end))
+        with closing(sqlite3.connect(target, isolation_level=None)) as db:
+            db.execute("pragma journal_mode = delete")
         return target
 
     def _beside(self, end: str) -> Path:

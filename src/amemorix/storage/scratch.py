@@ -14,9 +14,9 @@ class Scratch:
     """Texts by kind and key, in the order they were put; a file without a name that is gone when it is closed."""
 
     def __init__(self) -> None:
-        self._q = queries("foreign")
+        self._statements = queries("foreign")
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        self._db.execute(self._q["scratch_table"])
+        self._db.execute(self._statements["scratch_table"])
         self._db.execute("begin")
         self._place = 0
 
@@ -30,15 +30,15 @@ class Scratch:
         """Keep a value beside those that the key has."""
         self._place += 1
         self._db.execute(
-            self._q["scratch_put"], {"kind": kind, "key": key, "place": self._place, "value": value}
+            self._statements["scratch_put"], {"kind": kind, "key": key, "place": self._place, "value": value}
         )  # fmt: skip
 
     def values(self, kind: str, key: str, limit: int = 1_000) -> list[str]:
         """The first values of a key."""
-        found = self._db.execute(self._q["scratch_values"], {"kind": kind, "key": key, "limit": limit})
+        found = self._db.execute(self._statements["scratch_values"], {"kind": kind, "key": key, "limit": limit})
         return [value for (value,) in found]
 
     def meet(self, kind: str, first: str, second: str) -> bool:
         """Whether two keys have a value in common."""
         values = {"kind": kind, "first": first, "second": second}
-        return self._db.execute(self._q["scratch_meeting"], values).fetchone() is not None
+        return self._db.execute(self._statements["scratch_meeting"], values).fetchone() is not None

@@ -55,6 +55,8 @@ class AMemorixDirectory:
     def __init__(self, *, chat_id: str = "a-memorix", clock: Clock | None = None) -> None:
         self._chat_id = chat_id
         self._clock = clock or SystemClock()
+        self.share = 0.0
+        """Of the paragraphs that have been read."""
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """See `Reader.read`; a position is made of the table, its row and the record's number among those of the row."""
@@ -62,12 +64,14 @@ class AMemorixDirectory:
             if not db.has("paragraphs", "hash", "content"):
                 raise InvalidRequest(f"{path.name} is not {EXPECTED}.", field="path")
             _prepare(db)
+            last = db.last("last_paragraph")
             first, row, part = _unpacked(start)
             for number, stage in enumerate(self._stages()):
                 if number < first or not db.has(stage.table, *stage.columns):
                     continue
                 begun = (row, part) if number == first else (0, 0)
                 for at, which, record in _stage_records(db, stage, *begun):
+                    self.share = 1.0 if number else min(at / last, 1.0)
                     yield _packed(number, at, which), record
 
     def _stages(self) -> tuple[_Stage, ...]:

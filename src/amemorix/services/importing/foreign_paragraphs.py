@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...text import normalise_name
-from .foreign_values import digest, entities, joined, metadata, moment, name, relation, text_of, texts
+from .foreign_values import digest, entities, id_of, joined, metadata, moment, name, relation, text_of, texts
 from .records import Bad, Record
 
 __all__ = ["Known", "loose_relation", "paragraph_records"]
@@ -18,6 +18,7 @@ Row = Mapping[str, Any]
 MARGIN_SECONDS = 3_600.0
 """What expires within this time is passed over: it would be gone before it is stored."""
 CHAT_KEYS = ("chat_id", "session_id", "stream_id", "chat_ids", "session_ids", "stream_ids")
+ORIGIN = "a-memorix"
 FOR_ALL = "web_import:"
 SUMMARIES = "chat_summary:"
 KNOWLEDGE = ("factual", "narrative", "quote")
@@ -68,7 +69,7 @@ def loose_relation(row: Row, fallback: str) -> Iterator[Record | Bad]:
     about = _json(row.get("metadata"))
     arguments = {
         "source_type": "relation",
-        "source": "a-memorix:relations",
+        "source": f"{ORIGIN}:relations",
         "text": joined(made),
         "timestamp": moment(row.get("created_at")),
         "knowledge_type": "factual",
@@ -77,7 +78,9 @@ def loose_relation(row: Row, fallback: str) -> Iterator[Record | Bad]:
     }
     key = name(row.get("hash")) or digest(made["subject"], made["predicate"], made["object"])
     scope = _scope(row, about, fallback)
-    yield _record(arguments, f"a-memorix:relation:{key}", _one(scope, scope.chats[0]), f"relations row {row['row_']}")
+    yield _record(
+        arguments, id_of(ORIGIN, "relation", key), _one(scope, scope.chats[0]), f"relations row {row['row_']}"
+    )
 
 
 def _record(arguments: dict[str, Any], external_id: str, scope: dict[str, str], place: str) -> Record:
@@ -107,7 +110,7 @@ def _arguments(row: Row, text: str, about: dict[str, Any], known: Known, referen
     knowledge = row.get("knowledge_type")
     return {
         "source_type": (kind or source.partition(":")[0] or "text")[:LONGEST_SOURCE_TYPE].strip(),
-        "source": source or "a-memorix",
+        "source": source or ORIGIN,
         "text": text,
         "person_ids": persons,
         "participants": texts(_listed(about, "participants")),
@@ -204,7 +207,7 @@ def _identities(key: str, scope: _Scope, references: Sequence[Row]) -> Iterator[
         return
     for chat in scope.chats[:1] if scope.everyone else scope.chats:
         if chat not in covered:
-            yield f"a-memorix:{key}" if chat == scope.chats[0] else f"a-memorix:{key}:{chat}"[:512], _one(scope, chat)
+            yield id_of(ORIGIN, key, *(() if chat == scope.chats[0] else (chat,))), _one(scope, chat)
 
 
 def _one(scope: _Scope, chat: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ from ...times import Edge, local_zone, read_time
 __all__ = [
     "digest",
     "entities",
+    "id_of",
     "is_hash",
     "joined",
     "metadata",
@@ -118,6 +119,12 @@ def metadata(value: Mapping[str, Any]) -> dict[str, Any]:
 def is_hash(text: str) -> bool:
     """Whether a text is nothing but the digits of a hash: an id that stands where a text should."""
     return len(text) in _HASH_LENGTHS and _HASH.fullmatch(text) is not None
+
+
+def id_of(kind: str, *parts: str) -> str:
+    """An id that is made of these parts, or of their hash where they are too long for one."""
+    whole = ":".join((kind, *parts))
+    return whole if len(whole) <= LONGEST_NAME else f"{kind}:{digest(whole)}"
 
 
 def digest(text: str, *more: str) -> str:

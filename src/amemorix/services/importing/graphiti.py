@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...storage.scratch import Scratch
-from .foreign_values import digest, entities, metadata, moment, name, relation, text_of, texts
+from .foreign_values import digest, entities, id_of, metadata, moment, name, relation, text_of, texts
 from .json_members import Member, members, records
 from .records import Bad, Record
 
@@ -17,6 +17,7 @@ __all__ = ["GraphitiExport"]
 EXPECTED = (
     'an export of Graphiti: {"nodes": [{"uuid", …}], "edges": [{"uuid", "source_node_uuid", "target_node_uuid", …}]}'
 )
+SOURCE = "graphiti"
 LISTS = (
     "nodes", "entity_nodes", "entities", "episodic_nodes", "episodes",
     "edges", "entity_edges", "episodic_edges",
@@ -40,15 +41,20 @@ class GraphitiExport:
 
     def __init__(self, *, chat_id: str = "graphiti") -> None:
         self._chat_id = chat_id
+        self.share = 0.0
+        """Of the file that has been read; the first reading counts as a third of the work."""
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """See `Reader.read`; positions are ordinals over all lists. The file is read twice."""
         with Scratch() as known:
-            for member in members(path, LISTS, EXPECTED):
+            for member in members(path, LISTS, EXPECTED, lambda share: self._told(share / 3)):
                 if isinstance(member, Member):
                     _note(member.value, known)
-            found = members(path, LISTS, EXPECTED)
+            found = members(path, LISTS, EXPECTED, lambda share: self._told((1 + 2 * share) / 3))
             yield from records(found, start, lambda member: self._made(member, known))
+
+    def _told(self, share: float) -> None:
+        self.share = share
 
     def _made(self, member: Member, known: Scratch) -> Record | Bad | None:
         item = member.value
@@ -91,11 +97,13 @@ class GraphitiExport:
         start, end = moment(item.get("valid_at")), moment(item.get("invalid_at"), "end")
         if start is None and end is None:
             start = moment(item.get("created_at"))
+        chat = name(item.get("group_id")) or self._chat_id
         arguments = {
-            "external_id": f"graphiti:{name(item.get('uuid')) or digest(text, place)}",
-            "source_type": "graphiti",
+            "external_id": id_of(SOURCE, name(item.get("uuid")) or digest(text, place)),
+            "source_type": SOURCE,
+            "source": id_of(SOURCE, chat),
             "text": text,
-            "chat_id": name(item.get("group_id")) or self._chat_id,
+            "chat_id": chat,
             "time_start": start,
             "time_end": None if start is not None and end is not None and end < start else end,
             "metadata": metadata({"graphiti": _small(item)}),

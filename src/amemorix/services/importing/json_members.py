@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -33,21 +34,23 @@ class Member:
     value: dict[str, Any]
 
 
-def members(path: Path, keys: Collection[str], expected: str) -> Iterator[Member | Bad]:
+def members(path: Path, keys: Collection[str], expected: str, told: Callable[[float], None]) -> Iterator[Member | Bad]:
     """The objects of the lists that the file holds under these keys (`""`: the file is a list), in the file's order.
 
-    What is no object is a Bad, and so is the place from where on the file is no JSON any more. Raises InvalidRequest,
-    which says what was `expected`, if there is none of the lists.
+    What is no object is a Bad, and so is the place from where on the file is no JSON any more. `told` hears which share
+    of the file has been read. Raises InvalidRequest, which says what was `expected`, if there is none of the lists.
     """
     met = False
     try:
         with path.open("rb") as file:
+            size = max(os.fstat(file.fileno()).st_size, 1)
             if file.read(len(_BOM)) != _BOM:
                 file.seek(0)
             for member in _members(ijson.parse(file, use_float=True), keys):
                 if member is None:
                     met = True
                 else:
+                    told(file.tell() / size)
                     yield member
     except (ijson.JSONError, UnicodeDecodeError) as exc:
         if not met:

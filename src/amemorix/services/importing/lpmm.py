@@ -33,9 +33,16 @@ class LpmmOpenie:
     knowledge that every chat may find.
     """
 
+    def __init__(self) -> None:
+        self.share = 0.0
+        """Of the file that has been read."""
+
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """See `Reader.read`; positions are ordinals of the documents."""
-        return records(members(path, ("docs",), OPENIE), start, self._document)
+        return records(members(path, ("docs",), OPENIE, self._told), start, self._document)
+
+    def _told(self, share: float) -> None:
+        self.share = share
 
     def _document(self, member: Member) -> Record | Bad:
         item = member.value
@@ -53,26 +60,33 @@ class LpmmOpenie:
 
 
 class LpmmParquet:
-    """The directories `embedding` and `rag` of LPMM, or the directory that holds them; vectors are not taken over.
+    """A directory with the files of LPMM's store, or with its folders `embedding` and `rag`; vectors are not taken over.
 
     A paragraph has the entities that the graph links it to, and the relations whose two ends are among them: LPMM does
     not keep which paragraph a relation was read from. A relation that no paragraph has becomes a text of its own.
     Needs pyarrow, which the extra `lpmm` installs.
     """
 
+    def __init__(self) -> None:
+        self.share = 0.0
+        """Of the rows that have been read."""
+
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """See `Reader.read`; positions are ordinals, the paragraphs before the relations."""
         files = _found(path)
         with Scratch() as known:
+            rows = max(sum(_count(files.get(called)) for called in (PARAGRAPHS, RELATIONS)), 1)
             _learn(files, known)
             position = 0
             for key, text in _rows(files[PARAGRAPHS]):
                 position += 1
+                self.share = position / rows
                 if position > start:
                     yield position, self._paragraph(key, text, f"{PARAGRAPHS} row {position}", known)
             first = position
             for _, told in _rows(files.get(RELATIONS)):
                 position += 1
+                self.share = position / rows
                 if position > start and (made := self._relation(told, f"{RELATIONS} row {position - first}", known)):
                     yield position, made
 
@@ -128,7 +142,7 @@ def _triple(raw: str) -> tuple[str, str, str] | None:
 
 def _found(path: Path) -> dict[str, Path]:
     """The files of a store by their names."""
-    folders = (path, path / "embedding", path / "rag", path.parent / "rag", path / "data/embedding", path / "data/rag")
+    folders = (path, path / "embedding", path / "rag", path / "data/embedding", path / "data/rag")
     files: dict[str, Path] = {}
     for folder in folders:
         for called in (PARAGRAPHS, ENTITIES, RELATIONS, GRAPH):
@@ -139,16 +153,26 @@ def _found(path: Path) -> dict[str, Path]:
     return files
 
 
+def _opened(path: Path) -> Any:
+    parquet = _parquet()
+    try:
+        return parquet.ParquetFile(path)
+    except (ValueError, OSError) as exc:
+        raise InvalidRequest(f"{path.name} is no parquet file; expected {STORE}.", field="path") from exc
+
+
+def _count(path: Path | None) -> int:
+    if path is None:
+        return 0
+    with _opened(path) as file:
+        return file.metadata.num_rows
+
+
 def _rows(path: Path | None) -> Iterator[tuple[str, str]]:
     """(hash, text) of each row; the vectors stay on disk."""
     if path is None:
         return
-    parquet = _parquet()
-    try:
-        file = parquet.ParquetFile(path)
-    except (ValueError, OSError) as exc:
-        raise InvalidRequest(f"{path.name} is no parquet file; expected {STORE}.", field="path") from exc
-    with file:
+    with _opened(path) as file:
         columns = [called for called in ("hash", "str") if called in file.schema_arrow.names]
         if "str" not in columns:
             raise InvalidRequest(f"{path.name} has no column `str`; expected {STORE}.", field="path")

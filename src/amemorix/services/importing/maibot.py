@@ -32,6 +32,7 @@ class _Table:
 
     name: str
     after: str
+    last: str
     repeated: str
     chat: str
     time: str
@@ -41,9 +42,9 @@ class _Table:
 
 
 TABLES = (
-    _Table("messages", "messages_after", "messages_repeated", "chat_id", "time", "chat_info_group_id",
+    _Table("messages", "messages_after", "last_message", "messages_repeated", "chat_id", "time", "chat_info_group_id",
            ("chat_streams", "streams_of_chats", "stream_id")),
-    _Table("mai_messages", "mai_messages_after", "mai_messages_repeated", "session_id", "timestamp", "group_id",
+    _Table("mai_messages", "mai_messages_after", "last_mai_message", "mai_messages_repeated", "session_id", "timestamp", "group_id",
            ("chat_sessions", "sessions_of_chats", "session_id")),
 )  # fmt: skip
 
@@ -83,6 +84,8 @@ class MaiBotDatabase:
         self._to = _bound("time_to", time_to, self._zone)
         self._only = tuple(frozenset(map(name, ids)) for ids in (stream_ids, group_ids, user_ids))
         self._first, self._last = start_id, end_id
+        self.share = 0.0
+        """Of the messages that have been read."""
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """See `Reader.read`; a position is the `id` of the message."""
@@ -95,9 +98,11 @@ class MaiBotDatabase:
             if db.has(table.name, "message_id"):
                 db.prepare(table.repeated)
             after = max(start, (self._first or 0) - 1)
+            last = db.last(table.last)
             for page in db.pages(table.after, after, last=LAST if self._last is None else self._last):
                 around = _around(db, table, page)
                 for row in page:
+                    self.share = min(row["row_"] / last, 1.0)
                     if (made := self._turn(row, table, around)) is not None:
                         yield row["row_"], made
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ...clock import Clock, SystemClock
-from .foreign_values import digest, entities, joined, metadata, moment, name, relation, text_of, texts
+from .foreign_values import digest, entities, id_of, joined, metadata, moment, name, relation, text_of, texts
 from .json_members import Member, members, records
 from .records import Bad, Record
 
 __all__ = ["Mem0Export"]
 
 EXPECTED = 'an export of mem0: {"results": [{"id", "memory", …}], "relations": […]}, or a list of memories'
+SOURCE = "mem0"
 LISTS = ("", "results", "memories", "relations")
 NOT_METADATA = ("id", "memory", "text", "data", "metadata", "categories", "entities", "relations")
 MARGIN_SECONDS = 3_600.0
@@ -32,6 +33,8 @@ class Mem0Export:
     def __init__(self, *, chat_id: str = "mem0", clock: Clock | None = None) -> None:
         self._chat_id = chat_id
         self._clock = clock or SystemClock()
+        self.share = 0.0
+        """Of the file that has been read."""
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """See `Reader.read`; positions are ordinals over all lists."""
@@ -45,7 +48,10 @@ class Mem0Export:
                 scopes.append(scope)
             return self._memory(member, scope)
 
-        return records(members(path, LISTS, EXPECTED), start, make)
+        return records(members(path, LISTS, EXPECTED, self._told), start, make)
+
+    def _told(self, share: float) -> None:
+        self.share = share
 
     def _memory(self, member: Member, scope: dict[str, str]) -> Record | Bad | None:
         item = member.value
@@ -59,8 +65,8 @@ class Mem0Export:
         kept = {key: value for key, value in item.items() if key not in NOT_METADATA}
         found, between = _graph(item)
         arguments = {
-            "external_id": f"mem0:{name(item.get('id')) or digest(text, *sorted(scope.values()))}",
-            "source_type": "mem0",
+            "external_id": id_of(SOURCE, name(item.get("id")) or digest(text, *sorted(scope.values()))),
+            **_source(scope),
             "text": text,
             **scope,
             "person_ids": texts(item.get("user_id")),
@@ -79,7 +85,7 @@ class Mem0Export:
             return Bad(member.place, "has no `source`, `relationship` and `destination` that can be joined")
         arguments = {
             "external_id": f"mem0:relation:{digest(made['subject'], made['predicate'], made['object'])}",
-            "source_type": "mem0",
+            **_source(scope),
             "text": joined(made),
             **scope,
             "knowledge_type": "factual",
@@ -91,7 +97,13 @@ class Mem0Export:
         run, user, agent = (name(item.get(key)) for key in ("run_id", "user_id", "agent_id"))
         if run or user:
             return {key: value for key, value in (("chat_id", run), ("user_id", user)) if value}
-        return {"chat_id": f"mem0:agent:{agent}" if agent else self._chat_id}
+        return {"chat_id": id_of(SOURCE, "agent", agent) if agent else self._chat_id}
+
+
+def _source(scope: dict[str, str]) -> dict[str, str]:
+    """The same for every export, so that a later one brings only what is new."""
+    owner = scope.get("user_id") or scope["chat_id"].removeprefix("mem0:")
+    return {"source_type": SOURCE, "source": id_of(SOURCE, owner)}
 
 
 def _graph(item: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

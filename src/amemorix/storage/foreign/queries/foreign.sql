@@ -12,6 +12,9 @@ where m.type = 'table' and c.seqno = 0;
 -- name: paragraphs_after
 select p.rowid as row_, p.* from paragraphs p where p.rowid > :after order by p.rowid limit :limit;
 
+-- name: last_paragraph
+select max(rowid) as row_ from paragraphs;
+
 -- name: evidence_table
 create temp table evidence (
     paragraph text not null,
@@ -93,6 +96,12 @@ select m.rowid as row_, m.* from messages m where m.rowid > :after and m.rowid <
 -- name: mai_messages_after
 select m.rowid as row_, m.* from mai_messages m
 where m.rowid > :after and m.rowid <= :last order by m.rowid limit :limit;
+
+-- name: last_message
+select max(rowid) as row_ from messages;
+
+-- name: last_mai_message
+select max(rowid) as row_ from mai_messages;
 
 -- name: messages_repeated
 create temp table repeated as select chat_id as chat, message_id, min(rowid) as first from messages
