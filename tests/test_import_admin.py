@@ -207,7 +207,7 @@ async def begun(host: AMemorixHostService, task: str) -> None:
 
 
 async def staged(host: AMemorixHostService) -> Path:
-    return host.kernel.imports.staging.folder
+    return host.kernel.intake.imports.staging.folder
 
 
 async def test_a_reload_and_a_pause_go_on_where_it_was(opened: Open) -> None:

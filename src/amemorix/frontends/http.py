@@ -92,10 +92,10 @@ class _Door:
         started, outcome = time.perf_counter(), "internal_error"
         try:
             kernel = self._host.kernel
-            kernel.imports.refuse_if_off()
+            kernel.intake.imports.refuse_if_off()
             limits = kernel.config.imports
             staged = await received(
-                request, kernel.imports.staging, most_files=limits.max_files_per_task,
+                request, kernel.intake.imports.staging, most_files=limits.max_files_per_task,
                 most_bytes=limits.max_file_size_mb * 1_000_000,
             )  # fmt: skip
             outcome = "ok"
