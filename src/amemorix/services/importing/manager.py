@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
 from typing import Any, TypeVar
 
+from ...acting import Act, acting_as
 from ...clock import Clock
 from ...config.model import Config
 from ...errors import Conflict, InvalidRequest, NotFound
@@ -197,7 +198,8 @@ class ImportTaskManager:
         self._current, self._store.importing = task.id, True
         self._work.go_on()
         try:
-            await self._worked(task, Lease(task.id, worker, seconds))
+            with acting_as(Act("background", "import", task.requested_by, "memory", now, f"task_id=i{task.id}")):
+                await self._worked(task, Lease(task.id, worker, seconds))
         except Ended:
             await self._cancelled(task.id)
         except asyncio.CancelledError:
