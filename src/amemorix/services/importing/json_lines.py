@@ -54,8 +54,7 @@ class LineReader:
 
     def _record(self, value: dict[str, Any], place: str) -> Record | Bad:
         value = {key: one for key, one in value.items() if one is not None}
-        key = digest(json.dumps(value, sort_keys=True).encode())
-        names = self._said.count(key)
+        named = {} if "external_id" in value or "id" in value else {"external_id": self._name(value)}
         is_text = bool(ONLY_TEXT & value.keys()) or (
             "content" in value and not value.keys() & {"speaker", "role", "name"}
         )
@@ -67,7 +66,11 @@ class LineReader:
         known = TEXT_KEYS if is_text else TURN_KEYS
         if unknown := sorted(value.keys() - known):
             return Bad(place, f"unknown {json.dumps(unknown[0])}; known: {', '.join(sorted(known))}")
-        return Record("text" if is_text else "turn", {"external_id": f"line:{key}:{names}", **value}, place)
+        return Record("text" if is_text else "turn", {**named, **value}, place)
+
+    def _name(self, value: dict[str, Any]) -> str:
+        key = digest(json.dumps(value, sort_keys=True).encode())
+        return f"line:{key}:{self._said.count(key)}"
 
 
 class JsonLines:
