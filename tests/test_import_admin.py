@@ -74,6 +74,13 @@ async def test_progress_is_told_in_bytes_and_records(host: AMemorixHostService) 
     assert [chunk["start"] for chunk in file["chunk_list"][1:]] == [chunk["stop"] for chunk in file["chunk_list"][:-1]]
 
 
+async def test_long_texts_make_chunks_of_few(host: AMemorixHostService) -> None:
+    path = (await raw_folder(host)) / "long.jsonl"
+    jsonl(path, *({"content": f"{n} " + "风筝 kite " * 30_000} for n in range(4)))
+    task = await imported(host, "create_raw_scan")
+    assert [chunk["records"] for chunk in task["files"][0]["chunk_list"]] == [3, 1]
+
+
 async def test_chunks_are_paged(opened: Open) -> None:
     host = await opened(imports={"chunk_records": 2})
     task = await pasted(host, "talk.jsonl", lines(9, chat_id="c") + "\n{bad")

@@ -66,6 +66,12 @@ class Item:
     asking: ChatKey | None = None
     """The chat that the filter of the configuration is asked about."""
 
+    @property
+    def chars(self) -> int:
+        """How long its texts are."""
+        texts = self.what if isinstance(self.what, tuple) else ()
+        return sum(len(part.content) for text in texts for part in text.paragraphs)
+
 
 @dataclass(slots=True)
 class Chunk:
@@ -76,6 +82,7 @@ class Chunk:
     items: list[Item] = field(default_factory=list[Item])
     problems: list[Problem] = field(default_factory=list[Problem])
     records: int = 0
+    chars: int = 0
     share: float = 0.0
     last: bool = False
     """Nothing follows."""
@@ -122,6 +129,7 @@ class Preparer:
             chunk.problems.append(Problem(record.place, str(exc)[:LONGEST_REASON]))
         else:
             chunk.items.append(item)
+            chunk.chars += item.chars
 
     def _item(self, record: Record) -> Item:
         given = {key: value for key, value in record.arguments.items() if value is not None}

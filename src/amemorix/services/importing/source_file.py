@@ -23,6 +23,8 @@ __all__ = ["SourceFile", "Stopped"]
 PORTION = 1 << 20
 BREATH_RECORDS, BREATH_SECONDS = 8, 0.00005
 """After so many records the thread lets others run, who else would wait for its turn to end."""
+MOST_CHARS = 500_000
+"""A chunk ends after so many characters, however few records they are."""
 WHAT_COUNTS = (
     "chat_id", "scope_type", "strategy_override", "chat_reference_time", "columns", "respect_filter", "filters", "dry_run",
 )  # fmt: skip
@@ -100,7 +102,7 @@ class SourceFile:
     def next(self, preparer: Preparer, most: int, upto: int | None = None) -> Chunk:
         """The next records, up to a position if one is given."""
         chunk = Chunk(self._at, self._at)
-        while chunk.records < most and (upto is None or chunk.stop < upto):
+        while chunk.records < most and (chunk.chars < MOST_CHARS if upto is None else chunk.stop < upto):
             if not self._go_on():
                 raise Stopped
             try:
