@@ -104,6 +104,7 @@ class SDKMemoryKernel:
                 *(deriver.run() for deriver in self.knowledge.derivers.values()),
                 self.care.purges.run(),
                 self.intake.summaries.run(),
+                self.intake.imports.run(),
                 self.vectors.retry(),
                 self.mending.feedback.run(),
                 self.care.rounds.run(),
@@ -141,6 +142,7 @@ class SDKMemoryKernel:
         self.parts.release_models()
         self.vectors.close()
         self.care.purges.close()
+        self.intake.imports.close()
         self.copying.close()
         self.tuning.close()
         self.graph.close()

@@ -188,8 +188,9 @@ class Operations(Generic[Kernel]):
                 schema["required"] = ["action", *schema.get("required", [])]
             variants.append(schema)
         body = variants[0] if len(variants) == 1 else {"type": "object", "oneOf": variants}
-        head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": component}
-        return {**head, **body, **({"$defs": shared} if shared else {})}
+        if shared:
+            body = {**body, "$defs": shared}
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": component, **body}
 
 
 def _unknown(request: Request, args: dict[str, Any], place: str = "") -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .deriving import Episode, Extraction, Facts, Profile, Summary
+from .imports import Imports
 from .providers import Chat, Embedding
 from .ranking import Noise, Rerank, RerankWeights, Retrieval, Sparse, Weights
 from .section import ReloadLevel, Section, live, restart
@@ -14,7 +15,7 @@ from .tuning import Tuning
 
 __all__ = [
     "Advanced", "Backup", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http",
-    "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
+    "Imports", "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
     "SharedGroup", "Sparse", "Storage", "Summary", "Tuning", "Weights",
 ]  # fmt: skip
 
@@ -191,6 +192,7 @@ class Config(Section):
     correction: Correction = Correction()
     feedback: Feedback = Feedback()
     tuning: Tuning = Tuning()
+    imports: Imports = Imports()
     backup: Backup = Backup()
     http: Http = Http()
     observability: Observability = Observability()

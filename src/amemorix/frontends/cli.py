@@ -11,6 +11,7 @@ from . import cli_bench, cli_config, cli_models
 from .cli_backup import backup, backups, export, import_export, restore
 from .cli_check import check
 from .cli_demo import demo
+from .cli_import import import_command
 from .cli_ingest import ingest
 from .cli_memory import invoke, search, stats
 from .cli_serve import serve_command
@@ -49,6 +50,7 @@ def options(
 
 
 app.command("serve")(serve_command)
+app.command("import")(import_command)
 for _command in (invoke, search, ingest, stats, check, demo, backup, backups, restore, export, import_export, tune):
     app.command()(_command)
 app.add_typer(cli_config.app, name="config")
