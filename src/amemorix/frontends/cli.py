@@ -11,9 +11,11 @@ from . import cli_bench, cli_config, cli_models
 from .cli_backup import backup, backups, export, import_export, restore
 from .cli_check import check
 from .cli_demo import demo
+from .cli_import import import_command
 from .cli_ingest import ingest
 from .cli_memory import invoke, search, stats
 from .cli_serve import serve_command
+from .cli_tune import tune
 from .console import FriendlyGroup
 from .logs import LogFormat, write_logs
 
@@ -48,7 +50,8 @@ def options(
 
 
 app.command("serve")(serve_command)
-for _command in (invoke, search, ingest, stats, check, demo, backup, backups, restore, export, import_export):
+app.command("import")(import_command)
+for _command in (invoke, search, ingest, stats, check, demo, backup, backups, restore, export, import_export, tune):
     app.command()(_command)
 app.add_typer(cli_config.app, name="config")
 app.add_typer(cli_models.app, name="models")
