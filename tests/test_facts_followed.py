@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import FrozenClock
+from amemorix.testing import FrozenClock, ScriptedChat
 from conftest import Open
 from entrance import found
 
@@ -228,3 +228,24 @@ async def test_what_is_to_come_is_not_told_as_done(talk: Talk) -> None:
     await talk.say("Ada", "I'm engaged to Liz")
     answer = await talk.host.invoke("memory_graph_admin", {"action": "get_graph"})
     assert {p for edge in answer["edges"] for p in edge["predicates"]} == {"engaged to"}
+
+
+async def test_a_question_of_the_present_is_not_led_over_what_is_over(opened: Open) -> None:
+    def reads(task: str, user: str) -> dict[str, Any]:
+        works = [{"subject": "Ada", "predicate": "works_at", "object": "Figma"}] if "I work at Figma" in user else []
+        return {"items": [{"id": 1, "relations": works}]} if task == "extract" else {}
+
+    clock = FrozenClock(START)
+    extraction = {"model_batch": 1, "model_messages": True}
+    talk = Talk(await opened(clock=clock, chat=ScriptedChat(reads), extraction=extraction), clock)
+    await talk.say("Ada", "I work at Figma")
+    await talk.say("Bo", "the canteen of Figma serves noodles")
+
+    async def led(query: str) -> bool:
+        hits = (await found(talk.host, query, chat_id="c", limit=10))["hits"]
+        return any("graph" in h["explain"]["lanes"] for h in hits if "noodles" in h["content"])
+
+    assert await led("what does Ada eat")
+    await talk.say("Ada", "I quit my job at Figma")
+    assert not await led("what does Ada eat")
+    assert await led("what did Ada eat before")
