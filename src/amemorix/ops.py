@@ -92,6 +92,7 @@ class Operations(Generic[Kernel]):
 
     def __init__(self) -> None:
         self._table: dict[tuple[str, str | None], Operation] = {}
+        self._older: dict[str, str] = {}
 
     @classmethod
     def merge(cls, *tables: Operations[Kernel]) -> Operations[Kernel]:
@@ -101,7 +102,17 @@ class Operations(Generic[Kernel]):
             if clash := whole._table.keys() & table._table.keys():
                 raise ValueError(f"registered twice: {sorted(map(str, clash))}")
             whole._table |= table._table
+            whole._older |= table._older
         return whole
+
+    def older_name(self, older: str, component: str) -> None:
+        """Let a component go by another name too."""
+        self._older[older] = component
+
+    @property
+    def older_names(self) -> dict[str, str]:
+        """Another name -> the component that it means."""
+        return dict(self._older)
 
     def __iter__(self) -> Iterator[Operation]:
         return iter({id(op): op for op in self._table.values()}.values())
@@ -138,6 +149,8 @@ class Operations(Generic[Kernel]):
         InvalidRequest: also for an unknown argument of a destructive operation, and for one that looks like a misspelt
         chat, group, person or user.
         """
+        if component in tuple(self._older):
+            component = self._older[component]
         if component not in (known := self.components()):
             raise UnknownComponent(
                 f"There is no component {component!r}.{_did_you_mean(component, known)}",
