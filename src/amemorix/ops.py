@@ -248,7 +248,9 @@ def _sorted_keys(request: type[Request]) -> list[str]:
 
 def _did_you_mean(word: str, known: list[str]) -> str:
     near = difflib.get_close_matches(str(word), known, n=1, cutoff=0.6)
-    return f" Did you mean {near[0]!r}?" if near else f" Known: {', '.join(known)}."
+    if near or not known:
+        return f" Did you mean {near[0]!r}?" if near else " It takes none."
+    return f" Known: {', '.join(known)}."
 
 
 def _invalid(op: Operation, exc: ValidationError) -> InvalidRequest:
