@@ -56,5 +56,6 @@ KNOWN: dict[str, list[Any]] = {
     "time_end": ["2026-01-01", "今天", 1_800_000_000],
     "wait": [0, 0.05],
     "path": ["", "out", "graph.json"],
+    "backup": ["latest", "nothing"],
 }  # fmt: skip
 """Argument -> values that mean something to it; the first is taken where one is enough."""

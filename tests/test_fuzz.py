@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +57,12 @@ values = (
 class Fuzzed:
     """One memory for all examples, on a loop of its own, without background work."""
 
-    def __init__(self, runner: asyncio.Runner, host: AMemorixHostService, watching: sqlite3.Connection) -> None:
+    def __init__(self, runner: asyncio.Runner, host: AMemorixHostService) -> None:
         self.runner = runner
         self.host = host
-        self._watching = watching
-        self._seen = -1
+        self._watching = sqlite3.connect(":memory:")
+        self._file = 0
+        self._seen = (0, 0)
         self._rows: dict[str, list[tuple[Any, ...]]] = {}
 
     def examined(self, component: Any, args: Any, timeout_ms: Any = None) -> dict[str, Any]:
@@ -91,7 +92,9 @@ class Fuzzed:
             return [f"{shown(args)}: {exc!s:.600}"]
 
     async def _look(self) -> None:
-        """Remember the rows, unless nothing was committed since."""
+        """Remember the rows, unless nothing was committed since; what puts another memory in place starts the background again."""
+        if not self.host.kernel.paused:
+            await self.host.kernel.pause()
         if (version := self._version()) != self._seen:
             self._rows, self._seen = await every_row(self.host), version
 
@@ -101,9 +104,17 @@ class Fuzzed:
             changed = [table for table in rows if rows[table] != self._rows[table]]
             assert not changed, (changed, result)
 
-    def _version(self) -> int:
-        """A number that changes with each commit."""
-        return self._watching.execute("pragma data_version").fetchone()[0]
+    def _version(self) -> tuple[int, int]:
+        """Changes with each commit, and with the file."""
+        path, _ = self.host.kernel.store.files
+        if self._file != (file := path.stat().st_ino):
+            self._watching.close()
+            self._watching, self._file = sqlite3.connect(path), file
+        return file, self._watching.execute("pragma data_version").fetchone()[0]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._watching.close()
 
 
 def shown(args: Any) -> str:
@@ -129,10 +140,9 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
         folder: Path = tmp_path_factory.mktemp("fuzz")
         host = runner.run(stack.enter_async_context(memory_host(folder, embed=HashEmbedder(32))))
         runner.run(filled(host))
-        runner.run(host.kernel.pause())
-        (database,) = folder.rglob("memory.db")
-        with closing(sqlite3.connect(database)) as watching:
-            yield Fuzzed(runner, host, watching)
+        fuzzed = Fuzzed(runner, host)
+        yield fuzzed
+        fuzzed.close()
         runner.run(stack.aclose())
 
 

@@ -25,7 +25,7 @@ from .models.chat_registry import GivenChat
 from .models.host_callable import EmbedFunction
 from .ops import Response
 from .services.call_log import observed
-from .services.runtime import ReloadReport, RuntimeStatus
+from .services.runtime import ReloadReport, RuntimeStatus, Takeover
 
 __all__ = ["AMemorixHostService"]
 
@@ -67,7 +67,7 @@ class AMemorixHostService:
         watch: bool = True,
     ) -> None:
         self.config_path = Path(config_path).absolute()
-        self._status = RuntimeStatus(config_file=str(self.config_path))
+        self._status = RuntimeStatus(config_file=str(self.config_path), reopen=self._reopen)
         self._kernels = Kernels(surroundings or Surroundings.default(embed, chat), self._status)
         self._kernel: SDKMemoryKernel | None = None
         self._underway = Underway()
@@ -200,6 +200,25 @@ class AMemorixHostService:
                 await asyncio.sleep(0)
         with self._kernels.leased(self.kernel) as kernel:
             yield kernel
+
+    async def _reopen(self, asking: SDKMemoryKernel, takeover: Takeover) -> None:
+        """Close the memory when every call but the asking one has ended, exchange its rows, and open it over them."""
+        with self._kernels.given_back(asking):
+            await self._exchange(takeover)
+
+    @_carried_through
+    async def _exchange(self, takeover: Takeover) -> None:
+        async with self._changing:
+            old, self._kernel, self._state = self.kernel, None, "starting"
+            try:
+                self._kernel, fault = await self._kernels.exchanged(old, takeover)
+            except BaseException:
+                self._state = "stopped"
+                raise
+            self._kernel.start()
+            self._state = "ready"
+        if fault is not None:
+            raise fault
 
     # configuration
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from .assembly.care import Care
 from .assembly.checks import checks
+from .assembly.copying import Copying
 from .assembly.graph import Graph
 from .assembly.ground import Ground
 from .assembly.intake import Intake
@@ -57,6 +58,7 @@ class SDKMemoryKernel:
         self.mending = Mending(ground, searches=self.recall.searches, embedding=self.vectors.embedding)
         self.care = Care(ground, embedding=self.vectors.embedding, derivers=self.knowledge.derivers.values())
         self.graph = Graph(ground)
+        self.copying = Copying(ground, self.knowledge.derivers.values())
         self.checks = checks(ground, vectors=self.vectors, status=status, environ=surroundings.environ)
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
@@ -103,6 +105,7 @@ class SDKMemoryKernel:
                 self.vectors.retry(),
                 self.mending.feedback.run(),
                 self.care.rounds.run(),
+                self.copying.run(),
                 self.care.audit.run(),
             )
             self._loops = [asyncio.create_task(loop) for loop in work]
@@ -135,6 +138,7 @@ class SDKMemoryKernel:
         self.parts.release_models()
         self.vectors.close()
         self.care.purges.close()
+        self.copying.close()
         self.graph.close()
         self._background.shutdown(wait=True)
         self.parts.release_data()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..services.audit import AuditService
+from ..services.backup_folder import BackupFolder
 from ..services.deletion import DeletionService
 from ..services.deriver import Deriver
 from ..services.embedding import EmbeddingService
@@ -29,7 +30,10 @@ class Care:
         self.deletion = DeletionService(
             store, config=ground.config, indexes=indexes, embedding=embedding, clock=clock, background=background
         )
-        self.purges = PurgeService(store, indexes=indexes, derivers=derivers, upkeep=self.upkeep, clock=clock)
+        self.purges = PurgeService(
+            store, indexes=indexes, derivers=derivers, upkeep=self.upkeep, clock=clock,
+            backups=BackupFolder(store.folder, ground.config.backup.roots),
+        )  # fmt: skip
         self.lifecycle = LifecycleService(store, settings=settings, clock=clock, on_revived=embedding.look_again)
         self.rounds = LifecycleRounds(
             store, lifecycle=self.lifecycle, settings=settings, clock=clock, background=background

@@ -22,7 +22,9 @@ from . import (
     memory_stats,
     memory_v5_admin,
     runtime_audit,
+    runtime_backup,
     runtime_checks,
+    runtime_portable,
     search_memory,
 )
 
@@ -34,6 +36,8 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_stats.ops,
     memory_source_admin.ops,
     memory_runtime_admin.ops,
+    runtime_backup.ops,
+    runtime_portable.ops,
     runtime_audit.ops,
     runtime_checks.ops,
     get_person_profile.ops,

@@ -12,7 +12,7 @@ from .ranking import Noise, Rerank, RerankWeights, Retrieval, Sparse, Weights
 from .section import ReloadLevel, Section, live, restart
 
 __all__ = [
-    "Advanced", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http",
+    "Advanced", "Backup", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http",
     "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
     "SharedGroup", "Sparse", "Storage", "Summary", "Weights",
 ]  # fmt: skip
@@ -120,6 +120,24 @@ class Feedback(Section):
     most_attempts: int = live(3, "Tries of a task that stumbles.", ge=1, le=100)
 
 
+Folder = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^(/|~|[A-Za-z]:)")]
+
+
+class Backup(Section):
+    """Copies of the whole memory."""
+
+    every_hours: float = live(
+        0.0, "Time between two backups that are made by themselves; 0 makes none.", ge=0, le=100_000
+    )
+    keep: int = live(
+        7, "So many are kept of those made by themselves, and of those set aside by restores.", ge=1, le=1000
+    )
+    roots: tuple[Folder, ...] = live(
+        (),
+        "Further folders, absolute, that backups and exports may be written to and read from. A purge looks through them.",
+    )
+
+
 class Http(Section):
     """The HTTP front door of the daemon."""
 
@@ -171,6 +189,7 @@ class Config(Section):
     lifecycle: Lifecycle = Lifecycle()
     correction: Correction = Correction()
     feedback: Feedback = Feedback()
+    backup: Backup = Backup()
     http: Http = Http()
     observability: Observability = Observability()
     advanced: Advanced = Advanced()

@@ -27,6 +27,17 @@ COMMANDS = {
         "amemorix.frontends.cli_check:check",
         "Check the database, the indexes, the models, the configuration and the disk; exit code 1 if something is wrong.",
     ),
+    "backup": ("amemorix.frontends.cli_backup:backup", "Back the memory up, while it is in use."),
+    "backups": ("amemorix.frontends.cli_backup:backups", "List the backups, the newest first."),
+    "restore": (
+        "amemorix.frontends.cli_backup:restore",
+        "Put a backup in the place of all that is stored, which is set aside as a backup first.",
+    ),
+    "export": (
+        "amemorix.frontends.cli_backup:export",
+        "Write the whole memory into one file of JSON lines; `import-export` makes a memory of it.",
+    ),
+    "import-export": ("amemorix.frontends.cli_backup:import_export", "Fill an empty memory with an export."),
     "demo": (
         "amemorix.frontends.cli_demo:demo",
         "Store a conversation of five friends, half Chinese, half English, and ask it ten questions in five modes.",

@@ -9,10 +9,13 @@ from pathlib import Path
 
 from ..assembly.surroundings import Surroundings
 from ..config import Config
+from ..errors import Conflict, MemoryFault
 from ..kernel import SDKMemoryKernel
 from ..services.leases import Leases
-from ..services.runtime import RuntimeStatus
+from ..services.runtime import RuntimeStatus, Takeover
+from ..storage.exchange import forget_incoming
 from ..storage.lock import DirectoryLock
+from ..storage.metadata_store import DATABASE_FILE
 
 __all__ = ["Kernels"]
 
@@ -34,6 +37,7 @@ class Kernels:
         """A kernel over the folder, which is locked for it. Raises DirectoryInUse and whatever opening raises."""
         if folder not in self._locks:
             self._locks[folder] = await asyncio.to_thread(DirectoryLock, folder)
+            await asyncio.to_thread(forget_incoming, folder / DATABASE_FILE)
         self._users[folder] += 1
         try:
             return await SDKMemoryKernel.open(
@@ -50,6 +54,47 @@ class Kernels:
     async def drained(self, kernel: SDKMemoryKernel) -> None:
         """Wait until its last call has ended, or too long has passed."""
         await self._leases.drained(kernel, DRAIN_SECONDS)
+
+    def given_back(self, kernel: SDKMemoryKernel) -> AbstractContextManager[None]:
+        """Do not wait for the one call that asks, until the block ends."""
+        return self._leases.given_back(kernel)
+
+    async def exchanged(self, old: SDKMemoryKernel, takeover: Takeover) -> tuple[SDKMemoryKernel, MemoryFault | None]:
+        """The kernel that answers after its rows were exchanged; with a fault, it is over the rows that were there before.
+
+        The calls in flight end first. Raises what opening raises if the memory cannot be opened over either.
+        """
+        folder = old.store.folder
+        self._users[folder] += 1  # the folder stays locked while no kernel is open
+        try:
+            await old.pause()
+            await self.retired()
+            try:
+                await self._to_rest(old)
+                await asyncio.to_thread(takeover.ready)
+            except MemoryFault as exc:
+                return old, exc
+            await self.close(old)
+            return await self._over_other_rows(old.config, folder, takeover)
+        finally:
+            self._leave(folder)
+
+    async def _to_rest(self, kernel: SDKMemoryKernel) -> None:
+        if not await self._leases.drained(kernel, DRAIN_SECONDS):
+            raise Conflict(f"Calls that are under way did not end within {DRAIN_SECONDS:g} s; try again later.")
+
+    async def _over_other_rows(
+        self, config: Config, folder: Path, takeover: Takeover
+    ) -> tuple[SDKMemoryKernel, MemoryFault | None]:
+        try:
+            await asyncio.to_thread(takeover.perform)
+        except MemoryFault as exc:
+            return await self.open(config, folder, None), exc
+        try:
+            return await self.open(config, folder, None), None
+        except MemoryFault as exc:
+            await asyncio.to_thread(takeover.undo)
+            return await self.open(config, folder, None), exc
 
     def retire(self, kernel: SDKMemoryKernel) -> None:
         """Close a kernel when its last call has ended."""

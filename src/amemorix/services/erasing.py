@@ -18,6 +18,7 @@ from ..clock import Clock
 from ..storage.erasure import Erased, Targets
 from ..storage.metadata_store import MetadataStore
 from ..storage.quoting import ASKED, QUOTING, Going
+from .backup_folder import BackupFolder
 from .deriver import Deriver
 from .indexes import Indexes
 from .purge_files import Looked, PurgeFiles
@@ -53,6 +54,7 @@ class Erasing:
         derivers: Iterable[Deriver],
         upkeep: UpkeepService,
         clock: Clock,
+        backups: BackupFolder,
     ) -> None:
         self._store = store
         self._rows = store.erasure
@@ -61,7 +63,7 @@ class Erasing:
         self._derivers = tuple(derivers)
         self._upkeep = upkeep
         self._clock = clock
-        self._files = PurgeFiles(store)
+        self._files = PurgeFiles(store, backups)
         self._records = PurgeRecords(store)
         self._thread = ThreadPoolExecutor(1, "amemorix-purge")
 

@@ -159,4 +159,4 @@ class Indexes:
         return min((p.saved_cursor or 0 for p in self if p.keeps_snapshot), default=0)
 
     def _projection(self, index: I, feed: feeds.Feed, home: Path | None) -> Projection[I]:
-        return Projection(index, feed, database_id=self._store.database_id, home=home)
+        return Projection(index, feed, database_id=self._store.history, home=home)

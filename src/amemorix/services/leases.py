@@ -26,11 +26,23 @@ class Leases(Generic[T]):
         try:
             yield thing
         finally:
-            self._users[thing] -= 1
-            if not self._users[thing]:
-                del self._users[thing]
-                if thing in self._idle:
-                    self._idle.pop(thing).set()
+            self._let_go(thing)
+
+    def _let_go(self, thing: T) -> None:
+        self._users[thing] -= 1
+        if not self._users[thing]:
+            del self._users[thing]
+            if thing in self._idle:
+                self._idle.pop(thing).set()
+
+    @contextlib.contextmanager
+    def given_back(self, thing: T) -> Generator[None]:
+        """Do not count as a user of the thing until the block ends."""
+        self._let_go(thing)
+        try:
+            yield
+        finally:
+            self._users[thing] = self._users.get(thing, 0) + 1
 
     async def drained(self, thing: T, seconds: float) -> bool:
         """Wait until nobody uses the thing; False if somebody still does after that time."""

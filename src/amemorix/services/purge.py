@@ -13,6 +13,7 @@ from ..clock import Clock
 from ..errors import Conflict, NotFound, StorageFailure
 from ..storage.delete_operations import DELETED_BEFORE, Item, NewOperation, OperationRow
 from ..storage.metadata_store import MetadataStore
+from .backup_folder import BackupFolder
 from .deriver import Deriver
 from .erasing import Erasing
 from .indexes import Indexes
@@ -40,11 +41,12 @@ class PurgeService:
         derivers: Iterable[Deriver],
         upkeep: UpkeepService,
         clock: Clock,
+        backups: BackupFolder,
     ) -> None:
         self._store = store
         self._operations = store.delete_operations
         self._clock = clock
-        self._erasing = Erasing(store, indexes=indexes, derivers=derivers, upkeep=upkeep, clock=clock)
+        self._erasing = Erasing(store, indexes=indexes, derivers=derivers, upkeep=upkeep, clock=clock, backups=backups)
         self._wake = asyncio.Event()
         self._failed: dict[int, str] = {}
         self._running = False

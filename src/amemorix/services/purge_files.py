@@ -6,20 +6,22 @@ import html
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..errors import NotReady
+from ..errors import InvalidRequest, NotReady
 from ..storage.compaction import Compaction, file_chunks, one_transaction, open_copy
 from ..storage.erasure import ErasureRepository, Targets
 from ..storage.metadata_store import MetadataStore
+from .backup_folder import MANIFEST, BackupFolder
+from .portable_file import header_of, is_portable
 from .purge_records import Marks
 from .remnants import Needles, Remnants
 
-__all__ = ["Looked", "PurgeFiles"]
+__all__ = ["Looked", "PurgeFiles", "erased_all"]
 
 SQLITE = b"SQLite format 3\0"
 PORTION = 20_000
@@ -47,8 +49,9 @@ class Looked:
 class PurgeFiles:
     """Looks through every file below the data directory; everything here is blocking."""
 
-    def __init__(self, store: MetadataStore) -> None:
+    def __init__(self, store: MetadataStore, backups: BackupFolder) -> None:
         self._store = store
+        self._backups = backups
         self._compaction = Compaction()
         self._stopping = threading.Event()
 
@@ -122,20 +125,35 @@ class PurgeFiles:
 
         So is an export of the graph that shows what is gone.
         """
-        done: list[dict[str, Any]] = []
+        done: dict[Path, str] = {}
+        touched: dict[Path, bool] = {}
         for path in self._others():
-            if not path.exists():
-                continue
-            what = self._mend(path, targets, needles, marks, complete)
+            before = _written(path)
+            what = self._mend(path, targets, needles, marks, complete) if before else ""
             if what:
-                done.append({"file": self._name(path), "done": what})
-        return done
+                done[path] = what
+            if _written(path) != before:
+                touched[path.parent] = touched.get(path.parent, False) or bool(what)
+        self._reseal(touched)
+        return [{"file": self._name(path), "done": what} for path, what in done.items()]
+
+    def _reseal(self, folders: Mapping[Path, bool]) -> None:
+        """Let the manifests of backups say what is left, and whether something went; one that lost its database goes."""
+        for folder, purged in folders.items():
+            if not (folder / MANIFEST).exists():
+                continue
+            database = folder / self._store.files[0].name
+            found = None
+            if database.exists():
+                with open_copy(database, unchanged=True) as db:
+                    found = self._store.copies.inventory(db)
+            self._backups.reseal(folder, found, purged=purged)
 
     # one file
 
     def _mend(self, path: Path, targets: Targets, needles: Needles, marks: Marks, complete: bool) -> str:
         """What was done about the file; empty if nothing had to be."""
-        held = self._holds(path, needles) or (self._is_export(path) and marks.in_export(_text_of(path)))
+        held = self._holds(path, needles) or (self._is_export(path) and any(map(marks.in_export, _texts_of(path))))
         state = self._rewritten(path, targets, always=held or not complete) if _is_database(path) else "other"
         if state == "rewritten":
             held = self._holds(path, needles)
@@ -148,7 +166,7 @@ class PurgeFiles:
         return "removed"
 
     def _is_export(self, path: Path) -> bool:
-        return self._store.folder / EXPORTS in path.parents
+        return self._store.folder / EXPORTS in path.parents or is_portable(path)
 
     def _holds(self, path: Path, needles: Needles) -> bool:
         return len(self._strange(needles, needles.search(file_chunks(path)))) > 0
@@ -159,7 +177,7 @@ class PurgeFiles:
             with open_copy(path) as db:
                 if not self._is_copy(db):
                     return "other"
-                if not _erased_all(db, targets) and not always:
+                if not erased_all(db, targets) and not always:
                     return "same"
                 self._compaction.rewrite(db, path.stat().st_size)
                 return "rewritten"
@@ -183,7 +201,25 @@ class PurgeFiles:
                 yield path, file_chunks(path)
 
     def _all(self) -> list[Path]:
-        return sorted(path for path in self._store.folder.rglob("*") if path.is_file() and not path.is_symlink())
+        """The files below the data directory, and those of this program's that were put elsewhere.
+
+        The manifests of backups hold numbers and words of the program.
+        """
+        elsewhere = self._backups.elsewhere(self._store.database_id)
+        found = (path for folder in (self._store.folder, *elsewhere) for path in folder.rglob("*"))
+        files = {path for path in found if path.is_file() and not path.is_symlink()}
+        files |= {path for path in self._backups.exports() if self._is_ours(path)}
+        return sorted(path for path in files if not self._is_manifest(path))
+
+    def _is_manifest(self, path: Path) -> bool:
+        return path.name == MANIFEST and self._backups.holds(path)
+
+    def _is_ours(self, path: Path) -> bool:
+        """Whether a file outside is an export of this memory."""
+        try:
+            return is_portable(path) and header_of(path).database_id == self._store.database_id
+        except InvalidRequest:
+            return False
 
     def _is_live(self, path: Path) -> bool:
         """The database, its log and the table of contents of the log, which holds no text."""
@@ -202,16 +238,30 @@ class PurgeFiles:
         ]
 
     def _name(self, path: Path) -> str:
-        return path.relative_to(self._store.folder).as_posix()
+        inside = path.is_relative_to(self._store.folder)
+        return path.relative_to(self._store.folder).as_posix() if inside else str(path)
+
+
+def _written(path: Path) -> tuple[int, int] | None:
+    """When the file was written, and its size; None if it is gone."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _without(needles: Needles, raw: Iterable[bytes]) -> Needles:
     return needles.without(needles.search(iter([b"\n".join(raw)]), all_of_them=True).met)
 
 
-def _text_of(path: Path) -> str:
-    """What the file says; an XML attribute or text is read as it is meant."""
-    return html.unescape(path.read_text("utf-8", errors="replace"))
+def _texts_of(path: Path) -> Iterator[str]:
+    """What the file says, line by line if it may be long; an XML attribute or text is read as it is meant."""
+    if not is_portable(path):
+        yield html.unescape(path.read_text("utf-8", errors="replace"))
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        yield from file
 
 
 def _is_database(path: Path) -> bool:
@@ -219,7 +269,7 @@ def _is_database(path: Path) -> bool:
         return file.read(len(SQLITE)) == SQLITE
 
 
-def _erased_all(db: sqlite3.Connection, targets: Targets) -> int:
+def erased_all(db: sqlite3.Connection, targets: Targets) -> int:
     """Erase the rows in one transaction, whether they are marked or not; returns how many there were."""
     rows, done = ErasureRepository(), Counter[str]()
     with one_transaction(db):

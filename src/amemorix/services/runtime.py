@@ -3,9 +3,34 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-__all__ = ["ReloadReport", "RuntimeStatus"]
+__all__ = ["Reopen", "ReloadReport", "RuntimeStatus", "Takeover"]
+
+
+class Takeover(Protocol):
+    """An exchange of the rows under a memory; blocking."""
+
+    def ready(self) -> None:
+        """Look once more, while the memory is open and nobody calls it; raises if it must not be."""
+        ...
+
+    def perform(self) -> None:
+        """Exchange, while the memory is closed."""
+        ...
+
+    def undo(self) -> None:
+        """Take it back: the memory could not be opened."""
+        ...
+
+
+Reopen = Callable[[Any, Takeover], Awaitable[None]]
+"""Closes the memory when the calls in flight have ended, exchanges, and opens it anew; calls wait meanwhile.
+
+The first argument is the kernel whose call asks for it: it is not waited for, and must not be used afterwards.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +57,8 @@ class RuntimeStatus:
     last_error: ReloadReport | None = None
     notice: str = ""
     needs_restart: tuple[str, ...] = ()
+    reopen: Reopen | None = None
+    """How the host opens the memory anew over other rows; None if there is no host."""
     started: float = field(default_factory=time.monotonic)
 
     def record(self, report: ReloadReport) -> None:

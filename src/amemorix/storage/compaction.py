@@ -97,9 +97,10 @@ def file_chunks(path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def open_copy(path: Path) -> Generator[sqlite3.Connection]:
-    """A database that this process does not use otherwise."""
-    db = sqlite3.connect(path, isolation_level=None)
+def open_copy(path: Path, *, unchanged: bool = False) -> Generator[sqlite3.Connection]:
+    """A database that this process does not use otherwise; `unchanged`: nothing is written, no log and no lock either."""
+    where = f"{path.absolute().as_uri()}?immutable=1" if unchanged else path
+    db = sqlite3.connect(where, isolation_level=None, uri=unchanged)
     try:
         yield db
     finally:

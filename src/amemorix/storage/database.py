@@ -16,15 +16,18 @@ from typing import Any, Generic, Literal, TypeVar
 
 from ..errors import MemoryFault, NotReady, StorageFailure
 from .compaction import RawFiles
+from .exchange import finish_exchange
 from .header import refuse_if_cut_short
 from .migrations import check, migrate
 
-__all__ = ["Database", "Unit"]
+__all__ = ["INCARNATION", "Database", "Unit"]
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Unit = Callable[[sqlite3.Connection], T]
 
+INCARNATION = "incarnation"
+"""Key of the random name that a database gets with each restore: indexes of the rows before do not fit it."""
 WAL_PAGES = 10_000
 """Pages in the write-ahead log before the writer checkpoints it: about 40 MB."""
 
@@ -65,7 +68,7 @@ class Database:
         self._closing = False
         self._put_off: _Job[Any] | None = None
         self.raw = RawFiles()
-        writer, self.database_id = self._open_writer()
+        writer, self.database_id, self.incarnation = self._open_writer()
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._readers = ThreadPoolExecutor(readers, "amemorix-read")
@@ -124,8 +127,9 @@ class Database:
 
     # connections
 
-    def _open_writer(self) -> tuple[sqlite3.Connection, str]:
-        """(connection, the database's id); a file that is not ours, or is damaged, is closed as it was found."""
+    def _open_writer(self) -> tuple[sqlite3.Connection, str, str]:
+        """(connection, the database's id, its incarnation); a file that is not ours, or is damaged, is closed as it was found."""
+        finish_exchange(self.path)
         refuse_if_cut_short(self.path)
         db = None
         try:
@@ -133,7 +137,7 @@ class Database:
             check(db)
             _tune(db, self._synchronous)
             migrate(db, self.path.with_suffix(".before-migration"))
-            return db, _database_id(db)
+            return db, _database_id(db), _incarnation(db)
         except (sqlite3.Error, MemoryFault) as exc:
             if db is not None:
                 db.close()
@@ -234,6 +238,11 @@ def _database_id(db: sqlite3.Connection) -> str:
     if row is None:
         raise StorageFailure("The database has no id: it is damaged.")
     return row[0]
+
+
+def _incarnation(db: sqlite3.Connection) -> str:
+    row = db.execute("select value from meta where key = ?", (INCARNATION,)).fetchone()
+    return "" if row is None else row[0]
 
 
 @contextlib.contextmanager

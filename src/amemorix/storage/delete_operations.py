@@ -103,6 +103,14 @@ class DeleteOperationRepository:
         """Operations whose purge was begun and not finished."""
         return [row[0] for row in db.execute(self._q["operations_purging"])]
 
+    def purged(self, db: sqlite3.Connection) -> list[int]:
+        """Operations whose purge is done."""
+        return [row[0] for row in db.execute(self._q["operations_purged"])]
+
+    def forget(self, db: sqlite3.Connection, operations: Iterable[int]) -> None:
+        """Remove operations with their items."""
+        db.execute(self._q["operations_forget"], {"ids": array(operations)})
+
     def items(self, db: sqlite3.Connection, operation: int, limit: int, offset: int) -> list[Item]:
         """A page of an operation's items."""
         values = {"operation": operation, "limit": limit, "offset": offset}

@@ -17,7 +17,12 @@ _TRACES = {
     "paragraphs": "traces_of_paragraphs", "refs": "traces_of_refs", "entities": "traces_of_entities",
     "facts": "traces_of_facts", "persons": "traces_of_persons", "chats": "traces_of_chats",
 }  # fmt: skip
-_GONE = {"relations": "relations_gone", "entities": "entities_gone", "facts": "facts_gone"}
+_GONE = {
+    "paragraphs": "paragraphs_gone",
+    "relations": "relations_gone",
+    "entities": "entities_gone",
+    "facts": "facts_gone",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from .audit import AuditRepository
 from .changes import ChangeRepository
 from .chat_usage import ChatUsageRepository
 from .compaction import Compaction
+from .copies import CopyRepository
 from .database import Database, Unit
 from .delete_operations import DeleteOperationRepository
 from .deletions import DeletionRepository
@@ -33,6 +34,7 @@ from .mentions import MentionRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
 from .persons import PersonRepository
+from .portable import PortableRepository
 from .profile_material import ProfileMaterialRepository
 from .profiles import ProfileRepository
 from .quoting import QuotingRepository
@@ -97,6 +99,8 @@ class MetadataStore:
         self.changes = ChangeRepository()
         self.audit = AuditRepository()
         self.health = HealthRepository()
+        self.copies = CopyRepository()
+        self.portable = PortableRepository()
         self.deletions = DeletionRepository()
         self.delete_operations = DeleteOperationRepository()
         self.reach = ReachRepository()
@@ -116,6 +120,11 @@ class MetadataStore:
     def database_id(self) -> str:
         """A random name given to the database when it was made."""
         return self._database.database_id
+
+    @property
+    def history(self) -> str:
+        """A name for the database and the restores it went through: an index is of one history only."""
+        return f"{self._database.database_id}{self._database.incarnation}"
 
     async def write(self, unit: Unit[T]) -> T:
         """Run a unit of work in a transaction; returns after the commit is durable."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import StorageFailure
 
-__all__ = ["check", "migrate", "migrations"]
+__all__ = ["build", "check", "migrate", "migrations"]
 
 
 def migrations(dialect: str = "sqlite") -> list[tuple[int, str, str]]:
@@ -46,6 +46,14 @@ def migrate(db: sqlite3.Connection, backup: Path) -> list[str]:
     for number, name, sql in pending:
         _apply(db, number, name, sql)
     return [name for _, name, _ in pending]
+
+
+def build(db: sqlite3.Connection, schema: int) -> None:
+    """Bring a database that is empty, or of an older schema, up to one that may be older than the program's."""
+    found = _version(db)
+    for number, name, sql in migrations():
+        if found < number <= schema:
+            _apply(db, number, name, sql)
 
 
 def _version(db: sqlite3.Connection) -> int:

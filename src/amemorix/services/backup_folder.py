@@ -1,0 +1,269 @@
+"""The backups of a memory on disk: a folder each, whole or not there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from ..errors import InvalidRequest, NotFound
+from ..indexes.process import process_mark
+from ..storage.copies import Inventory
+from ..storage.exchange import sync_folder
+from ..storage.metadata_store import DATABASE_FILE
+
+__all__ = ["BACKUPS", "MANIFEST", "SETTINGS", "Backup", "BackupFolder", "FileSeal", "Manifest", "Reason", "sealed"]
+
+BACKUPS = "backups"
+MANIFEST = "manifest.json"
+SETTINGS = "memory.toml"
+"""The settings at work when the backup was made."""
+FORMAT = "amemorix-backup"
+UNFINISHED, ASIDE = ".partial-", ".aside-"
+BLOCK = 1 << 20
+Reason = Literal["manual", "scheduled", "before_restore", "before_import"]
+_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")
+Watch = Callable[[int], None]
+"""Told of so many more bytes; raises to end the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSeal:
+    """What tells that a file is the one that was written."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup holds; it tells numbers and ids only, never a text."""
+
+    id: str
+    created_at: float
+    reason: Reason
+    database_id: str
+    schema: int
+    change_seq: int
+    counts: dict[str, int]
+    numbers: dict[str, int]
+    files: dict[str, FileSeal]
+    sound: bool = True
+    """False for a database that was set aside because it could not be read."""
+    purged: int = 0
+    """How often rows were erased from it since."""
+    format: Literal["amemorix-backup"] = FORMAT
+    version: Literal[1] = 1
+
+
+_MANIFEST = TypeAdapter(Manifest)
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A folder with its manifest."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def database(self) -> Path:
+        """The copy of the database."""
+        return self.folder / DATABASE_FILE
+
+    @property
+    def bytes(self) -> int:
+        """Size of its files."""
+        return sum(seal.bytes for seal in self.manifest.files.values())
+
+
+class BackupFolder:
+    """Finds, makes and removes backups below the data directory and below other roots; everything here is blocking."""
+
+    def __init__(self, data: Path, roots: Sequence[str | Path] = ()) -> None:
+        self.home = data / BACKUPS
+        self.roots = tuple(Path(root).expanduser().resolve() for root in roots)
+        self._live = data / DATABASE_FILE
+
+    # finding
+
+    def all(self) -> list[Backup]:
+        """Every backup, the newest first."""
+        found = [backup for place in (self.home, *self.roots) for backup in _within(place)]
+        return sorted(found, key=_age, reverse=True)
+
+    def find(self, which: str, field: str = "backup") -> Backup:
+        """The backup of an id, or of a path within a root. Raises NotFound, InvalidRequest for a path outside."""
+        if _ID.fullmatch(which):
+            known = [backup for backup in self.all() if backup.folder.name == which]
+            if known:
+                return known[0]
+        elif "/" in which or os.sep in which:
+            found = read(self.permitted(which, field))
+            if found:
+                return found
+        raise NotFound(f"{field}: there is no backup {which!r}.", field=field)
+
+    def permitted(self, path: str, field: str, home: Path | None = None) -> Path:
+        """The path without links and dots, if it is within a root or `home`, the folder of backups. Raises InvalidRequest."""
+        try:
+            real = Path(path).expanduser().resolve()
+        except (OSError, RuntimeError, ValueError) as exc:
+            raise InvalidRequest(f"{field}: {path!r} is no path: {exc}.", field=field) from exc
+        roots = ((home or self.home).resolve(), *self.roots)
+        if not any(real == root or root in real.parents for root in roots):
+            raise InvalidRequest(
+                f"{field}: {path!r} is outside of the folders that `backup.roots` names.",
+                field=field, allowed=[str(root) for root in roots],
+            )  # fmt: skip
+        return real
+
+    def elsewhere(self, database_id: str) -> list[Path]:
+        """Folders within the roots that hold copies of a database: its backups, and what was left unfinished."""
+        backups = [one.folder for one in self.all() if one.manifest.database_id == database_id]
+        unfinished = [folder for root in self.roots for folder in root.glob(f"{UNFINISHED}*")]
+        return [folder for folder in (*backups, *unfinished) if folder.parent != self.home]
+
+    def exports(self) -> list[Path]:
+        """Files within the roots that may be exports."""
+        found = (path for root in self.roots for path in root.rglob("*"))
+        return [path for path in found if path.is_file() and not path.is_symlink()]
+
+    def holds(self, path: Path) -> bool:
+        """Whether a file is one of a backup's."""
+        return path.parent.parent in (self.home, *self.roots)
+
+    # making
+
+    def begin(self, place: Path, *, aside: bool = False) -> Path:
+        """An empty folder to fill, which `publish` turns into a backup."""
+        mark = ASIDE if aside else f"{UNFINISHED}{process_mark()}-"
+        folder = place / f"{mark}{secrets.token_hex(6)}"
+        folder.mkdir(parents=True)
+        return folder
+
+    def seal(
+        self, folder: Path, found: Inventory | None, *, reason: Reason, now: float, watch: Watch = lambda _: None
+    ) -> Manifest:
+        """Write the manifest of what is in the folder; the checksums are taken from the disk."""
+        stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
+        known = found or Inventory("", 0, 0, 0, {}, {})
+        manifest = Manifest(
+            f"{stamp}-{secrets.token_hex(4)}", now, reason, known.database_id, known.schema, known.last,
+            dict(known.counts), dict(known.numbers), sealed(folder, watch), found is not None,
+        )  # fmt: skip
+        write(folder, manifest)
+        return manifest
+
+    def publish(self, folder: Path, manifest: Manifest) -> Backup:
+        """The folder is a backup from now on."""
+        final = folder.with_name(manifest.id)
+        os.replace(folder, final)
+        sync_folder(final.parent)
+        return Backup(final, manifest)
+
+    def sweep(self) -> None:
+        """Remove what another process left unfinished; what was set aside is kept if another file is in its place."""
+        for place in (self.home, *self.roots):
+            for folder in place.glob(f"{UNFINISHED}*"):
+                if not folder.name.startswith(f"{UNFINISHED}{process_mark()}-"):
+                    shutil.rmtree(folder, ignore_errors=True)
+        for folder in self.home.glob(f"{ASIDE}*"):
+            left = read(folder)
+            if left is None or _same(left.database, self._live):
+                shutil.rmtree(folder, ignore_errors=True)
+            else:
+                self.publish(folder, left.manifest)
+
+    # changing
+
+    def reseal(self, folder: Path, found: Inventory | None, *, purged: bool) -> None:
+        """The backup's files were written anew, as its manifest says from now on; without a database it goes."""
+        held = read(folder)
+        if held is None or found is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            return
+        changed = replace(
+            held.manifest,
+            counts=dict(found.counts),
+            change_seq=found.last,
+            files=sealed(folder),
+            purged=held.manifest.purged + purged,
+        )
+        write(folder, changed)
+
+    def remove(self, backup: Backup) -> None:
+        """Remove a backup: its manifest first, so that half of one is never taken for a whole."""
+        (backup.folder / MANIFEST).unlink(missing_ok=True)
+        shutil.rmtree(backup.folder)
+
+    def prune(self, reason: Reason, keep: int) -> list[str]:
+        """Remove all but the newest of those made for this reason; names them."""
+        old = [one for one in self.all() if one.manifest.reason == reason and one.folder.parent == self.home][keep:]
+        for backup in old:
+            self.remove(backup)
+        return [backup.manifest.id for backup in old]
+
+
+def sealed(folder: Path, watch: Watch = lambda _: None) -> dict[str, FileSeal]:
+    """Size and checksum of each file but the manifest."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(MANIFEST))
+    return {path.name: _seal(path, watch) for path in files}
+
+
+def read(folder: Path) -> Backup | None:
+    """The backup in this folder; None if there is none, or its manifest cannot be read."""
+    try:
+        return Backup(folder, _MANIFEST.validate_json((folder / MANIFEST).read_bytes()))
+    except (OSError, ValidationError):
+        return None
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    """Put the manifest in its place, whole."""
+    draft = folder / f"{MANIFEST}.draft"
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(manifest), indent=1))
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, folder / MANIFEST)
+    sync_folder(folder)
+
+
+def _within(place: Path) -> Iterator[Backup]:
+    for path in place.glob(f"*/{MANIFEST}"):
+        found = None if path.parent.name.startswith(".") or path.parent.is_symlink() else read(path.parent)
+        if found:
+            yield found
+
+
+def _age(backup: Backup) -> tuple[float, int, int]:
+    written = (backup.folder / MANIFEST).stat().st_mtime_ns
+    return backup.manifest.created_at, backup.manifest.change_seq, written
+
+
+def _seal(path: Path, watch: Watch) -> FileSeal:
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+            size += len(block)
+            watch(len(block))
+    return FileSeal(size, digest.hexdigest())
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

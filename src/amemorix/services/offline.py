@@ -1,0 +1,75 @@
+"""The restore of a backup, and the import of an export, where no memory is open."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import Conflict, StorageFailure
+from ..storage.compaction import open_copy
+from ..storage.copies import CopyRepository
+from ..storage.exchange import finish_exchange
+from ..storage.metadata_store import DATABASE_FILE
+from .backup_folder import BackupFolder
+from .backups import Restoration, put_in_place
+from .copy_thread import CopyThread
+from .portable import ALWAYS_THERE, built
+from .portable_file import PortableHeader
+from .takeover import DatabaseTakeover
+
+__all__ = ["OfflineMemory"]
+
+
+class OfflineMemory:
+    """A data directory that this process has locked; everything here is blocking.
+
+    The database in it may be missing or damaged: it is set aside as it is.
+    """
+
+    def __init__(self, folder: Path, roots: Sequence[str], *, thread: CopyThread, now: float) -> None:
+        self._folder = folder
+        self._roots = roots
+        self._thread = thread
+        self._now = now
+        self._database = folder / DATABASE_FILE
+        finish_exchange(self._database)
+
+    def restore(self, which: str) -> Restoration:
+        """Put a backup in the place of the rows; `which` is an id, or any path.
+
+        Raises NotFound, Conflict if the backup is damaged, StorageFailure.
+        """
+        path = Path(which).expanduser()
+        is_path = path.is_dir() and len(path.parts) > 1
+        backups = BackupFolder(self._folder, [*self._roots, *([path.resolve().parent] if is_path else [])])
+        backups.sweep()
+        backup = backups.find(str(path.resolve()) if is_path else which)
+        put_in_place(self._folder, backup, self._thread)
+        takeover = self._takeover(backups)
+        takeover.perform()
+        return Restoration(backup, takeover.aside, takeover.erased)
+
+    def take_in(self, path: Path) -> PortableHeader:
+        """Fill a memory that is empty, or not there yet. Raises Conflict, InvalidRequest, StorageFailure."""
+        self._must_be_empty()
+        backups = BackupFolder(self._folder, self._roots)
+        header = built(self._folder, path, self._thread)
+        takeover = self._takeover(backups)
+        takeover.perform()
+        takeover.forget_old()
+        return header
+
+    def _takeover(self, backups: BackupFolder) -> DatabaseTakeover:
+        return DatabaseTakeover(self._folder, backups, reason="before_restore", now=self._now)
+
+    def _must_be_empty(self) -> None:
+        if not self._database.exists():
+            return
+        try:
+            with open_copy(self._database) as db:
+                counts = CopyRepository().counts(db)
+        except sqlite3.Error as exc:
+            raise StorageFailure(f"{self._database} cannot be read: {exc}.", file=str(self._database)) from exc
+        if held := [name for name, count in counts.items() if count and name not in ALWAYS_THERE]:
+            raise Conflict("The memory is not empty: an export is only taken into a new one.", tables=held)

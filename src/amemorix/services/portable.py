@@ -1,0 +1,244 @@
+"""The export of a whole memory into one file, and its import into an empty one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, BinaryIO
+
+from ..clock import Clock
+from ..config.model import Config
+from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
+from ..indexes.process import process_mark
+from ..storage.copies import CopyRepository
+from ..storage.exchange import incoming
+from ..storage.metadata_store import DATABASE_FILE, MetadataStore
+from ..storage.migrations import migrations
+from ..storage.portable import PortableRepository, building
+from .backup_folder import BackupFolder
+from .backups import carried_out
+from .copy_thread import CopyThread
+from .deriver import Deriver
+from .graph_export import EXPORTS
+from .index_making import make_indexes
+from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, portable_rows
+from .runtime import RuntimeStatus
+from .takeover import DatabaseTakeover
+
+__all__ = ["ALWAYS_THERE", "Exported", "PortableService", "built"]
+
+VECTORS = ("embedding_generations", "embeddings", "token_vectors", "relation_embeddings", "embedding_failures")
+WATERMARKS = "embedded_upto:"
+"""What the keys begin with under which the store keeps how far the vectors are."""
+LEFT_BEHIND = ("meta", "changes", "audit", "import_tasks", "import_files", "import_chunks")
+"""Tables that are carried otherwise, or speak of the files and calls of this installation."""
+ALWAYS_THERE = ("meta", "changes", "embedding_generations", "chat_usage", "audit")
+"""Tables that have rows in an empty memory too."""
+PORTION = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The file that was written."""
+
+    path: Path
+    header: PortableHeader
+    bytes: int
+    sha256: str
+
+
+class PortableService:
+    """Writes rows as they are, ids included, so that a memory made of them answers as this one does."""
+
+    def __init__(
+        self,
+        store: MetadataStore,
+        *,
+        config: Config,
+        backups: BackupFolder,
+        derivers: Iterable[Deriver],
+        clock: Clock,
+        thread: CopyThread,
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._backups = backups
+        self._derivers = tuple(derivers)
+        self._clock = clock
+        self._thread = thread
+        self._home = store.folder / EXPORTS
+
+    async def export(self, path: str, vectors: bool) -> Exported:
+        """Write everything into a file below the folder of exports, or within a root; others go on meanwhile.
+
+        Raises InvalidRequest for a path outside, Conflict if there is such a file, StorageFailure if the disk refuses.
+        """
+        place = (
+            self._place(path) if path else self._home / f"memory-{int(self._clock.now() * 1000)}-{token_hex(4)}.jsonl"
+        )
+        if place.exists():
+            raise Conflict(f"path: {place} is there already.", field="path")
+        async with self._store.purging:
+            with self._thread.doing("export"):
+                return await self._thread.run(lambda: self._exported(place, vectors))
+
+    async def take_in(self, path: str, status: RuntimeStatus, kernel: object) -> PortableHeader:
+        """Fill this memory, which is empty, with an export; it is closed and opened again at the end.
+
+        `kernel` and all of its services must not be used afterwards. Raises Conflict if the memory is not empty or calls
+        do not end, NotFound, and InvalidRequest for a file that is no whole export; nothing is changed then.
+        """
+        if status.reopen is None:
+            raise Conflict("Nobody hosts this memory, so it cannot be opened anew over other rows.")
+        place = self._place(path)
+        if not place.is_file():
+            raise NotFound(f"path: there is no file {place}.", field="path")
+        async with self._store.purging:
+            with self._thread.doing("import"):
+                await self._thread.run(self._must_be_empty)
+                header = await self._thread.run(lambda: self._made_ready(place))
+                takeover = DatabaseTakeover(
+                    self._store.folder, self._backups, reason="before_import", now=self._clock.now(),
+                    check=self._must_be_empty,
+                )  # fmt: skip
+                await carried_out(status.reopen, kernel, takeover, self._store.folder)
+        await asyncio.to_thread(takeover.forget_old)
+        return header
+
+    def sweep(self) -> None:
+        """Remove exports that another process left unfinished. Blocking."""
+        for path in self._home.glob(".*.part"):
+            if not path.name.endswith(f".{process_mark()}.part") and ".portable." in path.name:
+                path.unlink(missing_ok=True)
+
+    def _place(self, path: str) -> Path:
+        """The file that is meant. Raises InvalidRequest."""
+        try:
+            relative = not Path(path).expanduser().is_absolute()
+        except RuntimeError as exc:
+            raise InvalidRequest(f"path: {path!r} is no path: {exc}.", field="path") from exc
+        said = str(self._home / path) if relative else path
+        place = self._backups.permitted(said, "path", self._home)
+        if place.is_dir():
+            raise InvalidRequest(f"path: {place} is a folder.", field="path")
+        return place
+
+    # on the thread
+
+    def _exported(self, place: Path, vectors: bool) -> Exported:
+        draft = place.with_name(f".{place.name}.portable.{process_mark()}.part")
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("wb") as file:
+                header, written, seal = self._store.read_here(lambda db: self._written(db, file, vectors))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, place)
+        except OSError as exc:
+            raise StorageFailure(f"{place} cannot be written: {exc.strerror or exc}.", file=str(place)) from exc
+        finally:
+            with suppress(OSError):
+                draft.unlink()
+        return Exported(place, header, written, seal)
+
+    def _written(self, db: sqlite3.Connection, file: BinaryIO, vectors: bool) -> tuple[PortableHeader, int, str]:
+        header = self._header(db, vectors)
+        self._thread.step("writing", header.rows)
+        writer = PortableWriter(file, header)
+        for table in header.tables:
+            for row in self._rows(db, table, header.floor):
+                writer.row(table, row)
+                if writer.rows % PORTION == 0:
+                    self._thread.so_far(writer.rows, header.rows)
+        seal = writer.end()
+        return header, writer.bytes, seal
+
+    def _rows(self, db: sqlite3.Connection, table: str, floor: int) -> Iterator[tuple[Any, ...]]:
+        rows = self._store.portable
+        return rows.changes(db, floor) if table == "changes" else rows.rows(db, table)
+
+    def _header(self, db: sqlite3.Connection, vectors: bool) -> PortableHeader:
+        """The change log is carried from where something that is derived has not read it yet."""
+        found, rows = self._store.copies.inventory(db), self._store.portable
+        floor = max(found.floor, min([found.last, *(deriver.cursor(db) for deriver in self._derivers)]))
+        out = (*LEFT_BEHIND, *(() if vectors else VECTORS))
+        tables = {
+            name: TableShape(cols, found.counts[name]) for name, cols in rows.tables(db).items() if name not in out
+        }
+        pending = sum(1 for _ in rows.changes(db, floor))
+        serving = self._store.embeddings.serving(db) if vectors else None
+        return PortableHeader(
+            found.schema, self._clock.now(), found.database_id, vectors, serving.fingerprint if serving else "", floor,
+            {name: highest for name, highest in found.numbers.items() if name not in out or name == "changes"},
+            {key: value for key, value in rows.meta(db).items() if vectors or not key.startswith(WATERMARKS)},
+            {**tables, "changes": TableShape(["seq", "kind", "id"], pending)},
+        )  # fmt: skip
+
+    def _made_ready(self, place: Path) -> PortableHeader:
+        header = built(self._store.folder, place, self._thread)
+        make_indexes(self._store.folder, self._config, self._thread)
+        return header
+
+    def _must_be_empty(self) -> None:
+        counts = self._store.read_here(self._store.copies.counts)
+        held = [name for name, count in counts.items() if count and name not in ALWAYS_THERE]
+        if held:
+            raise Conflict(
+                "The memory is not empty: an export is only taken into a new one, so that its ids stay what they were.",
+                tables=held,
+            )
+
+
+def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
+    """Make the database that an export describes ready to be that of a data directory. Blocking.
+
+    Raises InvalidRequest if the file is no whole export, StorageFailure if the disk refuses.
+    """
+    header, to = header_of(path), incoming(data / DATABASE_FILE)
+    if not 1 <= header.schema <= migrations()[-1][0]:
+        raise InvalidRequest(
+            f"path: {path} has schema {header.schema}, this program knows {migrations()[-1][0]}: a newer version wrote it.",
+            field="path",
+        )
+    thread.step("reading", path.stat().st_size)
+    to.unlink(missing_ok=True)
+    try:
+        with building(to, header.schema) as db, path.open("rb") as file:
+            _fill(db, header, file, path, thread)
+    except (sqlite3.Error, OSError, OverflowError, ValueError) as exc:
+        to.unlink(missing_ok=True)
+        if isinstance(exc, (OSError, sqlite3.OperationalError)):
+            raise StorageFailure(f"{to} cannot be written: {exc}.", file=str(to)) from exc
+        raise InvalidRequest(f"path: {path} holds a row that cannot be stored: {exc}.", field="path") from exc
+    except BaseException:
+        to.unlink(missing_ok=True)
+        raise
+    CopyRepository().begin_history(to)
+    return header
+
+
+def _fill(db: sqlite3.Connection, header: PortableHeader, file: BinaryIO, path: Path, thread: CopyThread) -> None:
+    rows, known = PortableRepository(), PortableRepository().tables(db)
+    for table, shape in header.tables.items():
+        if not set(shape.columns) <= set(known.get(table, ())) or table == "meta":
+            raise InvalidRequest(f"path: {path} has a table {table!r} that this program does not know.", field="path")
+    total = path.stat().st_size
+    for table, some in groupby(portable_rows(file, path), key=lambda row: row[1]):
+        if table not in header.tables:
+            raise InvalidRequest(f"path: {path} has rows of {table!r}, which its header does not name.", field="path")
+        batch: list[list[Any]] = []
+        for read, _, values in some:
+            batch.append(values)
+            if len(batch) == PORTION:
+                rows.write(db, table, header.tables[table].columns, batch)
+                batch.clear()
+                thread.so_far(read, total)
+        rows.write(db, table, header.tables[table].columns, batch)
+    rows.finish(db, header.floor, header.meta, header.numbers)

@@ -1,0 +1,57 @@
+-- name: tables_listed
+-- the tables that hold rows, in the order in which they were made
+select name from sqlite_schema
+where type = 'table' and name not like 'sqlite\_%' escape '\' order by rowid;
+
+-- name: statements_counting
+-- for each table the statement that counts its rows
+select name, printf('select count(*) from "%w"', name) from sqlite_schema
+where type = 'table' and name not like 'sqlite\_%' escape '\' order by name;
+
+-- name: table_columns
+select name from pragma_table_info(:table) order by cid;
+
+-- name: statement_reading
+-- the statement that reads every row of a table, with its columns in order
+select printf('select %s from "%w"', group_concat(printf('"%w"', name), ', '), :table)
+from (select name from pragma_table_info(:table) order by cid);
+
+-- name: statement_writing
+-- the statement that writes a row of a table, with these columns in order
+select printf('insert into "%w" (%s) values (%s)', :table, group_concat(printf('"%w"', value), ', '), group_concat('?', ', '))
+from (select value from json_each(:columns) order by key);
+
+-- name: triggers_listed
+-- the statements that make the triggers and those that drop them
+select sql, printf('drop trigger "%w"', name) from sqlite_schema where type = 'trigger' order by rowid;
+
+-- name: number_counters
+-- how far each table has given out numbers
+select name, seq from sqlite_sequence;
+
+-- name: number_counter_raise
+update sqlite_sequence set seq = max(seq, :seq) where name = :name;
+
+-- name: number_counter_add
+insert into sqlite_sequence (name, seq)
+select :name, :seq where not exists (select 1 from sqlite_sequence where name = :name);
+
+-- name: meta_all
+select key, value from meta;
+
+-- name: changes_after
+select seq, kind, id from changes where seq > :cursor;
+
+-- name: operations_purged
+select id from delete_operations where status = 'purged' order by id;
+
+-- name: operations_forget
+delete from delete_operations where id in (select value from json_each(:ids));
+
+-- name: paragraphs_gone
+-- those of the paragraphs that have no row
+select value from json_each(:ids)
+where value not in (select id from paragraphs where id in (select value from json_each(:ids)));
+
+-- name: integrity_whole
+pragma integrity_check(5);

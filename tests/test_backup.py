@@ -1,0 +1,479 @@
+"""Backups through the entrance: made while others write, looked through, put back, and reached by a purge."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.clock import FrozenClock
+from amemorix.storage.database import Database
+from amemorix.storage.delete_operations import NewOperation
+from amemorix.storage.exchange import forget_incoming
+from amemorix.testing import HashEmbedder, memory_host
+from conftest import Open
+from entrance import contents, found, refused, said, stats, told
+from memory_dump import tables
+from test_purge import left
+
+ADMIN = "memory_runtime_admin"
+
+
+async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
+    result = await host.invoke(ADMIN, {"action": action, **args})
+    assert result["success"], result
+    return result
+
+
+async def backed_up(host: AMemorixHostService, **args: Any) -> dict[str, Any]:
+    return (await admin(host, "backup", **args))["backup"]
+
+
+def data_of(host: AMemorixHostService) -> Path:
+    return host.kernel.store.folder
+
+
+# making and listing
+
+
+async def test_a_backup_is_a_whole_database_with_its_manifest(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, "The kettle is blue.")
+    await said(dense_host, "c", ("小明", "我住在上海。"))
+    await dense_host.settle(20)
+
+    made = await backed_up(dense_host, check=True)
+
+    folder = Path(made["path"])
+    assert folder.parent == data_of(dense_host) / "backups"
+    assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "memory.db", "memory.toml"]
+    assert made["counts"]["paragraphs"] == 2 and made["counts"]["embeddings"] == 2
+    with closing(sqlite3.connect(folder / "memory.db")) as db:
+        assert db.execute("pragma integrity_check").fetchall() == [("ok",)]
+        texts = {row[0] for row in db.execute("select content from paragraphs")}
+    assert texts == {"The kettle is blue.", "我住在上海。"}
+    assert "kettle" not in (folder / "manifest.json").read_text()
+
+
+async def test_the_settings_are_kept_without_secrets(opened: Open) -> None:
+    secret = "https://someone:hunter2@example.com/v1?key=hunter2"
+    host = await opened(**{"chat.base_url": secret, "chat.api_key_env": "MY_KEY"}, environ={"MY_KEY": "sk-12345"})
+    text = (Path((await backed_up(host))["path"]) / "memory.toml").read_text()
+    assert "example.com" in text and "MY_KEY" in text
+    assert "hunter2" not in text and "sk-12345" not in text
+
+
+async def test_backups_are_listed_the_newest_first_and_deleted(opened: Open) -> None:
+    clock = FrozenClock()
+    host = await opened(clock=clock)
+    made: list[str] = []
+    for _ in range(3):
+        made.append((await backed_up(host))["id"])
+        clock.advance(60)
+
+    assert [one["id"] for one in (await admin(host, "list_backups"))["backups"]] == made[::-1]
+    gone = await admin(host, "delete_backup", backup=made[1])
+    assert gone["deleted"] and not Path(gone["backup"]["path"]).exists()
+    assert [one["id"] for one in (await admin(host, "list_backups"))["backups"]] == [made[2], made[0]]
+
+
+async def test_backups_are_made_by_themselves_and_only_the_newest_are_kept(opened: Open) -> None:
+    clock = FrozenClock()
+    host = await opened(clock=clock, backup={"every_hours": 1, "keep": 2})
+    by_hand = (await backed_up(host))["id"]
+    service = host.kernel.copying.backups
+    made = [await service.due()]
+    for minutes in (59, 1, 60, 60):
+        clock.advance(60 * minutes)
+        made.append(await service.due())
+
+    listed = (await admin(host, "list_backups"))["backups"]
+    assert [one["reason"] for one in listed] == ["scheduled", "scheduled", "manual"]
+    assert listed[-1]["id"] == by_hand
+    assert made[1:] == [False, True, True, True]
+
+
+async def test_the_loop_makes_one_by_itself(opened: Open) -> None:
+    host = await opened(backup={"every_hours": 100})
+    async with asyncio.timeout(10):
+        listed: list[dict[str, Any]] = []
+        while not listed:
+            listed = (await admin(host, "list_backups"))["backups"]
+    assert [one["reason"] for one in listed] == ["scheduled"]
+
+
+async def test_a_backup_may_go_to_a_root_and_nowhere_else(opened: Open, tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir(), outside.mkdir()
+    (root / "link").symlink_to(outside)
+    host = await opened(backup={"roots": [str(root)]})
+    await told(host, "The kettle is blue.")
+
+    made = await backed_up(host, path=str(root / "deep"))
+
+    assert Path(made["path"]).parent == root / "deep"
+    for path in (outside, root / "link", root / ".." / "outside", "/", "relative", "\0"):
+        await refused(host, ADMIN, {"action": "backup", "path": str(path)}, "path")
+    assert list(outside.iterdir()) == []
+    assert (await admin(host, "verify_backup", backup=made["path"]))["sound"]
+    assert (await admin(host, "restore_backup", backup=made["path"]))["restored"]
+
+
+@pytest.mark.parametrize("action", ["verify_backup", "restore_backup", "delete_backup"])
+async def test_a_backup_has_to_be_named_and_known(host: AMemorixHostService, action: str) -> None:
+    await refused(host, ADMIN, {"action": action}, "backup")
+    await refused(host, ADMIN, {"action": action, "backup": " "}, "backup")
+    for unknown in ("nothing", "20260101T000000Z-00000000", str(data_of(host) / "backups" / "none"), "..", "备份"):
+        await refused(host, ADMIN, {"action": action, "backup": unknown}, "backup", code="not_found")
+    for outside in ("/etc/passwd", str(data_of(host)), "../memory.db"):
+        await refused(host, ADMIN, {"action": action, "backup": outside}, "backup")
+
+
+async def test_nothing_is_under_way_when_nothing_is(host: AMemorixHostService) -> None:
+    assert (await admin(host, "backup_status"))["doing"] == ""
+
+
+# while others write
+
+
+async def test_a_backup_holds_all_that_was_acknowledged_before_and_nothing_by_half(opened: Open) -> None:
+    host = await opened(embed=HashEmbedder(16))
+    acknowledged: list[int] = []
+    stop = False
+
+    async def write(first: int) -> None:
+        number = first
+        while not stop:
+            await host.call("ingest_text", {
+                "external_id": f"n{number}", "source_type": "note", "text": f"Note {number}. " * 30,
+                "relations": [{"subject": f"thing {number}", "predicate": "is", "object": "noted"}],
+            })  # fmt: skip
+            acknowledged.append(number)
+            number += 4
+
+    writers = [asyncio.create_task(write(first)) for first in range(4)]
+    for _ in range(4):
+        await asyncio.sleep(0.15)
+        before = set(acknowledged)
+        made = await backed_up(host, check=True)
+        with closing(sqlite3.connect(Path(made["path"]) / "memory.db")) as db:
+            held = {int(row[0][1:]) for row in db.execute("select external_id from external_memory_refs")}
+            counts = [db.execute(f"select count(*) from {name}").fetchone()[0]
+                      for name in ("external_memory_refs", "paragraphs", "relations", "relation_evidence", "terms")]  # fmt: skip
+        assert held >= before
+        assert len(set(counts)) == 1, "each note is there with all that belongs to it"
+    assert len(acknowledged) > len(before), "the writers went on"
+    stop = True
+    await asyncio.gather(*writers)
+
+
+async def test_a_backup_in_a_closing_memory_ends_and_leaves_nothing(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host:
+        await told(host, "The kettle is blue. " * 20)
+        data = data_of(host)
+        making = [asyncio.create_task(host.invoke(ADMIN, {"action": "backup"})) for _ in range(5)]
+        await asyncio.sleep(0.01)
+    answers = await asyncio.gather(*making)
+    assert {answer.get("error_code", "") for answer in answers} <= {"", "not_ready"}
+    whole = list((data / "backups").iterdir())
+    assert len(whole) == sum(answer["success"] for answer in answers)
+
+
+# looking through
+
+
+async def test_verify_finds_any_byte_that_is_another(host: AMemorixHostService) -> None:
+    await told(host, "The kettle is blue.")
+    made = await backed_up(host)
+    file = Path(made["path"]) / "memory.db"
+    whole = file.read_bytes()
+    for place in (30, len(whole) // 3, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        verdict = await admin(host, "verify_backup", backup=made["id"])
+        assert not verdict["sound"] and any("memory.db" in one for one in verdict["problems"])
+        await refused(host, ADMIN, {"action": "restore_backup", "backup": made["id"]}, "backup", code="conflict")
+    file.write_bytes(whole)
+    assert (await admin(host, "verify", backup=made["id"]))["problems"] == []
+
+
+async def test_verify_finds_what_is_missing_and_what_the_manifest_does_not_say(host: AMemorixHostService) -> None:
+    await told(host, "The kettle is blue.")
+    made = await backed_up(host)
+    folder = Path(made["path"])
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for change, problem in (
+        ({"counts": {**manifest["counts"], "paragraphs": 7}}, "paragraphs holds 1 rows, not 7"),
+        ({"database_id": "x"}, "another one"),
+        ({"change_seq": 99}, "another one"),
+        ({"files": {}}, "names no database"),
+    ):
+        (folder / "manifest.json").write_text(json.dumps(manifest | change))
+        problems = (await admin(host, "verify_backup", backup=made["id"]))["problems"]
+        assert any(problem in one for one in problems), (change, problems)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "memory.toml").unlink()
+    assert (await admin(host, "verify_backup", backup=made["id"]))["problems"] == ["memory.toml is missing"]
+    (folder / "memory.db").unlink()
+    assert not (await admin(host, "verify_backup", backup=made["id"]))["sound"]
+    (folder / "manifest.json").write_text("{")
+    await refused(host, ADMIN, {"action": "verify_backup", "backup": made["id"]}, "backup", code="not_found")
+
+
+# putting back
+
+
+async def fill(host: AMemorixHostService, chat: str, count: int) -> None:
+    for number in range(count):
+        await told(host, f"Note {number} of {chat}: the lantern hangs near the harbour.", chat_id=chat,
+                   relations=[{"subject": "lantern", "predicate": "near", "object": f"harbour {number} {chat}"}])  # fmt: skip
+        await said(host, chat, ("Ada", f"我在{chat}养了{number}只猫。"), ("Bo", f"Ada's violin {number} is old."))
+    await host.settle(30)
+
+
+@pytest.mark.parametrize("backend", ["native", "fts5"])
+async def test_a_restored_memory_is_the_one_that_was_backed_up(tmp_path: Path, backend: str) -> None:
+    settings = {"retrieval": {"sparse": {"backend": backend}}}
+    async with memory_host(tmp_path, embed=HashEmbedder(32), **settings) as host:
+        await fill(host, "early", 6)
+        await admin(host, "save")
+        rows, counts = await tables(host), await stats(host)
+        answers = [await found(host, query, limit=20) for query in ("lantern harbour", "猫", "violin", "early")]
+        made = await backed_up(host)
+        await fill(host, "later", 8)
+        await admin(host, "save")
+        assert await contents(host, "later")
+
+        done = await admin(host, "restore_backup", backup=made["id"])
+        await host.settle(30)
+
+        assert done["restored"] and done["set_aside"]["counts"]["paragraphs"] == 42
+        assert await stats(host) == counts
+        assert await tables(host) == rows
+        again = [await found(host, query, limit=20) for query in ("lantern harbour", "猫", "violin", "early")]
+        assert [one["hits"] for one in again] == [one["hits"] for one in answers]
+        assert not [text for text in await contents(host, "later lantern", limit=50) if "later" in text]
+        back = await admin(host, "restore_backup", backup=done["set_aside"]["id"])
+        assert back["restored"] and await contents(host, "later lantern")
+    async with memory_host(tmp_path, embed=HashEmbedder(32), **settings) as host:
+        assert await contents(host, "later lantern")
+        assert (await admin(host, "refresh_self_check"))["report"]["ok"]
+
+
+async def test_indexes_of_another_history_are_never_used(tmp_path: Path) -> None:
+    """A snapshot made after the backup reads further than the restored log, until as much has been written again."""
+    async with memory_host(tmp_path, embed=HashEmbedder(32)) as host:
+        await told(host, "The kettle is blue.")
+        await admin(host, "save")
+        made = await backed_up(host)
+        for number in range(6):
+            await told(host, f"Lantern number {number} hangs in the hall.")
+        await host.settle(20)
+        await admin(host, "save")
+        await admin(host, "restore_backup", backup=made["id"])
+        for number in range(6):
+            await told(host, f"Violin number {number} lies in the attic.")
+        await host.settle(20)
+        shutil.copytree(data_of(host), tmp_path / "killed" / "data" / "a-memorix")
+    for folder in (tmp_path, tmp_path / "killed"):
+        async with memory_host(folder, embed=HashEmbedder(32)) as host:
+            texts = [f"Violin number {number} lies in the attic." for number in range(6)]
+            assert sorted(await contents(host, "violin attic number", limit=6)) == texts
+            assert not [text for text in await contents(host, "lantern hall", limit=20) if "Lantern" in text]
+            assert (await contents(host, "kettle"))[0] == "The kettle is blue."
+            assert (await admin(host, "refresh_self_check"))["report"]["ok"]
+
+
+async def test_ids_given_out_since_the_backup_are_not_given_out_again(host: AMemorixHostService) -> None:
+    made = await backed_up(host)
+    first = await told(host, "The kettle is blue.")
+    await admin(host, "restore_backup", backup=made["id"])
+    second = await told(host, "The lantern is red.")
+    assert second["stored_ids"][0] not in first["stored_ids"]
+
+
+async def test_calls_during_a_restore_are_all_answered(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
+        await told(host, "The kettle is blue.")
+        made = await backed_up(host)
+        answers: list[dict[str, Any]] = []
+        stop = False
+
+        async def ask(number: int) -> None:
+            while not stop:
+                answers.append(await host.invoke("search_memory", {"query": "kettle"}))
+                answers.append(await host.invoke("ingest_text", {
+                    "external_id": f"{number}-{len(answers)}", "source_type": "note", "text": f"Note {len(answers)}."}))  # fmt: skip
+
+        asking = [asyncio.create_task(ask(number)) for number in range(6)]
+        for _ in range(3):
+            await asyncio.sleep(0.1)
+            assert (await admin(host, "restore_backup", backup=made["id"]))["restored"]
+        stop = True
+        await asyncio.gather(*asking)
+        assert [answer for answer in answers if not answer["success"]] == []
+        assert len(answers) > 50
+
+
+async def test_a_restore_that_is_given_up_on_is_carried_through_or_not_begun(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host:
+        await told(host, "The kettle is blue.")
+        made = await backed_up(host)
+        await told(host, "The lantern is red.")
+        for delay in (0.0, 0.005, 0.01, 0.02, 0.03, 0.05):
+            restoring = asyncio.create_task(host.invoke(ADMIN, {"action": "restore_backup", "backup": made["id"]}))
+            await asyncio.sleep(delay)
+            restoring.cancel()
+            await asyncio.gather(restoring, return_exceptions=True)
+            assert (await stats(host))["paragraphs"] in (1, 2)
+        assert (await admin(host, "restore_backup", backup=made["id"]))["restored"]
+        assert await contents(host, "kettle lantern") == ["The kettle is blue."]
+
+
+async def test_two_restores_at_once_come_one_after_the_other(host: AMemorixHostService) -> None:
+    made = await backed_up(host)
+    calls = [host.invoke(ADMIN, {"action": "restore_backup", "backup": made["id"]}) for _ in range(3)]
+    answers = await asyncio.gather(*calls)
+    assert any(answer["success"] for answer in answers)
+    assert {answer.get("error_code", "") for answer in answers} <= {"", "not_ready", "conflict"}
+    assert (await told(host, "The kettle is blue."))["stored_ids"]
+
+
+async def test_a_restored_memory_goes_on_with_backups_and_restarts(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, backup={"keep": 2}) as host:
+        await told(host, "The kettle is blue.")
+        made = await backed_up(host)
+        for _ in range(4):
+            await admin(host, "restore_backup", backup=made["id"])
+        reasons = [one["reason"] for one in (await admin(host, "list_backups"))["backups"]]
+        assert sorted(reasons) == ["before_restore", "before_restore", "manual"]
+        for one in (await admin(host, "list_backups"))["backups"]:
+            assert (await admin(host, "verify_backup", backup=one["id"]))["problems"] == []
+    async with memory_host(tmp_path) as host:
+        assert await contents(host, "kettle") == ["The kettle is blue."]
+
+
+# purge
+
+
+TEXT, CHINESE, KEPT = "zanzibar quorum vexillology", "麒麟貔貅饕餮穷奇混沌梼杌", "The kettle is blue."
+
+
+async def test_a_purge_reaches_backups_and_says_which(opened: Open, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    host = await opened(embed=HashEmbedder(32), backup={"roots": [str(root)]})
+    await told(host, KEPT)
+    before = await backed_up(host)
+    await told(host, TEXT, chat_id="away")
+    await said(host, "away", ("Zebedee", CHINESE))
+    await host.settle(20)
+    held = [await backed_up(host), await backed_up(host, path=str(root))]
+    assert left(data_of(host) / "backups", [TEXT, CHINESE]) and left(root, [TEXT, CHINESE])
+
+    done = await host.invoke(
+        "memory_delete_admin", {"action": "execute", "mode": "chat", "selector": "away", "purge": True}
+    )
+
+    assert done["success"], done
+    receipt = done["receipt"]
+    assert receipt["found"] == {}
+    names = [f"backups/{held[0]['id']}/memory.db", str(root / held[1]["id"] / "memory.db")]
+    assert sorted(copy["file"] for copy in receipt["copies"] if copy["done"] == "rewritten") == sorted(names)
+    shutil.copytree(data_of(host), tmp_path / "copy")
+    assert left(tmp_path / "copy", [TEXT, CHINESE]) == [] and left(root, [TEXT, CHINESE]) == []
+    for one in (await admin(host, "list_backups"))["backups"]:
+        assert (await admin(host, "verify_backup", backup=one["id"]))["problems"] == []
+        assert one["purged"] == (0 if one["id"] == before["id"] else 1)
+    await admin(host, "restore_backup", backup=held[0]["id"])
+    assert await contents(host, "zanzibar", chat_id="away") == []
+    assert await contents(host, "kettle") == [KEPT]
+
+
+async def test_a_backup_that_a_purge_could_not_reach_brings_nothing_back(opened: Open, tmp_path: Path) -> None:
+    """It was on a disk that was not there; what has been purged since goes from it when it is restored."""
+    root = tmp_path / "root"
+    root.mkdir()
+    host = await opened(embed=HashEmbedder(32), backup={"roots": [str(root)]})
+    await told(host, KEPT)
+    await told(host, TEXT, chat_id="away")
+    await said(host, "away", ("Zebedee", CHINESE))
+    await host.settle(20)
+    made = await backed_up(host, path=str(root))
+    shutil.move(root / made["id"], tmp_path / "unplugged")
+    await host.invoke("memory_delete_admin", {"action": "execute", "mode": "chat", "selector": "away", "purge": True})
+    shutil.move(tmp_path / "unplugged", root / made["id"])
+
+    done = await admin(host, "restore_backup", backup=made["id"])
+
+    assert done["erased"] > 0
+    assert await contents(host, KEPT) == [KEPT]
+    shutil.copytree(data_of(host), tmp_path / "copy")
+    assert left(tmp_path / "copy", [TEXT, CHINESE]) == []
+
+
+async def test_what_was_purged_stays_away_however_often_old_backups_are_restored(opened: Open, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    host = await opened(backup={"roots": [str(root)]})
+    before = await told(host, TEXT)
+    made = [await backed_up(host, path=str(root)), await backed_up(host, path=str(root))]
+    for one in made:
+        shutil.copytree(one["path"], tmp_path / "unplugged" / one["id"])
+    args = {"action": "execute", "mode": "paragraph", "selector": before["stored_ids"], "purge": True}
+    operation = (await host.invoke("memory_delete_admin", args))["operation_id"]
+
+    for one in made:
+        shutil.rmtree(one["path"])
+        shutil.copytree(tmp_path / "unplugged" / one["id"], one["path"])
+        done = await admin(host, "restore_backup", backup=one["path"])
+        assert done["erased"] > 0
+        assert (await stats(host))["paragraphs"] == 0
+    known = await host.invoke("memory_delete_admin", {"action": "get_operation", "operation_id": operation})
+    assert known["success"] and known["operation"]["status"] == "purged", known
+
+
+async def test_nothing_is_restored_while_a_purge_is_under_way(host: AMemorixHostService) -> None:
+    made = await backed_up(host)
+    store = host.kernel.store
+    await store.write(lambda db: store.delete_operations.record(db, NewOperation("mixed", "purging", [], {}), 0))
+    answer = await host.invoke(ADMIN, {"action": "restore_backup", "backup": made["id"]})
+    assert answer["success"] or answer["error_code"] == "conflict"
+    await host.settle(20)
+    assert (await admin(host, "restore_backup", backup=made["id"]))["restored"]
+
+
+# files
+
+
+def test_what_was_decided_is_carried_out_after_a_crash(tmp_path: Path) -> None:
+    """The old database's log is still there: it must not be read into the new one."""
+    (tmp_path / "other").mkdir()
+    old, new = Database(tmp_path / "memory.db"), Database(tmp_path / "other" / "memory.db", synchronous="normal")
+    new.close()
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as db:
+        db.execute("insert into meta (key, value) values ('old', 'row')")
+        db.commit()
+        (tmp_path / "memory.db.decided").write_bytes((tmp_path / "other" / "memory.db").read_bytes())
+        for name in ("memory.db", "memory.db-wal", "memory.db.decided"):
+            shutil.copy(tmp_path / name, tmp_path / "other" / name)
+    old.close()
+
+    exchanged = Database(tmp_path / "other" / "memory.db")
+
+    assert exchanged.database_id == new.database_id != old.database_id
+    assert exchanged.read_here(lambda db: db.execute("select count(*) from meta where key = 'old'").fetchone()[0]) == 0
+    exchanged.close()
+    assert not (tmp_path / "other" / "memory.db.decided").exists()
+
+
+def test_what_was_made_ready_only_is_forgotten(tmp_path: Path) -> None:
+    for name in ("memory.db", "memory.db.incoming", "memory.db.incoming-journal"):
+        (tmp_path / name).write_text("x")
+    forget_incoming(tmp_path / "memory.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["memory.db"]

@@ -1,0 +1,157 @@
+"""The commands on the memory as a whole, with the memory closed, damaged, missing, or open in a daemon."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from amemorix.frontends.cli import app
+from amemorix.storage.lock import DirectoryLock
+from amemorix.testing import scratch_config
+from test_cli_serve import daemon
+
+TURNS = [
+    {"speaker": "周宁", "text": "我把折叠伞放在值班柜第二层。"},
+    {"speaker": "Hannah", "text": "I am allergic to peanuts."},
+]
+
+
+@pytest.fixture(autouse=True)
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Commands find this configuration without being told."""
+    path = scratch_config(tmp_path, {"embedding.provider": "none", "http.port": 0})
+    monkeypatch.setenv("AMEMORIX_CONFIG", str(path))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(app, args)
+
+
+def good(*args: str) -> str:
+    result = run(*args)
+    assert result.exit_code == 0, (result.stdout, result.stderr)
+    return result.stdout
+
+
+def bad(*args: str) -> str:
+    result = run(*args)
+    assert result.exit_code == 1 and result.stdout == "", (result.stdout, result.stderr)
+    return result.stderr
+
+
+def tell(*turns: dict[str, str]) -> None:
+    path = Path("talk.jsonl")
+    path.write_text("".join(json.dumps(turn, ensure_ascii=False) + "\n" for turn in turns), "utf-8")
+    good("ingest", str(path), "--chat", "c")
+
+
+def paragraphs() -> int:
+    return json.loads(good("invoke", "memory_stats"))["paragraphs"]
+
+
+def test_a_backup_is_made_listed_and_restored() -> None:
+    tell(TURNS[0])
+    made = good("backup", "--verify")
+    id_ = made.split(":")[0]
+    assert "It is sound." in made
+    tell(TURNS[1])
+    assert id_ in good("backups")
+
+    restored = good("restore", id_)
+
+    assert f"Restored {id_}." in restored and "before is the backup" in restored
+    assert paragraphs() == 1
+    assert "折叠伞" in good("search", "折叠伞", "--chat", "c")
+    assert "All is well" in good("check")
+
+
+def test_there_is_nothing_to_list_at_first() -> None:
+    assert good("backups") == "There is no backup yet.\n"
+
+
+@pytest.mark.parametrize("damage", ["damaged", "cut", "missing", "not ours"])
+def test_a_database_that_cannot_be_opened_is_restored(tmp_path: Path, damage: str) -> None:
+    tell(*TURNS)
+    id_ = good("backup").split(":")[0]
+    database = tmp_path / "data" / "a-memorix" / "memory.db"
+    raw = database.read_bytes()
+    if damage == "missing":
+        database.unlink()
+    else:
+        database.write_bytes(
+            {"damaged": raw[:100] + b"\xff" * 9000 + raw[9100:], "cut": raw[:5000], "not ours": b"diary" * 999}[damage]
+        )
+        bad("search", "peanuts")
+
+    good("restore", id_)
+
+    assert paragraphs() == 2
+    assert "peanuts" in good("search", "allergic", "--chat", "c")
+    aside = [path for path in (tmp_path / "data" / "a-memorix" / "backups").iterdir() if path.name != id_]
+    assert len(aside) == (0 if damage == "missing" else 1)
+    if aside and damage != "damaged":
+        assert "cannot be restored" in bad("restore", aside[0].name)
+
+
+def test_a_backup_is_restored_into_another_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tell(*TURNS)
+    id_ = good("backup").split(":")[0]
+    other = scratch_config(tmp_path / "other", {"embedding.provider": "none"})
+    monkeypatch.setenv("AMEMORIX_CONFIG", str(other))
+    good("restore", str(tmp_path / "data" / "a-memorix" / "backups" / id_))
+    assert paragraphs() == 2
+
+
+def test_unknown_and_damaged_backups_are_refused_and_nothing_changes(tmp_path: Path) -> None:
+    tell(*TURNS)
+    id_ = good("backup").split(":")[0]
+    assert "there is no backup" in bad("restore", "nothing")
+    (tmp_path / "empty").mkdir()
+    assert "there is no backup" in bad("restore", str(tmp_path / "empty"))
+    copy = tmp_path / "data" / "a-memorix" / "backups" / id_ / "memory.db"
+    copy.write_bytes(copy.read_bytes()[:-1] + b"x")
+    assert "not what was written" in bad("restore", id_)
+    assert paragraphs() == 2
+
+
+def test_an_export_makes_another_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tell(*TURNS)
+    assert "rows" in good("export", "all.jsonl")
+    assert "there already" in bad("export", "all.jsonl")
+    assert "folder" in bad("export", "none/all.jsonl")
+    assert "not empty" in bad("import-export", "all.jsonl")
+    assert list((tmp_path / "data" / "a-memorix" / "exports").iterdir()) == []
+    other = scratch_config(tmp_path / "other", {"embedding.provider": "none"})
+    monkeypatch.setenv("AMEMORIX_CONFIG", str(other))
+
+    assert "Took" in good("import-export", "all.jsonl")
+
+    assert paragraphs() == 2
+    assert "折叠伞" in good("search", "折叠伞", "--chat", "c")
+    assert "no export" in bad("import-export", "talk.jsonl")
+
+
+def test_nothing_is_restored_where_another_process_is_at_work_that_is_no_daemon(tmp_path: Path) -> None:
+    tell(*TURNS)
+    id_ = good("backup").split(":")[0]
+    lock = DirectoryLock(tmp_path / "data" / "a-memorix")
+    assert "in use by process" in bad("restore", id_)
+    lock.release()
+
+
+def test_a_daemon_does_it_while_it_runs(config: Path) -> None:
+    with daemon(config):
+        tell(TURNS[0])
+        id_ = good("backup", "--verify").split(":")[0]
+        tell(TURNS[1])
+        good("export", "all.jsonl", "--vectors")
+        assert f"Restored {id_}." in good("restore", id_)
+        assert paragraphs() == 1
+        tell(TURNS[1])
+        assert paragraphs() == 2
