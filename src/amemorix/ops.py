@@ -142,19 +142,21 @@ class Operations(Generic[Kernel]):
         """The actions of a component, older names included."""
         return sorted(action for name, action in self._table if name == component and action)
 
-    def resolve(self, component: str, args: Any) -> tuple[Operation, Request, list[str]]:
+    def resolve(self, component: Any, args: Any) -> tuple[Operation, Request, list[str]]:
         """Find the operation and validate its arguments.
 
         Returns the operation, the request and a warning for each unknown argument. Raises UnknownComponent, or
         InvalidRequest: also for an unknown argument of a destructive operation, and for one that looks like a misspelt
         chat, group, person or user.
         """
-        if component in tuple(self._older):
-            component = self._older[component]
-        if component not in (known := self.components()):
+        known = self.components()
+        if not isinstance(component, str):
+            raise UnknownComponent(f"A component is named by a text, not by {type(component).__name__}.", known=known)
+        component = self._older.get(component, component)
+        if component not in known:
             raise UnknownComponent(
                 f"There is no component {component!r}.{_did_you_mean(component, known)}",
-                component=str(component),
+                component=component,
                 known=known,
             )
         args = {} if args is None else args
