@@ -164,16 +164,16 @@ async def derived(call: Door, table: dict[str, Operation]) -> bool:
 
 async def test_every_operation_answers_the_same_through_every_door(doors: dict[str, Door]) -> None:
     wrong: list[str] = []
-    done = 0
+    refused: list[str] = []
     for op in in_order():
         answers = {name: await call(op, least_request(op)) for name, call in doors.items()}
         wrong += [f"{name} {op.name}: {text}" for name, answer in answers.items() for text in wrong_with(op, answer)]
         outcomes = {name: (answer["success"], answer.get("error_code")) for name, answer in answers.items()}
         if len(set(outcomes.values())) > 1:
             wrong.append(f"{op.name}: {outcomes} {answers}")
-        done += answers["invoke"]["success"]
+        refused += [] if answers["invoke"]["success"] else [op.name]
     assert not wrong, "\n".join(wrong)
-    assert done > 0.8 * len(list(OPERATIONS)), "most of these have to be more than refusals"
+    assert len(refused) < len(list(OPERATIONS)) / 3, f"most have to do something: {refused}"
 
 
 @pytest.mark.parametrize("op", list(OPERATIONS), ids=lambda op: op.name)
@@ -203,6 +203,13 @@ def test_options_are_read_as_the_schema_says(tmp_path: Path) -> None:
     assert hit["metadata"]["k"] == [1]
     merged = run("call", "search_memory", "--limit", "1", "--json", '{"query": "北京", "limit": 900}', "-c", config)
     assert len(json.loads(merged.stdout)["hits"]) == 1
+
+
+def test_a_component_goes_by_its_older_name_too(tmp_path: Path) -> None:
+    config = str(scratch_config(tmp_path, {"embedding.provider": "none"}))
+    older = run("call", "memory_fuzzy_modify_admin", "list", "--limit", "3", "-c", config)
+    assert older.stdout == run("call", "memory_correction_admin", "list", "--limit", "3", "-c", config).stdout
+    assert json.loads(older.stdout)["success"] is True
 
 
 @pytest.mark.parametrize(
