@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
@@ -27,6 +28,8 @@ from schema_values import EXTREMES, extremes, fitting, nearly_fitting, smallest
 LONG = "AMEMORIX_FUZZ_EXAMPLES" in os.environ
 EXAMPLES = int(os.environ.get("AMEMORIX_FUZZ_EXAMPLES", "8"))
 """Random requests of each kind to each operation; a number from outside also makes them new ones each time."""
+MOST_BACKUPS = 4
+"""Each purge looks through all of them."""
 STEP = 9
 """Otherwise each argument takes one in so many of the extremes, another the next."""
 NOT_FOR_ARGUMENTS = (errors.MemoryFault, errors.StorageFailure)
@@ -95,6 +98,8 @@ class Fuzzed:
         """Remember the rows, unless nothing was committed since; what puts another memory in place starts the background again."""
         if not self.host.kernel.paused:
             await self.host.kernel.pause()
+        for backup in sorted((self.host.kernel.store.folder / "backups").glob("*"))[MOST_BACKUPS:]:
+            shutil.rmtree(backup)
         if (version := self._version()) != self._seen:
             self._rows, self._seen = await every_row(self.host), version
 
