@@ -102,6 +102,7 @@ class SDKMemoryKernel:
                 *(deriver.run() for deriver in self.knowledge.derivers.values()),
                 self.care.purges.run(),
                 self.intake.summaries.run(),
+                self.intake.imports.run(),
                 self.vectors.retry(),
                 self.mending.feedback.run(),
                 self.care.rounds.run(),
@@ -138,6 +139,7 @@ class SDKMemoryKernel:
         self.parts.release_models()
         self.vectors.close()
         self.care.purges.close()
+        self.intake.imports.close()
         self.copying.close()
         self.graph.close()
         self._background.shutdown(wait=True)

@@ -191,16 +191,20 @@ class Operations(Generic[Kernel]):
     def json_schema(self, component: str) -> dict[str, Any]:
         """What `invoke(component, args)` takes: one object, or one of several told apart by `action`."""
         variants: list[dict[str, Any]] = []
+        shared: dict[str, Any] = {}
         for op in self:
             if op.component != component:
                 continue
             schema = op.request.model_json_schema()
             schema["description"] = op.summary
             if op.action:
+                shared |= schema.pop("$defs", {})
                 schema.setdefault("properties", {})["action"] = {"enum": list(op.actions)}
                 schema["required"] = ["action", *schema.get("required", [])]
             variants.append(schema)
         body = variants[0] if len(variants) == 1 else {"type": "object", "oneOf": variants}
+        if shared:
+            body = {**body, "$defs": shared}
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": component, **body}
 
 

@@ -14,6 +14,7 @@ from . import (
     memory_fact_changes,
     memory_feedback_admin,
     memory_graph_admin,
+    memory_import_admin,
     memory_profile_admin,
     memory_profile_deriving,
     memory_profile_names,
@@ -54,4 +55,5 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_episode_admin.ops,
     memory_episode_deriving.ops,
     memory_graph_admin.ops,
+    memory_import_admin.ops,
 )

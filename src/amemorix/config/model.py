@@ -7,13 +7,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .deriving import Episode, Extraction, Facts, Profile, Summary
+from .imports import Imports
 from .providers import Chat, Embedding
 from .ranking import Noise, Rerank, RerankWeights, Retrieval, Sparse, Weights
 from .section import ReloadLevel, Section, live, restart
 
 __all__ = [
     "Advanced", "Backup", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http",
-    "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
+    "Imports", "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
     "SharedGroup", "Sparse", "Storage", "Summary", "Weights",
 ]  # fmt: skip
 
@@ -189,6 +190,7 @@ class Config(Section):
     lifecycle: Lifecycle = Lifecycle()
     correction: Correction = Correction()
     feedback: Feedback = Feedback()
+    imports: Imports = Imports()
     backup: Backup = Backup()
     http: Http = Http()
     observability: Observability = Observability()

@@ -22,6 +22,10 @@ COMMANDS = {
         "amemorix.frontends.cli_ingest:ingest",
         "Store files: a text as one memory, a .jsonl file as chat turns {speaker, text, time, external_id} a line.",
     ),
+    "import": (
+        "amemorix.frontends.cli_import:import_command",
+        "Import files in the background of the memory, and show how far it is; what a crash interrupts goes on later.",
+    ),
     "stats": ("amemorix.frontends.cli_memory:stats", "Show what is stored and how current the indexes are."),
     "check": (
         "amemorix.frontends.cli_check:check",

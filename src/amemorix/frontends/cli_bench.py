@@ -150,6 +150,32 @@ def graph(
         remark(f"{one.call}: {one.p50} / {one.p95} ms (p50 / p95); longest stall {one.stall} ms")
 
 
+@app.command("import")
+def import_(
+    rows: Annotated[int, typer.Option(min=100, help="Records of the file.")] = 20_000,
+    kills: Annotated[int, typer.Option(min=0, help="How often the process is killed at a random place.")] = 0,
+    json_file: JsonFile = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Keep the file and the store here; empty at the start.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the places where it is killed.")] = 1,
+    settings: Settings = None,
+) -> None:
+    """Import a large file in a process that is killed at random, search meanwhile, and look whether all is there once."""
+    from ..bench.importing import run
+
+    report = asyncio.run(run(rows, kills=kills, config=_patch(settings), data_dir=data_dir, seed=seed))
+    _write(json_file, json.dumps(report.to_record(), ensure_ascii=False, indent=1))
+    remark(f"{report.rows:,} records, {report.megabytes} MB, {report.kills} kills: {report.seconds} s in all")
+    remark(f"{report.rate:,.0f} records/s while it worked; highest memory {report.peak_mib:,.0f} MiB")
+    remark(
+        f"{report.searches} searches meanwhile: {report.p50} / {report.p95} / {report.longest} ms (p50 / p95 / longest)"
+    )
+    for problem in report.problems:
+        remark(problem, "red")
+    if report.problems:
+        raise StorageFailure("Not every record is there exactly once.")
+    remark("Every record is there exactly once.")
+
+
 def _recall(
     dataset: Dataset,
     json_file: Path | None,

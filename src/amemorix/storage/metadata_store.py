@@ -30,6 +30,7 @@ from .facts import FactRepository
 from .graph_reading import GraphRepository
 from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
+from .imports import ImportRepository
 from .mentions import MentionRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
@@ -69,6 +70,8 @@ class MetadataStore:
         self.folder = folder
         self.purging = asyncio.Lock()
         """Held by whoever erases rows and rewrites files: kernels that follow each other share the store."""
+        self.importing = False
+        """Whether files are being imported: what derives in the background gives way."""
         self.names = NameRepository()
         self.texts = TextRepository(self.names)
         self.paragraphs = ParagraphRepository()
@@ -99,6 +102,7 @@ class MetadataStore:
         self.changes = ChangeRepository()
         self.audit = AuditRepository()
         self.health = HealthRepository()
+        self.imports = ImportRepository()
         self.copies = CopyRepository()
         self.portable = PortableRepository()
         self.deletions = DeletionRepository()
