@@ -26,6 +26,9 @@ ACTIONS = {
     "memory_feedback_admin": "list get rollback",
     "memory_runtime_admin": "save get_config self_check refresh_self_check set_auto_save recover_embedding "
     "rebuild_all_vectors paragraph_backfill_once",
+    "memory_import_admin": "settings get_settings get_guide path_aliases get_path_aliases resolve_path resolve create_upload "
+    "create_paste create_raw_scan create_lpmm_openie create_lpmm_convert create_temporal_backfill create_maibot_migration list "
+    "get chunks get_chunks cancel retry_failed",
     "memory_v5_admin": "status recycle_bin restore reinforce weaken remember_forever forget",
     "memory_delete_admin": "preview execute restore get_operation list_operations purge",
     "memory_correction_admin": "preview plan execute rollback get list",
@@ -33,6 +36,11 @@ ACTIONS = {
 }
 """Component -> its actions, older names included."""
 SAME = {
+    ("memory_import_admin", "get_settings"): "settings",
+    ("memory_import_admin", "get_guide"): "settings",
+    ("memory_import_admin", "get_path_aliases"): "path_aliases",
+    ("memory_import_admin", "resolve"): "resolve_path",
+    ("memory_import_admin", "get_chunks"): "chunks",
     ("memory_episode_admin", "query"): "list",
     ("memory_episode_admin", "process_sources"): "process_pending",
     ("memory_correction_admin", "plan"): "preview",
