@@ -29,6 +29,8 @@ ACTIONS = {
     "memory_import_admin": "settings get_settings get_guide path_aliases get_path_aliases resolve_path resolve create_upload "
     "create_paste create_raw_scan create_lpmm_openie create_lpmm_convert create_temporal_backfill create_maibot_migration list "
     "get chunks get_chunks cancel retry_failed",
+    "memory_tuning_admin": "settings get_settings get_profile apply_profile rollback_profile export_profile create_task list_tasks "
+    "get_task get_rounds cancel apply_best get_report",
     "memory_v5_admin": "status recycle_bin restore reinforce weaken remember_forever forget",
     "memory_delete_admin": "preview execute restore get_operation list_operations purge",
     "memory_correction_admin": "preview plan execute rollback get list",
@@ -36,6 +38,7 @@ ACTIONS = {
 }
 """Component -> its actions, older names included."""
 SAME = {
+    ("memory_tuning_admin", "get_settings"): "settings",
     ("memory_import_admin", "get_settings"): "settings",
     ("memory_import_admin", "get_guide"): "settings",
     ("memory_import_admin", "get_path_aliases"): "path_aliases",

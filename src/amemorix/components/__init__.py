@@ -21,6 +21,7 @@ from . import (
     memory_runtime_admin,
     memory_source_admin,
     memory_stats,
+    memory_tuning_admin,
     memory_v5_admin,
     runtime_audit,
     runtime_backup,
@@ -55,5 +56,6 @@ OPERATIONS: Operations[SDKMemoryKernel] = Operations.merge(
     memory_episode_admin.ops,
     memory_episode_deriving.ops,
     memory_graph_admin.ops,
+    memory_tuning_admin.ops,
     memory_import_admin.ops,
 )

@@ -11,11 +11,12 @@ from .imports import Imports
 from .providers import Chat, Embedding
 from .ranking import Noise, Rerank, RerankWeights, Retrieval, Sparse, Weights
 from .section import ReloadLevel, Section, live, restart
+from .tuning import Tuning
 
 __all__ = [
     "Advanced", "Backup", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http",
     "Imports", "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
-    "SharedGroup", "Sparse", "Storage", "Summary", "Weights",
+    "SharedGroup", "Sparse", "Storage", "Summary", "Tuning", "Weights",
 ]  # fmt: skip
 
 
@@ -190,6 +191,7 @@ class Config(Section):
     lifecycle: Lifecycle = Lifecycle()
     correction: Correction = Correction()
     feedback: Feedback = Feedback()
+    tuning: Tuning = Tuning()
     imports: Imports = Imports()
     backup: Backup = Backup()
     http: Http = Http()

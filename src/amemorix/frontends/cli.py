@@ -46,6 +46,7 @@ COMMANDS = {
         "amemorix.frontends.cli_demo:demo",
         "Store a conversation of five friends, half Chinese, half English, and ask it ten questions in five modes.",
     ),
+    "tune": ("amemorix.frontends.cli_tune:tune", 'Search for retrieval settings that suit what is stored; a search that is cut short goes on when the memory is opened again.'),
     "config": ("amemorix.frontends.cli_config:app", "Show and change the configuration."),
     "models": ("amemorix.frontends.cli_models:app", "Install and check local embedding models."),
     "bench": ("amemorix.frontends.cli_bench:app", "Measure recall and speed."),

@@ -44,10 +44,13 @@ from .recycling import RecyclingRepository
 from .relation_return import RelationReturn
 from .relations import RelationRepository
 from .retention import RetentionRepository
+from .retrieval_profiles import RetrievalProfileRepository
 from .revisions import RevisionRepository
 from .sources import SourceRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
+from .tuning import TuningRepository
+from .tuning_material import TuningMaterialRepository
 from .undo_records import UndoRepository
 
 __all__ = ["DATABASE_FILE", "MetadataStore"]
@@ -111,6 +114,9 @@ class MetadataStore:
         self.mentions = MentionRepository()
         self.erasure = ErasureRepository(self._forget)
         self.quoting = QuotingRepository()
+        self.tuning = TuningRepository()
+        self.tuning_material = TuningMaterialRepository()
+        self.retrieval_profiles = RetrievalProfileRepository()
         self._compaction = Compaction()
         self._database = Database(
             folder / DATABASE_FILE,

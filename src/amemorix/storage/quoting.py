@@ -18,6 +18,8 @@ _QUOTING = {
     "correction_plans": "quoting_correction_plans", "feedback_tasks": "quoting_feedback_tasks",
     "delete_operations": "quoting_delete_operations", "delete_operation_items": "quoting_delete_operation_items",
     "fact_transitions": "quoting_fact_transitions", "profile_snapshots": "quoting_profile_snapshots",
+    "tuning_queries": "quoting_tuning_queries", "tuning_tasks": "quoting_tuning_tasks",
+    "retrieval_profiles": "quoting_retrieval_profiles",
     "import_tasks": "quoting_import_tasks", "import_files": "quoting_import_files",
     "import_chunks": "quoting_import_chunks",
 }  # fmt: skip
@@ -26,6 +28,8 @@ _SCRUB = {
     "correction_plans": "scrub_correction_plans", "feedback_tasks": "scrub_feedback_tasks",
     "delete_operations": "scrub_delete_operations", "delete_operation_items": "scrub_delete_operation_items",
     "fact_transitions": "scrub_fact_transitions", "profile_snapshots": "scrub_profile_snapshots",
+    "tuning_queries": "scrub_tuning_queries", "tuning_tasks": "scrub_tuning_tasks",
+    "retrieval_profiles": "scrub_retrieval_profiles",
     "import_tasks": "scrub_import_tasks", "import_files": "scrub_import_files", "import_chunks": "scrub_import_chunks",
 }  # fmt: skip
 QUOTING = tuple(_QUOTING)

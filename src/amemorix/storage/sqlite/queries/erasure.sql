@@ -412,3 +412,21 @@ vacuum;
 
 -- name: chat_persons_in
 select distinct person from chat_persons where chat in (select value from json_each(:ids));
+
+-- name: quoting_tuning_queries
+select id, text from tuning_queries;
+
+-- name: quoting_tuning_tasks
+select id, reason || char(10) || error from tuning_tasks where reason <> '' or error <> '';
+
+-- name: quoting_retrieval_profiles
+select id, reason from retrieval_profiles where reason <> '';
+
+-- name: scrub_tuning_queries
+delete from tuning_queries where id in (select value from json_each(:ids));
+
+-- name: scrub_tuning_tasks
+update tuning_tasks set reason = '', error = '' where id in (select value from json_each(:ids));
+
+-- name: scrub_retrieval_profiles
+update retrieval_profiles set reason = '' where id in (select value from json_each(:ids));
