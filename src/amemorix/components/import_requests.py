@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, model_validator
 
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 LARGEST_OFFSET = 2**62
+RowNumber = Annotated[int, Field(ge=0, le=LARGEST_OFFSET)]
 MOST_CHUNKS = 500
 
 
@@ -150,8 +151,8 @@ class CreateMaiBotMigration(Common):
     stream_ids: list[RequiredName] = Field(default_factory=list, max_length=10_000, description="Only of these chats.")
     group_ids: list[RequiredName] = Field(default_factory=list, max_length=10_000, description="Only of these groups.")
     user_ids: list[RequiredName] = Field(default_factory=list, max_length=10_000, description="Only by these users.")
-    start_id: Count | None = Field(None, ge=0, le=LARGEST_OFFSET, description="Only from this row of the table on.")
-    end_id: Count | None = Field(None, ge=0, le=LARGEST_OFFSET, description="Only up to this row.")
+    start_id: RowNumber | None = Field(None, description="Only from this row of the table on.")
+    end_id: RowNumber | None = Field(None, description="Only up to this row.")
 
     def filters(self) -> dict[str, Any]:
         """As the reader takes them."""

@@ -296,7 +296,8 @@ async def _created(
 
 
 def _scanned(kernel: SDKMemoryKernel, request: CreateRawScan) -> list[NewImportFile]:
-    if request.format != "auto" and FORMATS[request.format].folder:
+    said = FORMATS.get(request.format_of(""))
+    if said and said.folder:
         return [_one(kernel, *_root_of(kernel, request, "raw"), request.format)]
     return _below(kernel, request, "raw", request.glob, request.format_of, recursive=request.recursive)
 

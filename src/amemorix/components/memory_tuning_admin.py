@@ -48,7 +48,11 @@ def _text_of(value: Any) -> Any:
 
 
 Expected = Annotated[str, BeforeValidator(_text_of), Field(min_length=1, max_length=10_000)]
-TaskNumber = Annotated[int, BeforeValidator(_number), Field(ge=1, le=LARGEST, description="The task, such as `t12`.")]
+TaskNumber = Annotated[
+    int,
+    Field(ge=1, le=LARGEST, description="The task, such as `t12`."),
+    BeforeValidator(_number, json_schema_input_type=str | int),
+]
 Reason = Annotated[str, Field(max_length=2000)]
 
 
@@ -160,8 +164,10 @@ class CreateTask(Request):
     rounds: Annotated[int | None, BeforeValidator(_number)] = Field(
         None, ge=2, le=200, description="Instead of the intensity."
     )
-    sample_size: Count | None = Field(None, ge=20, le=500)
-    top_k: Count | None = Field(None, validation_alias=AliasChoices("top_k", "top_k_eval"), ge=1, le=100)
+    sample_size: Annotated[int, Field(ge=20, le=500)] | None = None
+    top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        None, validation_alias=AliasChoices("top_k", "top_k_eval")
+    )
     seed: Count = Field(0, ge=0, le=2**31, description="The same seed and data make the same task.")
     use_chat_model: bool | None = Field(None, validation_alias=AliasChoices("use_chat_model", "llm_enabled"))
     queries: list[LabelledQuery] = Field(

@@ -41,7 +41,7 @@ TIMEOUT = {
     "in": "query",
     "required": False,
     "description": "Give up waiting after so many milliseconds.",
-    "schema": {"type": "integer", "minimum": 1},
+    "schema": {"type": "integer", "minimum": 1, "maximum": 999_999_999_999},
 }
 
 

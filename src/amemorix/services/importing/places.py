@@ -66,7 +66,10 @@ class Places:
 
     def split(self, path: str) -> tuple[str, str]:
         """(root, path below it) of an absolute path. Raises InvalidRequest if it lies below no configured folder."""
-        given = Path(path).expanduser()
+        try:
+            given = Path(path).expanduser()
+        except RuntimeError as exc:
+            raise InvalidRequest(f"path: {path!r} is no path: {exc}", field="path") from exc
         for name, root in self._roots.items():
             if given.is_absolute() and given.is_relative_to(root):
                 below = given.relative_to(root).as_posix()
