@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["spoken"]
+__all__ = ["GAP", "spoken", "uncoded"]
 
-_GAP = " … "
+GAP = " … "
 """In the place of what had a meaning: what stands around it does not belong together."""
 _CODE = re.compile(r"\[CQ:(?P<kind>[a-z_]+)[^\]]{0,2000}\]|<a?:\w{1,40}:\d{1,24}>", re.I)
 _DECORATION = frozenset({"", "face", "mface", "reply", "bface", "sface"})
@@ -46,14 +46,18 @@ def spoken(text: str, *, said: bool = True) -> str:
 
     In a text that nobody said, such as a transcript, lines that name their speaker stay.
     """
-    text = _STAMP.sub("", _CODE.sub(_decoded, text))
-    text = _FACE.sub(" ", _THING.sub(_GAP, text))
+    text = _STAMP.sub("", uncoded(text))
     text = "\n".join(_own_lines(text, said=said)) if said or "\n" in text or ">" in text else text
-    return _QUOTED.sub(lambda found: _GAP if _SELF.search(found[1]) else found[0], text)
+    return _QUOTED.sub(lambda found: GAP if _SELF.search(found[1]) else found[0], text)
+
+
+def uncoded(text: str) -> str:
+    """The text without the codes of chat clients and without links."""
+    return _FACE.sub(" ", _THING.sub(GAP, _CODE.sub(_decoded, text)))
 
 
 def _decoded(found: re.Match[str]) -> str:
-    return " " if (found["kind"] or "").lower() in _DECORATION else _GAP
+    return " " if (found["kind"] or "").lower() in _DECORATION else GAP
 
 
 def _own_lines(text: str, *, said: bool) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..text import normalise_name
 from .base import Passage, Triple
+from .clauses import NOBODY, Whose, after, clauses, whose
 from .chinese_phrases import (
     HAN,
     MEASURE,
@@ -123,26 +124,36 @@ def relations(text: str, passage: Passage) -> Iterator[Triple]:
     for sentence in _SENTENCE.findall(text):
         if sentence.rstrip()[-1:] in "?？":
             continue
-        topic, kept = "", ""
-        for said in _CLAUSE.findall(sentence.rstrip("。！!；; ")):
-            clause = said.rstrip("哈啊呀啦哦吧嘞哟🙏😭")
-            if 3 <= len(clause) <= 40 and HAN.search(clause) and not _ASKS.search(clause):
-                topic = _topic(clause, topic, passage)
-                found = list(_stated(clause, passage, topic))
-                yield from found or _named_after(clause, topic or (passage.speaker if kept == _IT else ""), kept)
-                kept = next((r.object for r in found if r.predicate == "养"), kept or _taken_in(clause))
+        of, topic, keeper, kept = NOBODY, "", "", ""
+        for clause in _pieces(sentence.rstrip("。！!；; ")):
+            of, topic = _topic(clause, of, topic, passage)
+            keeper = topic or keeper
+            found = list(_stated(clause, passage, topic))
+            yield from found or _named_after(clause, keeper or (passage.speaker if kept == _IT else ""), kept)
+            kept = next((r.object for r in found if r.predicate == "养"), kept or _taken_in(clause))
+            of = after(clause, of)
 
 
-def _topic(clause: str, before: str, passage: Passage) -> str:
-    """Whom a clause without a subject goes on about: whoever began the last clause that has one."""
+def _pieces(sentence: str) -> Iterator[str]:
+    """The short stretches of the sentence that state something."""
+    for whole in clauses(sentence):
+        for said in _CLAUSE.findall(whole.text) if whole.mood == "plain" else ():
+            piece = said.rstrip("哈啊呀啦哦吧嘞哟🙏😭")
+            if 3 <= len(piece) <= 40 and HAN.search(piece) and not _ASKS.search(piece):
+                yield piece
+
+
+def _topic(clause: str, before: Whose, topic: str, passage: Passage) -> tuple[Whose, str]:
+    """Whom a clause tells of, and by which name a part without a subject is kept."""
     head = re.sub(rf"^{_LEAD}", "", clause)
-    if head[:1] in "我咱":
-        return passage.speaker if head[:2] not in ("我家",) and not _KIN_HEAD.match(head) else ""
+    names = [name for name in passage.known if normalise_name(head).startswith(name)]
+    of = whose(normalise_name(head) if names else head, names, before)
+    if of.owner in ("speaker", "us") and not of.carried:
+        return of, passage.speaker
+    if of.owner == "named" and not of.carried:
+        return of, passage.known[of.name].name
     word, flag = next(iter(tagged_words(head)), ("", ""))
-    known = passage.known.get(normalise_name(word))
-    if known is not None:
-        return known.name
-    return "" if flag[:1] in "nr" else before
+    return of, topic if of.owner not in ("they", "other") and flag[:1] not in ("n", "r") else ""
 
 
 def _taken_in(clause: str) -> str:
@@ -163,7 +174,7 @@ def _named_after(clause: str, topic: str, kept: str) -> Iterator[Triple]:
 def _stated(clause: str, passage: Passage, topic: str) -> Iterator[Triple]:
     for rule in _RULES:
         match = rule.pattern.match(clause)
-        if match is None or _doubtful(clause, match, denies=rule.predicate in _DENYING):
+        if match is None or match["o"][:1] in "这那" or _doubtful(clause, match, denies=rule.predicate in _DENYING):
             continue
         subject = _subject(match["s"], passage) if match["s"] else topic
         object_ = place_name(match["o"]) if rule.predicate in ("去", "在") else first_phrase(match["o"])

@@ -11,7 +11,7 @@ from ..text import simplified
 from ..times import is_question
 from .chinese_phrases import is_person, tagged_words
 
-__all__ = ["NOBODY", "Clause", "Mood", "Owner", "Whose", "after", "clauses", "mood_of", "whose"]
+__all__ = ["NOBODY", "Clause", "Mood", "Owner", "Whose", "after", "clauses", "mood_of", "whose", "without_laugh"]
 
 Owner = Literal["unsaid", "speaker", "us", "named", "they", "other"]
 """`they`: somebody who is only pointed at; `other`: somebody else, kin and pets among them."""
@@ -48,7 +48,7 @@ _BARE_KIN = re.compile(rf"(?:{_KIN_ZH})(?!们|我|[，,]?我)")
 _KIN_AFTER = re.compile(rf"\s*(?:他|她)?(?:的|家里?的?)?(?:{_KIN_ZH})|['’]s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{_KIN_EN}){_IN_LAW}\b", re.I)
 _THEIR_KIN = re.compile(rf"(?:的|家里?的?)?(?:{_KIN_ZH})|['’]?s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{_KIN_EN}){_IN_LAW}\b", re.I)
 _FIRST = re.compile(r"我(?![们俩国校司方等])|俺(?!们)|本人|在下|\bI(?:['’](?:m|ve|d|ll))?\b|\bi(?:['’]?(?:m|ve))?\b|\b[Mm]y(?:self)?\b")
-_US = re.compile(r"(?:我们|我俩|咱们?|俺们|we\b|our\b|us\b)", re.I)
+_US = re.compile(r"(?:我们|我俩|咱们?|俺们|we\b|our\b)", re.I)
 _ONE = re.compile(
     r"[他她](?!们)|该?用户|对方|此人|(?:the )?user(?:'s)?\b|(?:he|she|his|her|they|their|this person)\b", re.I
 )
@@ -65,6 +65,7 @@ _OBJECT = re.compile(
 )
 """Whoever stands after these is not the one who is told of."""
 _NEW_NAME = re.compile(r"[A-Z][a-z]+(?:\s[A-Z][a-z]+)?(?:['’]s\b|\s(?:is|has|was|lives?|works?|loves?|likes?|hates?|moved|said|got|turned|also|just|can|does)\b)")
+_NEW_NICK = re.compile(r"[小阿][\u4e00-\u9fff](?=(?:今年)?[0-9一二三四五六七八九十]+岁|喜欢|讨厌|住在|搬到|对.{1,8}过敏)")
 _BRINGS_IN = re.compile(
     rf"(?:有|养|生|收养|领养|捡|娶|买|带)[了过着到]?(?:[一两三几]?[个只条位匹名])?[^，,]{{0,6}}?(?:{_KIN_ZH})(?:(?:名字?)?叫[^，,]{{1,8}})?[了啦呀]?$"
     rf"|\b(?:have|has|had|got|adopted|bought)\s+(?:[a-z-]+\s+){{1,3}}?(?:{_KIN_EN})(?:\s+(?:named|called)\s+\w+)?\W*$",
@@ -78,7 +79,7 @@ _JOINT = re.compile(
     re.I,
 )
 _TASTE = re.compile(
-    r"(?:喜欢|讨厌|爱[吃喝看玩听]|[吃喝怕])[^\s，,。不]{1,10}?(?=(?:但|却|也|就|又|还|可|而)?(?:不(?:太|怎么|再|能|是很)?(?:喜欢|爱|吃|喝|怕)|讨厌))"
+    r"(?:喜欢|讨厌|爱[吃喝看玩听]|[吃喝怕])[^\s，,。不]{1,10}?(?=(?:但是?|却|也|就|又|还|可是?|而)?(?:不(?:太|怎么|再|能|是很)?(?:喜欢|爱|吃|喝|怕)|讨厌))"
 )
 """Ends where a second liking of the other kind begins."""
 
@@ -96,6 +97,11 @@ _MOODS: tuple[tuple[Mood, re.Pattern[str]], ...] = (
 _SPREADS: frozenset[Mood] = frozenset(("supposed", "dream", "wish"))
 _OWN_WORDS = re.compile(r"(?:我|跟你|和你|告诉你)说(?:过|了)?我|\bi (?:said|told \w+)(?: that)? i\b", re.I)
 _INDEFINITE = re.compile(r"(?:无论|不管|随便|没|不)[^，,]{0,3}(?:什么|谁|哪|怎么|多少|啥)")
+
+_LAUGH = r"(?:\b(?:lo+l+|lma+o+|rofl|ha(?:ha)+h?|hehe(?:he)?|jk|xd)\b|[😂🤣😆😜😹😝🤪]|哈{2,}+|嘿{2,}+|嘻{2,}+|h{3,}+|233++|笑死|狗头|doge)"
+_LAUGHS = re.compile(rf"(?:[\s,，、.。!！~～…()（）\[\]]*{_LAUGH})+[\s,，、.。!！~～…)）\]]*$", re.I)
+LAST = 48
+"""Characters of a sentence in which a laugh is its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +186,13 @@ def _named_or_me(said: str, head: int, names: Sequence[str]) -> Whose | None:
         one = _ONE.match(said, head)
         kin = one is not None and _THEIR_KIN.match(said, one.end()) is not None
         return Whose("they") if one and not kin else Whose("other", kin=kin)
-    if _US.match(said, head) and not _MY_KIN.match(said, head):
+    if _MY_KIN.match(said, head) or _BARE_KIN.match(said, head):
+        return Whose("other", kin=True)
+    if _US.match(said, head):
         return Whose("us")
     found = [(at, name) for name in names if (at := _place(said, name)) >= 0 and not _is_object(said, at, head)]
     at, name = min(found, key=lambda pair: (pair[0], -len(pair[1])), default=(len(said), ""))
     me = next((one.start() for one in _FIRST.finditer(said) if not _is_object(said, one.start(), head)), len(said))
-    if _BARE_KIN.match(said, head):
-        return Whose("other", kin=True)
     if at < me:
         kin = _KIN_AFTER.match(said, at + len(name)) is not None
         return Whose("other" if kin else "named", name, kin=kin)
@@ -210,10 +216,16 @@ def _is_object(said: str, at: int, head: int) -> bool:
 
 def _somebody(rest: str, before: Whose) -> Whose | None:
     """Somebody whom nobody here knows."""
-    if _NEW_NAME.match(rest):
+    if _NEW_NAME.match(rest) or _NEW_NICK.match(rest):
         return Whose("other")
     if before.owner in ("speaker", "named", "us") and rest[:1] > "\u2e80":
         word, flag = next(iter(tagged_words(rest)), ("", ""))
         if len(word) > 1 and is_person(word, flag):
             return Whose("other")
     return None
+
+
+def without_laugh(sentence: str) -> str:
+    """The sentence without the laugh at its end."""
+    head, end = sentence[:-LAST], sentence[-LAST:]
+    return head + _LAUGHS.sub("", end)

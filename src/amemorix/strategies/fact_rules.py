@@ -10,7 +10,7 @@ from datetime import tzinfo
 from ..text import clean_text, content_hash, fold
 from ..times import Span, find_span, is_question
 from .chat_markup import spoken
-from .clauses import NOBODY, Clause, Whose, after, clauses
+from .clauses import NOBODY, Clause, Whose, after, clauses, without_laugh
 from .fact_patterns import PATTERNS, SUBJECT, Pattern
 from .fact_slots import FAVOURITE, STATEMENT
 from .fact_values import accepted, normal, parts
@@ -38,10 +38,6 @@ _OF_KIN = frozenset({"spouse", "child", "pet"})
 _NO_JOKE = frozenset({"allergy", "avoids", "diet", "age", "birthday", "name", "nickname", "occupation", "spouse", "child",
                       "hometown"})  # fmt: skip
 """Body and identity: of these nothing is believed that is said with a laugh."""
-_LAUGH = r"(?:\b(?:lo+l+|lma+o+|rofl|ha(?:ha)+h?|hehe(?:he)?|jk|xd)\b|[😂🤣😆😜😹😝🤪]|哈{2,}+|嘿{2,}+|嘻{2,}+|h{3,}+|233++|笑死|狗头|doge)"
-_LAUGHS = re.compile(rf"(?:[\s,，、.。!！~～…()（）\[\]]*{_LAUGH})+[\s,，、.。!！~～…)）\]]*$", re.I)
-LAST = 48
-"""Characters of a sentence in which a laugh is its end."""
 _SENTENCE = re.compile(r"[^。！？!?；;\n…]+?(?:[。！？!?；;\n…]+|(?<=[a-z0-9)])\.(?=\s|$)|$)", re.I)
 _QUOTED = re.compile(r"[\"“「『]([^\"”」』]{0,200})[\"”」』]")
 _UNSURE = re.compile(
@@ -59,6 +55,11 @@ _REPORTED = re.compile(
 _HARMLESS = re.compile(
     r"(?:我|是|都)*(?:之前|以前|原来|本来|当时)(?:是|都)?我?(?:搞|弄|记|说|写|查|测|以为)错了?|\bi (?:just )?(?:thought|believed) (?:i was|so)\b|"
     r"说实话|老实说|说真的|话说|来说|说一下|提一下|说起来|跟[你大][们家]?说|和[你大][们家]?说|告诉[你大][们家]?|[会能]说|[会能]讲|说[中英日法德韩俄]|忘了说|我说过|小说|听说读写|演讲"
+)
+_LIST = re.compile(
+    r"\b(?:likes?|loves?|enjoys?|hates?|dislikes?|speaks?|eats?|drinks?|allergic to)"
+    r" [a-z-]+(?:, (?!(?:and|but|so|i|not|too)\b)[a-z-]+)+(?= and [a-z-]+\s*(?:[.!,;\n]|$))",
+    re.I,
 )
 _LEAD = re.compile(
     r"(?:其实|对了|哦+|噢|嗯+|啊|哎呀?|唉|哈+|那个|顺便|因为|所以|不过|但是?|而且|另外|还有|毕竟|记住|记得|别忘了|提醒[你大家]*一?下?|反正|总之|然后|现在|目前|最近|如今"
@@ -144,7 +145,7 @@ def read_facts(text: str, how: Reader) -> list[Claim]:
     """What the text states; empty for questions, suppositions, memories of what was, and words of others."""
     found: dict[tuple[str, str, str], Claim] = {}
     before = NOBODY
-    for sentence, joking in _sentences(_unquoted(spoken(clean_text(text)[:LONGEST]))):
+    for sentence, joking in _sentences(_listed(_unquoted(spoken(clean_text(text)[:LONGEST])))):
         raw = _bare(sentence)
         said = clauses(raw, how.names, before)
         before = _goes_on_after(said)
@@ -165,20 +166,20 @@ def statement(text: str, at: float) -> Claim:
 def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     """The sentences without the laugh at their end, and whether there was one there or right after it."""
     said = _SENTENCE.findall(text)
-    bare = [_without_laugh(sentence) for sentence in said]
+    bare = [without_laugh(sentence) for sentence in said]
     for i, sentence in enumerate(bare):
         laughs_after = i + 1 < len(bare) and bare[i + 1] != said[i + 1] and not bare[i + 1].strip()
         yield sentence, sentence != said[i] or laughs_after
 
 
-def _without_laugh(sentence: str) -> str:
-    head, end = sentence[:-LAST], sentence[-LAST:]
-    return head + _LAUGHS.sub("", end)
-
-
 def _unquoted(text: str) -> str:
     """Quoted names stay, quoted sentences go."""
     return _QUOTED.sub(lambda m: m[1] if len(m[1]) <= 12 and not _FIRST.search(m[1]) else " … ", text)
+
+
+def _listed(text: str) -> str:
+    """`tea, coffee and cake` as one stretch."""
+    return _LIST.sub(lambda found: found[0].replace(", ", "、"), text)
 
 
 def _is_statement(sentence: str) -> bool:
@@ -266,9 +267,10 @@ def _subjects(clause: _Clause, how: Reader, before: str | None) -> Iterator[_Cla
         if at >= 0 and not (mine and mine.start() < at):
             yield clause.with_subject(at, at + len(name), "", name)
     if mine is None and (before is not None or how.about) and not any(name in clause.raw for name in how.names):
-        bare = clause.raw[0] if clause.raw else ""
-        for mark in (SUBJECT,) if bare > "\u2e80" else (f"{SUBJECT} ", f"{SUBJECT} is "):
-            yield _Clause(mark + clause.raw, mark + clause.folded, clause.cased, before or "")
+        lead = _LEAD.match(clause.folded)
+        raw, folded = (said[lead.end() if lead else 0 :] for said in (clause.raw, clause.folded))
+        for mark in (SUBJECT,) if raw[:1] > "\u2e80" else (f"{SUBJECT} ", f"{SUBJECT} is "):
+            yield _Clause(mark + raw, mark + folded, clause.cased, before or "")
 
 
 def _without_times(clause: _Clause, how: Reader) -> tuple[_Clause, Span | None]:
