@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from amemorix import AMemorixHostService
 from amemorix.services.profile_rules import statements
 from amemorix.storage.profile_material import SPEAKER, Line
 from amemorix.strategies.base import Mention, Passage
@@ -70,6 +71,8 @@ def test_whom_a_clause_tells_of(text: str, owner: str) -> None:
         ("老王住在南京，喜欢茶，我住在苏州", ["named", "named", "speaker"]),
         ("my daughter is called Ella and loves pottery, I love jazz", ["other", "other", "speaker"]),
         ("I have a dog named Rex, lives with my mom", ["speaker", "other"]),
+        ("I have a cat and love hiking", ["speaker", "speaker"]),
+        ("要不是我妈，我早就搬到北京了", ["unsaid", "speaker"]),
     ],
 )
 def test_a_clause_without_a_subject_goes_on_about_the_same(sentence: str, owners: list[str]) -> None:
@@ -130,7 +133,9 @@ def test_nothing_of_somebody_else_is_the_speakers(text: str) -> None:
     assert {attribute for _, attribute, _, _ in facts(text, *KNOWN)} <= kin
     assert {section for section, _ in profile(text)} <= {"relations"}
     held = {predicate for subject, predicate, _ in relations(text) if subject in KNOWN}
-    assert held.isdisjoint({"住在", "工作于", "搬到", "就读于", "喜欢", "讨厌", "过敏", "lives in", "likes", "allergic to"})
+    assert held.isdisjoint(
+        {"住在", "工作于", "搬到", "就读于", "喜欢", "讨厌", "过敏", "lives in", "likes", "allergic to"}
+    )
 
 
 def test_what_is_the_speakers_own_stays_so() -> None:
@@ -139,6 +144,10 @@ def test_what_is_the_speakers_own_stays_so() -> None:
     assert own("我和女朋友住在上海，在腾讯上班")[-1:] == []
     assert ("identity", "在阿里上班") in profile("我住在杭州，在阿里上班")
     assert ("张三", "工作于", "阿里") in relations("我住在杭州，在阿里上班")
+    assert ("张三", "住在", "上海") in relations("我以前住在北京，现在住在上海")
+    assert profile("我对猫毛过敏，我妈对花粉过敏") == [("allergies", "我对猫毛过敏"), ("relations", "我妈对花粉过敏")]
+    assert own("I have a cat and love hiking") == [("pet", "cat", 1), ("like", "hiking", 1)]
+    assert ("张三", "同事", "小李") in relations("我有个同事叫小李，在字节上班")
     assert facts("他妈妈住在武汉，喜欢茶", about=True) == []
     assert facts("他住在武汉，喜欢茶", about=True) == [("", "residence", "武汉", 1), ("", "like", "茶", 1)]
 
@@ -166,7 +175,10 @@ def test_codes_are_no_part_of_a_value(text: str, fact: tuple[str, str, int]) -> 
     assert all("[" not in said and "<" not in said and "CQ" not in said for _, said in profile(text))
 
 
-@pytest.mark.parametrize("text", ["我喜欢[图片]", "I love <@3>", "我喜欢<@3>做的菜", "https://b23.tv/abc 我住在这个视频里哈哈", "我住在[位置]"])
+@pytest.mark.parametrize(
+    "text",
+    ["我喜欢[图片]", "I love <@3>", "我喜欢<@3>做的菜", "https://b23.tv/abc 我住在这个视频里哈哈", "我住在[位置]"],
+)
 def test_a_code_is_no_value(text: str) -> None:
     assert own(text) == []
     assert profile(text) == []
@@ -175,7 +187,10 @@ def test_a_code_is_no_value(text: str) -> None:
 
 def test_another_speakers_first_person_is_not_the_one_named() -> None:
     assert profile("老王住在南京，我住在苏州", "老王", role=TOLD) == [("identity", "老王住在南京")]
-    assert profile("我住在苏州，老王住在南京，喜欢茶", "老王", role=TOLD) == [("identity", "老王住在南京"), ("likes", "喜欢茶")]
+    assert profile("我住在苏州，老王住在南京，喜欢茶", "老王", role=TOLD) == [
+        ("identity", "老王住在南京"),
+        ("likes", "喜欢茶"),
+    ]
     assert profile("Tom lives in Rome. I live in Oslo.", "Tom", role=TOLD) == [("identity", "Tom lives in Rome")]
     assert profile("Tom lives in Rome and I love Oslo", "Tom", role=TOLD)[1:] == []
 
@@ -200,7 +215,8 @@ def test_questions_dreams_and_the_past_tell_nothing_of_the_speaker(text: str) ->
     assert profile(text) == []
 
 
-@pytest.mark.parametrize("text", ["lol I'm a millionaire (jk)", "我梦见我住在火星上", "我住在火星上，骗你的", "我要是有钱，我住在海边"])
+@pytest.mark.parametrize("text", ["lol I'm a millionaire (jk)", "我梦见我住在火星上", "我住在火星上，骗你的", "我要是有钱，我住在海边",
+                                  "Tom told me I live in the best city"])  # fmt: skip
 def test_a_joke_or_a_dream_gives_no_relation(text: str) -> None:
     assert relations(text) == set()
 
@@ -212,7 +228,7 @@ CONTRASTS = [
     ("I prefer tea, but I like coffee rather than cocoa", [("like", "coffee", 1)]), ("我刚入职腾讯第一天", [("workplace", "腾讯", 1)]),
     ("I speak Spanish and French", [("language", "Spanish", 1), ("language", "French", 1)]), ("我会说日语和法语", [("language", "日语", 1), ("language", "法语", 1)]),
     ("I like tea and coffee", [("like", "tea", 1), ("like", "coffee", 1)]), ("I like tea, coffee and cake.", [("like", "tea", 1), ("like", "coffee", 1), ("like", "cake", 1)]),
-    ("我不喜欢香菜", [("like", "香菜", -1)]),
+    ("我不喜欢香菜", [("like", "香菜", -1)]), ("我爱吃火锅也爱吃烧烤", [("like", "吃火锅", 1), ("like", "吃烧烤", 1)]),
 ]  # fmt: skip
 
 
@@ -227,17 +243,87 @@ def test_both_sides_of_a_contrast_stand_in_their_sections() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("还有我最怕蟑螂", "我最怕蟑螂"), ("Hey all, I'm a nurse from Leeds", "I'm a nurse from Leeds"), ("hi everyone! I love tea", "I love tea")],
+    [
+        ("还有我最怕蟑螂", "我最怕蟑螂"),
+        ("Hey all, I'm a nurse from Leeds", "I'm a nurse from Leeds"),
+        ("hi everyone! I love tea", "I love tea"),
+    ],
 )
 def test_a_statement_begins_with_its_own_words(text: str, expected: str) -> None:
     assert [statement for _, statement in profile(text)] == [expected]
 
 
+async def known_of(host: AMemorixHostService, person: str) -> tuple[set[tuple[str, str, str]], str]:
+    """The facts (attribute, value, status) of a person, and the text of the profile."""
+    held = await host.invoke("memory_fact_admin", {"action": "list", "person_id": person})
+    shown = await host.invoke("get_person_profile", {"person_id": person})
+    assert held["success"], held
+    assert shown["success"], shown
+    return {(one["attribute"], one["value"], one["status"]) for one in held["items"]}, shown["summary"]
+
+
+async def say(host: AMemorixHostService, *turns: tuple[str, str, str]) -> None:
+    messages = [{"speaker": speaker, "person_id": person, "text": text} for speaker, person, text in turns]
+    answer = await host.invoke("ingest_messages", {"chat_id": "room", "messages": messages})
+    assert answer["success"], answer
+    await host.settle()
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "held", "never"),
+    [
+        ("我今年40岁", "我女儿叫朵朵，今年5岁，住在武汉", {("age", "40", "active"), ("child", "朵朵", "active")}, "武汉"),
+        ("I'm 40 years old", "My daughter is called Ella, is 5 years old and lives in Leeds", {("age", "40", "active"), ("child", "Ella", "active")}, "age: 5"),
+        ("我住在苏州", "我同桌小刘对花生过敏，喜欢吃辣", {("residence", "苏州", "active")}, "吃辣"),
+        ("I live in York", "My roommate is allergic to nuts and loves jazz", {("residence", "York", "active")}, "allergy"),
+        ("我住在苏州[CQ:face,id=14]", "> 清风: 我住在三亚\n哈哈我才不信", {("residence", "苏州", "active")}, "三亚"),
+        ("I live in York <:wave:5>", "Bob: I live in Oslo\nAmy: lol", {("residence", "York", "active")}, "Oslo"),
+    ],
+)  # fmt: skip
+async def test_a_memory_keeps_apart_what_is_whose(
+    host: AMemorixHostService, first: str, then: str, held: set[tuple[str, str, str]], never: str
+) -> None:
+    await say(host, ("张三", "1", first))
+    await say(host, ("张三", "1", then))
+
+    facts_, text = await known_of(host, "1")
+
+    assert facts_ == held
+    assert never not in text
+    assert "CQ" not in text
+    assert "<:" not in text
+
+
+async def test_a_line_of_another_speaker_tells_of_the_named_only_what_is_theirs(host: AMemorixHostService) -> None:
+    await say(host, ("老王", "2", "嗨"), ("张三", "1", "老王住在南京，我住在苏州"), ("张三", "1", "老王是不是住在无锡"))
+
+    _, text = await known_of(host, "2")
+
+    assert "南京" in text
+    assert "苏州" not in text
+    assert "无锡" not in text
+
+
 def test_every_table_holds_both_languages() -> None:
-    for table in (OF_OTHERS, [text for text, _ in SPOKEN], [text for text, _ in OWNERS], [text for text, _ in CONTRASTS]):
+    for table in (
+        OF_OTHERS,
+        [text for text, _ in SPOKEN],
+        [text for text, _ in OWNERS],
+        [text for text, _ in CONTRASTS],
+    ):
         assert {is_mostly_cjk(text) for text in table} == {True, False}
 
 
 def test_long_texts_are_read_in_no_time() -> None:
-    for text in ("我" * 5_000, "我妈" * 3_000, "my mom " * 1_500, "[" * 5_000, "<@" * 3_000, "a: " * 2_000, "我喜欢" * 2_000, "@" * 5_000, "“" * 5_000):
+    for text in (
+        "我" * 5_000,
+        "我妈" * 3_000,
+        "my mom " * 1_500,
+        "[" * 5_000,
+        "<@" * 3_000,
+        "a: " * 2_000,
+        "我喜欢" * 2_000,
+        "@" * 5_000,
+        "“" * 5_000,
+    ):
         assert len(clauses(spoken(text)[:4_000])) >= 0

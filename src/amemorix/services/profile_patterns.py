@@ -24,8 +24,8 @@ ZH_SELF = re.compile(r"我(?!们|們)|本人|俺|在下")
 OTHER_SUBJECT = re.compile(r"[你您他她它]|大家|有人|人家|别人|对方|群里")
 """Whoever is meant by these is somebody else."""
 LEADING = re.compile(
-    r"^(?:(?:还有(?=我)|并且|而且|另外|同时|所以|但是|不过|然后|因为|其实|反正|而|并|且|但|也|还)+(?=[^\W\d_a-zA-Z])|"
-    r"(?:(?:(?:hey|hi|hello)\s+(?:all|everyone|everybody|guys|folks|there)|yeah|yes|well|oh|and|but|so|also|haha|lol|hey|hi|hello|wow|no way|no|plus|actually|honestly)\b[,!. ]*)+)",
+    r"^(?:(?:还有(?=我)|哈{2,}|并且|而且|另外|同时|所以|但是|不过|然后|因为|其实|反正|而|并|且|但|也|还)+(?=[^\W\d_a-zA-Z])|"
+    r"(?:(?:(?:hey|hi|hello)\s+(?:all|everyone|everybody|guys|folks|there)|yeah|yes|well|oh|and|but|so|also|haha|lol|hey|(?:hi|hello)(?=[,!.])|wow|no way|no|plus|actually|honestly)\b[,!. ]*)+)",
     re.IGNORECASE,
 )
 """Words that join a statement to what stands before it."""

@@ -153,7 +153,8 @@ def _chinese_clause(clause: Clause, own: int | None, others: Others) -> tuple[st
     between = clause.text[own or 0 : found[1]]
     if OTHER_SUBJECT.search(between) or others(between):
         return None
-    of_kin = clause.whose.kin or (own is not None and ZH_KIN.search(between) is not None)
+    unclear = own is not None and clause.whose.owner not in ("speaker", "named")
+    of_kin = clause.whose.kin or (unclear and ZH_KIN.search(between) is not None)
     statement = _shortened(LEADING.sub("", clause.text.strip()))
     return ("relations" if of_kin else found[0], statement) if statement else None
 

@@ -17,7 +17,7 @@ _THING = re.compile(
     re.I,
 )
 _FACE = re.compile(
-    r"\[[\u3400-\u9fffA-Za-z]{1,8}\]|/(?:微笑|捂脸|笑哭|呲牙|流泪|偷笑|狗头)|(?<!\S):[a-z][a-z0-9_+-]{1,30}:(?!\S)"
+    r"\[(?:[\u3400-\u9fff]{1,6}|Smile|Grimace|Facepalm|Joyful|Chuckle|Sob|Doge|LOL|Cry|Laugh|ThumbsUp|Heart)\](?!\()|/(?:微笑|捂脸|笑哭|呲牙|流泪|偷笑|狗头)|(?<!\S):[a-z][a-z0-9_+-]{1,30}:(?!\S)"
 )
 _STAMP = re.compile(r"^\s*[\[(（][0-9:：/.\-年月日 ]{4,24}[\])）]\s*", re.M)
 _REST = re.compile(
@@ -27,7 +27,7 @@ _REST = re.compile(
 )
 """From here on somebody else speaks."""
 _PASSED_ON = re.compile(
-    r"^[ \t]*(?:[>＞](?![_.<︿﹏oO])|//@|[【\[(（]?(?:转发|转载|转自|引用|fwd?|forwarded|RT)(?:一下|内容|消息)?[】\])）]?[ \t]*(?:[:：]|@))",
+    r"^[ \t]*(?:[>＞](?![_.<︿﹏]|[oO0][<>])|//@|[【\[(（]?(?:转发|转载|转自|引用|fwd?|forwarded|RT)(?:一下|内容|消息)?[】\])）]?[ \t]*(?:[:：]|@))",
     re.I,
 )
 _WHO = re.compile(r"^[ \t]*(?P<who>[^\s:：,，。.!！?？;；][^:：,，。!！?？;；\n]{0,23})[:：](?!//)\s*(?P<said>\S.*)$")
@@ -47,8 +47,8 @@ def spoken(text: str, *, said: bool = True) -> str:
     In a text that nobody said, such as a transcript, lines that name their speaker stay.
     """
     text = _STAMP.sub("", uncoded(text))
-    text = "\n".join(_own_lines(text, said=said)) if said or "\n" in text or ">" in text else text
-    return _QUOTED.sub(lambda found: GAP if _SELF.search(found[1]) else found[0], text)
+    own = "\n".join(_own_lines(text, said=said))
+    return _QUOTED.sub(lambda found: GAP if _SELF.search(found[1]) else found[0], own)
 
 
 def uncoded(text: str) -> str:
@@ -63,7 +63,7 @@ def _decoded(found: re.Match[str]) -> str:
 def _own_lines(text: str, *, said: bool) -> list[str]:
     kept: list[str] = []
     for line in text.split("\n"):
-        if _REST.match(line):
+        if said and _REST.match(line):
             break
         if not _PASSED_ON.match(line) and not (said and _is_pasted(line)):
             kept.append(line)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from ..text import normalise_name
 from .base import Passage, Triple
-from .clauses import NOBODY, Whose, after, clauses, whose
 from .chinese_phrases import (
     HAN,
     MEASURE,
@@ -26,6 +25,7 @@ from .chinese_phrases import (
     thing,
     whole_phrase,
 )
+from .clauses import NOBODY, Whose, after, clauses, whose
 from .words import ABSTRACT
 
 __all__ = ["mentions", "names", "relations"]
@@ -125,34 +125,36 @@ def relations(text: str, passage: Passage) -> Iterator[Triple]:
         if sentence.rstrip()[-1:] in "?？":
             continue
         of, topic, keeper, kept = NOBODY, "", "", ""
-        for clause in _pieces(sentence.rstrip("。！!；; ")):
+        for clause, is_stated in _pieces(sentence.rstrip("。！!；; ")):
             of, topic = _topic(clause, of, topic, passage)
-            keeper = topic or keeper
+            keeper, of = topic or keeper, after(clause, of)
+            if not is_stated:
+                continue
             found = list(_stated(clause, passage, topic))
             yield from found or _named_after(clause, keeper or (passage.speaker if kept == _IT else ""), kept)
             kept = next((r.object for r in found if r.predicate == "养"), kept or _taken_in(clause))
-            of = after(clause, of)
 
 
-def _pieces(sentence: str) -> Iterator[str]:
-    """The short stretches of the sentence that state something."""
+def _pieces(sentence: str) -> Iterator[tuple[str, bool]]:
+    """The short stretches of the sentence, and whether they state something."""
     for whole in clauses(sentence):
-        for said in _CLAUSE.findall(whole.text) if whole.mood == "plain" else ():
+        for said in _CLAUSE.findall(whole.text):
             piece = said.rstrip("哈啊呀啦哦吧嘞哟🙏😭")
             if 3 <= len(piece) <= 40 and HAN.search(piece) and not _ASKS.search(piece):
-                yield piece
+                yield piece, whole.mood == "plain"
 
 
 def _topic(clause: str, before: Whose, topic: str, passage: Passage) -> tuple[Whose, str]:
     """Whom a clause tells of, and by which name a part without a subject is kept."""
     head = re.sub(rf"^{_LEAD}", "", clause)
-    names = [name for name in passage.known if normalise_name(head).startswith(name)]
-    of = whose(normalise_name(head) if names else head, names, before)
+    norm = normalise_name(head)
+    names = [name for name in passage.known if norm.startswith(name)]
+    of = whose(norm if names else head, names, before)
     if of.owner in ("speaker", "us") and not of.carried:
         return of, passage.speaker
     if of.owner == "named" and not of.carried:
         return of, passage.known[of.name].name
-    word, flag = next(iter(tagged_words(head)), ("", ""))
+    _, flag = next(iter(tagged_words(head)), ("", ""))
     return of, topic if of.owner not in ("they", "other") and flag[:1] not in ("n", "r") else ""
 
 
@@ -196,7 +198,7 @@ def _identities(clause: str, passage: Passage) -> Iterator[Triple]:
             yield Triple(kind if kind in passage.known else name, "是", kind, 0.75)
             owner = _subject(_before(clause, match), passage)
             if owner:
-                yield Triple(owner, "养" if clause[match.start()] != "买" else "买", name, 0.75)
+                yield Triple(owner, _keeping(clause[match.start()], kind), name, 0.75)
             return
     match = _CALLED.match(clause)
     if match and (name := given_name(match["o"])):
@@ -214,6 +216,11 @@ def _identities(clause: str, passage: Passage) -> Iterator[Triple]:
     if match and (object_ := whole_phrase(match["o"])) and not object_.endswith("过敏"):
         short = len(object_) <= SHORT and len(match["s"]) <= SHORT and whole_phrase(match["s"]) not in ABSTRACT
         yield from _owned(match["s"], "是", object_, passage, plain=short)
+
+
+def _keeping(verb: str, kind: str) -> str:
+    """Nobody keeps a person: `我有个同事叫小李`."""
+    return kind if re.fullmatch(_KIN, kind) else "买" if verb == "买" else "养"
 
 
 def _before(clause: str, match: re.Match[str]) -> str:
@@ -287,6 +294,6 @@ def _subject(said: str, passage: Passage) -> str:
         return passage.speaker
     if known := passage.known.get(normalise_name(said)):
         return known.name
-    if PRONOUN.search(said) or said[:1] in "我咱" or re.fullmatch(_KIN, said):
+    if PRONOUN.search(said) or said[:1] in "我咱个位" or re.fullmatch(_KIN, said):
         return ""
     return whole_phrase(said)

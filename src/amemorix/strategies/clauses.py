@@ -45,9 +45,15 @@ _MY_KIN = re.compile(
     re.I,
 )
 _BARE_KIN = re.compile(rf"(?:{_KIN_ZH})(?!们|我|[，,]?我)")
-_KIN_AFTER = re.compile(rf"\s*(?:他|她)?(?:的|家里?的?)?(?:{_KIN_ZH})|['’]s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{_KIN_EN}){_IN_LAW}\b", re.I)
-_THEIR_KIN = re.compile(rf"(?:的|家里?的?)?(?:{_KIN_ZH})|['’]?s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{_KIN_EN}){_IN_LAW}\b", re.I)
-_FIRST = re.compile(r"我(?![们俩国校司方等])|俺(?!们)|本人|在下|\bI(?:['’](?:m|ve|d|ll))?\b|\bi(?:['’]?(?:m|ve))?\b|\b[Mm]y(?:self)?\b")
+_KIN_AFTER = re.compile(
+    rf"\s*(?:他|她)?(?:的|家里?的?)?(?:{_KIN_ZH})|['’]s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{_KIN_EN}){_IN_LAW}\b", re.I
+)
+_THEIR_KIN = re.compile(
+    rf"(?:的|家里?的?)?(?:{_KIN_ZH})|['’]?s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{_KIN_EN}){_IN_LAW}\b", re.I
+)
+_FIRST = re.compile(
+    r"我(?![们俩国校司方等])|俺(?!们)|本人|在下|\bI(?:['’](?:m|ve|d|ll))?\b|\bi(?:['’]?(?:m|ve))?\b|\b[Mm]y(?:self)?\b"
+)
 _US = re.compile(r"(?:我们|我俩|咱们?|俺们|we\b|our\b)", re.I)
 _ONE = re.compile(
     r"[他她](?!们)|该?用户|对方|此人|(?:the )?user(?:'s)?\b|(?:he|she|his|her|they|their|this person)\b", re.I
@@ -59,13 +65,20 @@ _THEY = re.compile(
 )
 _CALLS_ME = re.compile(r"叫我|\bcalls? me\b", re.I)
 _OBJECT = re.compile(
-    r"(?:和|跟|与|同|给|对|帮|陪|带|让|叫|把|被|像|比|向|教|送|找|问|替|(?<!因)(?<!以)为|请|等|见|到|(?<![但可于还])是|骂|夸|劝|逼|"
+    r"(?:除了|多亏|幸亏|幸好|和|跟|与|同|给|对|帮|陪|带|让|叫|把|被|像|比|向|教|送|找|问|替|(?<!因)(?<!以)为|请|等|见|到|(?<![但可于还])是|骂|夸|劝|逼|"
     r"\b(?:with|to|for|of|by|from|at|than|like|and|about|me|told|tell|asked|ask|call|called|see|saw|met|meet|is|are|was)\s)\s*$",
     re.I,
 )
 """Whoever stands after these is not the one who is told of."""
-_NEW_NAME = re.compile(r"[A-Z][a-z]+(?:\s[A-Z][a-z]+)?(?:['’]s\b|\s(?:is|has|was|lives?|works?|loves?|likes?|hates?|moved|said|got|turned|also|just|can|does)\b)")
-_NEW_NICK = re.compile(r"[小阿][\u4e00-\u9fff](?=(?:今年)?[0-9一二三四五六七八九十]+岁|喜欢|讨厌|住在|搬到|对.{1,8}过敏)")
+_NEW_NAME = re.compile(
+    r"[A-Z][a-z]+(?:\s[A-Z][a-z]+)?(?:['’]s\b|\s(?:is|has|was|lives?|works?|loves?|likes?|hates?|moved|said|got|turned|also|just|can|does)\b)"
+)
+_MY_VERB = re.compile(
+    r"(?:(?:also|really|now|still|just)\s)*(?:am|love|like|live|work|hate|enjoy|prefer|speak|have|play|don't|do not|can't)\b"
+)
+_NEW_NICK = re.compile(
+    r"[小阿][\u4e00-\u9fff](?=(?:今年)?[0-9一二三四五六七八九十]+岁|喜欢|讨厌|住在|搬到|对.{1,8}过敏)"
+)
 _BRINGS_IN = re.compile(
     rf"(?:有|养|生|收养|领养|捡|娶|买|带)[了过着到]?(?:[一两三几]?[个只条位匹名])?[^，,]{{0,6}}?(?:{_KIN_ZH})(?:(?:名字?)?叫[^，,]{{1,8}})?[了啦呀]?$"
     rf"|\b(?:have|has|had|got|adopted|bought)\s+(?:[a-z-]+\s+){{1,3}}?(?:{_KIN_EN})(?:\s+(?:named|called)\s+\w+)?\W*$",
@@ -79,15 +92,13 @@ _JOINT = re.compile(
     re.I,
 )
 _TASTE = re.compile(
-    r"(?:喜欢|讨厌|爱[吃喝看玩听]|[吃喝怕])[^\s，,。不]{1,10}?(?=(?:但是?|却|也|就|又|还|可是?|而)?(?:不(?:太|怎么|再|能|是很)?(?:喜欢|爱|吃|喝|怕)|讨厌))"
+    r"(?:喜欢|讨厌|爱[吃喝看玩听]|[吃喝怕])[^\s，,。不]{1,10}?(?=(?:但是?|却|也|就|又|还|可是?|而)?(?:不(?:太|怎么|再|能|是很)?(?:喜欢|爱|吃|喝|怕)|讨厌)|[也又还更](?:很|最)?(?:喜欢|爱[吃喝看玩听]))"
 )
-"""Ends where a second liking of the other kind begins."""
+"""Ends where a second liking begins."""
 
-_JOKE = re.compile(
-    r"开玩笑|骗你|才怪|狗头|doge|\bjk\b|\b(?:just )?(?:kidding|joking)\b|(?<!\S)/[sj](?!\S)", re.I
-)
+_JOKE = re.compile(r"开玩笑|骗你|才怪|狗头|doge|\bjk\b|\b(?:just )?(?:kidding|joking)\b|(?<!\S)/[sj](?!\S)", re.I)
 _MOODS: tuple[tuple[Mood, re.Pattern[str]], ...] = (
-    ("supposed", re.compile(r"如果|要是|假如|假设|倘若|万一|除非|若是|的话|假装|\b(?:if|unless|suppose|imagine|pretend)\b", re.I)),
+    ("supposed", re.compile(r"如果|[要若]不是|要是|假如|假设|倘若|万一|除非|若是|的话|假装|\b(?:if|unless|suppose|imagine|pretend)\b", re.I)),
     ("dream", re.compile(r"梦[到见里]|做(?:了[一]?个)?梦|\bdream(?:t|ed)\b|\bin (?:my|a) dream\b", re.I)),
     ("wish", re.compile(r"就好了|但愿|恨不得|巴不得|希望|\b(?:i wish|if only)\b", re.I)),
     ("question", re.compile(r"是不是|有没有|对不对|会不会|能不能|要不要|(?<![说不没])什么(?!都|的$|也)|谁(?!都|也)|[哪啥](?!都|怕|儿都|里都)|怎么(?!都|样都)|(?<!不)多少(?!有)|几岁|为何|为什么", re.I)),
@@ -115,6 +126,8 @@ class Whose:
     """Somebody or something that belongs to the speaker or to the one named, called so in this very clause."""
     carried: bool = False
     """Taken from a clause before."""
+    brought: bool = False
+    """Brought in by the speaker, who may go on about himself: `I have a cat and love tea`."""
 
 
 NOBODY = Whose("unsaid")
@@ -161,14 +174,15 @@ def _joins(sentence: str) -> Iterator[tuple[int, int]]:
 def after(clause: str, of: Whose) -> Whose:
     """Whom a following clause without a subject tells of."""
     if of.owner in ("speaker", "named", "us") and _BRINGS_IN.search(clause.strip()):
-        return Whose("other", of.name, carried=True)
+        return Whose("other", of.name, carried=True, brought=of.owner == "speaker")
     return Whose(of.owner, of.name, carried=True)
 
 
 def mood_of(clause: str) -> Mood:
     """How a clause is meant, by its words."""
     plain = _INDEFINITE.sub("", _OWN_WORDS.sub("我", simplified(clause)))
-    return next((mood for mood, rule in _MOODS if rule.search(plain)), "plain")
+    found: Iterator[Mood] = (mood for mood, rule in _MOODS if rule.search(plain))
+    return next(found, "plain")
 
 
 def whose(clause: str, names: Sequence[str] = (), before: Whose = NOBODY) -> Whose:
@@ -216,6 +230,8 @@ def _is_object(said: str, at: int, head: int) -> bool:
 
 def _somebody(rest: str, before: Whose) -> Whose | None:
     """Somebody whom nobody here knows."""
+    if before.brought and _MY_VERB.match(rest):
+        return Whose("speaker", carried=True)
     if _NEW_NAME.match(rest) or _NEW_NICK.match(rest):
         return Whose("other")
     if before.owner in ("speaker", "named", "us") and rest[:1] > "\u2e80":

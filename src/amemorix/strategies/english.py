@@ -106,8 +106,8 @@ def relations(text: str, passage: Passage) -> Iterator[Triple]:
 
 
 def _is_unreal(sentence: str) -> bool:
-    """Whether the sentence is a joke, or tells a dream."""
-    return any(clause.mood in ("joke", "dream") for clause in clauses(sentence))
+    """Whether the sentence is a joke, or tells a dream or what somebody says of whoever speaks."""
+    return any(clause.mood in ("joke", "dream", "reported") for clause in clauses(sentence))
 
 
 def _stated(sentence: str, passage: Passage) -> Iterator[Triple]:

@@ -210,7 +210,9 @@ def _in_sentence(raw: str, said: list[Clause], how: Reader) -> Iterator[Claim]:
     while at < len(said):
         one = said[at]
         for width in (2, 1):
-            if at + width > len(said) or (width == 2 and _is_subject(said[at + 1].text, how)):
+            if at + width > len(said) or any(clause.mood != "plain" for clause in said[at : at + width]):
+                continue
+            if width == 2 and _is_subject(said[at + 1].text, how):
                 continue
             start, stop = one.start, said[at + width - 1].stop
             text = raw[start:stop].strip()

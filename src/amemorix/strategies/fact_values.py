@@ -53,11 +53,13 @@ _CONTRAST = re.compile(
     re.I,
 )
 _TWO_SIDES = re.compile(
-    r"\b(?:but|though|although|whereas)\b|.(?:但是?|可是|却)?(?:不(?:太|怎么|再|能)?(?:喜欢|爱[吃喝看玩]?|吃|喝)|讨厌)(?=.)", re.I
+    r"\b(?:but|though|although|whereas)\b|.(?:但是?|可是|却)?(?:不(?:太|怎么|再|能)?(?:喜欢|爱[吃喝看玩]?|吃|喝)|讨厌)(?=.)|.[也又还更](?:很|最)?(?:喜欢|爱[吃喝看玩听])",
+    re.I,
 )
 """More than one thing is said."""
 _NEXT_VERB = re.compile(
-    r"^(?:i|hate|love|like|dislike|enjoy|prefer|can't|cannot|don't|do not|never|work|live|have|speak|am|is|was)s?\b", re.I
+    r"^(?:i|hate|love|like|dislike|enjoy|prefer|can't|cannot|don't|do not|never|work|live|have|speak|am|is|was)s?\b",
+    re.I,
 )
 """What follows "and" is no thing, but says something itself."""
 
