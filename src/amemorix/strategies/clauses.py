@@ -181,8 +181,10 @@ def after(clause: str, of: Whose) -> Whose:
 def mood_of(clause: str) -> Mood:
     """How a clause is meant, by its words."""
     plain = _INDEFINITE.sub("", _OWN_WORDS.sub("我", simplified(clause)))
-    found: Iterator[Mood] = (mood for mood, rule in _MOODS if rule.search(plain))
-    return next(found, "plain")
+    for mood, rule in _MOODS:
+        if rule.search(plain):
+            return mood
+    return "plain"
 
 
 def whose(clause: str, names: Sequence[str] = (), before: Whose = NOBODY) -> Whose:
