@@ -129,7 +129,7 @@ OF_OTHERS = [
 
 @pytest.mark.parametrize("text", OF_OTHERS)
 def test_nothing_of_somebody_else_is_the_speakers(text: str) -> None:
-    kin = {"child", "pet", "spouse"}
+    kin = {"child", "partner", "pet", "spouse"}
     assert {attribute for _, attribute, _, _ in facts(text, *KNOWN)} <= kin
     assert {section for section, _ in profile(text)} <= {"relations"}
     held = {predicate for subject, predicate, _ in relations(text) if subject in KNOWN}
