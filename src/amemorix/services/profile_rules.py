@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..storage.profile_material import SPEAKER, FactOf, Line, RelationOf
+from ..strategies.chat_markup import GAP, spoken
+from ..strategies.clauses import NOBODY, Clause, after, clauses, without_laugh
 from ..text import fold, is_mostly_cjk, normalise_name
 from .digest import keywords
 from .profile_items import Basis, ProfileItem
@@ -43,7 +45,8 @@ _MARKS = {
 """What is added to a contested fact, by whether it is the person's own word, in English and Chinese."""
 TOPICS, TOPIC_LINES = 5, 12
 _SENTENCE = re.compile(r"[^。！？!?\n]+?(?:[。！？!?\n]+|\.(?=\s|$)|$)")
-_CLAUSE = re.compile(r"[，,；;：:]+")
+_NO_JOKE = frozenset(("identity", "allergies"))
+"""Of these nothing is believed that is said with a laugh."""
 _LIKES = re.compile(r"lik|lov|enjoy|prefer|hobb|interest|favou?rite|喜|爱|愛|偏好|兴趣", re.I)
 _BARE = re.compile(r"(?:\w+\.)?(?:dis)?likes?|statement|喜欢|不喜欢|讨厌", re.I)
 """Attributes whose value says all in its section."""
@@ -83,12 +86,24 @@ class _Telling:
 def statements(line: Line, names: Sequence[str], others: Others) -> Iterator[ProfileItem]:
     """What a paragraph says of the person called `names`."""
     how = _telling(line)
-    for sentence in _SENTENCE.findall(line.content[:READ_CHARS]):
+    called = () if how.basis == "said" else tuple(names)
+    before = NOBODY
+    for sentence in _SENTENCE.findall(_text(line)):
+        said = clauses(sentence.strip(), called, before)
+        before = after(said[-1].text, said[-1].whose) if said and said[-1].whose.owner == "other" else NOBODY
         if is_supposed(sentence) or is_secret(sentence):
             continue
-        for section, statement in _of_sentence(sentence.strip(), how, names, others):
+        joking = without_laugh(sentence) != sentence
+        for section, statement in _of_sentence(sentence.strip(), said, how, names, others):
+            if joking and section in _NO_JOKE:
+                continue
             sure = how.confidence * (NOTED if section == "notes" or is_vague(statement) else 1.0)
             yield ProfileItem(section, statement, how.basis, (line.id,), round(sure, 3), line.at)
+
+
+def _text(line: Line) -> str:
+    """What is said in the line, each stretch between codes on its own."""
+    return spoken(line.content[:READ_CHARS], said=line.kind == "message").replace(GAP, "\n")
 
 
 def _telling(line: Line) -> _Telling:
@@ -101,22 +116,24 @@ def _telling(line: Line) -> _Telling:
     return _Telling("told", TOLD, by_name=True, notes=line.kind == "text")
 
 
-def _of_sentence(sentence: str, how: _Telling, names: Sequence[str], others: Others) -> Iterator[tuple[str, str]]:
+def _of_sentence(
+    sentence: str, said: Sequence[Clause], how: _Telling, names: Sequence[str], others: Others
+) -> Iterator[tuple[str, str]]:
     if is_mostly_cjk(sentence):
-        yield from _chinese(sentence, how, names, others)
+        yield from _chinese(sentence, said, how, names, others)
     elif found := _english(sentence, how, names):
         yield found
 
 
-def _chinese(sentence: str, how: _Telling, names: Sequence[str], others: Others) -> Iterator[tuple[str, str]]:
+def _chinese(
+    sentence: str, said: Sequence[Clause], how: _Telling, names: Sequence[str], others: Others
+) -> Iterator[tuple[str, str]]:
     """The clauses from the one that brings the person in up to the one that brings in somebody else."""
     about = not how.by_name and how.basis == "told"
     told: list[tuple[str, str]] = []
-    for clause in (piece.strip() for piece in _CLAUSE.split(sentence)):
-        own = _names_at(clause, names) if how.basis == "told" else _self_at(clause)
-        if own is None and _is_of_others(clause, others):
-            about = False
-        about = about or own is not None
+    for clause in said:
+        own = _brought_in(clause, how, names)
+        about = own is not None or (about and not _is_of_others(clause, how, others))
         if about and (found := _chinese_clause(clause, own, others)) is not None:
             told.append(found)
     if told:
@@ -125,17 +142,35 @@ def _chinese(sentence: str, how: _Telling, names: Sequence[str], others: Others)
         yield "notes", note
 
 
-def _chinese_clause(clause: str, own: int | None, others: Others) -> tuple[str, str] | None:
-    folded = fold(clause)
+def _brought_in(clause: Clause, how: _Telling, names: Sequence[str]) -> int | None:
+    """Where the clause names the person, or who belongs to them; None if it tells of them, if at all, without that."""
+    of = clause.whose
+    if how.basis == "said":
+        mine = of.owner == "speaker" or (of.kin and not of.name)
+        return _self_at(clause.text) if mine and not of.carried else None
+    if not how.by_name and of.owner == "speaker":
+        return _self_at(clause.text)
+    of_speaker = of.owner == "speaker" or (of.kin and not of.name)
+    return None if of_speaker and not of.carried else _names_at(clause.text, names)
+
+
+def _chinese_clause(clause: Clause, own: int | None, others: Others) -> tuple[str, str] | None:
+    folded = fold(clause.text)
     found = section_of(folded, chinese=True)
-    if found is None:
+    if found is None or not _is_stated(clause, found[0]):
         return None
-    between = clause[own or 0 : found[1]]
+    between = clause.text[own or 0 : found[1]]
     if OTHER_SUBJECT.search(between) or others(between):
         return None
-    section = "relations" if own is not None and ZH_KIN.search(between) else found[0]
-    statement = _shortened(LEADING.sub("", clause))
-    return (section, statement) if statement else None
+    unclear = own is not None and clause.whose.owner not in ("speaker", "named")
+    of_kin = clause.whose.kin or (unclear and ZH_KIN.search(between) is not None)
+    statement = _shortened(LEADING.sub("", clause.text.strip()))
+    return ("relations" if of_kin else found[0], statement) if statement else None
+
+
+def _is_stated(clause: Clause, section: str) -> bool:
+    """Whether the clause says that it is so; a wish is a plan too."""
+    return clause.mood == "plain" or (clause.mood == "wish" and section == "plans")
 
 
 def _self_at(clause: str) -> int | None:
@@ -149,9 +184,12 @@ def _names_at(text: str, names: Sequence[str]) -> int | None:
     return min(places, default=None)
 
 
-def _is_of_others(clause: str, others: Others) -> bool:
-    """Whether a clause that does not bring the person in brings in somebody else."""
-    return bool(OTHER_SUBJECT.match(clause)) or (section_of(fold(clause), chinese=True) is not None and others(clause))
+def _is_of_others(clause: Clause, how: _Telling, others: Others) -> bool:
+    """Whether a clause that does not bring the person in is about somebody else."""
+    ours = ("unsaid", "speaker") if how.basis == "said" else ("unsaid", "named")
+    if clause.whose.owner not in ours or OTHER_SUBJECT.match(clause.text):
+        return True
+    return section_of(fold(clause.text), chinese=True) is not None and others(clause.text)
 
 
 def _english(sentence: str, how: _Telling, names: Sequence[str]) -> tuple[str, str] | None:
@@ -159,6 +197,8 @@ def _english(sentence: str, how: _Telling, names: Sequence[str]) -> tuple[str, s
     told_of = SELF.search(probe) is not None
     found = section_of(probe, chinese=False) if told_of else None
     if found is not None:
+        if not all(_is_stated(clause, found[0]) for clause in clauses(probe) if clause.start <= found[1] < clause.stop):
+            return None
         statement = _shortened(LEADING.sub("", sentence))
         return (found[0], statement) if statement else None
     if how.notes and (told_of or not how.by_name) and (note := _shortened(sentence)):

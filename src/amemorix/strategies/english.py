@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..text import STOP_WORDS, normalise_name
 from .base import Mention, Passage, Triple
+from .clauses import clauses
 from .english_words import CALENDAR, GROUP_WORDS, JOINS, LEADING_ADJECTIVES, MANNER, PLACE_WORDS, STOPS, WEAK
 from .words import VAGUE, is_name
 
@@ -101,8 +102,13 @@ def relations(text: str, passage: Passage) -> Iterator[Triple]:
     """What the statements say; nothing from a question, from what is wished or supposed, or from what is denied."""
     for match in _SENTENCE.finditer(text):
         sentence = match.group().strip()
-        if not sentence.endswith("?") and 6 < len(sentence) <= LONGEST_SENTENCE:
+        if not sentence.endswith("?") and 6 < len(sentence) <= LONGEST_SENTENCE and not _is_unreal(sentence):
             yield from _stated(sentence, passage)
+
+
+def _is_unreal(sentence: str) -> bool:
+    """Whether the sentence is a joke, or tells a dream or what somebody says of whoever speaks."""
+    return any(clause.mood in ("joke", "dream", "reported") for clause in clauses(sentence))
 
 
 def _stated(sentence: str, passage: Passage) -> Iterator[Triple]:

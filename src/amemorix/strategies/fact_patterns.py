@@ -96,7 +96,8 @@ _WORDS = r"[^,.;!?]{1,40}?"
 _A = r"(?:一名|一个|一位|个|名|位)"
 _KEEPS = r"(?:have|has|own|owns|got|adopted|bought)(?: got)?"
 _CALLED = r"(?:叫做?|名叫|名字是)"
-_TONGUE = r"(?P<v>[^\s,，。]{1,6}?(?:语|文|话))"
+_TONGUE = r"(?P<v>[^\s,，。]{1,16}?(?:语|文|话))"
+_TONGUE_EN = "(?:english|french|german|spanish|italian|portuguese|chinese|mandarin|cantonese|japanese|korean|russian|arabic|hindi|dutch|swedish|polish|turkish|thai|vietnamese|greek|hebrew|latin|ukrainian|finnish|danish|norwegian|czech)"
 _MATE_ZH = "(?:我的?)?(?:前?男朋?友|前?女朋?友|对象|老公|老婆|爱人|丈夫|妻子|未婚[夫妻]|[他她])"
 _MATE_EN = "(?:my|his|her|their|@'s) (?:girlfriend|boyfriend|partner|fianc[eé]e?|husband|wife|ex)"
 _NO_MATE_ZH = "(?!同[事学]|室友|舍友|朋友|家人|[爸妈哥姐弟妹]|父|母|老[师板])"
@@ -272,9 +273,9 @@ PATTERNS = (
     _en("like", "likes", rf"@ {_NOW}(?:hates?|dislikes?|detests?|can ?not stand|can't stand) {_ENG}", -1),
     _en("like", "likes", rf"@'s (?:hobby|hobbies) (?:is|are) {_ENG}"),
     # languages and addresses
-    _zh("language", "thing", rf"@{_ADV}(?:会说|会讲|在学|正在学|能说|精通)(?:一点|一些|流利的)?{_TONGUE}"),
-    _zh("language", "thing", rf"@{_OF}母语是{_TONGUE}"),
-    _en("language", "place", rf"@ {_NOW}(?:speaks?|(?:am |is )?learning)(?: fluent| some| a little| a bit of)? (?P<v>english|french|german|spanish|italian|portuguese|chinese|mandarin|cantonese|japanese|korean|russian|arabic|hindi|dutch|swedish|polish|turkish|thai|vietnamese|greek|hebrew|latin|ukrainian|finnish|danish|norwegian|czech)(?: fluently)?"),
+    _zh("language", "likes", rf"@{_ADV}(?:会说|会讲|在学|正在学|能说|精通)(?:一点|一些|流利的)?{_TONGUE}"),
+    _zh("language", "likes", rf"@{_OF}母语是{_TONGUE}"),
+    _en("language", "likes", rf"@ {_NOW}(?:speaks?|(?:am |is )?learning)(?: fluent| some| a little| a bit of)? (?P<v>{_TONGUE_EN}(?:(?:、|,? and | & ){_TONGUE_EN})*)(?: fluently)?"),
     _zh("phone", "number", rf"@{_OF}(?:手机号?码?|电话号?码?|联系电话)(?:是|为|:|：)?\s*(?P<v>\+?[0-9][0-9 -]{{5,18}}[0-9])"),
     _en("phone", "number", r"@'s (?:phone|cell|mobile|cellphone)(?: number)? is (?P<v>\+?[0-9(][0-9 ()-]{5,20}[0-9])"),
     _zh("email", "mail", rf"@{_OF}(?:邮箱|电子邮箱|邮件地址|email)(?:地址)?(?:是|为|:|：)?\s*(?P<v>[\w.+-]+\x40[\w-]+\.[\w.-]+\w)"),

@@ -49,6 +49,20 @@ _ZH_NUMBER = {char: i for i, char in enumerate("零一二三四五六七八九")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _SPLIT = re.compile(r"、|(?<=[\u3400-\u9fff])(?:和|以及|还有|跟)(?=[\u3400-\u9fff])|,? and |, |/")
 _LISTS = frozenset({"food", "likes"})
+_CONTRAST = re.compile(
+    r" (?:(?:more|better|rather) than|instead of)\b.*|(?:胜过|多过|甚于|多于).*|第[一二三四五六七八九十0-9]+(?:天|周|个月|年|次)了?$",
+    re.I,
+)
+_TWO_SIDES = re.compile(
+    r"\b(?:but|though|although|whereas)\b|.(?:但是?|可是|却)?(?:不(?:太|怎么|再|能)?(?:喜欢|爱[吃喝看玩]?|吃|喝)|讨厌)(?=.)|.[也又还更](?:很|最)?(?:喜欢|爱[吃喝看玩听])",
+    re.I,
+)
+"""More than one thing is said."""
+_NEXT_VERB = re.compile(
+    r"^(?:i|hate|love|like|dislike|enjoy|prefer|can't|cannot|don't|do not|never|work|live|have|speak|am|is|was)s?\b",
+    re.I,
+)
+"""What follows "and" is no thing, but says something itself."""
 
 
 def accepted(shape: Shape, value: str, *, cased: bool) -> bool:
@@ -108,10 +122,13 @@ def _is_name(words: list[str]) -> bool:
 
 
 def parts(shape: Shape, value: str) -> list[str]:
-    """The values of a list such as 花生和虾, or the value alone."""
+    """The values of a list such as 花生和虾, or the value alone; nothing of what it is set against."""
+    value = _CONTRAST.sub("", value)
     if shape == "likes":
         value = re.sub(r"^to ", "", value, flags=re.I)
     found = [part.strip() for part in _SPLIT.split(value)] if shape in _LISTS else [value]
+    if _TWO_SIDES.search(value) or any(_NEXT_VERB.match(part) for part in found[1:]):
+        return [""]
     short = all(part and len(part) <= 24 and len(part.split()) <= 3 for part in found)
     return found if short else [value]
 
