@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from ..indexes.name_directory import NameDirectory
 from ..storage.mentions import Line, MentionRepository, Sought
 from ..text import term_hashes, tokens
-from .name_pattern import LETTER, SHORTEST_NAME, NamePattern
+from .name_pattern import LETTER, SHORTEST_NAME, NamePattern, as_looked_at
+from .name_use import is_part_of_word, is_used_as_name
 from .name_words import is_word
 
-__all__ = ["COMMON", "KEPT", "SHARED", "SHORTENED", "Called", "MentionFinder", "Mentioned", "Visible"]
+__all__ = ["COMMON", "KEPT", "PART", "SHARED", "SHORTENED", "Called", "MentionFinder", "Mentioned", "Visible"]
 
 SHARED = "somebody else has the name by which it may mean them"
 COMMON = "the name by which it may mean them is a common word"
+PART = "the name by which it may mean them stands within another word"
 SHORTENED = "it may mean them by a short form of their name"
 KEPT = "it names them, and what names them is kept"
 """Why a line stays; the name itself is not told, so that the reason may outlive it."""
@@ -35,6 +37,15 @@ class Called:
 
     chat: int
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a name stands in a line as it is looked at."""
+
+    text: str
+    start: int
+    end: int
 
 
 @dataclass(slots=True)
@@ -114,11 +125,12 @@ class MentionFinder:
     def _judged(self, db: sqlite3.Connection, line: Line) -> str | None:
         """Empty if the line can mean nobody else; why that is not so; None if it does not name them at all."""
         doubts: list[str] = []
-        for name in self._pattern.found(line.text):
+        text = as_looked_at(line.text)
+        for name, *place in self._pattern.places(text):
             chats = self._names.get(name)
             if chats is None or (chats and line.chat not in chats):
                 continue
-            doubt = self._doubt(db, name, line)
+            doubt = self._doubt(db, name, line, _Place(text, *place))
             if not doubt:
                 return ""
             doubts.append(doubt)
@@ -126,15 +138,20 @@ class MentionFinder:
             return SHORTENED
         return doubts[0] if doubts else None
 
-    def _doubt(self, db: sqlite3.Connection, name: str, line: Line) -> str:
+    def _doubt(self, db: sqlite3.Connection, name: str, line: Line, place: _Place) -> str:
         """Why the name may mean something else here, empty if it does not."""
         theirs, met = self._owned(db, name, line.chat)
         if not theirs:
             return SHARED
+        if not name.isascii() and is_part_of_word(place.text, place.start, place.end):
+            return PART
         if name not in self._words:
             return ""
-        named = met and (not name.isascii() or _is_written_as_name(name, line.text, within=True))
-        return "" if named else COMMON
+        if name.isascii():
+            named = _is_written_as_name(name, line.text, within=True)
+        else:
+            named = is_used_as_name(place.text, place.start, place.end)
+        return "" if met and named else COMMON
 
     def _owned(self, db: sqlite3.Connection, name: str, chat: int) -> tuple[bool, bool]:
         """(whether the name means these persons only, whether they were met by it in the chat)."""
