@@ -21,7 +21,7 @@ _BROUGHT = re.compile(
     r".*[雨雪风雷霜雾雹云光茶包饭菜糖酒水奶饼果瓜豆肉面虾饺糕可乐啡碧汤圆粉团冰天日春夏秋冬]|快递|外卖|周末|假期|机会|彩虹|太阳|月亮|星星"
 )
 """What comes, or is brought, without being anybody."""
-_LIKE_ADJECTIVES = frozenset("阳光 知性 文艺 元气 温柔 可爱".split())
+_LIKE_ADJECTIVES = frozenset(["阳光", "知性", "文艺", "元气", "温柔", "可爱"])
 _CONSUMED = re.compile(
     r"[^，。！？!?；\n]*(?:[喝买卖]|吃(?!饭|药|火锅)|加[冰糖]|多少|好用|便宜|[几两三一]?[杯瓶罐份袋])"
 )

@@ -31,8 +31,44 @@ china india paris london sydney chelsea georgia virginia carolina austin dallas 
 _WORDS = COMMON_WORDS | frozenset(_NAMES.split())
 """Words, and places, that many people are named after, or call themselves."""
 _CHINESE_WORDS = frozenset(
-    "雪碧 立夏 小满 芝士 抹茶 拿铁 泡芙 麻薯 奥利奥 陈皮 陈醋 二哈 奶盖 波霸 生煎 可颂 热可可 冰美式 美式 辣条 螺蛳粉 凉茶 奶昔 桃子 草莓 仙贝 李子 王八 刘海 "
-    "王国 王法 王道 赵钱 李树 吴语 曹操到".split()
+    [
+        "雪碧",
+        "立夏",
+        "小满",
+        "芝士",
+        "抹茶",
+        "拿铁",
+        "泡芙",
+        "麻薯",
+        "奥利奥",
+        "陈皮",
+        "陈醋",
+        "二哈",
+        "奶盖",
+        "波霸",
+        "生煎",
+        "可颂",
+        "热可可",
+        "冰美式",
+        "美式",
+        "辣条",
+        "螺蛳粉",
+        "凉茶",
+        "奶昔",
+        "桃子",
+        "草莓",
+        "仙贝",
+        "李子",
+        "王八",
+        "刘海",
+        "王国",
+        "王法",
+        "王道",
+        "赵钱",
+        "李树",
+        "吴语",
+        "曹操到",
+    ]
 )
 """Words that the dictionary lacks, or takes for names."""
 _FAMILY = frozenset("李王刘陈赵吴郭邓冯曹蔡姚")
