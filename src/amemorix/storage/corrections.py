@@ -152,7 +152,7 @@ class CorrectionRepository:
     def facts(self, db: sqlite3.Connection, ids: Iterable[int], person: int | None) -> list[Resting]:
         """The facts held true of a person (None: of anybody) that rest on these paragraphs."""
         rows = db.execute(self._q["correction_facts"], {"ids": array(ids), "person": person})
-        return [Resting(*row[:4], bool(row[4])) for row in rows]
+        return [Resting(id_, attribute, value, norm, bool(more)) for id_, attribute, value, norm, more in rows]
 
     def held(
         self, db: sqlite3.Connection, *, persons: Iterable[int] | None, attributes: Iterable[str], words: str,

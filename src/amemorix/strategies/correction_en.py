@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..titles import TITLE_BEFORE
 from .correction import Correction, counted, named
 from .correction_text import plain
 
@@ -42,7 +43,7 @@ _FORGET = re.compile(
 )
 _NO_LONGER = re.compile(rf"^(?P<subject>.*?)\s*\b{_NOT}\s+(?P<first>.+?)(?P<end>{_STILL})[.!\s]*$", re.I)
 _DENIAL = re.compile(
-    rf"^(?P<subject>I|he|she|they|(?:my|his|her|the) \w+|[A-Z][\w'-]*(?: [A-Z][\w'-]*)*?)\s*\b{_NOT}\s+(?!(?:know|think|want|mean|care|mind|understand|remember|believe|sure|see|feel)\b)(?P<first>[^,;]+?)[.!\s]*$",
+    rf"^(?P<subject>I|he|she|they|(?:my|his|her|the) \w+|(?:{TITLE_BEFORE}\s+)?[A-Z][\w'-]*(?: [A-Z][\w'-]*)*?)\s*\b{_NOT}\s+(?!(?:know|think|want|mean|care|mind|understand|remember|believe|sure|see|feel)\b)(?P<first>[^,;]+?)[.!\s]*$",
     re.I,
 )
 _COPULA = re.compile(r"^(?:is|are|was|were|be|am|'s|'m|'re)\s+", re.I)
@@ -51,13 +52,14 @@ _CLAUSE = re.compile(
     r"^(?:so|and|because|since|if|when|then|we|you|let|please|i|he|she|it|they|this|that|there)\b", re.I
 )
 _NOW = re.compile(r"(?:\s+(?:now|these days|currently|actually|instead))+$", re.I)
+_SENTENCE_END = re.compile(r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bprof)(?<!\brev)[.!;]\s+", re.I)
 _NUMBER = re.compile(
     r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)(?![\w:/])", re.I
 )
 _SMALL = re.compile(r"\b(?:to|at|in|on|for|with|from|of|about|by)\b", re.I)
 _HEAD = re.compile(r"^(?:(?:a|an|the|in|on|at|to|for|of|as)\s+)+", re.I)
 _SUBJECT = re.compile(
-    r"^(?P<subject>[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*)*|I|he|she|they|we|my \w+|the \w+)\b\s*(?P<rest>.*)$"
+    rf"^(?P<subject>(?:(?i:{TITLE_BEFORE})\s+)?[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*)*|I|he|she|they|we|my \w+|the \w+)\b\s*(?P<rest>.*)$"
 )
 
 
@@ -132,7 +134,7 @@ def _lifted(about: str, right: str, wrong: str) -> Correction:
 def _after(first: str, wrong: str) -> Correction | None:
     """`the meeting was on Tuesday, not Monday`: the right word is the last one of the same kind."""
     wrong = _bare(wrong)
-    words = _NOW.sub("", re.split(r"[.!;]\s+", first)[-1]).split()
+    words = _NOW.sub("", _SENTENCE_END.split(first)[-1]).split()
     count = min(len(wrong.split()), len(words) - 1)
     if count < 1:
         return None
