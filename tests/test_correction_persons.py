@@ -8,7 +8,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.strategies.correction_rules import read_correction
-from entrance import refused, said
+from entrance import refused
 from test_correction import previewed
 from test_correction_targets import executed, facts
 from test_mentions import spoke

@@ -46,7 +46,9 @@ async def test_a_profile_is_found_with_and_without_the_title(
     await host.settle()
     for key in (*known, *unknown):
         profile = await host.invoke("get_person_profile", {"person_id": key, "chat_id": "g"})
-        assert (profile["known"], profile["person_id"] == "c1") == ((True, True) if key in known else (False, False)), key
+        assert (profile["known"], profile["person_id"] == "c1") == ((True, True) if key in known else (False, False)), (
+            key
+        )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,9 @@ async def test_a_profile_is_found_with_and_without_the_title(
 async def test_a_search_by_the_name_finds_who_has_it_with_a_title(
     host: AMemorixHostService, name: str, line: str, query: str
 ) -> None:
-    await spoke(host, "g", "Bob" if name.isascii() else "老王", "b", line.replace("London", "Paris").replace("杭州", "南京"))
+    await spoke(
+        host, "g", "Bob" if name.isascii() else "老王", "b", line.replace("London", "Paris").replace("杭州", "南京")
+    )
     await spoke(host, "g", name, "c1", line)
     await host.settle()
     found = await host.invoke("search_memory", {"query": query, "chat_id": "g"})

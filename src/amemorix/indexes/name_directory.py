@@ -157,9 +157,7 @@ class NameDirectory:
     def longer(self, names: Collection[str]) -> frozenset[str]:
         """Normalised names, of whomever, that hold one of these and are none of them."""
         return frozenset(
-            known
-            for known in [*self._by_name, *self._by_form]
-            if known not in names and any(n in known for n in names)
+            known for known in [*self._by_name, *self._by_form] if known not in names and any(n in known for n in names)
         )
 
     def owners(self, name: str, chats: Collection[int] | None) -> frozenset[int]:

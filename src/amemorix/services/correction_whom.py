@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,11 +15,14 @@ from ..text import normalise_name
 from .correction_owners import Owners
 from .correction_reading import Wish
 from .indexes import Indexes
+from .name_words import is_word
 from .scope import visible_scopes
 
 __all__ = ["Whom", "WhomFinder"]
 
 Scopes = tuple[int, ...] | None
+_ALL_ABOUT = re.compile(r"关于|有关|所有|全部|\b(?:everything|anything|all|about|memor(?:y|ies) of)\b", re.I)
+_ONESELF = re.compile(r"我|俺|本人|我自己|me|myself", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class WhomFinder:
         """
         self._indexes.names.catch_up(db)
         scopes = visible_scopes(db, self._store.names, self._config, wish.chat_id, "", "", respect_filter=True)
+        self._refuse_whole_person(reading, wish, scopes)
         person = self._person(db, wish.person_id, scopes) if wish.person_id else frozenset[int]()
         speaker = self._matching(wish.speaker, scopes) if wish.speaker else frozenset[int]()
         if reading.of_speaker:
@@ -55,6 +60,22 @@ class WhomFinder:
         if person:
             return self._with_names(person)
         return Whom(but=speaker if reading.of_somebody else frozenset())
+
+    def _refuse_whole_person(self, reading: Correction, wish: Wish, scopes: Scopes) -> None:
+        """A person is not a statement: raises InvalidRequest for `forget everything about Mia`."""
+        if reading.action != "remove" or reading.subject or reading.about:
+            return
+        all_of = _ALL_ABOUT.search(wish.text) is not None
+        if _ONESELF.fullmatch(reading.wrong):
+            who = wish.person_id or wish.speaker or reading.wrong
+        elif self._matching(reading.wrong, scopes) and (all_of or not is_word(normalise_name(reading.wrong))):
+            who = reading.wrong
+        else:
+            return
+        raise InvalidRequest(
+            f"text: to forget all that is known of a person, use memory_delete_admin with mode `person` and selector {who!r}.",
+            field="text",
+        )  # fmt: skip
 
     def _named(self, db: sqlite3.Connection, name: str, person: Owners, scopes: Scopes) -> Whom:
         named = self._matching(name, scopes)
