@@ -23,6 +23,7 @@ LEAVES = (
     "types",
     "clock",
     "text",
+    "titles",
     "english_forms",
     "times",
     "time_rules",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,7 @@ from itertools import islice
 from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
 from .errors import InvalidRequest, UnknownComponent
 
@@ -19,6 +21,8 @@ __all__ = ["Effect", "Operation", "Operations", "Request", "Response"]
 Effect = Literal["read", "write", "destructive"]
 Kernel = TypeVar("Kernel")
 MOST_WARNINGS = 20
+_REQUIRED = re.compile(r"([a-z_]+) is required\b")
+"""How a check of several fields together names the one to give."""
 WHO_AND_WHERE = frozenset(
     {"chat_id", "group_id", "person_id", "respect_filter", "scope", "session_id", "source", "user_id"}
 )
@@ -260,12 +264,21 @@ def _did_you_mean(word: str, known: list[str]) -> str:
 
 
 def _invalid(op: Operation, exc: ValidationError) -> InvalidRequest:
-    problems = [
-        {"field": ".".join(map(str, error["loc"])) or "args", "problem": error["msg"].removeprefix("Value error, ")}
-        for error in exc.errors(include_url=False, include_context=False, include_input=False)
-    ]
+    problems = [_problem(error) for error in exc.errors(include_url=False, include_context=False, include_input=False)]
     first = problems[0]
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return InvalidRequest(
-        f"{op.name}: {first['field']}: {first['problem']}{more}", field=first["field"], problems=problems
-    )
+    where = "" if first["problem"].startswith(first["field"]) else f"{first['field']}: "
+    return InvalidRequest(f"{op.name}: {where}{first['problem']}{more}", field=first["field"], problems=problems)
+
+
+def _problem(error: ErrorDetails) -> dict[str, str]:
+    """The field and, in a sentence, what is wrong with it."""
+    field = ".".join(map(str, error["loc"]))
+    told = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "missing":
+        told = f"{field} is required."
+    elif error["type"] == "too_short" and "at least 1 item" in told:
+        told = f"{field} must not be empty."
+    elif not field and (named := _REQUIRED.match(told)):
+        field = named.group(1)
+    return {"field": field or "args", "problem": told}

@@ -13,6 +13,7 @@ from ..retrieval.hits import paragraph_key
 from ..retrieval.request import Count, Name
 from ..services.correction_reading import Authority, Wish
 from ..services.corrections import Preview
+from ..services.scope import chat_key
 from ..storage.corrections import Plan
 
 __all__ = ["ops"]
@@ -43,8 +44,12 @@ class PreviewCorrection(Request):
         "`忘掉我喜欢咖啡`.",
     )  # fmt: skip
     chat_id: Name = Field("", description="The chat whose own memories it may correct; needed unless `allow_global`.")
+    group_id: Name = Field("", description="The group; stands for its chat when `chat_id` is not given.")
+    user_id: Name = Field("", description="The user; stands for their private chat when neither is given.")
     person_id: Name = Field(
-        "", description="Whom it is about (id or name), where the words say `I`, `he`, `我`, or nobody."
+        "",
+        description="Whom it is about (id or name), where the words say `I`, `he`, `我`, or nobody, or a name that several "
+        "persons have.",
     )
     allow_global: bool = Field(False, description="Correct memories of every chat, and those that all share.")
     use_model: bool = Field(False, description="Let the chat model read the sentence, and wait for it.")
@@ -58,9 +63,15 @@ class PreviewCorrection(Request):
 
     @model_validator(mode="after")
     def _has_a_scope(self) -> PreviewCorrection:
-        if not self.chat_id and not self.allow_global:
-            raise ValueError("chat_id is required (or allow_global, to correct the memories of every chat)")
+        if not (self.chat or self.allow_global):
+            raise ValueError("chat_id is required (or group_id, or user_id, or allow_global for every chat).")
         return self
+
+    @property
+    def chat(self) -> str:
+        """The id of the chat that is meant, empty for none."""
+        key = chat_key(self.chat_id, self.group_id, self.user_id)
+        return key.chat_id if key else ""
 
 
 class ReplacementItem(BaseModel):
@@ -164,7 +175,7 @@ class CorrectionPlans(Response):
 async def preview_correction(kernel: SDKMemoryKernel, request: PreviewCorrection) -> CorrectionPreview:
     """Work out what a correction in words would change; nothing is changed until it is executed."""
     wish = Wish(
-        text=request.text, chat_id=request.chat_id, person_id=request.person_id, requested_by=request.requested_by,
+        text=request.text, chat_id=request.chat, person_id=request.person_id, requested_by=request.requested_by,
         reason=request.reason, authority=request.authority, use_model=request.use_model, allow_global=request.allow_global,
     )  # fmt: skip
     return _preview(await kernel.mending.corrections.preview(wish))

@@ -15,6 +15,7 @@ from ..retrieval.result import FactItem
 from ..services.fact_editor import By, Edited, NewFact
 from ..services.fact_reading import FactReader, Moment
 from ..services.moments import read_instant
+from ..strategies.fact_slots import attribute_meant
 from ..text import clean_text
 from .memory_fact_admin import LARGEST_ID, FactId, entity_meant, persons_meant, row_id
 
@@ -41,7 +42,13 @@ class AddFact(_Change):
 
     person_id: Name = Field("", description="The person (id, or a name that is only one person's).")
     entity: Name = Field("", description="The entity, by name.")
-    attribute: Annotated[RequiredName, Field(max_length=64)]
+    attribute: Annotated[
+        RequiredName,
+        Field(
+            max_length=64,
+            description="Such as `residence`; words that mean one of the known attributes are read as it.",
+        ),
+    ]
     value: str = Field(min_length=1, max_length=LONGEST_VALUE)
     denied: bool = Field(False, description="True: it is not so.")
     chat_id: Name = Field("", description="The chat that may see it; everyone when not given.")
@@ -87,7 +94,11 @@ async def resolve_conflict(kernel: SDKMemoryKernel, request: Resolve) -> Changed
 async def add_fact(kernel: SDKMemoryKernel, request: AddFact) -> Changed:
     """Add a fact by hand; a later statement of no less authority may supersede it."""
     new = await kernel.store.read(lambda db: _new_fact(db, kernel, request))
-    return await _changed(kernel, await kernel.knowledge.fact_editor.add(new, _by(request)))
+    changed = await _changed(kernel, await kernel.knowledge.fact_editor.add(new, _by(request)))
+    if new.attribute == request.attribute:
+        return changed
+    told = f"attribute: {request.attribute!r} was taken for {new.attribute!r}."
+    return changed.model_copy(update={"warnings": [told]})
 
 
 @ops.operation("memory_fact_admin", "retract", effect="write")
@@ -144,7 +155,7 @@ def _new_fact(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AddFact)
     if entity == 0:
         raise NotFound(f"entity: there is no entity {request.entity!r}.", field="entity")
     return NewFact(
-        persons[0] if persons else None, entity, scope, request.attribute, value, -1 if request.denied else 1,
+        persons[0] if persons else None, entity, scope, attribute_meant(request.attribute), value, -1 if request.denied else 1,
         _instant(kernel, "valid_from", request.valid_from),
     )  # fmt: skip
 

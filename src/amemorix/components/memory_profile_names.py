@@ -47,15 +47,21 @@ async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
     """Let a further name mean a person, in one chat or everywhere."""
     row, now = await person_found(kernel, request), kernel.surroundings.clock.now()
 
-    def unit(db: sqlite3.Connection) -> bool:
+    def unit(db: sqlite3.Connection) -> tuple[bool, list[str]]:
         chat = _chat(kernel, db, request.chat_id) or EVERY_CHAT
+        others = _others(kernel, db, row, request.alias, chat)
         alias = (request.alias, normalise_name(request.alias))
         added = kernel.store.persons.add_alias(db, row, chat, alias, "admin", now)
         if added:
             kernel.knowledge.profiles.want(db, row)
-        return added
+        return added, others
 
-    return await _aliases(kernel, row, await kernel.store.write(unit))
+    added, others = await kernel.store.write(unit)
+    answer = await _aliases(kernel, row, added)
+    if not others:
+        return answer
+    told = f"alias: {request.alias!r} is also the name of {', '.join(others[:10])}; the name alone means several persons now."
+    return answer.model_copy(update={"warnings": [told]})
 
 
 @ops.operation("memory_profile_admin", "remove_alias", effect="write")
@@ -71,6 +77,21 @@ async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
 
     await kernel.store.write(unit)
     return await _aliases(kernel, row, True)
+
+
+def _others(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, alias: str, chat: int) -> list[str]:
+    """Ids of the others who have the name where the alias would count."""
+    kernel.indexes.names.catch_up(db)
+    directory = kernel.indexes.names.index
+    owners = directory.owners(normalise_name(alias), None if chat == EVERY_CHAT else (chat, EVERY_CHAT))
+    known = (kernel.store.persons.names(db, one) for one in sorted(owners - {row}))
+    return [one.person_id for one in known if one is not None and not _is_same(kernel, db, row, one.row)]
+
+
+def _is_same(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, other: int) -> bool:
+    """Whether the other is the same person, known by a name alone."""
+    person = kernel.store.persons.names(db, row)
+    return person is not None and other in {one.row for one in kernel.store.persons.namesakes(db, person)}
 
 
 def _chat(kernel: SDKMemoryKernel, db: sqlite3.Connection, chat_id: str) -> int | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..text import STOP_WORDS, fold, normalise_name
+from ..titles import respelled, untitled
 
 __all__ = ["COMMON_WORDS", "NameDirectory", "Named", "PersonRow"]
 
@@ -60,6 +61,7 @@ class NameDirectory:
     def __init__(self) -> None:
         self._rows: dict[int, PersonRow] = {}
         self._by_name: dict[str, dict[int, frozenset[int]]] = {}
+        self._by_form: dict[str, frozenset[str]] = {}
         self._short: dict[str, frozenset[str]] = {}
 
     # Index
@@ -68,7 +70,8 @@ class NameDirectory:
         """Replace the whole content."""
         fresh = NameDirectory()
         fresh.apply(list(rows), [])
-        self._rows, self._by_name, self._short = fresh._rows, fresh._by_name, fresh._short
+        self._rows, self._by_name = fresh._rows, fresh._by_name
+        self._by_form, self._short = fresh._by_form, fresh._short
 
     def apply(self, rows: Sequence[PersonRow], removed: Sequence[int]) -> None:
         """Insert or replace persons, with the names that they have now, and remove those that are gone."""
@@ -78,6 +81,8 @@ class NameDirectory:
             for name, chats in _names(row).items():
                 stale.discard(name)
                 self._by_name[name] = {**self._by_name.get(name, {}), row.id: chats}
+                for form in _forms(name):
+                    self._by_form[form] = self._by_form.get(form, frozenset()) | {name}
                 if len(name) > 5 and name.isascii() and " " not in name:
                     self._short[name[:3]] = self._short.get(name[:3], frozenset()) | {name}
             self._unname(row.id, stale)
@@ -93,6 +98,8 @@ class NameDirectory:
             self._by_name[name] = others
             if not others:
                 del self._by_name[name]
+                for form in _forms(name):
+                    self._by_form[form] = self._by_form.get(form, frozenset()) - {name}
                 if name in (short := self._short.get(name[:3], frozenset())):
                     self._short[name[:3]] = short - {name}
 
@@ -124,9 +131,10 @@ class NameDirectory:
     def matching(self, key: str, chats: Collection[int] | None = None) -> frozenset[int]:
         """Persons with this id, or else this name, where it may be seen (None: everywhere).
 
-        Somebody known by name alone is all of that name.
+        Somebody known by name alone is all of that name. A title may be left out, or written otherwise.
         """
-        named = self.owners(normalise_name(key), chats)
+        name = normalise_name(key)
+        named = self.called(name, chats) or self.owners(untitled(name), chats)
         rows = [row for row in map(self._rows.get, named) if row is not None]
         exact = frozenset(row.id for row in rows if row.person_id == key)
         by_id = any(row.id in exact and row.name != key for row in rows)
@@ -149,7 +157,7 @@ class NameDirectory:
     def longer(self, names: Collection[str]) -> frozenset[str]:
         """Normalised names, of whomever, that hold one of these and are none of them."""
         return frozenset(
-            known for known in list(self._by_name) if known not in names and any(n in known for n in names)
+            known for known in [*self._by_name, *self._by_form] if known not in names and any(n in known for n in names)
         )
 
     def owners(self, name: str, chats: Collection[int] | None) -> frozenset[int]:
@@ -158,6 +166,13 @@ class NameDirectory:
         if chats is None:
             return frozenset(known)
         return frozenset(id_ for id_, met in known.items() if any(chat in chats for chat in met))
+
+    def called(self, name: str, chats: Collection[int] | None) -> frozenset[int]:
+        """Persons who have this normalised name in one of the chats; else those who have it with a title, or another spelling of it."""
+        exact = self.owners(name, chats)
+        if exact or name in COMMON_WORDS or name not in self._by_form:
+            return exact
+        return frozenset[int]().union(*(self.owners(whole, chats) for whole in self._by_form[name]))
 
     def _matches(self, text: str, chats: Collection[int] | None) -> Iterator[tuple[int, int, frozenset[int]]]:
         """(start, end, persons) of every name in reading order, the longest first at each place."""
@@ -183,7 +198,7 @@ class NameDirectory:
         capital = raw[:1] != raw[:1].lower()
         if single and not capital and (name in COMMON_WORDS or len(name) < 2):
             return frozenset()
-        exact = self.owners(name, chats)
+        exact = self.owners(name, chats) or (self.called(name, chats) if capital else frozenset[int]())
         if exact:
             return exact
         return self.nickname(name, chats) if single and capital else frozenset()
@@ -215,10 +230,15 @@ class NameDirectory:
             if start and latin[start - 1] and latin[start]:
                 continue
             for stop in range(min(len(run), start + longest), start + 1, -1):
-                persons = self.owners("".join(letters[start:stop]), chats)
+                persons = self.called("".join(letters[start:stop]), chats)
                 if persons and not _cuts(latin, stop) and not all(latin[start:stop]):
                     yield start, stop, persons
                     break
+
+
+def _forms(name: str) -> frozenset[str]:
+    """The name without its title, and with the title written otherwise."""
+    return respelled(name) | ({untitled(name)} - {""})
 
 
 def _cuts(latin: Sequence[bool], stop: int) -> bool:

@@ -65,7 +65,8 @@ class CorrectionReader:
             raise InvalidRequest(
                 "text: cannot be read as a correction. Say what is wrong and what is right, such as "
                 "“林澈不住在上海，他住在杭州”, “Mia doesn't work at Google any more, she works at Stripe”, "
-                "or what to forget: “忘掉我喜欢咖啡”.",
+                "or what to forget: “忘掉我喜欢咖啡”. To forget all that is known of a person, use memory_delete_admin with "
+                "mode `person`.",
                 field="text",
             )
         return reading

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..clock import Clock
 from ..config.model import Config
-from ..errors import InvalidRequest, NotFound
 from ..retrieval.request import KernelSearchRequest
 from ..storage.corrections import CorrectionRepository, Held, Target
 from ..storage.metadata_store import MetadataStore
@@ -22,6 +20,7 @@ from ..strategies.correction_text import (
     bears_on_value,
     holds,
     is_present,
+    of_household,
     parts_of,
     plain,
     rewritten,
@@ -30,27 +29,18 @@ from ..strategies.correction_text import (
 )
 from ..strategies.fact_slots import slot_of
 from ..strategies.fact_values import normal
-from ..text import fold, is_mostly_cjk, normalise_name
+from ..text import fold, is_mostly_cjk
 from .correction_owners import Owners, owners_of
 from .correction_reading import Wish
+from .correction_whom import Whom, WhomFinder
 from .indexes import Indexes
-from .scope import visible_scopes
 from .search import SearchService
 
-__all__ = ["MOST_CANDIDATES", "OTHERS", "CorrectionFinder", "Found", "Judged", "Whom"]
+__all__ = ["MOST_CANDIDATES", "OTHERS", "CorrectionFinder", "Found", "Judged"]
 
 MOST_CANDIDATES, MOST_HELD = 20, 200
 _OWN_SUBJECT = re.compile(r"\s*(?:and |but )?(?!(?:It|He|She|They|This|That|We|I)\b)(?:[A-Z][a-z]+|[Tt]he [a-z]+) ")
 ELSE, OTHERS = "is about somebody else", "may be about several persons: say which one (person_id)"
-
-
-@dataclass(frozen=True, slots=True)
-class Whom:
-    """Whom a correction is about: persons, names that may be no person's; `but` is certainly not meant."""
-
-    rows: Owners = frozenset()
-    names: frozenset[str] = frozenset()
-    but: Owners = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +75,11 @@ class CorrectionFinder:
         self, store: MetadataStore, *, config: Config, searches: SearchService, indexes: Indexes, clock: Clock
     ) -> None:
         self._store = store
-        self._config = config
         self._searches = searches
         self._indexes = indexes
         self._clock = clock
         self._plans = CorrectionRepository()
+        self._persons = WhomFinder(store, config, indexes)
 
     async def find(self, wish: Wish, reading: Correction) -> Found:
         """What the wish is about. Raises NotFound, InvalidRequest for a person who cannot be told."""
@@ -109,7 +99,7 @@ class CorrectionFinder:
 
     def _looked_at(self, db: sqlite3.Connection, wish: Wish, reading: Correction, scores: dict[int, float]) -> Found:
         scopes, matter = self._own_scopes(db, wish), matter_of(reading, wish.text)
-        whom = self._whom(db, wish, reading)
+        whom = self._persons.meant(db, wish, reading)
         held = self._held(db, wish, reading, matter, whom)
         for one in held:
             scores.setdefault(one.paragraph, 1.0)
@@ -148,38 +138,6 @@ class CorrectionFinder:
         )  # fmt: skip
         return [one for one in found if one.person not in whom.but and _is_wrong(one, reading, matter)]
 
-    # whom it is about
-
-    def _whom(self, db: sqlite3.Connection, wish: Wish, reading: Correction) -> Whom:
-        self._indexes.names.catch_up(db)
-        scopes = visible_scopes(db, self._store.names, self._config, wish.chat_id, "", "", respect_filter=True)
-        person = self._person(wish.person_id, scopes) if wish.person_id else frozenset[int]()
-        speaker = self._indexes.names.index.matching(wish.speaker, scopes) if wish.speaker else frozenset[int]()
-        if reading.of_speaker:
-            return self._with_names(person or speaker)
-        if reading.subject:
-            meant = self._indexes.names.index.matching(reading.subject, scopes)
-            return self._with_names(meant) if meant else Whom(names=frozenset({normalise_name(reading.subject)}))
-        if person:
-            return self._with_names(person)
-        return Whom(but=speaker if reading.of_somebody else frozenset())
-
-    def _person(self, person_id: str, scopes: tuple[int, ...] | None) -> Owners:
-        """The person whom the caller names. Raises NotFound, InvalidRequest if the name is not enough to tell."""
-        meant = self._indexes.names.index.matching(person_id, scopes)
-        if not meant:
-            raise NotFound(f"person_id: nobody is known as {person_id!r}.", field="person_id")
-        if len(meant) > 1:
-            raise InvalidRequest(f"person_id: {person_id!r} may be several persons.", field="person_id")
-        return meant
-
-    def _with_names(self, rows: Iterable[int]) -> Whom:
-        known = [row for row in map(self._indexes.names.index.row, rows) if row is not None]
-        names = {
-            normalise_name(name) for row in known for name in (row.person_id, row.name, *(n for n, _ in row.names))
-        }
-        return Whom(frozenset(row.id for row in known), frozenset(names))
-
 
 class _Judge:
     """Says of each paragraph whether it says what is wrong of whom it is about, and what becomes of it."""
@@ -198,7 +156,8 @@ class _Judge:
         if not spoken:
             return Judged(target, score, why="does not say it")
         owners = owners_of(parts, target, persons, self._indexes.names.index)
-        mine = {place for place in spoken if self._is_meant(parts, place, owners[place])}
+        others = of_household(parts, self._reading)
+        mine = {place for place in spoken - others if self._is_meant(parts, place, owners[place])}
         if not mine:
             return Judged(target, score, why=ELSE)
         if self._is_denial(target.content):
@@ -209,17 +168,18 @@ class _Judge:
         mine = {place for place in self._most_clearly(parts, mine) if is_present(parts[place], self._reading)}
         if not mine:
             return Judged(target, score, why="asks, or says it of another time or of a relative")
-        becomes = rewritten(parts, self._exactly(target.content, held), mine)
+        becomes = rewritten(parts, self._exactly(parts, held), mine)
         if becomes == target.content:
             return Judged(target, score, why="holds it in a part that cannot be told apart")
         meant = frozenset[int]().union(*(owners[place] for place in mine))
         return Judged(target, score, becomes, (meant & self._whom.rows) or meant)
 
-    def _exactly(self, content: str, held: list[Held]) -> Correction:
-        """The correction of the whole value where the text gives it more exactly: 上海浦东 for 上海."""
+    def _exactly(self, parts: list[str], held: list[Held]) -> Correction:
+        """The correction of the whole value where a clause gives it more exactly: 上海浦东 for 上海."""
         wrong = self._reading.wrong
         longer = (one.value for one in held if slot_of(one.attribute).nested and fold(one.value) != fold(wrong))
-        value = next((value for value in longer if holds(value, wrong) and holds(content, value)), wrong)
+        exact = (value for value in longer if holds(value, wrong) and any(holds(part, value) for part in parts))
+        value = next(exact, wrong)
         return replace(self._reading, wrong=value)
 
     def _most_clearly(self, parts: list[str], places: set[int]) -> set[int]:
@@ -236,7 +196,9 @@ class _Judge:
             place for place, part in enumerate(parts)
             if any((claim.attribute, fold(claim.value)) in facts for claim in facts_said(part, self._names))
         }  # fmt: skip
-        return found or {i for i, part in enumerate(parts) if any(alike(part, one.value) for one in held)}
+        whole = "".join(parts)
+        values = [one.value for one in held if not _is_over_several(one.value, parts, whole)]
+        return found or {i for i, part in enumerate(parts) if any(alike(part, value) for value in values)}
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -264,6 +226,11 @@ def _is_wrong(one: Held, reading: Correction, matter: Matter) -> bool:
     if matter.topic:
         return bears_on_value(one.value, reading)
     return alike(one.value, reading.wrong) or normal(one.attribute, one.value) in matter.norms
+
+
+def _is_over_several(value: str, parts: list[str], whole: str) -> bool:
+    """Whether a value stands in the text, but in no single clause of it."""
+    return holds(whole, value) and not any(holds(part, value) for part in parts)
 
 
 def _names_somebody(part: str) -> bool:

@@ -15,7 +15,7 @@ from ..ports import ChatModel
 from ..storage.corrections import CorrectionRepository, Plan
 from ..storage.metadata_store import MetadataStore
 from ..strategies.correction import Correction
-from ..strategies.correction_claims import states
+from ..strategies.correction_claims import facts_said, states
 from ..strategies.correction_rules import plainly
 from ..strategies.correction_text import alike, holds
 from .correction_reading import CorrectionReader, Wish
@@ -103,9 +103,12 @@ class CorrectionService:
         return await self._store.write(lambda db: self._kept(db, wish, reading, found))
 
     async def preview_if_any(self, wish: Wish) -> Preview | None:
-        """The same, but None and no plan if nothing stored says what is wrong."""
+        """The same, but None and no plan if nothing stored says what is wrong, or it may mean several persons."""
         reading = await self._reader.read(wish)
-        found = await self._finder.find(wish, reading)
+        try:
+            found = await self._finder.find(wish, reading)
+        except InvalidRequest:
+            return None
         return await self._store.write(lambda db: self._kept(db, wish, reading, found)) if found.chosen else None
 
     def _kept(self, db: sqlite3.Connection, wish: Wish, reading: Correction, found: Found) -> Preview:
@@ -138,18 +141,27 @@ class CorrectionService:
         preview = Preview(
             0, reading, SURE if ids else UNSURE if note else 0.0, replacements, note,
             {id_: supported[id_] for id_ in self._plans.alone(db, wrong, ids)},
-            self._facts(db, ids, reading, found),
+            self._facts(db, replacements, reading, found),
             _candidates(found),
         )  # fmt: skip
         return preview, wrong
 
-    def _facts(self, db: sqlite3.Connection, ids: Sequence[int], reading: Correction, found: Found) -> dict[int, str]:
-        """Facts of whom it is about that rest on these paragraphs and are wrong."""
-        resting, matter = self._plans.facts(db, ids, found.person), found.matter
-        return {
-            id_: value for id_, (attribute, value) in resting.items()
-            if (attribute in matter.attributes if matter.topic else alike(value, reading.wrong))
+    def _facts(
+        self, db: sqlite3.Connection, replacements: Sequence[Replacement], reading: Correction, found: Found
+    ) -> dict[int, str]:
+        """Facts that rest on these paragraphs and end: those that are wrong, and those that nothing then states."""
+        ids, matter = [one.paragraph for one in replacements], found.matter
+        wrong = {
+            one.id: one.value for one in self._plans.facts(db, ids, found.person)
+            if (one.attribute in matter.attributes if matter.topic else alike(one.value, reading.wrong))
         }  # fmt: skip
+        left = "\n".join(one.becomes for one in replacements)
+        stated = {(claim.attribute, claim.norm) for claim in facts_said(left, ())}
+        unsaid = {
+            one.id: one.value for one in self._plans.facts(db, ids, None)
+            if not (one.elsewhere or alike(left, one.value) or (one.attribute, one.norm) in stated)
+        }  # fmt: skip
+        return wrong | unsaid
 
     def _chat_row(self, db: sqlite3.Connection, chat_id: str) -> int:
         return (self._store.names.chat_row(db, chat_id) or 0) if chat_id else 0

@@ -188,8 +188,9 @@ class DeletionService:
         before = " What it means was deleted before: `purge` erases it." if plan.dead else ""
         unknown = f" Unknown: {', '.join(seeds.missing[:10])}." if seeds.missing else ""
         where = f" in chat {wish.chat_id!r}" if wish.chat_id else ""
+        near = f" Did you mean {', '.join(map(repr, seeds.meant))}?" if seeds.meant else ""
         raise NotFound(
-            f"selector: nothing that could be deleted matches it{where}.{unknown}{before}",
+            f"selector: nothing that could be deleted matches it{where}.{unknown}{near}{before}",
             field="selector", missing=list(seeds.missing[:MOST_SHOWN]),
         )  # fmt: skip
 

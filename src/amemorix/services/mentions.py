@@ -10,13 +10,16 @@ from dataclasses import dataclass, field
 from ..indexes.name_directory import NameDirectory
 from ..storage.mentions import Line, MentionRepository, Sought
 from ..text import term_hashes, tokens
-from .name_pattern import LETTER, SHORTEST_NAME, NamePattern
+from ..titles import respelled, untitled
+from .name_pattern import LETTER, SHORTEST_NAME, NamePattern, as_looked_at
+from .name_use import is_part_of_word, is_used_as_name
 from .name_words import is_word
 
-__all__ = ["COMMON", "KEPT", "SHARED", "SHORTENED", "Called", "MentionFinder", "Mentioned", "Visible"]
+__all__ = ["COMMON", "KEPT", "PART", "SHARED", "SHORTENED", "Called", "MentionFinder", "Mentioned", "Visible"]
 
 SHARED = "somebody else has the name by which it may mean them"
 COMMON = "the name by which it may mean them is a common word"
+PART = "the name by which it may mean them stands within another word"
 SHORTENED = "it may mean them by a short form of their name"
 KEPT = "it names them, and what names them is kept"
 """Why a line stays; the name itself is not told, so that the reason may outlive it."""
@@ -35,6 +38,15 @@ class Called:
 
     chat: int
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a name stands in a line as it is looked at."""
+
+    text: str
+    start: int
+    end: int
 
 
 @dataclass(slots=True)
@@ -65,14 +77,15 @@ class MentionFinder:
     ) -> None:
         self._rows = rows
         self._ours = frozenset(persons)
-        self._names = _chats_by_name(names)
+        names = list(names)
+        self._names = _chats_by_name([*names, *_titled_otherwise(names)])
         self._directory = directory
         self._visible = visible
         self._chat = chat
         self._keep = keep
         self._words = frozenset(name for name in self._names if is_word(name))
         self._pattern = NamePattern([*self._names, *_longer(self._names, directory)])
-        self._short = _short_forms(self._names, directory)
+        self._short = (*_short_forms(self._names, directory), *_bare_surnames(self._names, directory))
         self._whose: dict[tuple[str, int], tuple[bool, bool]] = {}
 
     def read(self, db: sqlite3.Connection, after: int) -> Mentioned:
@@ -114,11 +127,12 @@ class MentionFinder:
     def _judged(self, db: sqlite3.Connection, line: Line) -> str | None:
         """Empty if the line can mean nobody else; why that is not so; None if it does not name them at all."""
         doubts: list[str] = []
-        for name in self._pattern.found(line.text):
+        text = as_looked_at(line.text)
+        for name, *place in self._pattern.places(text):
             chats = self._names.get(name)
             if chats is None or (chats and line.chat not in chats):
                 continue
-            doubt = self._doubt(db, name, line)
+            doubt = self._doubt(db, name, line, _Place(text, *place))
             if not doubt:
                 return ""
             doubts.append(doubt)
@@ -126,29 +140,35 @@ class MentionFinder:
             return SHORTENED
         return doubts[0] if doubts else None
 
-    def _doubt(self, db: sqlite3.Connection, name: str, line: Line) -> str:
+    def _doubt(self, db: sqlite3.Connection, name: str, line: Line, place: _Place) -> str:
         """Why the name may mean something else here, empty if it does not."""
         theirs, met = self._owned(db, name, line.chat)
         if not theirs:
             return SHARED
+        if not name.isascii() and is_part_of_word(place.text, place.start, place.end):
+            return PART
         if name not in self._words:
             return ""
-        named = met and (not name.isascii() or _is_written_as_name(name, line.text, within=True))
-        return "" if named else COMMON
+        if name.isascii():
+            named = _is_written_as_name(name, line.text, within=True)
+        else:
+            named = is_used_as_name(place.text, place.start, place.end)
+        return "" if met and named else COMMON
 
     def _owned(self, db: sqlite3.Connection, name: str, chat: int) -> tuple[bool, bool]:
         """(whether the name means these persons only, whether they were met by it in the chat)."""
         known = self._whose.get((name, chat))
         if known is None:
-            here = self._directory.owners(name, (chat, EVERYONE))
-            owners = here or self._directory.owners(name, None)
+            here = self._directory.called(name, (chat, EVERYONE))
+            owners = here or self._directory.called(name, None)
             if not here and not owners <= self._ours:
-                owners = self._directory.owners(name, self._visible(db, chat)) or owners
+                owners = self._directory.called(name, self._visible(db, chat)) or owners
             known = self._whose[name, chat] = owners <= self._ours, bool(here & self._ours)
         return known
 
     def _shortened(self, short: str, line: Line) -> bool:
-        meant = self._directory.nickname(short, (line.chat, EVERYONE))
+        here = (line.chat, EVERYONE)
+        meant = self._directory.nickname(short, here) or self._directory.called(short, here)
         return bool(meant) and meant <= self._ours and _is_written_as_name(short, line.text, within=False)
 
 
@@ -175,6 +195,20 @@ def _longer(names: Collection[str], directory: NameDirectory) -> list[str]:
     """Names of whomever that hold one of these as a word: where they stand, the shorter one means nothing."""
     own = NamePattern(names)
     return [name for name in directory.longer(names) if own.held(name)]
+
+
+def _titled_otherwise(names: Iterable[Called]) -> Iterator[Called]:
+    """Dr Chen for Dr. Chen, and the full name without a title: Sarah Chen, 林澈; a single Latin word is too little."""
+    for one in names:
+        bare = untitled(one.name)
+        full = {bare} if " " in bare or not bare.isascii() else set[str]()
+        yield from (Called(one.chat, form) for form in sorted(respelled(one.name) | full))
+
+
+def _bare_surnames(names: Iterable[str], directory: NameDirectory) -> tuple[str, ...]:
+    """What is left of a Latin name without its title, where it is nobody's name: it may be anybody's."""
+    bare = dict.fromkeys(one for name in names if (one := untitled(name)) and one.isascii() and " " not in one)
+    return tuple(one for one in bare if not directory.owners(one, None) and not is_word(one))
 
 
 def _short_forms(names: Iterable[str], directory: NameDirectory) -> tuple[str, ...]:

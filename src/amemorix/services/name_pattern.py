@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ..text import fold
 
-__all__ = ["LETTER", "SHORTEST_NAME", "NamePattern"]
+__all__ = ["LETTER", "SHORTEST_NAME", "NamePattern", "as_looked_at"]
 
 SHORTEST_NAME = 2
 """Letters of a name that is looked for; a single letter would be met everywhere."""
@@ -29,9 +29,18 @@ class NamePattern:
 
     def found(self, text: str) -> Iterator[str]:
         """Every name in reading order, the longest at each place."""
+        return (name for name, *_ in self.places(as_looked_at(text)))
+
+    def places(self, looked_at: str) -> Iterator[tuple[str, int, int]]:
+        """The same with where each begins and ends in a text in the form of `as_looked_at`."""
         if self._any is not None:
-            for match in self._any.finditer(" ".join(fold(text).split())):
-                yield match.group()
+            for match in self._any.finditer(looked_at):
+                yield match.group(), *match.span()
+
+
+def as_looked_at(text: str) -> str:
+    """The form of a text in which names are looked for."""
+    return " ".join(fold(text).split())
 
 
 def _as_word(name: str) -> str:

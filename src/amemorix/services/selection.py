@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import Conflict, NotFound
@@ -57,6 +57,8 @@ class Seeds:
     """Whether the persons go with what bears their names."""
     missing: tuple[str, ...] = field(default=())
     """What was named and is not there."""
+    meant: tuple[str, ...] = field(default=())
+    """Chats of a group or a user whose number was named."""
 
     @property
     def norms(self) -> set[str]:
@@ -102,6 +104,7 @@ class Selection:
             upto=upto,
             whole=chat is None and not keep_mentions and bool(persons),
             missing=tuple(missing),
+            meant=tuple(self._of_owner(db, [name for name, row in chats.items() if row is None])),
         )
 
     def read(self, db: sqlite3.Connection, scan: Scan, after: int) -> list[int]:
@@ -116,6 +119,13 @@ class Selection:
         if row is None:
             raise NotFound(f"chat_id: there is no chat {chat_id!r}.", field="chat_id")
         return row
+
+    def _of_owner(self, db: sqlite3.Connection, names: Iterable[str]) -> Iterator[str]:
+        """Ids of the chats that a group or a user of one of these ids has."""
+        for name in names:
+            for row in (*self._store.names.chats_of(db, name, ""), *self._store.names.chats_of(db, "", name)):
+                if (key := self._store.names.chat_of(db, row)) is not None:
+                    yield key.chat_id
 
     def _paragraphs(self, db: sqlite3.Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
         found = set(self._rows.ids(db, "paragraphs_in_chat", selector.paragraphs, chat=chat))

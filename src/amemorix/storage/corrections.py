@@ -10,7 +10,7 @@ from typing import Literal
 from .queries import array, optional_array, queries
 from .records import NewParagraph
 
-__all__ = ["CorrectionRepository", "Held", "Plan", "Standing", "Target"]
+__all__ = ["CorrectionRepository", "Held", "Plan", "Resting", "Standing", "Target"]
 
 Scopes = Sequence[int] | None
 
@@ -80,6 +80,17 @@ class Held:
     value: str
 
 
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """A fact that paragraphs state; `elsewhere` if others state it too."""
+
+    id: int
+    attribute: str
+    value: str
+    norm: str
+    elsewhere: bool
+
+
 class CorrectionRepository:
     """Reads and writes plans, and moves the rows they name; the caller owns the transaction."""
 
@@ -138,10 +149,10 @@ class CorrectionRepository:
         values = {"relations": array(relations), "ids": array(ids)}
         return [row[0] for row in db.execute(self._q["correction_relations_alone"], values)]
 
-    def facts(self, db: sqlite3.Connection, ids: Iterable[int], person: int | None) -> dict[int, tuple[str, str]]:
-        """Fact -> (attribute, value), of the facts held true of a person (None: of anybody) that rest on these paragraphs."""
+    def facts(self, db: sqlite3.Connection, ids: Iterable[int], person: int | None) -> list[Resting]:
+        """The facts held true of a person (None: of anybody) that rest on these paragraphs."""
         rows = db.execute(self._q["correction_facts"], {"ids": array(ids), "person": person})
-        return {id_: (attribute, value) for id_, attribute, value in rows}
+        return [Resting(id_, attribute, value, norm, bool(more)) for id_, attribute, value, norm, more in rows]
 
     def held(
         self, db: sqlite3.Connection, *, persons: Iterable[int] | None, attributes: Iterable[str], words: str,

@@ -19,6 +19,7 @@ __all__ = [
     "first_phrase",
     "given_name",
     "is_firm",
+    "is_known_word",
     "is_particular",
     "is_person",
     "is_place",
@@ -53,6 +54,13 @@ def tagged_words(text: str) -> Sequence[Tagged]:
     if not any(_may_end_in_verb(word, flag) for word, flag in tagged):
         return tagged
     return list(_with_verbs_apart(tagged))
+
+
+def is_known_word(word: str) -> bool:
+    """Whether the dictionary holds the word, so that it was not put together by guess."""
+    from rjieba import has_word
+
+    return has_word(word)
 
 
 def _may_end_in_verb(word: str, flag: str) -> bool:

@@ -8,11 +8,15 @@ from typing import Literal
 
 from ..text import fold
 
-__all__ = ["Correction", "named"]
+__all__ = ["Correction", "counted", "named"]
 
 _SPEAKER = re.compile(r"(?:我(?!们)|俺(?!们)|本人|(?:i|i'm|i've|my|mine|me)\b)", re.I)
 _SOMEBODY = re.compile(r"(?:[他她你您](?!们)|(?:he|she|his|her|you|your)(?:'s|'re)?\b)", re.I)
 _NOBODY = {"", "i", "he", "she", "it", "they", "we", "you", "我", "他", "她", "它", "你", "this", "that", "there"}
+_COUNTED = re.compile(
+    r"(?:\d+|[一二两三四五六七八九十百]+)[个只条名位家台辆本张套头匹次](?!月)|(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty)(?![\w:./-])",
+    re.I,
+)
 _ADVERB = re.compile(r"(?:现在|目前|如今|今年|其实|真的|早就|已经|最近|根本)+$")
 
 
@@ -35,6 +39,14 @@ class Correction:
     def of_somebody(self) -> bool:
         """Whether it is about somebody whom it does not name."""
         return not self.subject and bool(_SOMEBODY.match(self.about))
+
+
+def counted(wrong: str, right: str) -> tuple[str, str]:
+    """Both without what is counted, if only one of them says it: (two kids, three) differ in the number."""
+    one, other = _COUNTED.match(wrong), _COUNTED.match(right)
+    if one is None or other is None or not (one.end() == len(wrong) or other.end() == len(right)):
+        return wrong, right
+    return one.group(), other.group()
 
 
 def named(subject: str) -> str:

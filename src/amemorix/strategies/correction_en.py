@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .correction import Correction, named
+from ..titles import TITLE_BEFORE
+from .correction import Correction, counted, named
 from .correction_text import plain
 
 __all__ = ["LEAD", "read_denial", "read_english"]
@@ -42,7 +43,7 @@ _FORGET = re.compile(
 )
 _NO_LONGER = re.compile(rf"^(?P<subject>.*?)\s*\b{_NOT}\s+(?P<first>.+?)(?P<end>{_STILL})[.!\s]*$", re.I)
 _DENIAL = re.compile(
-    rf"^(?P<subject>I|he|she|they|(?:my|his|her|the) \w+|[A-Z][\w'-]*(?: [A-Z][\w'-]*)*?)\s*\b{_NOT}\s+(?!(?:know|think|want|mean|care|mind|understand|remember|believe|sure|see|feel)\b)(?P<first>[^,;]+?)[.!\s]*$",
+    rf"^(?P<subject>I|he|she|they|(?:my|his|her|the) \w+|(?:{TITLE_BEFORE}\s+)?[A-Z][\w'-]*(?: [A-Z][\w'-]*)*?)\s*\b{_NOT}\s+(?!(?:know|think|want|mean|care|mind|understand|remember|believe|sure|see|feel)\b)(?P<first>[^,;]+?)[.!\s]*$",
     re.I,
 )
 _COPULA = re.compile(r"^(?:is|are|was|were|be|am|'s|'m|'re)\s+", re.I)
@@ -51,10 +52,14 @@ _CLAUSE = re.compile(
     r"^(?:so|and|because|since|if|when|then|we|you|let|please|i|he|she|it|they|this|that|there)\b", re.I
 )
 _NOW = re.compile(r"(?:\s+(?:now|these days|currently|actually|instead))+$", re.I)
+_SENTENCE_END = re.compile(r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bprof)(?<!\brev)[.!;]\s+", re.I)
+_NUMBER = re.compile(
+    r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)(?![\w:/])", re.I
+)
 _SMALL = re.compile(r"\b(?:to|at|in|on|for|with|from|of|about|by)\b", re.I)
 _HEAD = re.compile(r"^(?:(?:a|an|the|in|on|at|to|for|of|as)\s+)+", re.I)
 _SUBJECT = re.compile(
-    r"^(?P<subject>[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*)*|I|he|she|they|we|my \w+|the \w+)\b\s*(?P<rest>.*)$"
+    rf"^(?P<subject>(?:(?i:{TITLE_BEFORE})\s+)?[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*)*|I|he|she|they|we|my \w+|the \w+)\b\s*(?P<rest>.*)$"
 )
 
 
@@ -95,13 +100,14 @@ def _apart(first: str, second: str, *, copula: bool) -> tuple[str, str, str]:
     said, instead = first.split(), _COPULA.sub("", second).split()
     shared = 0
     for a, b in zip(said[:-1], instead[:-1], strict=False):
-        if plain(a) != plain(b):
+        if plain(a) != plain(b) and {plain(a), plain(b)} != {plain("have"), plain("has")}:
             break
         shared += 1
     verb = " ".join(said[:shared])
     if not verb and not copula:
         return "", "", verb
-    return _bare(" ".join(said[shared:])), _bare(" ".join(instead[shared:])), verb
+    wrong, right = counted(_bare(" ".join(said[shared:])), _bare(" ".join(instead[shared:])))
+    return wrong, right, verb
 
 
 def _not_but(about: str, wrong: str, right: str) -> Correction:
@@ -128,13 +134,23 @@ def _lifted(about: str, right: str, wrong: str) -> Correction:
 def _after(first: str, wrong: str) -> Correction | None:
     """`the meeting was on Tuesday, not Monday`: the right word is the last one of the same kind."""
     wrong = _bare(wrong)
-    words = _NOW.sub("", re.split(r"[.!;]\s+", first)[-1]).split()
+    words = _NOW.sub("", _SENTENCE_END.split(first)[-1]).split()
     count = min(len(wrong.split()), len(words) - 1)
     if count < 1:
         return None
-    right, about = " ".join(words[-count:]), " ".join(words[:-count])
+    start = _start_of_kind(words, wrong, count)
+    right, about = " ".join(words[start : start + count]), " ".join([*words[:start], *words[start + count :]])
+    wrong, right = counted(wrong, right)
     found = _SUBJECT.match(about)
     return Correction("replace", wrong, _bare(right), named(found["subject"]) if found else "", about)
+
+
+def _start_of_kind(words: list[str], wrong: str, count: int) -> int:
+    """Where the last words of the kind of the wrong ones begin: at the last number for a number."""
+    last = len(words) - count
+    if not _NUMBER.match(wrong):
+        return last
+    return next((i for i in range(last, 0, -1) if _NUMBER.match(words[i])), last)
 
 
 def _forgotten(what: str) -> Correction | None:

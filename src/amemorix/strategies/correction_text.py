@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ..text import fold, is_mostly_cjk, tokens
 from .correction import Correction
@@ -17,6 +17,7 @@ __all__ = [
     "is_present",
     "in_its_words",
     "matters",
+    "of_household",
     "parts_of",
     "plain",
     "rewritten",
@@ -29,6 +30,19 @@ SHORT = 3
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _PART = re.compile(r"[^，,。；;！!？?\n]+[，,。；;！!？?\n]*|[^.;!?\n]+[.;!?\n]*")
 _PART_EN = re.compile(r"[^,.;!?\n]+[,.;!?\n]*\s*")
+_JOINT = re.compile(
+    r"(?<=[^\s，,]{3})(?=(?:而且|并且|同时|但是|不过)[^\s，,]{2})|(?<=[^\s，,]{3})(?=、(?:我|住|在[^、，,]+(?:上班|工作)|对[^、，,]+过敏|今年|养了|来自))"
+)
+_VERBS_EN = "live|work|like|love|hate|have|own|study|speak|play|drive|drink|eat|enjoy|prefer|want|am|is|was|moved?|got|don't|doesn't|can't|used to"
+_JOINT_EN = re.compile(
+    rf"(?<=\w)(?= (?:and|but|while) (?:(?:I|he|she|we|they)(?:'\w+)? \w|(?:my|his|her) \w+ \w|(?:{_VERBS_EN})(?:e?s)?\b))"
+)
+"""Where a second statement begins within a clause: 而且 and "and" before a subject or a verb."""
+_JOINING = re.compile(r"\s*(?:and|but|while)\s+|而且|并且|同时|但是|不过|、", re.I)
+_PART_END = re.compile(r"[，,。.；;！!？?\n]\s*$")
+_SUBJECT = re.compile(
+    r"^\W*(?P<zh>我|他|她|[\u4e00-\u9fff]{2,3}(?=[住在]))|^\W*(?P<en>I|we|he|she|they|We|He|She|They|[A-Z][a-z]+)(?='|\s)"
+)
 
 
 _PAST = re.compile(
@@ -45,6 +59,16 @@ _KIN_EN = (
     r"partner|fianc[eé]e?|room-?mates?|flat-?mates?|colleagues?|co-?workers?|boss|teacher|neighbou?rs?|cousins?|aunt|uncle|grand\w+|nieces?|nephews?)\b"
 )
 _KIN = re.compile(f"{_KIN_ZH}|{_KIN_EN}", re.I)
+_PETS = r"同桌|宠物|[狗猫兔鸟](?!粮)|仓鼠|乌龟|金毛|\b(?:dogs?|cats?|pets?|puppy|kitten|rabbits?|hamsters?)\b"
+_OF_HOUSEHOLD = re.compile(f"{_KIN_ZH}|{_KIN_EN}|{_PETS}", re.I)
+_PET_FIRST = re.compile(
+    rf"\W*.{{0,2}}?[我你他她](?:的|家)?(?:那|这)?[只条个]?(?:{_PETS})|\W*(?:(?:and|but|so|because|well|oh|yes|no),?\s+)*(?:my|your|his|her|their|our|[\w-]+'s)\s+(?:\w+\s+){{0,2}}?(?:{_PETS})",
+    re.I,
+)
+_AGAIN_OWN = re.compile(
+    r"我(?![们国校司])|俺(?!们)|本人|\b(?:i|i'm|i've|i'd)\b|^\W*[A-Z][a-z]+\s+(?:is|has|lives?|works?|likes?)\b", re.I
+)
+"""Somebody speaks of themselves, or of somebody by name, and no more of a relative."""
 _KIN_FIRST = re.compile(
     rf"\W*.{{0,4}}?(?:[我你他她]|[^\s，,]{{1,4}}的)(?:的|家)?(?:男|女|大|小|好)?(?:{_KIN_ZH})"
     rf"|\W*(?:(?:and|but|so|because|well|oh|yes|no),?\s+)*(?:my|your|his|her|their|our|[\w-]+'s)\s+(?:\w+\s+){{0,2}}?{_KIN_EN}",
@@ -116,10 +140,26 @@ def is_present(part: str, correction: Correction) -> bool:
     return not _KIN_FIRST.match(part) or _KIN.search(spoken) is not None
 
 
+def of_household(parts: Sequence[str], correction: Correction) -> set[int]:
+    """Places of the clauses without a subject that go on about a relative or a pet, if the correction is about neither."""
+    if _OF_HOUSEHOLD.search(f"{correction.subject} {correction.about}"):
+        return set()
+    found: set[int] = set()
+    carried = False
+    for place, part in enumerate(parts):
+        if _KIN_FIRST.match(part) or _PET_FIRST.match(part):
+            carried = True
+        elif _AGAIN_OWN.search(part):
+            carried = False
+        elif carried:
+            found.add(place)
+    return found
+
+
 def parts_of(text: str) -> list[str]:
     """The clauses of a text; together they are the text."""
-    pattern = _PART if is_mostly_cjk(text) else _PART_EN
-    parts = pattern.findall(text)
+    pattern, joint = (_PART, _JOINT) if is_mostly_cjk(text) else (_PART_EN, _JOINT_EN)
+    parts = [half for part in pattern.findall(text) for half in joint.split(part) if half]
     return parts if "".join(parts) == text else [text]
 
 
@@ -141,7 +181,21 @@ def rewritten(parts: Sequence[str], correction: Correction, places: Collection[i
             kept.append(_replaced(part, correction.wrong, correction.right))
         elif not correction.right:
             kept.append(_struck(part, correction.wrong))
-    return "".join(kept).strip().rstrip("，,；;").strip()
+    left = "".join(_led(kept, parts)) if "" in kept else "".join(kept)
+    return left.strip().rstrip("，,；;、").strip()
+
+
+def _led(kept: Sequence[str], parts: Sequence[str]) -> Iterator[str]:
+    """What is kept; where the first half of a clause is left out, the second begins with its subject."""
+    for i, part in enumerate(kept):
+        halved = part and i and not kept[i - 1] and not _PART_END.search(parts[i - 1])
+        joining = _JOINING.match(part) if halved else None
+        if joining is None:
+            yield part
+            continue
+        rest, subject = part[joining.end() :], _SUBJECT.match(parts[i - 1])
+        led = subject is not None and not _SUBJECT.match(rest)
+        yield (f"{subject['zh'] or subject['en'] + ' '}{rest}" if subject and led else rest)
 
 
 def corrected(text: str, correction: Correction) -> str:

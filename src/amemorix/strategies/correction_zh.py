@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .correction import Correction, named
+from .correction import Correction, counted, named
 
 __all__ = ["LEAD", "read_chinese", "read_denial"]
 
@@ -108,7 +108,8 @@ def _split(found: re.Match[str], said: str) -> Correction | None:
     wrong, right, verb = _apart(found["first"], found["second"])
     subject = found["subject"].strip("的， ,")
     if wrong and right:
-        return Correction("replace", wrong, right, named(subject), f"{subject}{verb}")
+        what = wrong.removeprefix(counted(wrong, right)[0])
+        return Correction("replace", *counted(wrong, right), named(subject), f"{subject}{verb}{what}")
     rest = re.split(r"[，,；;。]\s*", said[found.end("first") :], maxsplit=1)
     return _after(re.sub(_END, "", rest[-1]), found["first"]) if not subject and len(rest) > 1 else None
 
@@ -121,6 +122,9 @@ def _apart(first: str, second: str) -> tuple[str, str, str]:
     if verb and second.startswith(verb):
         return _framed(first[len(verb) :], second[len(verb) :].removeprefix("的").removeprefix("是"), verb)
     other = _VERB_HEAD.match(second)
+    if not verb and second.startswith("有"):
+        verb = "有"  # 没有
+        return _framed(first, second[1:], verb)
     if not verb or other is None:
         return "", "", verb
     return _framed(first[len(verb) :], second[other.end() :], verb)
@@ -146,7 +150,8 @@ def _after(first: str, wrong: str) -> Correction | None:
     wrong = wrong[head.end() :] if head and len(wrong) > head.end() else wrong
     wrong, right, verb = _framed(wrong, found["object"], found["verb"])
     subject = found["subject"].strip()
-    return Correction("replace", wrong, right, named(subject), f"{subject}{verb}")
+    about = f"{subject}{verb}{right.removeprefix(counted(wrong, right)[1])}"
+    return Correction("replace", *counted(wrong, right), named(subject), about)
 
 
 def _forgotten(what: str) -> Correction | None:

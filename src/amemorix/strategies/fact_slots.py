@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["FAVOURITE", "SLOTS", "STATEMENT", "Cardinality", "Slot", "Stability", "slot_of"]
+__all__ = ["FAVOURITE", "SLOTS", "STATEMENT", "Cardinality", "Slot", "Stability", "attribute_meant", "slot_of"]
 
 Cardinality = Literal["single", "set"]
 Stability = Literal["stable", "temporal", "uncertain"]
@@ -56,6 +56,26 @@ _ALL = (
 )  # fmt: skip
 SLOTS = {slot.attribute: slot for slot in _ALL}
 """Attribute -> slot; `favourite:<thing>` is a slot of its own for each thing."""
+
+
+_OTHERWISE = {
+    "住处": "residence", "家乡": "hometown", "工作单位": "workplace", "职业": "occupation", "学校": "school", "生日": "birthday", "年龄": "age",
+    "名字": "name", "昵称": "nickname", "配偶": "spouse", "孩子": "child", "宠物": "pet", "过敏": "allergy", "忌口": "avoids", "饮食": "diet",
+    "语言": "language", "电话": "phone", "邮箱": "email", "打算": "plan",
+    "住址": "residence", "地址": "residence", "居住地": "residence", "city": "residence", "home": "residence", "address": "residence",
+    "lives in": "residence", "故乡": "hometown", "老家": "hometown", "公司": "workplace", "单位": "workplace", "employer": "workplace",
+    "company": "workplace", "工作": "occupation", "job": "occupation", "profession": "occupation", "姓名": "name", "外号": "nickname",
+    "过敏原": "allergy", "allergies": "allergy", "allergic to": "allergy", "喜欢": "like", "爱好": "like", "likes": "like", "hobby": "like",
+    "languages": "language", "手机": "phone", "手机号": "phone", "phone number": "phone", "e-mail": "email", 
+    "pets": "pet", "children": "child", "岁数": "age", "伴侣": "spouse", "partner": "spouse", "plans": "plan", "计划": "plan",
+}  # fmt: skip
+"""Other words for attributes, among them those that profiles show."""
+
+
+def attribute_meant(said: str) -> str:
+    """The attribute that goes by this word: residence for 住处 and city; the word itself if it is none's."""
+    plain = " ".join(said.lower().replace("_", " ").split())
+    return _OTHERWISE.get(plain) or (plain if plain in SLOTS else said)
 
 
 def slot_of(attribute: str) -> Slot:

@@ -51,8 +51,12 @@ where r.id in (select value from json_each(:relations)) and r.origin <> 'admin' 
       and p.id not in (select value from json_each(:ids)));
 
 -- name: correction_facts
--- facts held true that rest on these paragraphs, of a person (null: of anybody)
-select distinct f.id, f.attribute, f.value from fact_evidence e join facts f on f.id = e.fact
+-- facts held true that rest on these paragraphs, of a person (null: of anybody), and whether another one states them too
+select distinct f.id, f.attribute, f.value, f.norm, exists (
+    select 1 from fact_evidence o join paragraphs p on p.id = o.paragraph
+    where o.fact = f.id and o.stance = 'support' and o.paragraph not in (select value from json_each(:ids))
+      and p.deleted_at is null and p.superseded_at is null
+) from fact_evidence e join facts f on f.id = e.fact
 where e.paragraph in (select value from json_each(:ids)) and f.deleted_at is null and f.status in ('active', 'conflicted')
   and f.person is coalesce(:person, f.person);
 

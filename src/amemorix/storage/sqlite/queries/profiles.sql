@@ -184,7 +184,7 @@ on conflict (person) do update set text = excluded.text, updated_by = excluded.u
 delete from profile_overrides where person = :person;
 
 -- name: profiles_list
--- persons with a snapshot or an override, the last changed first
+-- persons with a snapshot or an override of whom something is left, the last changed first
 with held as (
     select person, max(derived_at) as at from profile_snapshots group by person),
 known as (
@@ -192,16 +192,26 @@ known as (
         select person, at from held union all select person, updated_at as at from profile_overrides) group by person)
 select x.id, x.person_id, x.name, k.at, exists (select 1 from profile_overrides v where v.person = x.id)
 from known k join persons x on x.id = k.person
-where :keyword is null
+where (exists (select 1 from profile_overrides v where v.person = x.id)
+       or exists (select 1 from person_aliases a where a.person = x.id)
+       or exists (select 1 from profile_snapshots s where s.person = x.id and json_array_length(s.content, '$.items') > 0)
+       or exists (select 1 from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
+                  where pp.person = x.id and p.deleted_at is null))
+  and (:keyword is null
    or instr(lower(x.person_id), :keyword) > 0 or instr(lower(x.name), :keyword) > 0
    or exists (select 1 from chat_persons c where c.person = x.id and instr(lower(c.name), :keyword) > 0)
-   or exists (select 1 from person_aliases a where a.person = x.id and (instr(a.norm, :folded) > 0 or instr(lower(a.alias), :keyword) > 0))
+   or exists (select 1 from person_aliases a where a.person = x.id and (instr(a.norm, :folded) > 0 or instr(lower(a.alias), :keyword) > 0)))
 order by k.at desc, x.id desc limit :limit offset :offset;
 
 -- name: profiles_count
 select count(*) from persons x
 where (exists (select 1 from profile_snapshots s where s.person = x.id)
        or exists (select 1 from profile_overrides v where v.person = x.id))
+  and (exists (select 1 from profile_overrides v where v.person = x.id)
+       or exists (select 1 from person_aliases a where a.person = x.id)
+       or exists (select 1 from profile_snapshots s where s.person = x.id and json_array_length(s.content, '$.items') > 0)
+       or exists (select 1 from paragraph_persons pp join paragraphs p on p.id = pp.paragraph
+                  where pp.person = x.id and p.deleted_at is null))
   and (:keyword is null
    or instr(lower(x.person_id), :keyword) > 0 or instr(lower(x.name), :keyword) > 0
    or exists (select 1 from chat_persons c where c.person = x.id and instr(lower(c.name), :keyword) > 0)
