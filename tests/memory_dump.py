@@ -9,7 +9,7 @@ from amemorix import AMemorixHostService
 
 __all__ = ["rows_of", "tables"]
 
-NOT_COMPARED = ("changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "derive_tasks", "meta",
+NOT_COMPARED = ("changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "derive_tasks", "meta", "name_news",
                 "audit")  # fmt: skip
 """The logs of changes, the record of deletions, and how far the background has come."""
 NUMBERED_ANEW = ("episodes", "episode_paragraphs", "episode_terms", "episode_news", "profile_snapshots",

@@ -11,6 +11,7 @@ from ..services.episodes import EpisodeService
 from ..services.extraction import ExtractionService
 from ..services.fact_editor import FactEditor
 from ..services.facts import FactService
+from ..services.namings import NamingService
 from ..services.profile_evidence import EvidenceService
 from ..services.profile_reading import ProfileReader
 from ..services.profiles import PersonProfileService
@@ -24,6 +25,7 @@ class Knowledge:
 
     def __init__(self, ground: Ground, *, embedder: Callable[[], Embedder | None]) -> None:
         self.extraction = _extraction(ground)
+        self.namings = NamingService(ground.store, background=ground.background)
         self.episodes = _episodes(ground)
         self.facts = _facts(ground, embedder)
         self.fact_editor = FactEditor(ground.store, clock=ground.clock, profile=ground.config.profile)
@@ -33,7 +35,7 @@ class Knowledge:
         )
         self.evidence = EvidenceService(ground.store)
         self.derivers: dict[str, Deriver] = {
-            "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts, "profiles": self.profiles,
+            "extraction": self.extraction, "namings": self.namings, "episodes": self.episodes, "facts": self.facts, "profiles": self.profiles,
         }  # fmt: skip
 
 

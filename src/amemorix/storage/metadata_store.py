@@ -32,6 +32,7 @@ from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
 from .mentions import MentionRepository
 from .names import NameRepository
+from .namings import NamingRepository
 from .paragraphs import ParagraphRepository
 from .persons import PersonRepository
 from .portable import PortableRepository
@@ -70,6 +71,7 @@ class MetadataStore:
         self.purging = asyncio.Lock()
         """Held by whoever erases rows and rewrites files: kernels that follow each other share the store."""
         self.names = NameRepository()
+        self.namings = NamingRepository()
         self.texts = TextRepository(self.names)
         self.paragraphs = ParagraphRepository()
         self.embeddings = EmbeddingRepository()

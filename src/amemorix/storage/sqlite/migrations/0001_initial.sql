@@ -5,9 +5,10 @@ create table meta (
 
 insert into meta (key, value) values ('database_id', lower(hex(randomblob(16)))), ('changes_floor', '0');
 
+-- naming: a paragraph holds a name that has become known since it was read.
 create table changes (
     seq integer primary key autoincrement,
-    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'relation_embedding', 'person', 'entity')),
+    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'relation_embedding', 'person', 'entity', 'naming')),
     id integer not null
 ) strict;
 
@@ -167,6 +168,19 @@ create table entity_aliases (
 ) strict, without rowid;
 
 create index entity_aliases_by_entity on entity_aliases (entity);
+
+-- Names that have become known, and for which the lines that hold them are still to be found: those of a person in a chat
+-- (0: in every one), or those of an entity.
+create table name_news (
+    id integer primary key autoincrement,
+    person integer references persons (id) on delete cascade,
+    chat integer not null default 0,
+    entity integer references entities (id) on delete cascade,
+    check ((person is null) <> (entity is null))
+) strict;
+
+create index name_news_by_person on name_news (person) where person is not null;
+create index name_news_by_entity on name_news (entity) where entity is not null;
 
 create table paragraph_entities (
     entity integer not null references entities (id),
@@ -668,6 +682,7 @@ create trigger persons_inserted after insert on persons begin
 end;
 
 create trigger chat_persons_inserted after insert on chat_persons begin
+    insert into name_news (person, chat) values (new.person, new.chat);
     insert into changes (kind, id) values ('person', new.person);
 end;
 
@@ -676,6 +691,7 @@ create trigger chat_persons_removed after delete on chat_persons begin
 end;
 
 create trigger person_aliases_inserted after insert on person_aliases begin
+    insert into name_news (person, chat) values (new.person, new.chat);
     insert into changes (kind, id) values ('person', new.person);
 end;
 
@@ -692,7 +708,16 @@ create trigger persons_removed after delete on persons begin
 end;
 
 create trigger entities_inserted after insert on entities begin
+    insert into name_news (entity) select new.id where length(new.norm) > 1;
     insert into changes (kind, id) values ('entity', new.id);
+end;
+
+create trigger entity_aliases_inserted after insert on entity_aliases begin
+    insert into name_news (entity) select new.entity where length(new.norm) > 1;
+end;
+
+create trigger entities_renamed after update of norm on entities when new.norm <> old.norm begin
+    insert into name_news (entity) values (new.id);
 end;
 
 create trigger entities_updated after update on entities begin
