@@ -288,7 +288,7 @@ class FactService:
             group = group_of(row.person, row.entity, row.scope, row.attribute, row.norm)
             self._evidence.drop(db, fact, paragraph)
             self._ledger.settle(db, group, Change(now, now, "the name means somebody else"))
-            self._ledger.tell(db, group, now)
+            self._ledger.tell(db, group, now, whole=True)
 
     def _take(self, db: sqlite3.Connection, paragraph: FactMaterial, heard: _Heard, change: Change) -> None:
         claim, decision = heard.claim, heard.decision

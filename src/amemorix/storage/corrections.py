@@ -229,4 +229,4 @@ class CorrectionRepository:
         given = array(paragraphs)
         db.execute(self._q["correction_revive"], {"ids": given, "at": at})
         db.execute(self._q["correction_refs_revive"], {"ids": given})
-        db.execute(self._q["correction_relations_revive"], {"ids": array(relations), "at": at})
+        db.execute(self._q["correction_relations_revive"], {"ids": array(relations)})

@@ -190,6 +190,7 @@ create table paragraph_entities (
 
 create index paragraph_entities_by_paragraph on paragraph_entities (paragraph);
 
+-- deleted_by: the record by which it was deleted on purpose, u12, c12 or d12; empty if it only lost what it rested on.
 create table relations (
     id integer primary key autoincrement,
     subject integer not null references entities (id),
@@ -202,6 +203,7 @@ create table relations (
     inactive_at real,
     inactive_reason text not null default '' check (inactive_reason in ('', 'decay', 'frozen', 'forgotten')),
     deleted_at real,
+    deleted_by text not null default '',
     merged_into integer references relations (id),
     check (subject <> object),
     unique (subject, predicate, object)
@@ -647,6 +649,10 @@ end;
 
 create trigger relations_inserted after insert on relations begin
     insert into changes (kind, id) values ('relation', new.id);
+end;
+
+create trigger relations_back after update of deleted_at on relations when new.deleted_at is null and new.deleted_by <> '' begin
+    update relations set deleted_by = '' where id = new.id;
 end;
 
 create trigger relations_updated after update on relations begin

@@ -95,7 +95,7 @@ update relations set deleted_at = :now where id in (select value from json_each(
 
 -- name: correction_relations_revive
 update relations set deleted_at = null
-where id in (select value from json_each(:ids)) and deleted_at = :at and merged_into is null
+where id in (select value from json_each(:ids)) and merged_into is null
   and not exists (select 1 from entities n where n.id in (subject, object) and (n.deleted_at is not null or n.merged_into is not null));
 
 -- name: correction_copy_entities
