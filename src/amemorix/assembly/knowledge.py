@@ -24,8 +24,8 @@ class Knowledge:
     """Entities and relations, episodes, facts, and profiles of persons, each kept by a deriver."""
 
     def __init__(self, ground: Ground, *, embedder: Callable[[], Embedder | None]) -> None:
-        self.extraction = _extraction(ground)
         self.namings = NamingService(ground.store, background=ground.background)
+        self.extraction = _extraction(ground)
         self.episodes = _episodes(ground)
         self.facts = _facts(ground, embedder)
         self.fact_editor = FactEditor(ground.store, clock=ground.clock, profile=ground.config.profile)
@@ -35,7 +35,7 @@ class Knowledge:
         )
         self.evidence = EvidenceService(ground.store)
         self.derivers: dict[str, Deriver] = {
-            "extraction": self.extraction, "namings": self.namings, "episodes": self.episodes, "facts": self.facts, "profiles": self.profiles,
+            "namings": self.namings, "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts, "profiles": self.profiles,
         }  # fmt: skip
 
 
