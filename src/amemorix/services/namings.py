@@ -26,8 +26,6 @@ PAUSE = 2.0
 IDLE_SHARE = 10.0
 """Seconds of rest for each second of work: a pass looks at every line there is."""
 EVERYWHERE = 0
-SHORT_FORMS = (3, 4, 5)
-"""Letters of a longer Latin name that may stand for it (see `NameDirectory`)."""
 _BYTES_PER_TERM = 5
 
 
@@ -75,14 +73,13 @@ class _Names:
     plain: list[_Sought] = field(default_factory=list[_Sought])
 
     def add(self, name: str, chat: int, entity: int = 0) -> None:
-        """Look for a name, and for what may be short for it."""
+        """Look for a name."""
         norm = normalise_name(name)
-        for text in (norm, *_short_forms(norm)) if not entity else (norm,):
-            sought, term = _Sought(text, chat, entity), max(tokens(text), key=len, default="")
-            if term:
-                self.by_term.setdefault(int(term_hashes([term])[0]), []).append(sought)
-            elif text:
-                self.plain.append(sought)
+        sought, term = _Sought(norm, chat, entity), max(tokens(norm), key=len, default="")
+        if term:
+            self.by_term.setdefault(int(term_hashes([term])[0]), []).append(sought)
+        elif norm:
+            self.plain.append(sought)
 
 
 class NamingService:
@@ -198,8 +195,3 @@ def _hits(wanted: Iterable[int], blobs: Sequence[bytes]) -> list[tuple[int, int]
     at = np.flatnonzero(np.isin(hashes, np.fromiter(wanted, np.uint32)))
     owner = np.searchsorted(np.cumsum(sizes), at, side="right")
     return list(zip(owner.tolist(), hashes[at].tolist(), strict=True))
-
-
-def _short_forms(name: str) -> tuple[str, ...]:
-    whole = name.isascii() and name.isalpha() and len(name) > max(SHORT_FORMS)
-    return tuple(name[:size] for size in SHORT_FORMS) if whole else ()
