@@ -12,7 +12,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from conftest import Open
-from entrance import told
+from entrance import refused, told
 from graph_entrance import changed, edges, family, graph, nodes, page, triple
 
 HIDDEN = {"filter": {"enabled": True, "mode": "blacklist", "chats": ["stream:secret"]}}
@@ -376,6 +376,14 @@ async def test_an_export_to_a_file_stays_below_exports(host: AMemorixHostService
     result = await host.invoke("memory_graph_admin", {"action": "export", "path": "mine/out/graph.json"})
     assert (result["success"], result["details"]["field"]) == (False, "path")
     assert [p.name for p in path.parent.iterdir() if p.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("path", ["x" * 201, f"a/{'图' * 67}", "taken.json/graph.json", "mine", "../x", "/x", "a/../x"])
+async def test_a_path_that_can_be_no_file_is_refused(host: AMemorixHostService, path: str) -> None:
+    await family(host)
+    await graph(host, "export", format="json", path="taken.json")
+    await graph(host, "export", format="json", path="mine/graph")
+    await refused(host, "memory_graph_admin", {"action": "export", "path": path}, "path")
 
 
 async def test_a_large_graph_goes_to_a_file(host: AMemorixHostService) -> None:

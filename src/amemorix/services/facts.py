@@ -115,7 +115,13 @@ class FactService:
         async def step() -> bool:
             return self._settings.enabled and await self.step()
 
-        await for_ever(step, what="reading facts", pause=self._settings.poll_interval_seconds, idle_share=IDLE_SHARE)
+        await for_ever(
+            step,
+            what="reading facts",
+            pause=self._settings.poll_interval_seconds,
+            idle_share=IDLE_SHARE,
+            gives_way=lambda: self._store.importing,
+        )
 
     async def drain(self) -> int:
         """Derive until nothing is left to do; returns how many steps that took."""

@@ -30,6 +30,7 @@ from .facts import FactRepository
 from .graph_reading import GraphRepository
 from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
+from .imports import ImportRepository
 from .mentions import MentionRepository
 from .names import NameRepository
 from .namings import NamingRepository
@@ -44,10 +45,13 @@ from .recycling import RecyclingRepository
 from .relation_return import RelationReturn
 from .relations import RelationRepository
 from .retention import RetentionRepository
+from .retrieval_profiles import RetrievalProfileRepository
 from .revisions import RevisionRepository
 from .sources import SourceRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
+from .tuning import TuningRepository
+from .tuning_material import TuningMaterialRepository
 from .undo_records import UndoRepository
 
 __all__ = ["DATABASE_FILE", "MetadataStore"]
@@ -70,6 +74,8 @@ class MetadataStore:
         self.folder = folder
         self.purging = asyncio.Lock()
         """Held by whoever erases rows and rewrites files: kernels that follow each other share the store."""
+        self.importing = False
+        """Whether files are being imported: what derives in the background gives way."""
         self.names = NameRepository()
         self.namings = NamingRepository()
         self.texts = TextRepository(self.names)
@@ -101,6 +107,7 @@ class MetadataStore:
         self.changes = ChangeRepository()
         self.audit = AuditRepository()
         self.health = HealthRepository()
+        self.imports = ImportRepository()
         self.copies = CopyRepository()
         self.portable = PortableRepository()
         self.deletions = DeletionRepository()
@@ -109,6 +116,9 @@ class MetadataStore:
         self.mentions = MentionRepository()
         self.erasure = ErasureRepository(self._forget)
         self.quoting = QuotingRepository()
+        self.tuning = TuningRepository()
+        self.tuning_material = TuningMaterialRepository()
+        self.retrieval_profiles = RetrievalProfileRepository()
         self._compaction = Compaction()
         self._database = Database(
             folder / DATABASE_FILE,
