@@ -125,7 +125,13 @@ async def test_it_is_looked_for_once(host: AMemorixHostService, text: str, name:
 
 async def test_a_crash_loses_no_line_and_repeats_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(namings, "SLICE", 2)
-    lines = [("Ann", "小王住在广州"), ("Ann", "hm"), ("Ann", "oh"), ("Ann", "小王喜欢爬山"), ("Ann", "小王在出版社工作")]
+    lines = [
+        ("Ann", "小王住在广州"),
+        ("Ann", "hm"),
+        ("Ann", "oh"),
+        ("Ann", "小王喜欢爬山"),
+        ("Ann", "小王在出版社工作"),
+    ]
     async with memory_host(tmp_path) as host:
         await said(host, "c", *lines)
         await host.settle(20)
@@ -188,7 +194,12 @@ async def test_a_correction_a_deletion_and_their_undoing_give_everything_back(
     assert await shown(host) == before
     live = "select r.external_id, count(*) from paragraphs p join external_memory_refs r on r.id = p.ref where p.deleted_at is null and p.superseded_at is null group by 1"
     assert sorted(await rows_of(host, live)) == [("0", 1), ("1", 1)]
-    assert await rows_of(host, "select id from external_memory_refs where deleted_at is not null and external_id in ('0', '1')") == []
+    assert (
+        await rows_of(
+            host, "select id from external_memory_refs where deleted_at is not null and external_id in ('0', '1')"
+        )
+        == []
+    )
 
 
 async def test_a_text_that_lives_under_a_deleted_reference_is_not_stored_twice(host: AMemorixHostService) -> None:
