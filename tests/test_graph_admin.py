@@ -108,7 +108,7 @@ async def test_twenty_thousand_nodes_in_two_statements_a_page(host: AMemorixHost
         assert len(found["nodes"]) == 200
         assert found["total_nodes"] == 20_000
     assert counts == [counts[0]] * 3
-    assert counts[0] <= 5, "what changed, how many, nodes, edges"
+    assert counts[0] <= 6, "what changed, how many, nodes, edges, which of them are over"
     assert (
         len({node for offset in range(0, 20_000, 4_000) for node in await nodes(host, offset=offset, limit=4_000)})
         == 20_000

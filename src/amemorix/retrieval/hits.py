@@ -110,6 +110,7 @@ class HitWriter:
         persons = self._paragraphs.persons(db, ids)
         known = self._paragraphs.entity_norms(db, ids)
         relations = self._paragraphs.relations(db, known)
+        over = self._over(db, relations, plan)
         touched = self._retention.of(db, "paragraph", ids)
         hits: list[Hit] = []
         for id_ in ids:
@@ -120,11 +121,25 @@ class HitWriter:
                 if plan.query is not None:
                     asked = normalise_name(plan.query.text)
                     if id_ in relations:
-                        explain["relations"] = relations[id_]
+                        explain["relations"] = list(dict.fromkeys(relations[id_].values()))
+                        ended = {said: over[row] for row, said in relations[id_].items() if row in over}
+                        if ended:
+                            explain["ended_relations"] = ended
                     matched = [name for name, norm in known.get(id_, ()) if norm in asked]
                     explain["matched_entities"] = list(dict.fromkeys(matched))
                 hits.append(self._paragraph(rows[id_], persons.get(id_, []), score, explain, plan))
         return hits
+
+    def _over(
+        self, db: sqlite3.Connection, relations: Mapping[int, Mapping[int, str]], plan: SearchPlan
+    ) -> dict[int, float]:
+        """Relation -> when what it says was over, of those that were over at the time that is asked for."""
+        if plan.query is None:
+            return {}
+        ids = {row for those in relations.values() for row in those}
+        then = plan.now if plan.as_of is None else plan.as_of
+        ends = self._paragraphs.relations_ended(db, ids, plan.scopes, plan.now)
+        return {row: at for row, at in ends.items() if at <= then}
 
     def _paragraph(
         self, row: ParagraphRow, persons: Sequence[PersonOf], score: float, explain: dict[str, Any], plan: SearchPlan

@@ -324,7 +324,9 @@ class FactService:
             return
         if decision.action is UpdateAction.SKIP:
             row = held[0]
-            note = Transition(row.status, row.status, None, None, "", change.reason, change.at)
+            detail = snapshot((), (), refute=[[row.id, paragraph.id]])
+            undo = self._undo_records.keep(db, UNDO_KIND, detail, "", change.reason, change.now)
+            note = Transition(row.status, row.status, None, undo, "", change.reason, change.at)
             self._facts.transition(db, row.id, note)
         elif decision.target is not None:
             self._complete(

@@ -121,7 +121,7 @@ class GraphViewService:
         end = request.offset + len(ids)
         return GraphPage(
             nodes=node_items(nodes, view.standing),
-            edges=edge_items(edges),
+            edges=edge_items(edges, self._ends(db, [edge.id for edge in edges], sight)),
             total_nodes=total,
             total_edges=view.standing.pairs,
             total_relations=view.standing.relations,
@@ -198,7 +198,7 @@ class GraphViewService:
         support = self._store.relations.support(db, ids, sight.scopes, sight.now, request.paragraph_limit)
         newest = sorted({p for found in support.values() for p in found}, reverse=True)[: request.paragraph_limit]
         return EdgeAnswer(
-            edge=next(iter(edge_items(records)), None),
+            edge=next(iter(edge_items(records, self._ends(db, ids, sight))), None),
             relations=relations[: request.relation_limit],
             paragraphs=self._paragraphs(db, newest),
             evidence_graph=self._evidence(
@@ -225,7 +225,12 @@ class GraphViewService:
         wanted = list(ids)
         records = {record.id: record for record in self._graph.edges(db, wanted, sight)}
         names = self._store.names.entity_names(db, {e for r in records.values() for e in (r.subject, r.object)})
-        return [relation_item(records[id_], names) for id_ in wanted if id_ in records]
+        ends = self._ends(db, records, sight)
+        return [relation_item(records[id_], names, ends.get(id_)) for id_ in wanted if id_ in records]
+
+    def _ends(self, db: sqlite3.Connection, ids: Iterable[int], sight: Sight) -> dict[int, float]:
+        """Relation -> when it was over, by what may be seen."""
+        return self._store.relation_ends.of(db, ids, sight.scopes, sight.now)
 
     def _paragraphs(self, db: sqlite3.Connection, ids: Sequence[int]) -> list[ParagraphItem]:
         rows = self._store.paragraphs.full(db, ids)

@@ -24,8 +24,8 @@ ZH_SELF = re.compile(r"我(?!们|們)|本人|俺|在下")
 OTHER_SUBJECT = re.compile(r"[你您他她它]|大家|有人|人家|别人|对方|群里")
 """Whoever is meant by these is somebody else."""
 LEADING = re.compile(
-    r"^(?:(?:并且|而且|另外|同时|所以|但是|不过|然后|因为|其实|反正|而|并|且|但|也|还)+(?=[^\W\d_a-zA-Z])|"
-    r"(?:(?:yeah|yes|well|oh|and|but|so|also|haha|lol|hey|wow|no way|no|plus|actually|honestly)\b[,!. ]*)+)",
+    r"^(?:(?:还有(?=我)|哈{2,}|并且|而且|另外|同时|所以|但是|不过|然后|因为|其实|反正|而|并|且|但|也|还)+(?=[^\W\d_a-zA-Z])|"
+    r"(?:(?:(?:hey|hi|hello)\s+(?:all|everyone|everybody|guys|folks|there)|yeah|yes|well|oh|and|but|so|also|haha|lol|hey|(?:hi|hello)(?=[,!.])|wow|no way|no|plus|actually|honestly)\b[,!. ]*)+)",
     re.IGNORECASE,
 )
 """Words that join a statement to what stands before it."""
@@ -82,7 +82,7 @@ _ENGLISH_RULES = (
               r"passionate\s+about|keen\s+on|hooked\s+on|crazy\s+about)|\b(?:[Mm]y|I['’]s)\s+(?:\w+\s+)?(?:favou?rite|hobby|hobbies|passion)"),
     ("relations", rf"(?<!\bof )\b(?:[Mm]y|I['’]s)\s+(?:\w+\s+){{0,2}}(?:{_KIN_EN})\b|{_I}{_BE}\s+(?:married|engaged|divorced|single)\b|"
                   rf"{_I}{_ADVERBS}\s+(?:have|has|had|got|adopted)\s+(?:\w+\s+){{0,3}}(?:{_KIN_EN})\b"),
-    ("identity", rf"{_I}{_BE}{_ADVERBS}\s+(?:an?\s+(?!bit|little|lot|few|fan\b|big\s+fan)|from\s+(?!(?:the\s+(?:future|past|moon)|mars|outer|space|another|work|home|now|here|there)\b)|\d|originally\s|born\s)|"
+    ("identity", rf"{_I}{_BE}{_ADVERBS}\s+(?:an?\s+(?!bit|little|lot|few|fan\b|big\s+fan)|from\s+(?!(?:the\s+(?:future|past|moon)|mars|outer|space|another|work|home|now|here|there)\b)|\d{{1,3}}\b(?!\s*(?:min|sec|h(?:ou)?rs?\b|days?|weeks?|months?|%|percent|km|miles?|pages?|steps?|episodes?|chapters?|points?|people|times?))|originally\s|born\s)|"
                  rf"\b(?:[Mm]y|I['’]s)\s+(?:name|job|hometown|birthday|major|degree|age|profession)\b|\byears\s+old\b|"
                  rf"{_I}{_ADVERBS}\s+(?:lives?\s+(?:in|at|near|with)|works?\s+(?:in|at|as|for|with)|stud(?:y|ies|ied)\b|"
                  r"grew\s+up|graduated|moved\s+(?:to|from|back)|teach(?:es)?\b)"),
@@ -99,7 +99,7 @@ _ENGLISH = [(section, re.compile(rule)) for section, rule in _ENGLISH_RULES]
 _SECRET = re.compile(r"\bpass(?:word|code|phrase)s?\b|\bpin\s+(?:code|number)\b|密码|口令|验证码", re.IGNORECASE)
 _VAGUE = re.compile(r"\b(?:you|your|yours|you['’]\w+)\b|[你您]", re.IGNORECASE)
 _EMPTY = re.compile(
-    r"^I\s+(?:\w+\s+)?(?:love|like|loved|liked|enjoy|enjoyed|hate)\s+(?:it|that|this|them|to)\W*$|^我也?(?:很|挺)?(?:喜欢|爱|讨厌)\W*$"
+    r"^I\s+(?:\w+\s+)?(?:love|like|loved|liked|enjoy|enjoyed|hate)(?:\s+(?:it|that|this|them|to))?\W*$|^我也?(?:很|挺)?(?:喜欢|爱|讨厌|怕|住在?|在|来自|叫|打算|养了|爱[吃喝看])\W*$"
 )
 
 

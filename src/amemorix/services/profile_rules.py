@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..storage.profile_material import SPEAKER, FactOf, Line, RelationOf
+from ..strategies.chat_markup import GAP, spoken
+from ..strategies.clauses import NOBODY, Clause, after, clauses, without_laugh
 from ..text import fold, is_mostly_cjk, normalise_name
 from .digest import keywords
 from .profile_items import Basis, ProfileItem
@@ -34,18 +36,28 @@ SAID, WRITTEN, TOLD, SUMMED = 0.8, 0.9, 0.7, 0.6
 """How sure a statement is: said by the person, written as a fact about them, told of them, told in a summary."""
 NOTED = 0.75
 """A factor for what no rule can sort, and for what is as much about somebody else."""
+CONTESTED = 0.6
+"""A factor for what somebody says against the person's own word: it comes after that, however new it is."""
+_MARKS = {
+    True: (" (their own word; others say otherwise)", "（自己说的，与别人说的矛盾）"),
+    False: (" (said by others; contradicted)", "（别人说的，有矛盾）"),
+}
+"""What is added to a contested fact, by whether it is the person's own word, in English and Chinese."""
 TOPICS, TOPIC_LINES = 5, 12
 _SENTENCE = re.compile(r"[^。！？!?\n]+?(?:[。！？!?\n]+|\.(?=\s|$)|$)")
-_CLAUSE = re.compile(r"[，,；;：:]+")
+_NO_JOKE = frozenset(("identity", "allergies"))
+"""Of these nothing is believed that is said with a laugh."""
 _LIKES = re.compile(r"lik|lov|enjoy|prefer|hobb|interest|favou?rite|喜|爱|愛|偏好|兴趣", re.I)
 _BARE = re.compile(r"(?:\w+\.)?(?:dis)?likes?|statement|喜欢|不喜欢|讨厌", re.I)
 """Attributes whose value says all in its section."""
 _LABELS = {
     "residence": "住处", "hometown": "家乡", "workplace": "工作单位", "occupation": "职业", "school": "学校", "birthday": "生日",
     "age": "年龄", "name": "名字", "nickname": "昵称", "spouse": "配偶", "child": "孩子", "pet": "宠物", "allergy": "过敏",
-    "avoids": "忌口", "diet": "饮食", "favourite": "最喜欢", "language": "语言", "phone": "电话", "email": "邮箱", "plan": "打算",
+    "avoids": "忌口", "partner": "伴侣", "diet": "饮食", "favourite": "最喜欢", "language": "语言", "phone": "电话", "email": "邮箱", "plan": "打算",
 }  # fmt: skip
 """What the attributes of facts are called before a Chinese value."""
+_DENIED = {"avoids": ("no longer avoids", "不再忌口"), "allergy": ("not allergic to", "不过敏")}
+"""What is said of a value that is denied where the attribute itself says no, in English and Chinese."""
 _OPPOSITES = {"likes": "dislikes", "dislikes": "likes", "allergies": "notes"}
 _SECTIONS = (
     ("allergies", re.compile(r"allerg|过敏", re.I)),
@@ -74,12 +86,24 @@ class _Telling:
 def statements(line: Line, names: Sequence[str], others: Others) -> Iterator[ProfileItem]:
     """What a paragraph says of the person called `names`."""
     how = _telling(line)
-    for sentence in _SENTENCE.findall(line.content[:READ_CHARS]):
+    called = () if how.basis == "said" else tuple(names)
+    before = NOBODY
+    for sentence in _SENTENCE.findall(_text(line)):
+        said = clauses(sentence.strip(), called, before)
+        before = after(said[-1].text, said[-1].whose) if said and said[-1].whose.owner == "other" else NOBODY
         if is_supposed(sentence) or is_secret(sentence):
             continue
-        for section, statement in _of_sentence(sentence.strip(), how, names, others):
+        joking = without_laugh(sentence) != sentence
+        for section, statement in _of_sentence(sentence.strip(), said, how, names, others):
+            if joking and section in _NO_JOKE:
+                continue
             sure = how.confidence * (NOTED if section == "notes" or is_vague(statement) else 1.0)
             yield ProfileItem(section, statement, how.basis, (line.id,), round(sure, 3), line.at)
+
+
+def _text(line: Line) -> str:
+    """What is said in the line, each stretch between codes on its own."""
+    return spoken(line.content[:READ_CHARS], said=line.kind == "message").replace(GAP, "\n")
 
 
 def _telling(line: Line) -> _Telling:
@@ -92,22 +116,24 @@ def _telling(line: Line) -> _Telling:
     return _Telling("told", TOLD, by_name=True, notes=line.kind == "text")
 
 
-def _of_sentence(sentence: str, how: _Telling, names: Sequence[str], others: Others) -> Iterator[tuple[str, str]]:
+def _of_sentence(
+    sentence: str, said: Sequence[Clause], how: _Telling, names: Sequence[str], others: Others
+) -> Iterator[tuple[str, str]]:
     if is_mostly_cjk(sentence):
-        yield from _chinese(sentence, how, names, others)
+        yield from _chinese(sentence, said, how, names, others)
     elif found := _english(sentence, how, names):
         yield found
 
 
-def _chinese(sentence: str, how: _Telling, names: Sequence[str], others: Others) -> Iterator[tuple[str, str]]:
+def _chinese(
+    sentence: str, said: Sequence[Clause], how: _Telling, names: Sequence[str], others: Others
+) -> Iterator[tuple[str, str]]:
     """The clauses from the one that brings the person in up to the one that brings in somebody else."""
     about = not how.by_name and how.basis == "told"
     told: list[tuple[str, str]] = []
-    for clause in (piece.strip() for piece in _CLAUSE.split(sentence)):
-        own = _names_at(clause, names) if how.basis == "told" else _self_at(clause)
-        if own is None and _is_of_others(clause, others):
-            about = False
-        about = about or own is not None
+    for clause in said:
+        own = _brought_in(clause, how, names)
+        about = own is not None or (about and not _is_of_others(clause, how, others))
         if about and (found := _chinese_clause(clause, own, others)) is not None:
             told.append(found)
     if told:
@@ -116,17 +142,35 @@ def _chinese(sentence: str, how: _Telling, names: Sequence[str], others: Others)
         yield "notes", note
 
 
-def _chinese_clause(clause: str, own: int | None, others: Others) -> tuple[str, str] | None:
-    folded = fold(clause)
+def _brought_in(clause: Clause, how: _Telling, names: Sequence[str]) -> int | None:
+    """Where the clause names the person, or who belongs to them; None if it tells of them, if at all, without that."""
+    of = clause.whose
+    if how.basis == "said":
+        mine = of.owner == "speaker" or (of.kin and not of.name)
+        return _self_at(clause.text) if mine and not of.carried else None
+    if not how.by_name and of.owner == "speaker":
+        return _self_at(clause.text)
+    of_speaker = of.owner == "speaker" or (of.kin and not of.name)
+    return None if of_speaker and not of.carried else _names_at(clause.text, names)
+
+
+def _chinese_clause(clause: Clause, own: int | None, others: Others) -> tuple[str, str] | None:
+    folded = fold(clause.text)
     found = section_of(folded, chinese=True)
-    if found is None:
+    if found is None or not _is_stated(clause, found[0]):
         return None
-    between = clause[own or 0 : found[1]]
+    between = clause.text[own or 0 : found[1]]
     if OTHER_SUBJECT.search(between) or others(between):
         return None
-    section = "relations" if own is not None and ZH_KIN.search(between) else found[0]
-    statement = _shortened(LEADING.sub("", clause))
-    return (section, statement) if statement else None
+    unclear = own is not None and clause.whose.owner not in ("speaker", "named")
+    of_kin = clause.whose.kin or (unclear and ZH_KIN.search(between) is not None)
+    statement = _shortened(LEADING.sub("", clause.text.strip()))
+    return ("relations" if of_kin else found[0], statement) if statement else None
+
+
+def _is_stated(clause: Clause, section: str) -> bool:
+    """Whether the clause says that it is so; a wish is a plan too."""
+    return clause.mood == "plain" or (clause.mood == "wish" and section == "plans")
 
 
 def _self_at(clause: str) -> int | None:
@@ -140,9 +184,12 @@ def _names_at(text: str, names: Sequence[str]) -> int | None:
     return min(places, default=None)
 
 
-def _is_of_others(clause: str, others: Others) -> bool:
-    """Whether a clause that does not bring the person in brings in somebody else."""
-    return bool(OTHER_SUBJECT.match(clause)) or (section_of(fold(clause), chinese=True) is not None and others(clause))
+def _is_of_others(clause: Clause, how: _Telling, others: Others) -> bool:
+    """Whether a clause that does not bring the person in is about somebody else."""
+    ours = ("unsaid", "speaker") if how.basis == "said" else ("unsaid", "named")
+    if clause.whose.owner not in ours or OTHER_SUBJECT.match(clause.text):
+        return True
+    return section_of(fold(clause.text), chinese=True) is not None and others(clause.text)
 
 
 def _english(sentence: str, how: _Telling, names: Sequence[str]) -> tuple[str, str] | None:
@@ -150,6 +197,8 @@ def _english(sentence: str, how: _Telling, names: Sequence[str]) -> tuple[str, s
     told_of = SELF.search(probe) is not None
     found = section_of(probe, chinese=False) if told_of else None
     if found is not None:
+        if not all(_is_stated(clause, found[0]) for clause in clauses(probe) if clause.start <= found[1] < clause.stop):
+            return None
         statement = _shortened(LEADING.sub("", sentence))
         return (found[0], statement) if statement else None
     if how.notes and (told_of or not how.by_name) and (note := _shortened(sentence)):
@@ -188,10 +237,13 @@ def relation_item(relation: RelationOf, at: float) -> ProfileItem:
 def fact_item(fact: FactOf, *, chinese: bool) -> ProfileItem:
     """A fact as a statement, labelled in the language of the profile."""
     section = _section(fact.attribute, "notes")
-    if fact.polarity < 0:
+    if fact.polarity < 0 and fact.attribute in _DENIED:
+        section = "notes"
+    elif fact.polarity < 0 and _BARE.fullmatch(fact.attribute):
         section = _OPPOSITES.get(section, section)
-    worded = _worded(fact, section, chinese)
-    return ProfileItem(section, worded, "fact", fact.evidence, fact.confidence, fact.at, fact.id)
+    worded = _worded(fact, chinese) + (_MARKS[fact.own][chinese] if fact.contested else "")
+    sure = fact.confidence * (CONTESTED if fact.contested and not fact.own else 1.0)
+    return ProfileItem(section, worded, "fact", fact.evidence, round(sure, 3), fact.at, fact.id)
 
 
 def covers(item: ProfileItem, fact: FactOf) -> bool:
@@ -200,13 +252,16 @@ def covers(item: ProfileItem, fact: FactOf) -> bool:
     return not set(fact.evidence).isdisjoint(item.evidence) and (value in statement or statement in value)
 
 
-def _worded(fact: FactOf, section: str, chinese: bool) -> str:
-    if _BARE.fullmatch(fact.attribute) or section == "allergies":
+def _worded(fact: FactOf, chinese: bool) -> str:
+    denied = fact.polarity < 0
+    if denied and fact.attribute in _DENIED:
+        label = _DENIED[fact.attribute][chinese]
+        return f"{label}：{fact.value}" if chinese else f"{label}: {fact.value}"
+    if _BARE.fullmatch(fact.attribute) or (_section(fact.attribute, "notes") == "allergies" and not denied):
         return fact.value
     attribute, _, thing = fact.attribute.partition(":")
     label = _LABELS.get(attribute, attribute) if chinese else attribute.rpartition(".")[2].replace("_", " ")
     label = f"{label}{thing}" if chinese else f"{label} {thing}".strip()
-    denied = fact.polarity < 0 and section not in ("likes", "dislikes")
     if chinese:
         return f"{label}：{'不是' if denied else ''}{fact.value}"
     return f"{label}: {'not ' if denied else ''}{fact.value}"

@@ -42,6 +42,7 @@ from .profiles import ProfileRepository
 from .quoting import QuotingRepository
 from .reach import ReachRepository
 from .recycling import RecyclingRepository
+from .relation_ends import RelationEndRepository
 from .relation_return import RelationReturn
 from .relations import RelationRepository
 from .retention import RetentionRepository
@@ -83,6 +84,7 @@ class MetadataStore:
         self.embeddings = EmbeddingRepository()
         self.entities = EntityRepository()
         self.relations = RelationRepository()
+        self.relation_ends = RelationEndRepository()
         self.relation_return = RelationReturn()
         self.graph = GraphRepository()
         self.graph_undo = GraphUndoRepository()

@@ -25,6 +25,7 @@ from .chinese_phrases import (
     thing,
     whole_phrase,
 )
+from .clauses import NOBODY, Whose, after, clauses, whose
 from .words import ABSTRACT
 
 __all__ = ["mentions", "names", "relations"]
@@ -123,26 +124,38 @@ def relations(text: str, passage: Passage) -> Iterator[Triple]:
     for sentence in _SENTENCE.findall(text):
         if sentence.rstrip()[-1:] in "?？":
             continue
-        topic, kept = "", ""
-        for said in _CLAUSE.findall(sentence.rstrip("。！!；; ")):
-            clause = said.rstrip("哈啊呀啦哦吧嘞哟🙏😭")
-            if 3 <= len(clause) <= 40 and HAN.search(clause) and not _ASKS.search(clause):
-                topic = _topic(clause, topic, passage)
-                found = list(_stated(clause, passage, topic))
-                yield from found or _named_after(clause, topic or (passage.speaker if kept == _IT else ""), kept)
-                kept = next((r.object for r in found if r.predicate == "养"), kept or _taken_in(clause))
+        of, topic, keeper, kept = NOBODY, "", "", ""
+        for clause, is_stated in _pieces(sentence.rstrip("。！!；; ")):
+            of, topic = _topic(clause, of, topic, passage)
+            keeper, of = topic or keeper, after(clause, of)
+            if not is_stated:
+                continue
+            found = list(_stated(clause, passage, topic))
+            yield from found or _named_after(clause, keeper or (passage.speaker if kept == _IT else ""), kept)
+            kept = next((r.object for r in found if r.predicate == "养"), kept or _taken_in(clause))
 
 
-def _topic(clause: str, before: str, passage: Passage) -> str:
-    """Whom a clause without a subject goes on about: whoever began the last clause that has one."""
+def _pieces(sentence: str) -> Iterator[tuple[str, bool]]:
+    """The short stretches of the sentence, and whether they state something."""
+    for whole in clauses(sentence):
+        for said in _CLAUSE.findall(whole.text):
+            piece = said.rstrip("哈啊呀啦哦吧嘞哟🙏😭")
+            if 3 <= len(piece) <= 40 and HAN.search(piece) and not _ASKS.search(piece):
+                yield piece, whole.mood == "plain"
+
+
+def _topic(clause: str, before: Whose, topic: str, passage: Passage) -> tuple[Whose, str]:
+    """Whom a clause tells of, and by which name a part without a subject is kept."""
     head = re.sub(rf"^{_LEAD}", "", clause)
-    if head[:1] in "我咱":
-        return passage.speaker if head[:2] not in ("我家",) and not _KIN_HEAD.match(head) else ""
-    word, flag = next(iter(tagged_words(head)), ("", ""))
-    known = passage.known.get(normalise_name(word))
-    if known is not None:
-        return known.name
-    return "" if flag[:1] in "nr" else before
+    norm = normalise_name(head)
+    names = [name for name in passage.known if norm.startswith(name)]
+    of = whose(norm if names else head, names, before)
+    if of.owner in ("speaker", "us") and not of.carried:
+        return of, passage.speaker
+    if of.owner == "named" and not of.carried:
+        return of, passage.known[of.name].name
+    _, flag = next(iter(tagged_words(head)), ("", ""))
+    return of, topic if of.owner not in ("they", "other") and flag[:1] not in ("n", "r") else ""
 
 
 def _taken_in(clause: str) -> str:
@@ -163,7 +176,7 @@ def _named_after(clause: str, topic: str, kept: str) -> Iterator[Triple]:
 def _stated(clause: str, passage: Passage, topic: str) -> Iterator[Triple]:
     for rule in _RULES:
         match = rule.pattern.match(clause)
-        if match is None or _doubtful(clause, match, denies=rule.predicate in _DENYING):
+        if match is None or match["o"][:1] in "这那" or _doubtful(clause, match, denies=rule.predicate in _DENYING):
             continue
         subject = _subject(match["s"], passage) if match["s"] else topic
         object_ = place_name(match["o"]) if rule.predicate in ("去", "在") else first_phrase(match["o"])
@@ -185,7 +198,7 @@ def _identities(clause: str, passage: Passage) -> Iterator[Triple]:
             yield Triple(kind if kind in passage.known else name, "是", kind, 0.75)
             owner = _subject(_before(clause, match), passage)
             if owner:
-                yield Triple(owner, "养" if clause[match.start()] != "买" else "买", name, 0.75)
+                yield Triple(owner, _keeping(clause[match.start()], kind), name, 0.75)
             return
     match = _CALLED.match(clause)
     if match and (name := given_name(match["o"])):
@@ -203,6 +216,11 @@ def _identities(clause: str, passage: Passage) -> Iterator[Triple]:
     if match and (object_ := whole_phrase(match["o"])) and not object_.endswith("过敏"):
         short = len(object_) <= SHORT and len(match["s"]) <= SHORT and whole_phrase(match["s"]) not in ABSTRACT
         yield from _owned(match["s"], "是", object_, passage, plain=short)
+
+
+def _keeping(verb: str, kind: str) -> str:
+    """Nobody keeps a person: `我有个同事叫小李`."""
+    return kind if re.fullmatch(_KIN, kind) else "买" if verb == "买" else "养"
 
 
 def _before(clause: str, match: re.Match[str]) -> str:
@@ -276,6 +294,6 @@ def _subject(said: str, passage: Passage) -> str:
         return passage.speaker
     if known := passage.known.get(normalise_name(said)):
         return known.name
-    if PRONOUN.search(said) or said[:1] in "我咱" or re.fullmatch(_KIN, said):
+    if PRONOUN.search(said) or said[:1] in "我咱个位" or re.fullmatch(_KIN, said):
         return ""
     return whole_phrase(said)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..text import STOP_WORDS, normalise_name
 from .base import Mention, Passage, Triple
+from .clauses import clauses
 from .english_words import CALENDAR, GROUP_WORDS, JOINS, LEADING_ADJECTIVES, MANNER, PLACE_WORDS, STOPS, WEAK
 from .words import VAGUE, is_name
 
@@ -42,7 +43,7 @@ def _rule(predicate: str, verb: str, confidence: float, object_: str = _PHRASE, 
 
 _RULES = (
     _rule("lives in", r"(?:live|lives|living|based|reside|resides|residing)\s(?:in|at)", 0.85),
-    _rule("moved to", r"(?:moved|moving|relocated|relocating)(?:\s(?:away|out|back|here))?\s(?:to|into)", 0.8),
+    _rule("moved to", r"(?:moved|relocated)(?:\s(?:away|out|back|here))?\s(?:to|into)", 0.8),
     _rule("is from", r"(?:from|come from|comes from|came from)", 0.7, _PLACE),
     _rule("born in", r"(?:was\s|were\s)?born in", 0.85, _PLACE),
     _rule("works at", r"(?:work|works|working|interning|employed)\s(?:at|for)", 0.85),
@@ -55,7 +56,8 @@ _RULES = (
     _rule("dislikes", r"(?:hate|hates|dislike|dislikes|can't stand|cannot stand|don't like|doesn't like|do not like|does not like)", 0.75),
     _rule("allergic to", r"(?:allergic)\sto", 0.85),
     _rule("has", r"(?:have|has|own|owns|got|adopted|'ve got|bought)", 0.6, determined=True),
-    _rule("married to", r"(?:was\s)?(?:married|engaged)(?:\sto)", 0.85),
+    _rule("married to", r"(?:was\s)?married\sto", 0.85),
+    _rule("engaged to", r"(?:was\s)?engaged\sto", 0.85),
     _rule("went to", r"(?:went|traveled|travelled|drove|flew|been)\sto", 0.7, _PLACE),
     _rule("visited", r"(?:visited|visiting)", 0.65, determined=True),
     _rule("joined", r"(?:joined|joining|signed up for|signing up for)", 0.7, determined=True),
@@ -100,8 +102,13 @@ def relations(text: str, passage: Passage) -> Iterator[Triple]:
     """What the statements say; nothing from a question, from what is wished or supposed, or from what is denied."""
     for match in _SENTENCE.finditer(text):
         sentence = match.group().strip()
-        if not sentence.endswith("?") and 6 < len(sentence) <= LONGEST_SENTENCE:
+        if not sentence.endswith("?") and 6 < len(sentence) <= LONGEST_SENTENCE and not _is_unreal(sentence):
             yield from _stated(sentence, passage)
+
+
+def _is_unreal(sentence: str) -> bool:
+    """Whether the sentence is a joke, or tells a dream or what somebody says of whoever speaks."""
+    return any(clause.mood in ("joke", "dream", "reported") for clause in clauses(sentence))
 
 
 def _stated(sentence: str, passage: Passage) -> Iterator[Triple]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from ..text import clean_text, content_hash, fold
 from ..times import Span, find_span, is_question
+from .chat_markup import spoken
+from .clauses import NOBODY, Clause, Whose, after, clauses, without_laugh
 from .fact_patterns import PATTERNS, SUBJECT, Pattern
 from .fact_slots import FAVOURITE, STATEMENT
 from .fact_values import accepted, normal, parts
@@ -19,28 +21,33 @@ PLAN_SECONDS = 60 * 86_400.0
 """A plan for no named time is one for so long."""
 LONGEST = 4_000
 """Facts are read from the first characters of a text only."""
-_SINCE = frozenset({"residence", "workplace", "occupation", "school", "pet", "spouse", "avoids", "diet", "allergy",
+_SINCE = frozenset({"partner", "residence", "workplace", "occupation", "school", "pet", "spouse", "avoids", "diet", "allergy",
                     "language", "child", "hometown", "birthday", "name", "nickname"})  # fmt: skip
 """What a named time in the past is the beginning of."""
 _CHANGE = re.compile(
-    r"搬|移居|移民|迁|定居|入职|加入|跳槽|[换转跳]到|去了|到了|开始|离[职开]|辞|退[休出学]|不在|不再|被裁|失业|当上|成为|考[上进]|领?[收领]?养了|起(?!床)|以来|至今"
-    r"|\b(?:mov(?:e[ds]?|ing)|relocated|joined|started|became|become|got|quit|left|lost|resigned|retired|fired|laid off|no longer|stopped|adopted|bought|went"
+    r"满(?=[0-9一二三四五六七八九十])|岁生日|分手|离婚|结婚|订婚|在一起了|搬|移居|移民|迁|定居|入职|加入|跳槽|[换转跳]到|去了|到了|开始|离[职开]|辞|退[休出学]|不在|不再|被裁|失业|当上|成为|考[上进]|领?[收领]?养了|起(?!床)|以来|至今"
+    r"|\b(?:mov(?:e[ds]?|ing)|relocated|joined|started|became|become|got|quit|left|lost|resigned|retired|fired|laid off|no longer|stopped|adopted|bought|went|married|divorced|broke|split|settled"
     r"|turned|since)\b",
     re.I,
 )
 """What tells that it has been so from a time on, and not that it was so at that time."""
 _ENDED_LONG_AGO = 62 * 86_400.0
 """Until so long after the time that an end names, what was last said to hold may have been said since."""
+_OF_KIN = frozenset({"spouse", "partner", "child", "pet"})
+"""What is told of somebody by telling of who belongs to them."""
+_YEAR = 365 * 86_400.0
+_WEEK = 7 * 86_400.0
+_WEEKDAY = re.compile(
+    r"^(?:在|on )?(?:(?:周|星期|礼拜)[一二三四五六日天]|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b", re.I
+)
+_CJK = re.compile(r"[\u3400-\u9fff]")
+_TOGETHER = frozenset({("occupation", "workplace"), ("diet", "avoids"), ("partner", "spouse")})
+"""What one clause may tell besides: the second after the first."""
 _NO_JOKE = frozenset({"allergy", "avoids", "diet", "age", "birthday", "name", "nickname", "occupation", "spouse", "child",
                       "hometown"})  # fmt: skip
 """Body and identity: of these nothing is believed that is said with a laugh."""
-_LAUGH = r"(?:\b(?:lo+l+|lma+o+|rofl|ha(?:ha)+h?|hehe(?:he)?|jk|xd)\b|[😂🤣😆😜😹😝🤪]|哈{2,}+|嘿{2,}+|嘻{2,}+|h{3,}+|233++|笑死|狗头|doge)"
-_LAUGHS = re.compile(rf"(?:[\s,，、.。!！~～…()（）\[\]]*{_LAUGH})+[\s,，、.。!！~～…)）\]]*$", re.I)
-LAST = 48
-"""Characters of a sentence in which a laugh is its end."""
 _SENTENCE = re.compile(r"[^。！？!?；;\n…]+?(?:[。！？!?；;\n…]+|(?<=[a-z0-9)])\.(?=\s|$)|$)", re.I)
 _QUOTED = re.compile(r"[\"“「『]([^\"”」』]{0,200})[\"”」』]")
-_CLAUSES = re.compile(r"([,，]\s*|\s+(?:and|but|because|so|since)\s+|\s[-–—]+\s|——|(?<=[\u3400-\u9fff])\s+)", re.I)
 _UNSURE = re.compile(
     r"如果|要是|假如|假设|假装|倘若|万一|的话|除非|若是|好像|似乎|可能|也许|或许|大概|估计|说不定|应该|希望|但愿|恨不得|差点|听说|据说|传说|梦[到见]|做梦|小时候"
     r"|以前|曾经?|从前|过去|原来|当年|之前|本来|什么|谁|[哪啥]|怎么(?!都)|多少|几岁|为何|是不是|有没有|对不对|会不会|能不能|开玩笑|骗你|才怪|不是说"
@@ -56,6 +63,11 @@ _REPORTED = re.compile(
 _HARMLESS = re.compile(
     r"(?:我|是|都)*(?:之前|以前|原来|本来|当时)(?:是|都)?我?(?:搞|弄|记|说|写|查|测|以为)错了?|\bi (?:just )?(?:thought|believed) (?:i was|so)\b|"
     r"说实话|老实说|说真的|话说|来说|说一下|提一下|说起来|跟[你大][们家]?说|和[你大][们家]?说|告诉[你大][们家]?|[会能]说|[会能]讲|说[中英日法德韩俄]|忘了说|我说过|小说|听说读写|演讲"
+)
+_LIST = re.compile(
+    r"\b(?:likes?|loves?|enjoys?|hates?|dislikes?|speaks?|eats?|drinks?|allergic to)"
+    r" [a-z-]+(?:, (?!(?:and|but|so|i|not|too)\b)[a-z-]+)+(?= and [a-z-]+\s*(?:[.!,;\n]|$))",
+    re.I,
 )
 _LEAD = re.compile(
     r"(?:其实|对了|哦+|噢|嗯+|啊|哎呀?|唉|哈+|那个|顺便|因为|所以|不过|但是?|而且|另外|还有|毕竟|记住|记得|别忘了|提醒[你大家]*一?下?|反正|总之|然后|现在|目前|最近|如今"
@@ -140,10 +152,14 @@ class _Clause:
 def read_facts(text: str, how: Reader) -> list[Claim]:
     """What the text states; empty for questions, suppositions, memories of what was, and words of others."""
     found: dict[tuple[str, str, str], Claim] = {}
-    for sentence, joking in _sentences(_unquoted(clean_text(text)[:LONGEST])):
+    before = NOBODY
+    for sentence, joking in _sentences(_listed(_unquoted(spoken(clean_text(text)[:LONGEST])))):
+        raw = _bare(sentence)
+        said = clauses(raw, how.names, before)
+        before = _goes_on_after(said)
         if not _is_statement(sentence):
             continue
-        for claim in _in_sentence(sentence, how):
+        for claim in _in_sentence(raw, said, how):
             if not (joking and claim.attribute in _NO_JOKE):
                 found.setdefault((claim.who, claim.attribute, claim.norm), claim)
     return list(found.values())
@@ -158,20 +174,20 @@ def statement(text: str, at: float) -> Claim:
 def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     """The sentences without the laugh at their end, and whether there was one there or right after it."""
     said = _SENTENCE.findall(text)
-    bare = [_without_laugh(sentence) for sentence in said]
+    bare = [without_laugh(sentence) for sentence in said]
     for i, sentence in enumerate(bare):
         laughs_after = i + 1 < len(bare) and bare[i + 1] != said[i + 1] and not bare[i + 1].strip()
         yield sentence, sentence != said[i] or laughs_after
 
 
-def _without_laugh(sentence: str) -> str:
-    head, end = sentence[:-LAST], sentence[-LAST:]
-    return head + _LAUGHS.sub("", end)
-
-
 def _unquoted(text: str) -> str:
     """Quoted names stay, quoted sentences go."""
     return _QUOTED.sub(lambda m: m[1] if len(m[1]) <= 12 and not _FIRST.search(m[1]) else " … ", text)
+
+
+def _listed(text: str) -> str:
+    """`tea, coffee and cake` as one stretch."""
+    return _LIST.sub(lambda found: found[0].replace(", ", "、"), text)
 
 
 def _is_statement(sentence: str) -> bool:
@@ -182,22 +198,34 @@ def _is_statement(sentence: str) -> bool:
     return not _UNSURE.search(plain) and not _REPORTED.search(plain)
 
 
-def _in_sentence(sentence: str, how: Reader) -> Iterator[Claim]:
+def _bare(sentence: str) -> str:
+    """The sentence without its end, as long as it is when folded."""
     raw = sentence.strip().rstrip("。！!；;….\n ")
     folded = fold(raw)
-    raw = raw if len(raw) == len(folded) else folded
-    places = _places(folded)
+    return raw if len(raw) == len(folded) else folded
+
+
+def _goes_on_after(said: list[Clause]) -> Whose:
+    """Somebody else is told of in the next sentence too; whoever it is, has to be said again."""
+    of = after(said[-1].text, said[-1].whose) if said else NOBODY
+    return of if of.owner == "other" else NOBODY
+
+
+def _in_sentence(raw: str, said: list[Clause], how: Reader) -> Iterator[Claim]:
+    folded = fold(raw)
     before: str | None = None
     at = 0
-    while at < len(places):
+    while at < len(said):
+        one = said[at]
         for width in (2, 1):
-            if at + width > len(places) or (width == 2 and _is_subject(raw[slice(*places[at + 1])], how)):
+            if at + width > len(said) or any(clause.mood != "plain" for clause in said[at : at + width]):
                 continue
-            start, stop = places[at][0], places[at + width - 1][1]
-            said = raw[start:stop].strip()
-            claims = _in_clause(
-                _Clause(said, folded[start:stop].strip(), _CAPITAL.search(said) is not None), how, before
-            )
+            if width == 2 and _is_subject(said[at + 1].text, how):
+                continue
+            start, stop = one.start, said[at + width - 1].stop
+            text = raw[start:stop].strip()
+            clause = _Clause(text, folded[start:stop].strip(), _CAPITAL.search(text) is not None)
+            claims = _owned(_in_clause(clause, how, _carried(one.whose, before)), one.whose, how)
             if claims:
                 yield from claims
                 before = claims[0].who
@@ -206,24 +234,24 @@ def _in_sentence(sentence: str, how: Reader) -> Iterator[Claim]:
         at += 1
 
 
+def _carried(of: Whose, before: str | None) -> str | None:
+    """Whom the last claim was about, if a clause that does not say goes on about the same."""
+    same = {"speaker": before == "", "named": before == of.name, "they": True, "unsaid": True}
+    return before if same.get(of.owner, False) else None
+
+
+def _owned(claims: list[Claim], of: Whose, how: Reader) -> list[Claim]:
+    """The claims that are of somebody whom facts are kept of."""
+    if of.kin:
+        return [claim for claim in claims if claim.attribute in _OF_KIN]
+    return claims if of.owner in ("speaker", "named", "unsaid") or (how.about and of.owner == "they") else []
+
+
 def _is_subject(clause: str, how: Reader) -> bool:
     """Whether the clause begins with somebody of its own."""
     return bool((_ABOUT if how.about else _FIRST).match(clause.strip())) or clause.strip().startswith(
         how.names or ("\0",)
     )
-
-
-def _places(folded: str) -> list[tuple[int, int]]:
-    """Where each clause stands."""
-    places: list[tuple[int, int]] = []
-    at = 0
-    for joint in _CLAUSES.finditer(folded):
-        if joint.start() > at:
-            places.append((at, joint.start()))
-        at = joint.end()
-    if at < len(folded):
-        places.append((at, len(folded)))
-    return places
 
 
 def _in_clause(clause: _Clause, how: Reader, before: str | None) -> list[Claim]:
@@ -249,9 +277,10 @@ def _subjects(clause: _Clause, how: Reader, before: str | None) -> Iterator[_Cla
         if at >= 0 and not (mine and mine.start() < at):
             yield clause.with_subject(at, at + len(name), "", name)
     if mine is None and (before is not None or how.about) and not any(name in clause.raw for name in how.names):
-        bare = clause.raw[0] if clause.raw else ""
-        for mark in (SUBJECT,) if bare > "\u2e80" else (f"{SUBJECT} ", f"{SUBJECT} is "):
-            yield _Clause(mark + clause.raw, mark + clause.folded, clause.cased, before or "")
+        lead = _LEAD.match(clause.folded)
+        raw, folded = (said[lead.end() if lead else 0 :] for said in (clause.raw, clause.folded))
+        for mark in (SUBJECT,) if raw[:1] > "\u2e80" else (f"{SUBJECT} ", f"{SUBJECT} is "):
+            yield _Clause(mark + raw, mark + folded, clause.cased, before or "")
 
 
 def _without_times(clause: _Clause, how: Reader) -> tuple[_Clause, Span | None]:
@@ -261,8 +290,16 @@ def _without_times(clause: _Clause, how: Reader) -> tuple[_Clause, Span | None]:
         at = clause.raw.find(words)
         if words and at >= 0:
             clause = clause.without(at, at + len(words))
-            first = first or span
+            first = first or _gone_by(words, span, clause.folded, how.at)
     return clause, first
+
+
+def _gone_by(words: str, span: Span, clause: str, at: float) -> Span:
+    """The day of the week that is meant: of what has been done the last one, not the next."""
+    done = _CHANGE.search(clause) and ("了" in clause or not _CJK.search(clause))
+    if span.start > at and done and _WEEKDAY.match(words):
+        return replace(span, start=span.start - _WEEK, end=span.end - _WEEK)
+    return span
 
 
 def _read(clause: _Clause, how: Reader, span: Span | None) -> list[Claim]:
@@ -270,7 +307,7 @@ def _read(clause: _Clause, how: Reader, span: Span | None) -> list[Claim]:
         return []
     found: list[Claim] = []
     for pattern in PATTERNS:
-        if found and not (pattern.attribute == "workplace" and found[0].attribute == "occupation"):
+        if found and (found[0].attribute, pattern.attribute) not in _TOGETHER:
             continue
         match = pattern.regex.fullmatch(clause.folded)
         found += _claims(pattern, match, clause, how, span) if match else []
@@ -325,6 +362,8 @@ def _times(
         return at, span.end if span is not None and future else at + PLAN_SECONDS, None
     if span is None or span.start <= at <= span.end:
         return at, None, None
+    if attribute == "age" and is_change and polarity > 0 and span.start <= at < span.start + _YEAR:
+        return span.start, None, at
     if span.start > at or attribute not in _SINCE:
         return None
     if polarity < 0 and at - span.end <= _ENDED_LONG_AGO:

@@ -23,6 +23,7 @@ _NO_PLACE = re.compile(
     r"|加班|拼命|好好|安心|专心|继续|讨论|摸鱼|偷懒|上[班课厕学网]|下[班课]|同一|一个|一家|新家|前面|后面|对面|旁边|另外|几|手机|电脑|电视|朋友|爸妈|父母|男友|女友|亲戚|乎|意$|行$|场$|线$|状态|群|宿舍|办公室|工位|岗|座位|手边)|[里中上旁边]$|的"
 )
 _TOWN_END = re.compile("[市省县区镇村乡岛国州湾]$")
+_DAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day$|[0-9]+(?:st|nd|rd|th)$", re.I)
 _TOWNS_WORDS = "柏林 魔都 帝都 罗马 曼谷 悉尼 伦敦 墨尔本 慕尼黑 旧金山 西雅图 硅谷"
 _TOWNS = frozenset(_TOWNS_WORDS.split())
 _JOINING = frozenset({"of", "de", "del", "la", "le", "upon", "city", "du", "el", "da", "do", "on", "am", "state", "the", "and", "&", "university", "company"})  # fmt: skip
@@ -48,6 +49,20 @@ _ZH_NUMBER = {char: i for i, char in enumerate("零一二三四五六七八九")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _SPLIT = re.compile(r"、|(?<=[\u3400-\u9fff])(?:和|以及|还有|跟)(?=[\u3400-\u9fff])|,? and |, |/")
 _LISTS = frozenset({"food", "likes"})
+_CONTRAST = re.compile(
+    r" (?:(?:more|better|rather) than|instead of)\b.*|(?:胜过|多过|甚于|多于).*|第[一二三四五六七八九十0-9]+(?:天|周|个月|年|次)了?$",
+    re.I,
+)
+_TWO_SIDES = re.compile(
+    r"\b(?:but|though|although|whereas)\b|.(?:但是?|可是|却)?(?:不(?:太|怎么|再|能)?(?:喜欢|爱[吃喝看玩]?|吃|喝)|讨厌)(?=.)|.[也又还更](?:很|最)?(?:喜欢|爱[吃喝看玩听])",
+    re.I,
+)
+"""More than one thing is said."""
+_NEXT_VERB = re.compile(
+    r"^(?:i|hate|love|like|dislike|enjoy|prefer|can't|cannot|don't|do not|never|work|live|have|speak|am|is|was)s?\b",
+    re.I,
+)
+"""What follows "and" is no thing, but says something itself."""
 
 
 def accepted(shape: Shape, value: str, *, cased: bool) -> bool:
@@ -94,6 +109,8 @@ def _is_town(value: str) -> bool | None:
 def _is_place(words: list[str], cased: bool) -> bool:
     if not words or len(words) > 6:
         return False
+    if len(words) > 1 and any(_DAY.match(word) for word in words[1:]):
+        return False
     if not cased:
         return len(words) <= 3 and _NO_TOWN.isdisjoint(words)
     named = [word for word in words if word.lower() not in _JOINING]
@@ -105,10 +122,13 @@ def _is_name(words: list[str]) -> bool:
 
 
 def parts(shape: Shape, value: str) -> list[str]:
-    """The values of a list such as 花生和虾, or the value alone."""
+    """The values of a list such as 花生和虾, or the value alone; nothing of what it is set against."""
+    value = _CONTRAST.sub("", value)
     if shape == "likes":
         value = re.sub(r"^to ", "", value, flags=re.I)
     found = [part.strip() for part in _SPLIT.split(value)] if shape in _LISTS else [value]
+    if _TWO_SIDES.search(value) or any(_NEXT_VERB.match(part) for part in found[1:]):
+        return [""]
     short = all(part and len(part) <= 24 and len(part.split()) <= 3 for part in found)
     return found if short else [value]
 

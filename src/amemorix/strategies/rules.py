@@ -10,6 +10,7 @@ from ..signs import QUESTION, read_signs
 from ..text import is_mostly_cjk, normalise_name, simplified
 from . import chinese, english
 from .base import Extraction, Mention, Passage, Triple
+from .chat_markup import spoken, uncoded
 from .words import LONGEST_NAME, is_name
 
 __all__ = ["DEFINITION", "MOST_CHARS", "possible_names", "read_definitions", "read_passage"]
@@ -25,12 +26,12 @@ LONGEST_MEANING = 40
 
 def read_passage(passage: Passage, defined: Sequence[Triple] = ()) -> Extraction:
     """What the text names and says. A question says nothing, and names only what is known."""
-    text = passage.text[:MOST_CHARS].replace("’", "'")
+    text = uncoded(passage.text[:MOST_CHARS].replace("’", "'"))
     reader = chinese if is_mostly_cjk(text) else english
     if reader is chinese and (plain := simplified(text)) != text:
         return _as_written(text, plain, read_passage(replace(passage, text=plain), defined))
     asks = bool(read_signs(text[-200:]) & QUESTION) and len(text) < 200
-    relations = [*defined, *reader.relations(text, passage)]
+    relations = [*defined, *reader.relations(spoken(text, said=bool(passage.speaker)), passage)]
     entities = [*_known(passage, reader.names(text)), *([] if asks else reader.mentions(text))]
     return _distinct(entities, relations)
 

@@ -344,6 +344,7 @@ create index facts_by_person on facts (person, scope, attribute, polarity, outdo
 create index facts_by_person_and_norm on facts (person, scope, attribute, norm, polarity, outdone_at) where person is not null;
 create index facts_by_hand on facts (person, scope, attribute) where pinned or asserted_at is not null;
 create index facts_by_entity on facts (entity, scope, attribute) where entity is not null;
+create index facts_over on facts (id) where status in ('superseded', 'retracted') or valid_to is not null;
 create index facts_by_successor on facts (superseded_by) where superseded_by is not null;
 
 -- What a paragraph says of a fact: in which words, since when, on whose authority; until: when it ends by itself; told: of a

@@ -52,7 +52,7 @@ select paragraph, name, norm from (
 order by paragraph, id;
 
 -- name: paragraph_relations_of
-select re.paragraph, s.name, r.predicate, o.name
+select re.paragraph, r.id, s.name, r.predicate, o.name
 from relation_evidence re join relations r on r.id = re.relation
 join entities s on s.id = r.subject join entities o on o.id = r.object
 where re.paragraph in (select value from json_each(:ids)) and r.deleted_at is null and r.inactive_at is null order by re.paragraph, r.id limit 200;
