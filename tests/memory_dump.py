@@ -9,7 +9,7 @@ from amemorix import AMemorixHostService
 
 __all__ = ["every_row", "rows_of", "tables"]
 
-NOT_COMPARED = ("changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "derive_tasks", "meta",
+NOT_COMPARED = ("changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "derive_tasks", "meta", "name_news",
                 "audit")  # fmt: skip
 """The logs of changes, the record of deletions, and how far the background has come."""
 ACCOUNTS = ("changes", "audit", "sqlite_sequence")

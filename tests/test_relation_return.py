@@ -253,3 +253,35 @@ def test_no_live_relation_has_a_dead_end_and_undone_is_as_if_never_done(calls: l
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(life(Path(folder)))
+
+
+@pytest.mark.parametrize("by_hand", ["delete_edge", "delete_node", "memory_delete_admin"])
+async def test_what_a_hand_took_stays_away_when_its_paragraph_comes_back_in_the_same_instant(
+    host: AMemorixHostService, home: tuple[str, str, str], by_hand: str
+) -> None:
+    if by_hand == "memory_delete_admin":
+        operation = await deleted(host, "relation", ["r1"])
+    else:
+        what = {"relation": "r1"} if by_hand == "delete_edge" else {"node": home[0]}
+        undo = await changed(host, by_hand, **what)
+    await done(host, LIFE, "forget", target="p1")
+    await done(host, LIFE, "restore", target="p1")
+    assert await edges(host) == set()
+
+    if by_hand == "memory_delete_admin":
+        await done(host, DELETE, "restore", operation_id=operation)
+    else:
+        await graph(host, "undo", undo_id=undo)
+    assert await edges(host) == {home}
+
+
+async def test_an_undo_gives_back_nothing_that_was_deleted_anew_in_the_same_instant(
+    host: AMemorixHostService, home: tuple[str, str, str]
+) -> None:
+    undo = await changed(host, "delete_edge", relation="r1")
+    await told(host, "a second line", relations=[triple(*home)])
+    operation = await deleted(host, "relation", ["r1"])
+    await graph(host, "undo", undo_id=undo)
+    assert await edges(host) == set()
+    await done(host, DELETE, "restore", operation_id=operation)
+    assert await edges(host) == {home}

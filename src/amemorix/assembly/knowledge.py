@@ -11,6 +11,7 @@ from ..services.episodes import EpisodeService
 from ..services.extraction import ExtractionService
 from ..services.fact_editor import FactEditor
 from ..services.facts import FactService
+from ..services.namings import NamingService
 from ..services.profile_evidence import EvidenceService
 from ..services.profile_reading import ProfileReader
 from ..services.profiles import PersonProfileService
@@ -23,6 +24,7 @@ class Knowledge:
     """Entities and relations, episodes, facts, and profiles of persons, each kept by a deriver."""
 
     def __init__(self, ground: Ground, *, embedder: Callable[[], Embedder | None]) -> None:
+        self.namings = NamingService(ground.store, background=ground.background)
         self.extraction = _extraction(ground)
         self.episodes = _episodes(ground)
         self.facts = _facts(ground, embedder)
@@ -33,7 +35,7 @@ class Knowledge:
         )
         self.evidence = EvidenceService(ground.store)
         self.derivers: dict[str, Deriver] = {
-            "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts, "profiles": self.profiles,
+            "namings": self.namings, "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts, "profiles": self.profiles,
         }  # fmt: skip
 
 

@@ -44,8 +44,10 @@ class CorrectionWriter:
         stored = [self._in_place(db, plan, targets[item["id"]], item["becomes"], details, now) for item in kept]
         self._plans.count_revision(db, [item["id"] for item in kept], 1)
         notes = self._note(db, plan, details, now) if details["note"] else []
-        ended = self._plans.alone(db, details["relations"], [])
+        alone = self._plans.alone(db, details["relations"], [])
+        ended = [id_ for id_, row in self._store.relations.rows(db, alone).items() if row.alive]
         self._plans.end_relations(db, ended, now)
+        self._store.relation_return.taken(db, ended, f"c{plan.id}")
         self._refresh(db, touched, now)
         return {"superseded": ids, "stored": stored, "notes": notes, "relations": ended, "at": now}
 
@@ -104,7 +106,8 @@ class CorrectionWriter:
                 changed=moved,
             )
         touched = self._plans.persons(db, [*old, *new])
-        self._plans.revive(db, paragraphs=old, relations=result["relations"], at=result["at"])
+        ended = self._store.relation_return.taken_by(db, result["relations"], f"c{plan.id}")
+        self._plans.revive(db, paragraphs=old, relations=ended, at=result["at"])
         self._plans.withdraw(db, notes, now)
         self._take_back(db, new, now)
         self._refresh(db, touched, now)

@@ -206,7 +206,9 @@ class DeletionService:
             [(stay.kind, stay.id, stay.reason) for stay in plan.stays[:MOST_SHOWN]],
             wish.requested_by, "" if purge else wish.reason,
         )  # fmt: skip
-        return self._operations.record(db, new, now)
+        operation = self._operations.record(db, new, now)
+        self._store.relation_return.taken(db, plan.ids("relation"), f"d{operation}")
+        return operation
 
     def _known(self, db: sqlite3.Connection, operation: int) -> OperationRow:
         found = self._operations.operation(db, operation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ class _Step:
 
 
 class ExtractionService:
-    """Reads each paragraph once; a crash loses no step and repeats none.
+    """Reads each paragraph once, and again when a name in it becomes known; a crash loses no step and repeats none.
 
     The place in the change log is stored in the transaction that stores what was read. The rules' readings come first;
     a chat model adds to them from a place of its own.
@@ -160,13 +160,14 @@ class ExtractionService:
         if place.row is None and place.cursor >= last:
             return None
         begun = Place(last, 0) if place.row is None and place.cursor < floor else place
+        named: Collection[int] = ()
         if begun.row is not None:
             ids = self._store.extractions.all_after(db, begun.row, STEP)
             after = Place(begun.cursor, ids[-1] if len(ids) == STEP else None)
         else:
-            upto, ids = self._store.extractions.changed(db, begun.cursor, STEP)
+            upto, ids, named = self._store.extractions.changed(db, begun.cursor, STEP)
             after = Place(last if upto is None else upto)
-        return _Step(place, after, self._read(db, self._material(db, ids)))
+        return _Step(place, after, self._read(db, self._material(db, ids, named)))
 
     def _unshown(self, db: sqlite3.Connection) -> tuple[Place, Place, list[ReadingMaterial]] | None:
         """(place, the place after, paragraphs) that the chat model has not seen, by row: a row's text never changes."""
@@ -174,8 +175,10 @@ class ExtractionService:
         ids = self._store.extractions.all_after(db, place.row or 0, self._settings.model_batch)
         return (place, Place(0, ids[-1]), self._material(db, ids, again=True)) if ids else None
 
-    def _material(self, db: sqlite3.Connection, ids: Sequence[int], *, again: bool = False) -> list[ReadingMaterial]:
-        found = self._store.extractions.material(db, ids, again=again)
+    def _material(
+        self, db: sqlite3.Connection, ids: Sequence[int], named: Collection[int] = (), *, again: bool = False
+    ) -> list[ReadingMaterial]:
+        found = self._store.extractions.material(db, ids, named, again=again)
         return [one for one in found if one.source_type not in self._settings.disabled_source_types]
 
     def _read(self, db: sqlite3.Connection, material: Sequence[ReadingMaterial]) -> list[Reading]:

@@ -187,6 +187,7 @@ class FactEditor:
         stood = {int(fact): (was[0], was[1]) for fact, was in detail["stood"].items()}
         for group in groups:
             self._ledger.settle(db, group, _change(by, now, "undone", record, stood))
+            self._ledger.tell(db, group, now, whole=True)
         return Edited(tuple(dict.fromkeys(row.id for row in rows)), record)
 
     def _put_back(
@@ -244,7 +245,7 @@ class FactEditor:
         changed: dict[int, str] = {}
         for group in groups:
             changed |= self._ledger.settle(db, group, _change(by, now, "by hand", undo, {}))
-            self._ledger.tell(db, group, now)
+            self._ledger.tell(db, group, now, whole=True)
         return Edited(tuple(dict.fromkeys([fact, *changed])), undo)
 
 

@@ -20,6 +20,9 @@ from .fact_window import FactWindow, Part
 __all__ = ["UNDO_KIND", "Change", "FactLedger", "Said", "snapshot"]
 
 UNDO_KIND = "fact"
+OVER = ("superseded", "retracted")
+EVERYTHING = 0.0
+"""The paragraph from which on a profile is derived as a whole."""
 Stood = Mapping[int, tuple[float | None, int | None]]
 """Fact -> (superseded_at, superseded_by) as they were before."""
 
@@ -94,7 +97,7 @@ class FactLedger:
         changed = self._apply(db, runs, places, free, part, new, change)
         changed |= self._leave(db, runs, places, free, points, change) | moved
         if changed or new:
-            self.tell(db, group, change.now)
+            self.tell(db, group, change.now, whole=any(was in OVER for was in changed.values()))
         earlier = self._given_up_for(db, runs, places, part)
         if earlier is not None:
             changed = self.settle(db, group, change, since=earlier) | changed
@@ -302,11 +305,11 @@ class FactLedger:
                            change.reason, change.at),
             )  # fmt: skip
 
-    def tell(self, db: sqlite3.Connection, group: FactGroup, now: float) -> None:
-        """The profile of the person is wanted anew."""
+    def tell(self, db: sqlite3.Connection, group: FactGroup, now: float, *, whole: bool = False) -> None:
+        """The profile of the person is wanted anew; `whole`: sentences count again that a fact had made untrue."""
         if group.person is not None:
-            due = now + self._profile.debounce_seconds
-            self._store.derive_tasks.want(db, "profile", group.person, since=NO_PARAGRAPH, due_at=due, now=now)
+            due, since = now + self._profile.debounce_seconds, EVERYTHING if whole else NO_PARAGRAPH
+            self._store.derive_tasks.want(db, "profile", group.person, since=since, due_at=due, now=now)
 
 
 def _kept(runs: Sequence[Run]) -> list[int]:

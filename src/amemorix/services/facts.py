@@ -73,6 +73,8 @@ class _Step:
     upto: int
     scan: tuple[str | None, str | None]
     readings: tuple[_Reading, ...]
+    named: frozenset[int] = frozenset()
+    """Paragraphs in which a name became known: what they were read as saying of others no longer holds."""
 
 
 class FactService:
@@ -165,8 +167,8 @@ class FactService:
             return self._scanned(db, cursor, last, scan or None)
         if cursor >= last:
             return None
-        upto, ids = self._material.changed(db, cursor, STEP)
-        return _Step(cursor, upto if upto > cursor else last, (scan, scan), self._readings(db, ids))
+        upto, ids, named = self._material.changed(db, cursor, STEP)
+        return _Step(cursor, upto if upto > cursor else last, (scan, scan), self._readings(db, ids), named)
 
     def _scanned(self, db: sqlite3.Connection, cursor: int, last: int, scan: str | None) -> _Step:
         """The log no longer reaches back: every paragraph is read, and the log from where it was when that began."""
@@ -271,11 +273,28 @@ class FactService:
             at = reading.paragraph.recorded_at
             for heard in reading.heard:
                 self._take(db, reading.paragraph, heard, Change(now, at, "stated"))
+        self._misread(db, step, now)
         for group, since in known:
             self._ledger.settle(db, group, Change(now, now, "evidence came or went"), since=since)
         self._store.changes.put(db, CURSOR, str(step.upto))
         if step.scan[1] != step.scan[0]:
             self._store.changes.put(db, SCAN, step.scan[1] or "")
+
+    def _misread(self, db: sqlite3.Connection, step: _Step, now: float) -> None:
+        """Take back what was read of persons before it was known that the name means another, or several."""
+        meant = {
+            reading.paragraph.id: {heard.person for heard in reading.heard}
+            for reading in step.readings
+            if reading.paragraph.id in step.named and reading.paragraph.live
+        }
+        for paragraph, fact, person in self._evidence.hearsay(db, meant):
+            row = self._facts.one(db, fact)
+            if person in meant[paragraph] or row is None:
+                continue
+            group = group_of(row.person, row.entity, row.scope, row.attribute, row.norm)
+            self._evidence.drop(db, fact, paragraph)
+            self._ledger.settle(db, group, Change(now, now, "the name means somebody else"))
+            self._ledger.tell(db, group, now, whole=True)
 
     def _take(self, db: sqlite3.Connection, paragraph: FactMaterial, heard: _Heard, change: Change) -> None:
         claim, decision = heard.claim, heard.decision

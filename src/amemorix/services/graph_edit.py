@@ -103,6 +103,7 @@ class GraphEditService:
             detail = {"entity": node.id, "relations": [row.id for row in rows], "deleted_at": change.now}
             ends = {end for row in rows for end in (row.subject, row.object)} | {node.id}
             undo = self._record(change, "entity_delete", detail, [*_nodes(ends), *_edges(rows)])
+            self._store.relation_return.taken(db, [row.id for row in rows], f"u{undo}")
             return Changed(node.id, tuple(row.id for row in rows), undo, count=1 + len(rows))
 
         return await self._store.write(unit)
@@ -280,6 +281,7 @@ class GraphEditService:
             detail = {"relations": [row.id for row in rows], "deleted_at": change.now}
             ends = {end for row in rows for end in (row.subject, row.object)}
             undo = self._record(change, "relation_delete", detail, [*_nodes(ends), *_edges(rows)])
+            self._store.relation_return.taken(db, [row.id for row in rows], f"u{undo}")
             return Changed(rows[0].subject, tuple(row.id for row in rows), undo, count=len(rows))
 
         return await self._store.write(unit)

@@ -70,7 +70,7 @@ class GraphUndoService:
                 )  # fmt: skip
             now = self._clock.now()
             self._store.graph_undo.done(db, id_, now)
-            self._ways[record.kind](db, record.detail, now)
+            self._ways[record.kind](db, {**record.detail, "record": record.id}, now)
             return record
 
         return await self._store.write(unit)
@@ -126,9 +126,8 @@ class GraphUndoService:
                 raise Conflict("undo_id: the node is gone for good.", field="undo_id")
             if row.deleted_at == detail["deleted_at"]:
                 self._entities.set_deleted(db, [row.id], None)
-        rows = [
-            r for r in self._relations.rows(db, detail["relations"]).values() if r.deleted_at == detail["deleted_at"]
-        ]
+        taken = self._return.taken_by(db, detail["relations"], f"u{detail['record']}")
+        rows = list(self._relations.rows(db, taken).values())
         self._stand(db, rows)
         for row in rows:
             if not self._relations.evidence(db, row.id):

@@ -104,7 +104,7 @@ class ProfileDeriver:
         mine = {person, *(one.row for one in namesakes)}
         subject = _Subject(names, namesakes, self._store.persons.contested(db, names, mine))
         read = self._lines(db, subject, since, scopes, lines or self._settings.max_lines, now)
-        affected = self._affected(db, subject, read, scopes)
+        affected = self._affected(db, subject, read, scopes, whole=since <= EVERYTHING)
         known = {row.scope: row.content for row in self._store.profiles.newest(db, person, affected, len(affected))}
         return [self._draft(db, subject, scope, read, known.get(scope, ""), now) for scope in affected]
 
@@ -137,10 +137,13 @@ class ProfileDeriver:
         return sorted({row for row, _, _ in self._store.names.entities(db, norms)})
 
     def _affected(
-        self, db: sqlite3.Connection, subject: _Subject, lines: Iterable[Line], scopes: Sequence[int] | None
-    ) -> list[int]:
+        self, db: sqlite3.Connection, subject: _Subject, lines: Iterable[Line], scopes: Sequence[int] | None,
+        *, whole: bool,
+    ) -> list[int]:  # fmt: skip
         """Scopes with news; a fact does not say that it is news, so all scopes that hold facts are looked at."""
         found = {line.scope for line in lines}
+        if whole:
+            found |= {one.scope for one in self._store.profiles.newest(db, subject.person.row, None, MOST_SCOPES)}
         found |= set(self._store.profile_material.fact_scopes(db, subject.rows, MOST_SCOPES))
         return sorted(found if scopes is None else found & set(scopes))
 
@@ -149,7 +152,7 @@ class ProfileDeriver:
     ) -> ProfileDraft:
         lines = [line for line in read if line.scope == scope and line.alive]
         known = living(db, self._store, load(before) if before else [], (scope,), now)
-        kept = [item for item in known if item.basis in ("said", "told", "model")]
+        kept = self._still_meant(db, subject, scope, known)
         facts = _settled(self._store.profile_material.facts(db, subject.rows, scope, FACTS, now))
         stated = [*kept, *self._stated(subject, lines)]
         over = endings(lines, stated)
@@ -166,6 +169,19 @@ class ProfileDeriver:
         chosen = tuple(gathered(items, self._settings.items_per_section))
         texts = {line.id: line.content for line in lines[: self._settings.max_evidence]}
         return ProfileDraft(scope, self._called(subject, scope), chosen, self._cited(db, chosen) | texts, before)
+
+    def _still_meant(
+        self, db: sqlite3.Connection, subject: _Subject, scope: int, known: Sequence[ProfileItem]
+    ) -> list[ProfileItem]:
+        """The sentences that were known, without those by a name that somebody else has by now."""
+        kept = [item for item in known if item.basis in ("said", "told", "model")]
+        told = {row for item in kept if item.basis == "told" for row in item.evidence}
+        if not told:
+            return kept
+        chats = (scope,) if scope else [call.chat for call in subject.person.called]
+        entities = self._entities(db, subject, chats)
+        meant = self._store.profile_material.named_by(db, told, subject.rows, entities)
+        return [item for item in kept if item.basis != "told" or not meant.isdisjoint(item.evidence)]
 
     def _called(self, subject: _Subject, scope: int) -> str:
         names = subject.person.within((scope,))

@@ -103,6 +103,8 @@ class EvidenceService:
         paragraphs, relations = take(db, named, row, now)
         detail = {"person": person, "paragraphs": paragraphs, "relations": relations}
         undo = self._store.profile_material.record_undo(db, KIND, json.dumps(detail), requested_by, reason, now)
+        if not paragraphs:
+            self._store.relation_return.taken(db, relations, f"u{undo}")
         return Retraction(undo, tuple(paragraphs), tuple(relations))
 
     def _paragraph(

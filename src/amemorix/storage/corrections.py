@@ -237,5 +237,7 @@ class CorrectionRepository:
 
     def revive(self, db: sqlite3.Connection, *, paragraphs: Iterable[int], relations: Iterable[int], at: float) -> None:
         """Give back what was taken out at this time."""
-        db.execute(self._q["correction_revive"], {"ids": array(paragraphs), "at": at})
-        db.execute(self._q["correction_relations_revive"], {"ids": array(relations), "at": at})
+        given = array(paragraphs)
+        db.execute(self._q["correction_revive"], {"ids": given, "at": at})
+        db.execute(self._q["correction_refs_revive"], {"ids": given})
+        db.execute(self._q["correction_relations_revive"], {"ids": array(relations)})

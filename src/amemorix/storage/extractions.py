@@ -53,18 +53,24 @@ class ExtractionRepository:
         self._entities = entities
         self._relations = relations
 
-    def changed(self, db: sqlite3.Connection, cursor: int, limit: int) -> tuple[int | None, list[int]]:
-        """(how far this reads, paragraphs) of the changes after `cursor`; None if this reads to the end of the log."""
+    def changed(self, db: sqlite3.Connection, cursor: int, limit: int) -> tuple[int | None, list[int], set[int]]:
+        """(how far this reads, paragraphs, those of them that are to be read again) of the changes after `cursor`.
+
+        None if this reads to the end of the log.
+        """
         rows = db.execute(self._q["extraction_changes"], {"cursor": cursor, "limit": limit}).fetchall()
-        return (rows[-1][0] if len(rows) == limit else None), list(dict.fromkeys(id_ for _, id_ in rows))
+        ids = list(dict.fromkeys(id_ for _, id_, _ in rows))
+        return (rows[-1][0] if len(rows) == limit else None), ids, {id_ for _, id_, named in rows if named}
 
     def all_after(self, db: sqlite3.Connection, after: int, limit: int) -> list[int]:
         """The next paragraphs by row, live or not."""
         return [row[0] for row in db.execute(self._q["extraction_all"], {"after": after, "limit": limit})]
 
-    def material(self, db: sqlite3.Connection, ids: Iterable[int], *, again: bool = False) -> list[ReadingMaterial]:
-        """Those of the paragraphs that live, by row; with `again`, also those that the rules have read."""
-        values = {"ids": array(ids), "again": again}
+    def material(
+        self, db: sqlite3.Connection, ids: Iterable[int], named: Iterable[int] = (), *, again: bool = False
+    ) -> list[ReadingMaterial]:
+        """Those of the paragraphs that live, by row; with `again` or if `named`, also those that the rules have read."""
+        values = {"ids": array(ids), "named": array(named), "again": again}
         return [ReadingMaterial(*row) for row in db.execute(self._q["extraction_material"], values)]
 
     def live(self, db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:

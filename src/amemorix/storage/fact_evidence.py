@@ -57,6 +57,14 @@ class FactEvidenceRepository:
         """Those of the facts that a statement was taken from."""
         return {row[0] for row in db.execute(self._q["facts_refuted"], {"ids": array(facts)})}
 
+    def hearsay(self, db: sqlite3.Connection, paragraphs: Iterable[int]) -> list[tuple[int, int, int]]:
+        """(paragraph, fact, person) of what these paragraphs were read as saying of persons whom they only name."""
+        return db.execute(self._q["fact_hearsay_of"], {"ids": array(paragraphs)}).fetchall()
+
+    def drop(self, db: sqlite3.Connection, fact: int, paragraph: int) -> None:
+        """The paragraph says nothing of the fact any more; a fact that rests on nothing else goes with it."""
+        db.execute(self._q["fact_evidence_drop"], {"fact": fact, "paragraph": paragraph})
+
     def put(self, db: sqlite3.Connection, point: PointRow) -> None:
         """Let a paragraph support a fact."""
         values = {

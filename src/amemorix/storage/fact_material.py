@@ -42,10 +42,11 @@ class FactMaterialRepository:
     def __init__(self) -> None:
         self._q = queries()
 
-    def changed(self, db: sqlite3.Connection, cursor: int, limit: int) -> tuple[int, list[int]]:
-        """(how far this reads, paragraphs that changed) for the changes after `cursor`."""
+    def changed(self, db: sqlite3.Connection, cursor: int, limit: int) -> tuple[int, list[int], frozenset[int]]:
+        """(how far this reads, paragraphs that changed, those in which a name became known) after `cursor`."""
         rows = db.execute(self._q["fact_changes"], {"cursor": cursor, "limit": limit}).fetchall()
-        return (rows[-1][0] if rows else cursor), sorted({row[1] for row in rows})
+        named = frozenset(row[1] for row in rows if row[2])
+        return (rows[-1][0] if rows else cursor), sorted({row[1] for row in rows}), named
 
     def paragraphs_after(self, db: sqlite3.Connection, after: int, limit: int) -> list[int]:
         """The next paragraphs by row."""

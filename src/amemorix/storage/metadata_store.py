@@ -33,6 +33,7 @@ from .health import HealthRepository
 from .imports import ImportRepository
 from .mentions import MentionRepository
 from .names import NameRepository
+from .namings import NamingRepository
 from .paragraphs import ParagraphRepository
 from .persons import PersonRepository
 from .portable import PortableRepository
@@ -77,6 +78,7 @@ class MetadataStore:
         self.importing = False
         """Whether files are being imported: what derives in the background gives way."""
         self.names = NameRepository()
+        self.namings = NamingRepository()
         self.texts = TextRepository(self.names)
         self.paragraphs = ParagraphRepository()
         self.embeddings = EmbeddingRepository()

@@ -100,6 +100,13 @@ class ProfileMaterialRepository:
             found |= {row[0]: _line(row) for row in db.execute(self._q["profile_material_told"], values)}
         return list(found.values())
 
+    def named_by(
+        self, db: sqlite3.Connection, paragraphs: Iterable[int], persons: Iterable[int], entities: Iterable[int]
+    ) -> set[int]:
+        """Those of the paragraphs that are bound to one of the persons or speak of one of the entities."""
+        values = {"ids": array(paragraphs), "persons": array(persons), "entities": array(entities)}
+        return {row[0] for row in db.execute(self._q["profile_named_by"], values)}
+
     def relations(
         self, db: sqlite3.Connection, entities: Iterable[int], scope: int, limit: int, now: float
     ) -> list[RelationOf]:

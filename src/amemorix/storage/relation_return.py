@@ -19,6 +19,15 @@ class RelationReturn:
     def __init__(self) -> None:
         self._q = queries()
 
+    def taken(self, db: sqlite3.Connection, relations: Iterable[int], by: str) -> None:
+        """Note by which record (u12, c12, d12) relations have just been deleted on purpose."""
+        db.execute(self._q["relations_taken"], {"ids": array(relations), "by": by})
+
+    def taken_by(self, db: sqlite3.Connection, relations: Iterable[int], by: str) -> set[int]:
+        """Those of the relations that are still deleted by this record."""
+        rows = db.execute(self._q["relations_taken_by"], {"ids": array(relations), "by": by})
+        return {row[0] for row in rows}
+
     def among(self, db: sqlite3.Connection, relations: Iterable[int], now: float) -> list[int]:
         """Bring back those of the relations that nothing keeps down any more; returns them."""
         back = self._ids(db, "relations_free", relations)

@@ -37,7 +37,7 @@ class TextRepository:
         chat = self._names.chat(db, text.chat, now) if text.chat else 0
         source = self._names.source(db, text.source, chat, text.source_type, now)
         key = {"source": source, "external_id": text.external_id, "content_hash": text.content_hash, "now": now}
-        known = db.execute(self._q["ref_find"], key).fetchone()
+        known = self._known(db, key)
         if known and bytes(known[1]) == text.content_hash and known[3] is None:
             changed = self._expire_at(db, known[0], known[2], text.expires_at, now)
             return Stored(
@@ -50,6 +50,14 @@ class TextRepository:
         ids = tuple(self._paragraph(db, text, i, shared) for i in range(len(text.paragraphs)))
         self._participants(db, text, chat, ids, now)
         return Stored("revised" if superseded else "stored", text.external_id, ids, superseded=superseded)
+
+    def _known(self, db: sqlite3.Connection, key: dict[str, Any]) -> tuple[Any, ...] | None:
+        """(reference, hash, revision, when it was deleted); one that is deleted while a text of it lives is not."""
+        known = db.execute(self._q["ref_find"], key).fetchone()
+        if known is None or known[3] is None or not db.execute(self._q["ref_current"], {"ref": known[0]}).fetchone():
+            return known
+        db.execute(self._q["ref_revive"], {"ref": known[0]})
+        return (*known[:3], None)
 
     def _expire_at(self, db: sqlite3.Connection, ref: int, revision: int, expires_at: float | None, now: float) -> bool:
         """Let a text that is told again expire at another time; one that had expired is kept if nothing is said."""

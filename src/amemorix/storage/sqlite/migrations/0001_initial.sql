@@ -5,9 +5,10 @@ create table meta (
 
 insert into meta (key, value) values ('database_id', lower(hex(randomblob(16)))), ('changes_floor', '0');
 
+-- naming: a paragraph holds a name that has become known since it was read.
 create table changes (
     seq integer primary key autoincrement,
-    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'relation_embedding', 'person', 'entity')),
+    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'relation_embedding', 'person', 'entity', 'naming')),
     id integer not null
 ) strict;
 
@@ -168,6 +169,19 @@ create table entity_aliases (
 
 create index entity_aliases_by_entity on entity_aliases (entity);
 
+-- Names that have become known, and for which the lines that hold them are still to be found: those of a person in a chat
+-- (0: in every one), or those of an entity.
+create table name_news (
+    id integer primary key autoincrement,
+    person integer references persons (id) on delete cascade,
+    chat integer not null default 0,
+    entity integer references entities (id) on delete cascade,
+    check ((person is null) <> (entity is null))
+) strict;
+
+create index name_news_by_person on name_news (person) where person is not null;
+create index name_news_by_entity on name_news (entity) where entity is not null;
+
 create table paragraph_entities (
     entity integer not null references entities (id),
     paragraph integer not null references paragraphs (id) on delete cascade,
@@ -176,6 +190,7 @@ create table paragraph_entities (
 
 create index paragraph_entities_by_paragraph on paragraph_entities (paragraph);
 
+-- deleted_by: the record by which it was deleted on purpose, u12, c12 or d12; empty if it only lost what it rested on.
 create table relations (
     id integer primary key autoincrement,
     subject integer not null references entities (id),
@@ -188,6 +203,7 @@ create table relations (
     inactive_at real,
     inactive_reason text not null default '' check (inactive_reason in ('', 'decay', 'frozen', 'forgotten')),
     deleted_at real,
+    deleted_by text not null default '',
     merged_into integer references relations (id),
     check (subject <> object),
     unique (subject, predicate, object)
@@ -779,6 +795,10 @@ create trigger relations_inserted after insert on relations begin
     insert into changes (kind, id) values ('relation', new.id);
 end;
 
+create trigger relations_back after update of deleted_at on relations when new.deleted_at is null and new.deleted_by <> '' begin
+    update relations set deleted_by = '' where id = new.id;
+end;
+
 create trigger relations_updated after update on relations begin
     insert into changes (kind, id) values ('relation', new.id);
 end;
@@ -812,6 +832,7 @@ create trigger persons_inserted after insert on persons begin
 end;
 
 create trigger chat_persons_inserted after insert on chat_persons begin
+    insert into name_news (person, chat) values (new.person, new.chat);
     insert into changes (kind, id) values ('person', new.person);
 end;
 
@@ -820,6 +841,7 @@ create trigger chat_persons_removed after delete on chat_persons begin
 end;
 
 create trigger person_aliases_inserted after insert on person_aliases begin
+    insert into name_news (person, chat) values (new.person, new.chat);
     insert into changes (kind, id) values ('person', new.person);
 end;
 
@@ -836,7 +858,16 @@ create trigger persons_removed after delete on persons begin
 end;
 
 create trigger entities_inserted after insert on entities begin
+    insert into name_news (entity) select new.id where length(new.norm) > 1;
     insert into changes (kind, id) values ('entity', new.id);
+end;
+
+create trigger entity_aliases_inserted after insert on entity_aliases begin
+    insert into name_news (entity) select new.entity where length(new.norm) > 1;
+end;
+
+create trigger entities_renamed after update of norm on entities when new.norm <> old.norm begin
+    insert into name_news (entity) values (new.id);
 end;
 
 create trigger entities_updated after update on entities begin

@@ -87,12 +87,19 @@ where id in (select value from json_each(:ids)) and superseded_at is null and de
 update paragraphs set superseded_at = null
 where id in (select value from json_each(:ids)) and superseded_at = :at and deleted_at is null;
 
+-- name: correction_refs_revive
+-- references of what is current again
+update external_memory_refs set deleted_at = null
+where deleted_at is not null and id in (
+    select ref from paragraphs
+    where id in (select value from json_each(:ids)) and superseded_at is null and deleted_at is null);
+
 -- name: correction_relations_end
 update relations set deleted_at = :now where id in (select value from json_each(:ids)) and deleted_at is null;
 
 -- name: correction_relations_revive
 update relations set deleted_at = null
-where id in (select value from json_each(:ids)) and deleted_at = :at and merged_into is null
+where id in (select value from json_each(:ids)) and merged_into is null
   and not exists (select 1 from entities n where n.id in (subject, object) and (n.deleted_at is not null or n.merged_into is not null));
 
 -- name: correction_copy_entities

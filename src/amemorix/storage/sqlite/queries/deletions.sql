@@ -350,9 +350,11 @@ update delete_operation_items set restored_at = :now
 where kind = :kind and id in (select value from json_each(:ids)) and restored_at is null;
 
 -- name: refs_holding
--- references that hold a current paragraph
+-- references that hold a current paragraph, or one that was current when they were last revised: a correction took its
+-- place without another text
 select id from external_memory_refs r where id in (select value from json_each(:ids))
-  and exists (select 1 from paragraphs p where p.ref = r.id and p.deleted_at is null and p.superseded_at is null);
+  and exists (select 1 from paragraphs p where p.ref = r.id and p.deleted_at is null
+                and (p.superseded_at is null or p.revision = r.revision));
 
 -- name: facts_to_restore
 select f.id, f.deleted_at is null, coalesce((select e.deleted_at is not null from entities e where e.id = f.entity), 0), f.id

@@ -1,6 +1,6 @@
 -- name: extraction_changes
--- the paragraphs named in the next changes, live or not, and how far that reads
-select seq, id from changes where seq > :cursor and kind = 'paragraph' order by seq limit :limit;
+-- the paragraphs named in the next changes, live or not, and how far that reads; and whether one is to be read again
+select seq, id, kind = 'naming' from changes where seq > :cursor and kind in ('paragraph', 'naming') order by seq limit :limit;
 
 -- name: extraction_all
 select id from paragraphs where id > :after order by id limit :limit;
@@ -10,7 +10,7 @@ select p.id, p.chat, p.kind, p.knowledge, p.content, s.source_type,
        coalesce((select n.name from paragraph_persons n where n.paragraph = p.id and n.person = p.speaker and n.role = 1), '')
 from paragraphs p join sources s on s.id = p.source
 where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null
-  and (:again or not p.extracted)
+  and (:again or not p.extracted or p.id in (select value from json_each(:named)))
 order by p.id;
 
 -- name: extraction_done

@@ -1,6 +1,16 @@
 -- name: fact_changes
--- the paragraphs named in the next changes, live or not, and how far that reads
-select seq, id from changes where seq > :cursor and kind = 'paragraph' order by seq limit :limit;
+-- the paragraphs named in the next changes, live or not, and how far that reads; and whether a name in one became known
+select seq, id, kind = 'naming' from changes where seq > :cursor and kind in ('paragraph', 'naming') order by seq limit :limit;
+
+-- name: fact_hearsay_of
+-- facts of persons that these paragraphs only name
+select e.paragraph, f.id, f.person from fact_evidence e join facts f on f.id = e.fact join paragraphs p on p.id = e.paragraph
+where e.paragraph in (select value from json_each(:ids)) and f.person is not null and f.deleted_at is null
+  and e.authority = case p.kind when 'summary' then 'summary' else 'rule' end
+order by e.paragraph, f.id;
+
+-- name: fact_evidence_drop
+delete from fact_evidence where fact = :fact and paragraph = :paragraph;
 
 -- name: fact_paragraphs_after
 select id from paragraphs where id > :after order by id limit :limit;

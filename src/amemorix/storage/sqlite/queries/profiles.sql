@@ -4,7 +4,8 @@ from (select seq, kind, id from changes where seq > :cursor order by seq limit :
 
 -- name: profile_news
 -- persons whom the changed paragraphs, relations and names concern, each with the first paragraph that is news; where one up to
--- :seen went or came back, everything is
+-- :seen went or came back, everything is; a name that becomes known concerns those too who have it already, and whom the
+-- lines name in which it stands
 with touched as materialized (
     select c.id as paragraph, case when c.id <= :seen then 0 else c.id end as since from changes c
     where c.seq > :cursor and c.seq <= :upto and c.kind = 'paragraph'
@@ -15,9 +16,18 @@ bound as materialized (
     select pp.person, n.name, n.person_id = n.name as by_name, p.chat, min(t.since) as since
     from touched t join paragraphs p on p.id = t.paragraph join paragraph_persons pp on pp.paragraph = t.paragraph
     join persons n on n.id = pp.person group by pp.person, p.chat),
+met as materialized (
+    select n.chat, n.name from changes c join chat_persons n on n.person = c.id
+    where c.seq > :cursor and c.seq <= :upto and c.kind = 'person'
+    union
+    select a.chat, a.alias from changes c join person_aliases a on a.person = c.id
+    where c.seq > :cursor and c.seq <= :upto and c.kind = 'person'),
 told as materialized (
     select e.name, e.norm, p.chat, min(t.since) as since
-    from touched t join paragraphs p on p.id = t.paragraph join paragraph_entities pe on pe.paragraph = t.paragraph
+    from (select paragraph, since from touched
+          union all
+          select c.id, 0 from changes c where c.seq > :cursor and c.seq <= :upto and c.kind = 'naming') t
+    join paragraphs p on p.id = t.paragraph join paragraph_entities pe on pe.paragraph = t.paragraph
     join entities e on e.id = pe.entity group by e.id, p.chat)
 select f.person, min(f.since) from (
     select person, since from bound
@@ -29,6 +39,10 @@ select f.person, min(f.since) from (
     select c.person, t.since from told t join chat_persons c on c.name = t.name and c.chat = t.chat
     union all
     select a.person, t.since from told t join person_aliases a on a.norm = t.norm and a.chat in (0, t.chat)
+    union all
+    select c.person, 0 from met m join chat_persons c on c.name = m.name and (c.chat = m.chat or m.chat = 0)
+    union all
+    select a.person, 0 from met m join person_aliases a on a.alias = m.name and (a.chat in (0, m.chat) or m.chat = 0)
     union all
     select c.id, 0 from changes c where c.seq > :cursor and c.seq <= :upto and c.kind = 'person') f
 join persons x on x.id = f.person group by f.person;
@@ -254,3 +268,9 @@ values (:kind, :detail, :requested_by, :reason, :now) returning id;
 
 -- name: profile_chat
 select chat_id, group_id, user_id from chats where id = :chat;
+
+-- name: profile_named_by
+-- those of the paragraphs that are bound to one of these persons, or speak of one of these entities
+select p.value from json_each(:ids) p
+where exists (select 1 from paragraph_persons b where b.paragraph = p.value and b.person in (select value from json_each(:persons)))
+   or exists (select 1 from paragraph_entities l where l.paragraph = p.value and l.entity in (select value from json_each(:entities)));

@@ -131,7 +131,7 @@ where deleted_at is not null and id in (select ref from paragraphs where id in (
 -- name: relations_lost_with
 -- relations that went when these paragraphs went, for want of another one, come back
 update relations set deleted_at = null
-where deleted_at is not null and inactive_reason <> 'forgotten' and merged_into is null and id in (
+where deleted_at is not null and deleted_by = '' and inactive_reason <> 'forgotten' and merged_into is null and id in (
     select e.relation from relation_evidence e join paragraphs p on p.id = e.paragraph
     where e.paragraph in (select value from json_each(:ids)) and p.deleted_at = relations.deleted_at)
   and not exists (select 1 from entities n where n.id in (subject, object) and (n.deleted_at is not null or n.merged_into is not null));

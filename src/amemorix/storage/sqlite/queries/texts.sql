@@ -10,6 +10,13 @@ values (:source, :external_id, :content_hash, :now) returning id;
 update external_memory_refs
 set content_hash = :content_hash, revision = :revision, recorded_at = :now, deleted_at = null where id = :id;
 
+-- name: ref_revive
+update external_memory_refs set deleted_at = null where id = :ref;
+
+-- name: ref_current
+-- the paragraphs of a reference that answer, whatever became of the reference itself
+select id from paragraphs where ref = :ref and superseded_at is null and deleted_at is null order by position;
+
 -- name: ref_paragraphs
 select id from paragraphs where ref = :ref and revision = :revision order by position;
 
