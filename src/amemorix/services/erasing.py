@@ -11,7 +11,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TypeVar, cast
 
 from ..clock import Clock
@@ -73,10 +73,10 @@ class Erasing:
         receipt = await self._store.read(lambda db: self._receipt(db, operation))
         targets = await self._store.read(lambda db: self._targets(db, operation))
         receipt.complete = receipt.complete and receipt.step != ERASE
-        needles = await self._off(lambda: self._needles(operation, targets))
+        going = await self._off(lambda: self._going(operation, targets))
+        needles = await self._off(lambda: self._needles(operation, targets, going))
         marks = NO_MARKS
         if receipt.step != ERASE:
-            going = await self._off(lambda: self._going(operation, targets))
             marks = self._records.marks(going, targets)
             await self._scrub(operation, targets, needles, going, marks, receipt)
         for deriver in self._derivers:
@@ -106,7 +106,7 @@ class Erasing:
         items = self._store.read_here(lambda db: self._operations.open_items(db, operation))
         return self._records.going(items, targets)
 
-    def _needles(self, operation: int, targets: Targets) -> Needles:
+    def _needles(self, operation: int, targets: Targets, going: Going) -> Needles:
         """Fragments of everything that is to be erased, kept in memory only."""
 
         def read(db: sqlite3.Connection) -> list[str | bytes]:
@@ -115,7 +115,9 @@ class Erasing:
             held += [row for _, row in self._store.quoting.kept_of(db, operation, targets)]
             rows = (value for row in held for value in row.values())
             kept = [text for value in rows for text in _said(value)]
-            return [*self._rows.traces(db, targets), *kept]
+            persons, entities = {*targets.persons, *going.persons}, {*targets.entities, *going.entities}
+            named = replace(targets, persons=tuple(persons), entities=tuple(entities))
+            return [*self._rows.traces(db, named), *kept]
 
         return Needles.of(self._store.read_here(read))
 

@@ -19,6 +19,7 @@ from .deletions import DeletionRepository
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
 from .entities import EntityRepository
+from .entity_naming import EntityNaming
 from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .erasure import ErasureRepository
@@ -45,6 +46,7 @@ from .relations import RelationRepository
 from .retention import RetentionRepository
 from .revisions import RevisionRepository
 from .sources import SourceRepository
+from .statements import StatementRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
 from .undo_records import UndoRepository
@@ -74,6 +76,7 @@ class MetadataStore:
         self.paragraphs = ParagraphRepository()
         self.embeddings = EmbeddingRepository()
         self.entities = EntityRepository()
+        self.entity_naming = EntityNaming()
         self.relations = RelationRepository()
         self.relation_return = RelationReturn()
         self.graph = GraphRepository()
@@ -86,6 +89,7 @@ class MetadataStore:
         self.fact_evidence = FactEvidenceRepository()
         self.fact_material = FactMaterialRepository()
         self.undo_records = UndoRepository()
+        self.statements = StatementRepository()
         self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
         self.persons = PersonRepository()
