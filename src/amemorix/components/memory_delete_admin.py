@@ -144,6 +144,8 @@ class Executed(DeletePlan):
     deleted_entity_count: int = 0
     deleted_source_count: int = 0
     receipt: Receipt | None = None
+    error: str = ""
+    error_code: str = ""
 
 
 class Restore(Request):

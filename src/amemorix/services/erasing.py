@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from ..clock import Clock
 from ..storage.erasure import Erased, Targets
@@ -39,6 +39,8 @@ FOLD_TRIES = 60
 ATTEMPTS = 5
 """Looks through the files, each after what held something was written anew."""
 ERASE = "erase"
+GONE = {"paragraph": "paragraphs", "relation": "relations", "entity": "entities", "fact": "facts"}
+"""Kinds of what stays, and how the rows of each are called that are looked for."""
 OWN_WORD = re.compile(r"[a-z_]+")
 """Words such as the program writes into JSON of its own."""
 
@@ -84,6 +86,7 @@ class Erasing:
         await self._erase(operation, targets, receipt)
         receipt.indexes = await self._clean_indexes()
         await self._clean_files(operation, targets, needles, marks, receipt)
+        receipt.stays = await self._store.read(lambda db: self._standing(db, receipt))
         receipt.step, receipt.seconds = "", round(time.monotonic() - started, 3)
         now = self._clock.now()
         await self._store.write(lambda db: self._rows.end(db, operation, asdict(receipt), now))
@@ -95,6 +98,16 @@ class Erasing:
             {"kind": kind, "id": id_, "why": why} for kind, id_, why in self._operations.stays(db, operation)
         ]
         return receipt
+
+    def _standing(self, db: sqlite3.Connection, receipt: PurgeReceipt) -> list[dict[str, Any]]:
+        """What stays without what went after all, because nothing was left that speaks of it."""
+        told: dict[str, list[int]] = {}
+        for one in receipt.stays:
+            told.setdefault(one["kind"], []).append(one["id"])
+        gone = {
+            (kind, id_) for kind, ids in told.items() if kind in GONE for id_ in self._rows.gone(db, GONE[kind], ids)
+        }
+        return [one for one in receipt.stays if (one["kind"], one["id"]) not in gone]
 
     def _targets(self, db: sqlite3.Connection, operation: int) -> Targets:
         """The rows of the operation but paragraphs that have come back to life since."""

@@ -133,6 +133,8 @@ class GraphViewService:
 
     def _named(self, db: sqlite3.Connection, nodes: Sequence[NodeRecord], sight: Sight) -> list[NodeRecord]:
         """The nodes by the names that whoever looks knows; without those of which it knows none."""
+        if sight.scopes is None:
+            return list(nodes)
         names = self._store.entity_naming.shown(db, [node.id for node in nodes], sight.scopes)
         return [replace(node, name=names[node.id]) for node in nodes if node.id in names]
 

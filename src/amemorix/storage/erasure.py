@@ -215,7 +215,9 @@ class ErasureRepository:
         column is strange.
         """
         rows = db.execute(self._q["texts_kept"], {"after": after})
-        return [(id_, hash_ + said.encode() + b"\n" + _record_head(id_, terms) + terms) for id_, hash_, said, terms in rows]
+        return [
+            (id_, hash_ + said.encode() + b"\n" + _record_head(id_, terms) + terms) for id_, hash_, said, terms in rows
+        ]
 
     def terms_kept(self, db: sqlite3.Connection, after: int) -> tuple[int, NDArray[np.uint32]]:
         """(how far this reads, distinct hashes of a page of paragraphs past `after`); none at the end."""

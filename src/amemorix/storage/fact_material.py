@@ -86,7 +86,9 @@ class FactMaterialRepository:
         called: dict[int, list[str]] = {}
         for row, name in db.execute(self._q["fact_person_names_seen"], {"ids": array(known), "scopes": array(scopes)}):
             called.setdefault(row, []).append(name)
-        return {row: (key, self._newest(db, row, called.get(row, ()), scopes) or key) for row, (key, _) in known.items()}
+        return {
+            row: (key, self._newest(db, row, called.get(row, ()), scopes) or key) for row, (key, _) in known.items()
+        }
 
     def _newest(self, db: sqlite3.Connection, person: int, names: Sequence[str], scopes: Sequence[int]) -> str:
         if len(set(names)) < 2:
