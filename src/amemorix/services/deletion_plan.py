@@ -259,7 +259,8 @@ class Planner:
         plan.moved += stated.profiles
         plan.add("fact", stated.facts, MENTION)
         plan.add("relation", stated.relations, MENTION)
-        left = [Stay(kind, id_, why) for kind, id_, why in stated.stays if id_ not in plan.rows.get(kind, {})]
+        going = {(kind, id_) for kind, held in plan.rows.items() for id_ in held}
+        left = [Stay(kind, id_, why) for kind, id_, why in stated.stays if (kind, id_) not in going]
         plan.stays += left[:MOST_STAYS]
 
     def _deleted_before(self, db: sqlite3.Connection, seeds: Seeds, meant: set[int], plan: DeletionPlan) -> None:
