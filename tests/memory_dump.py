@@ -7,11 +7,12 @@ from typing import Any
 
 from amemorix import AMemorixHostService
 
-__all__ = ["rows_of", "tables"]
+__all__ = ["every_row", "rows_of", "tables"]
 
 NOT_COMPARED = ("changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "derive_tasks", "meta",
                 "audit")  # fmt: skip
 """The logs of changes, the record of deletions, and how far the background has come."""
+ACCOUNTS = ("changes", "audit", "sqlite_sequence")
 NUMBERED_ANEW = ("episodes", "episode_paragraphs", "episode_terms", "episode_news", "profile_snapshots",
                   "profile_evidence")  # fmt: skip
 """Rows that are derived again and get other numbers."""
@@ -22,16 +23,32 @@ async def tables(host: AMemorixHostService) -> dict[str, list[tuple[Any, ...]]]:
     return await host.kernel.store.read(_tables)
 
 
+async def every_row(host: AMemorixHostService) -> dict[str, list[tuple[Any, ...]]]:
+    """Table -> all its rows, also those that keep account; only who changed what, and in which order, is left out."""
+    return await host.kernel.store.read(_every_row)
+
+
 async def rows_of(host: AMemorixHostService, sql: str) -> list[tuple[Any, ...]]:
     """What a statement finds."""
     return await host.kernel.store.read(lambda db: db.execute(sql).fetchall())
 
 
+def _every_row(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+    return {
+        name: sorted(db.execute(f"select * from {name}").fetchall(), key=repr)
+        for name in _names(db)
+        if name not in ACCOUNTS
+    }
+
+
+def _names(db: sqlite3.Connection) -> list[str]:
+    return [name for (name,) in db.execute("select name from sqlite_schema where type = 'table'")]
+
+
 def _tables(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
-    names = [name for (name,) in db.execute("select name from sqlite_schema where type = 'table'")]
     found = {
         name: sorted(db.execute(f"select * from {name}").fetchall(), key=repr)
-        for name in names
+        for name in _names(db)
         if name not in (*NOT_COMPARED, *NUMBERED_ANEW)
     }
     episodes = db.execute(

@@ -47,7 +47,7 @@ def test_the_version() -> None:
 
 def test_help_lists_the_commands() -> None:
     text = run("--help").stdout
-    for name in ("serve", "invoke", "search", "ingest", "stats", "check", "demo", "config", "models", "bench"):
+    for name in ("serve", "invoke", "search", "ingest", "stats", "check", "demo", "tune", "config", "models", "bench"):
         assert f" {name} " in text
 
 

@@ -7,12 +7,8 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
@@ -23,48 +19,14 @@ from amemorix.frontends.cli import app
 from amemorix.frontends.daemon import announced, find_daemon
 from amemorix.frontends.openapi import BASE_PATH
 from amemorix.testing import scratch_config
+from daemon_process import Running, daemon
 
-COMMAND = (sys.executable, "-c", "from amemorix.frontends.cli import main; main()")
 TURN = {"speaker": "Hannah", "text": "I am allergic to peanuts.", "time": "2025-03-02T09:00:00Z", "external_id": "m1"}
-
-
-@dataclass
-class Running:
-    """A daemon with what it printed before it answered."""
-
-    process: subprocess.Popen[str]
-    url: str
-    banner: list[str]
-
-
-def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    return {**os.environ, "PYTHONUNBUFFERED": "1", **(extra or {})}
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     return scratch_config(tmp_path, {"embedding.provider": "none", "http.token_env": "MEMORY_TOKEN_OF_THE_TEST"})
-
-
-@contextmanager
-def daemon(config: Path, *args: str, env: Mapping[str, str] | None = None) -> Generator[Running, None, None]:
-    command = [*COMMAND, "serve", "-c", str(config), "--port", "0", *args]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", env=environment(env)
-    )
-    try:
-        assert process.stdout is not None
-        banner: list[str] = []
-        for line in process.stdout:
-            banner.append(line.rstrip())
-            if "Ctrl+C" in line:
-                break
-        found = re.search(r"http://\S+", "\n".join(banner))
-        assert found, banner
-        yield Running(process, found[0], banner)
-    finally:
-        process.kill()
-        process.communicate(timeout=20)
 
 
 def command(config: Path, *args: str, env: Mapping[str, str] | None = None) -> Result:

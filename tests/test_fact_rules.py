@@ -31,6 +31,24 @@ FACTS = [
     ("我对芒果不过敏", ("allergy", "芒果", -1)),
     ("其实我海鲜过敏", ("allergy", "海鲜", 1)),
     ("我不吃香菜", ("avoids", "香菜", 1)),
+    ("我搬家了，现在在苏州", ("residence", "苏州", 1)),
+    ("我搬了，在苏州上班", ("residence", "苏州", 1)),
+    ("我回上海定居了", ("residence", "上海", 1)),
+    ("我周日搬到苏州了", ("residence", "苏州", 1)),
+    ("I moved to Stockholm on Sunday", ("residence", "Stockholm", 1)),
+    ("I moved to Stockholm on March 3rd", ("residence", "Stockholm", 1)),
+    ("I'm in Paris now, moved here for good", ("residence", "Paris", 1)),
+    ("I moved, now living in Berlin", ("residence", "Berlin", 1)),
+    ("I'm back in Lisbon for good", ("residence", "Lisbon", 1)),
+    ("I turned 30 yesterday", ("age", "30", 1)),
+    ("我昨天满30岁了", ("age", "30", 1)),
+    ("我昨天过了30岁生日", ("age", "30", 1)),
+    ("I quit Figma on Friday", ("workplace", "Figma", -1)),
+    ("I'm married to Raj", ("spouse", "Raj", 1)),
+    ("I'm engaged to Liz", ("partner", "Liz", 1)),
+    ("My girlfriend is called Anna", ("partner", "Anna", 1)),
+    ("我和小红结婚了", ("spouse", "小红", 1)),
+    ("我跟小红在一起了", ("partner", "小红", 1)),
     ("我从来不喝酒", ("avoids", "酒", 1)),
     ("我又能吃香菜了", ("avoids", "香菜", -1)),
     ("我吃素", ("diet", "素食", 1)),
@@ -169,6 +187,47 @@ def test_one_message_may_tell_several() -> None:
 )
 def test_one_value_in_the_place_of_another(text: str, facts: list[tuple[str, str, int]]) -> None:
     assert told(text) == facts
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("I eat meat again", [("diet", "vegetarian", -1), ("avoids", "meat", -1)]),
+        ("我又吃肉了", [("diet", "素食", -1), ("avoids", "肉", -1)]),
+        ("I broke up with Raj", [("partner", "Raj", -1), ("spouse", "Raj", -1)]),
+        ("I broke up with my girlfriend", [("partner", "the former one", -1), ("spouse", "the former one", -1)]),
+        ("I got divorced", [("partner", "the former one", -1), ("spouse", "the former one", -1)]),
+        ("我和小红分手了", [("partner", "小红", -1), ("spouse", "小红", -1)]),
+        ("我和女朋友分手了", [("partner", "前任", -1), ("spouse", "前任", -1)]),
+    ],
+)  # fmt: skip
+def test_one_end_of_two_things(text: str, facts: list[tuple[str, str, int]]) -> None:
+    assert told(text) == facts
+
+
+@pytest.mark.parametrize(
+    ("text", "since"),
+    [
+        ("I moved to Oslo on Sunday", datetime(2026, 5, 17, tzinfo=UTC)),
+        ("我周日搬到苏州了", datetime(2026, 5, 17, tzinfo=UTC)),
+        ("I joined Stripe on Monday", datetime(2026, 5, 18, tzinfo=UTC)),
+        ("I turned 30 yesterday", datetime(2026, 5, 19, tzinfo=UTC)),
+    ],
+)
+def test_a_day_of_the_week_on_which_something_was_done_is_the_last_one(text: str, since: datetime) -> None:
+    (claim,) = read(text)
+    assert claim.valid_from == since.timestamp()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我周日搬到苏州", "I turned 30 in 2010", "I was 30 last year", "I'm in Paris now", "我和妈妈分了", "我和室友在一起了", "我没和小红分手",
+        "I'm not married to Raj", "My girlfriend is French", "I don't eat meat again today?", "我快和小红结婚了", "I left Figma for good?",
+    ],
+)  # fmt: skip
+def test_what_ends_or_changes_nothing(text: str) -> None:
+    assert told(text) == []
 
 
 def test_nobody_lives_in_a_person_who_is_known() -> None:

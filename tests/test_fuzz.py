@@ -4,176 +4,246 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from amemorix import AMemorixHostService, errors
 from amemorix.components import OPERATIONS
+from amemorix.ops import Operation
 from amemorix.testing import HashEmbedder, memory_host
-from entrance import written
+from memory_dump import every_row
+from sample_memory import FILLING, KNOWN
+from schema_values import EXTREMES, extremes, fitting, nearly_fitting, smallest
 
+LONG = "AMEMORIX_FUZZ_EXAMPLES" in os.environ
+EXAMPLES = int(os.environ.get("AMEMORIX_FUZZ_EXAMPLES", "8"))
+"""Random requests of each kind to each operation; a number from outside also makes them new ones each time."""
+MOST_BACKUPS = 4
+"""Each purge looks through all of them."""
+STEP = 9
+"""Otherwise each argument takes one in so many of the extremes, another the next."""
+NOT_FOR_ARGUMENTS = (errors.MemoryFault, errors.StorageFailure)
+"""Errors in which no argument may end."""
 CODES = {
     fault.code
     for fault in vars(errors).values()
-    if isinstance(fault, type) and issubclass(fault, errors.MemoryFault) and fault is not errors.MemoryFault
+    if isinstance(fault, type) and issubclass(fault, errors.MemoryFault) and fault not in NOT_FOR_ARGUMENTS
 }
 SETTINGS = settings(
-    max_examples=150,
+    max_examples=EXAMPLES,
     deadline=None,
-    derandomize=True,
+    derandomize=not LONG,
     database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
 )
-
-texts = st.one_of(
-    st.text(max_size=40),
-    st.sampled_from(["", " ", "kite", "伞", "🎂", "\x00", "\ud800", "x" * 600, "2023-05-08", "昨天", "chat_summary:c", "false",
-                     "NaN", "-1", "1e400", "'; drop table paragraphs; --", "null", "{}", "search", "time", "delete", "c"]),
-)  # fmt: skip
-numbers = st.one_of(
-    st.integers(), st.floats(), st.sampled_from([0, -5, 1e20, 10**30, 10**400, 1_700_000_000, 1683540000000, 2.5, True])
-)
-values = st.recursive(
-    st.none() | st.booleans() | numbers | texts,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
-    max_leaves=12,
+texts = st.text(max_size=40) | st.sampled_from([value for value in EXTREMES if isinstance(value, str)])
+single = st.none() | st.booleans() | st.integers() | st.floats() | texts | extremes()
+arguments = st.sampled_from(sorted({key for op in OPERATIONS for key in op.request.known_keys()} | {"action"})) | texts
+values = (
+    single
+    | st.lists(single, max_size=4)
+    | st.dictionaries(arguments, single | st.lists(single, max_size=3), max_size=5)
 )
 
 
-def known_arguments() -> list[str]:
-    """Every argument of every operation, older names included, and those of what they hold."""
-    inner = {"name", "type", "subject", "predicate", "object", "confidence", "speaker", "text", "time", "person_id"}
-    return sorted({key for op in OPERATIONS for key in op.request.known_keys()} | inner | {"action"})
+class Fuzzed:
+    """One memory for all examples, on a loop of its own, without background work."""
+
+    def __init__(self, runner: asyncio.Runner, host: AMemorixHostService) -> None:
+        self.runner = runner
+        self.host = host
+        self._watching = sqlite3.connect(":memory:")
+        self._file = 0
+        self._seen = (0, 0)
+        self._rows: dict[str, list[tuple[Any, ...]]] = {}
+
+    def examined(self, component: Any, args: Any, timeout_ms: Any = None) -> dict[str, Any]:
+        """The answer to a call, after everything that has to be true of any answer."""
+        return self.runner.run(self._examined(component, args, timeout_ms))
+
+    async def _examined(self, component: Any, args: Any, timeout_ms: Any) -> dict[str, Any]:
+        await self._look()
+        result = await self.host.invoke(component, args, timeout_ms)
+
+        assert isinstance(result, dict)
+        assert type(result["success"]) is bool
+        json.dumps(result, allow_nan=False).encode()
+        if not result["success"]:
+            assert result["error"]
+            assert result["error_code"] in CODES, result
+            await self._unchanged(result)
+        return result
+
+    def trouble(self, component: Any, args: Any, answers: Draft202012Validator | None = None) -> list[str]:
+        """What is wrong with the answer to a call."""
+        try:
+            result = self.examined(component, args)
+            found = [] if answers is None or "details" in result else answers.iter_errors(result)
+            return [f"{shown(args)}: {error.json_path} {error.message:.300}" for error in found]
+        except AssertionError as exc:
+            return [f"{shown(args)}: {exc!s:.600}"]
+
+    async def _look(self) -> None:
+        """Remember the rows, unless nothing was committed since; what puts another memory in place starts the background again."""
+        if not self.host.kernel.paused:
+            await self.host.kernel.pause()
+        for backup in sorted((self.host.kernel.store.folder / "backups").glob("*"))[MOST_BACKUPS:]:
+            shutil.rmtree(backup)
+        if (version := self._version()) != self._seen:
+            self._rows, self._seen = await every_row(self.host), version
+
+    async def _unchanged(self, result: dict[str, Any]) -> None:
+        if self._version() != self._seen:
+            rows = await every_row(self.host)
+            changed = [table for table in rows if rows[table] != self._rows[table]]
+            assert not changed, (changed, result)
+
+    def _version(self) -> tuple[int, int]:
+        """Changes with each commit, and with the file."""
+        path, _ = self.host.kernel.store.files
+        if self._file != (file := path.stat().st_ino):
+            self._watching.close()
+            self._watching, self._file = sqlite3.connect(path), file
+        return file, self._watching.execute("pragma data_version").fetchone()[0]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._watching.close()
 
 
-PLAUSIBLE = {
-    "action": st.sampled_from(sorted({action for op in OPERATIONS for action in op.actions}) or [""]),
-    "mode": st.sampled_from(["search", "time", "hybrid", "episode", "aggregate"]),
-    "source_type": st.just("note"),
-    "text": texts,
-    "query": texts,
-    "chat_id": st.sampled_from(["c", "d", 5]),
-    "external_id": texts,
-    "source": texts,
-    "sources": st.lists(texts, min_size=1, max_size=3),
-    "limit": st.integers(1, 200),
-    "time_start": st.one_of(numbers, texts),
-    "time_end": st.one_of(numbers, texts),
-    "entities": st.lists(texts | st.fixed_dictionaries({"name": texts}), max_size=3),
-    "relations": st.lists(
-        st.fixed_dictionaries(
-            {"subject": texts, "predicate": texts, "object": texts}, optional={"confidence": numbers}
-        ),
-        max_size=3,
-    ),
-    "messages": st.lists(
-        st.fixed_dictionaries({"text": texts}, optional={"speaker": texts, "time": values, "external_id": texts}),
-        max_size=3,
-    ),
-    "metadata": st.dictionaries(texts, values, max_size=3),
-}
+def shown(args: Any) -> str:
+    """The beginning of its text form, if it has one."""
+    try:
+        return f"{args!r:.600}"
+    except (ValueError, RecursionError) as exc:
+        return f"{type(args).__name__} ({exc})"
 
 
-def arguments() -> st.SearchStrategy[dict[str, Any]]:
-    """Objects of which most are nearly right."""
-    likely = st.fixed_dictionaries({}, optional=PLAUSIBLE)
-    odd = st.dictionaries(st.sampled_from(known_arguments()) | texts, values, max_size=4)
-    return st.builds(lambda a, b: {**a, **b}, likely, odd | st.just({}))
+async def filled(host: AMemorixHostService) -> None:
+    """A little of everything."""
+    for component, args in FILLING:
+        assert (await host.invoke(component, args))["success"]
+    await host.settle(60)
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Runner, AMemorixHostService]]:
-    """One memory for all examples, on a loop of its own."""
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
+    """The memory."""
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         folder: Path = tmp_path_factory.mktemp("fuzz")
         host = runner.run(stack.enter_async_context(memory_host(folder, embed=HashEmbedder(32))))
-        yield runner, host
+        runner.run(filled(host))
+        fuzzed = Fuzzed(runner, host)
+        yield fuzzed
+        fuzzed.close()
         runner.run(stack.aclose())
 
 
-async def examined(host: AMemorixHostService, component: Any, args: Any, timeout_ms: Any = None) -> dict[str, Any]:
-    """The answer to a call, after everything that has to be true of any answer."""
-    before = await written(host)
-    result = await host.invoke(component, args, timeout_ms)
-
-    assert isinstance(result, dict)
-    assert type(result["success"]) is bool
-    json.dumps(result, allow_nan=False).encode()
-    if not result["success"]:
-        assert result["error"]
-        assert result["error_code"] in CODES
-        assert await written(host) == before
-    return result
+def argued(op: Operation, args: Any) -> Any:
+    """The arguments with the operation's action."""
+    return {**args, "action": op.action} if op.action else args
 
 
-@pytest.mark.parametrize("component", OPERATIONS.components())
-def test_random_objects(running: tuple[asyncio.Runner, AMemorixHostService], component: str) -> None:
-    runner, host = running
+OPERATION = pytest.mark.parametrize("op", list(OPERATIONS), ids=lambda op: op.name)
+
+
+@OPERATION
+def test_arguments_that_fit_are_taken(fuzzed: Fuzzed, op: Operation) -> None:
+    """The memory may know nothing of what is named, or refuse a combination; it does not stumble, and answers as it says."""
+    answers = Draft202012Validator(op.response.model_json_schema(mode="serialization"))
+    found: list[str] = []
 
     @SETTINGS
-    @given(arguments())
-    @example({"limit": 10**400, "query": "x"})
-    @example({"limit": -(10**30), "query": "x"})
-    @example({"external_id": 10**5000, "source_type": "n", "text": "x"})
-    @example({"time_start": 10**400, "mode": "time"})
-    @example({"time_start": "9" * 99, "mode": "time"})
-    @example({"external_id": "x", "source_type": "n", "text": "x", "timestamp": 10**400})
-    @example({"external_id": "x", "source_type": "n", "text": "x", "metadata": {"n": 10**5000}})
-    @example({"external_id": "x", "source_type": "n", "text": "x", "metadata": {"\ud800": "\udfff"}})
-    @example({"external_id": "\ud800", "source_type": "n", "text": "x"})
-    @example({"external_id": "x", "source_type": "n", "text": "x", "tags": ["\ud800"]})
-    @example(
-        {
-            "external_id": "x",
-            "source_type": "n",
-            "text": "x",
-            "relations": [{"subject": "a", "predicate": "b", "object": "c", "confidence": 10**400}],
-        }
-    )
-    @example({1: 2, None: 3, (1,): 4})
-    def check(args: dict[Any, Any]) -> None:
-        runner.run(examined(host, component, args))
+    @given(fitting(op.request.model_json_schema(), KNOWN))
+    def check(args: dict[str, Any]) -> None:
+        found.extend(fuzzed.trouble(op.component, argued(op, args), answers))
 
     check()
+    assert not found, "\n".join(found)
 
 
-def test_random_values(running: tuple[asyncio.Runner, AMemorixHostService]) -> None:
-    runner, host = running
+@OPERATION
+def test_arguments_that_nearly_fit(fuzzed: Fuzzed, op: Operation) -> None:
+    found: list[str] = []
 
     @SETTINGS
+    @given(nearly_fitting(op.request.model_json_schema(), KNOWN))
+    def check(args: dict[str, Any]) -> None:
+        found.extend(fuzzed.trouble(op.component, argued(op, args)))
+
+    check()
+    assert not found, "\n".join(found)
+
+
+@OPERATION
+def test_each_argument_takes_no_harm_from_extremes(fuzzed: Fuzzed, op: Operation) -> None:
+    schema = op.request.model_json_schema()
+    least = smallest(schema, KNOWN)
+    found: list[str] = []
+    for index, name in enumerate(schema.get("properties", {})):
+        for value in EXTREMES if LONG else EXTREMES[index % STEP :: STEP]:
+            found += fuzzed.trouble(op.component, argued(op, {**least, name: value}))
+    assert not found, "\n".join(found)
+
+
+@OPERATION
+def test_values_instead_of_arguments(fuzzed: Fuzzed, op: Operation) -> None:
+    for args in (1, "x", [], [{}], True, float("nan"), b"{}", {1: 2, None: 3, (1,): 4}, {"\ud800": "\udfff"}, {"": ""}):
+        assert not fuzzed.trouble(op.component, argued(op, args) if isinstance(args, dict) else args)
+
+
+def test_random_values(fuzzed: Fuzzed) -> None:
+    @settings(SETTINGS, max_examples=EXAMPLES * 10)
     @given(st.sampled_from(OPERATIONS.components()) | texts | values, values)
     def check(component: Any, args: Any) -> None:
-        runner.run(examined(host, component, args))
+        fuzzed.examined(component, args)
 
     check()
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1, 1.5, "5", True, float("nan"), [], 10**400, 10**20, 2**63])
-def test_odd_times_to_wait(running: tuple[asyncio.Runner, AMemorixHostService], timeout_ms: Any) -> None:
-    runner, host = running
-    runner.run(examined(host, "memory_stats", {}, timeout_ms))
+def test_odd_times_to_wait(fuzzed: Fuzzed, timeout_ms: Any) -> None:
+    fuzzed.examined("memory_stats", {}, timeout_ms)
 
 
-def test_too_little_time_is_told(running: tuple[asyncio.Runner, AMemorixHostService]) -> None:
-    runner, host = running
+def test_a_million_entries_are_refused_or_taken_in_time(fuzzed: Fuzzed) -> None:
+    """The time is far above what it takes; without bounds each of these would go on for minutes."""
+    many = ["x"] * 1_000_000
+    calls = [
+        ("ingest_text", {"external_id": "many", "source_type": "note", "text": "x", "tags": many}),
+        ("ingest_text", {"external_id": "many", "source_type": "note", "text": "x", "relations": [{}] * 1_000_000}),
+        ("memory_source_admin", {"action": "batch_delete", "sources": many}),
+        ("memory_delete_admin", {"action": "preview", "mode": "paragraph", "selector": {"ids": many}}),
+        ("memory_graph_admin", {"action": "merge_nodes", "sources": many, "target": "x"}),
+        ("maintain_memory", {"action": "used", "targets": many}),
+    ]
+    for component, args in calls:
+        assert fuzzed.examined(component, args, 30_000)["error_code"] == "invalid_request", component
+
+
+def test_too_little_time_is_told(fuzzed: Fuzzed) -> None:
     messages = [{"text": f"kite {n} " * 50} for n in range(2_000)]
-    result = runner.run(host.invoke("ingest_messages", {"chat_id": "c", "messages": messages}, 1))
+    result = fuzzed.runner.run(fuzzed.host.invoke("ingest_messages", {"chat_id": "c", "messages": messages}, 1))
     assert (result["success"], result["error_code"]) == (False, "timed_out")
 
 
-def test_what_is_stored_by_all_this_is_sound(running: tuple[asyncio.Runner, AMemorixHostService]) -> None:
-    runner, host = running
-
+def test_what_is_stored_by_all_this_is_sound(fuzzed: Fuzzed) -> None:
     async def check() -> dict[str, Any]:
-        await host.settle(60)
-        return (await host.invoke("memory_runtime_admin", {"action": "refresh_self_check"}))["report"]
+        fuzzed.host.kernel.start()
+        await fuzzed.host.settle(120)
+        return (await fuzzed.host.invoke("memory_runtime_admin", {"action": "refresh_self_check"}))["report"]
 
-    report = runner.run(check())
+    report = fuzzed.runner.run(check())
     assert report["ok"], report

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from jsonschema_specifications import REGISTRY as SPECIFICATIONS
 
 from amemorix.components import OPERATIONS
 from amemorix.config import settings
@@ -70,6 +71,31 @@ def test_each_component_has_a_valid_schema(component: str) -> None:
         assert resolve(schema, reference)
 
 
+KEYWORDS = frozenset(Draft202012Validator.META_SCHEMA["properties"]) | {
+    key for part in ("core", "applicator", "validation", "meta-data", "format-annotation", "content")
+    for key in SPECIFICATIONS.contents(f"https://json-schema.org/draft/2020-12/meta/{part}")["properties"]
+}  # fmt: skip
+
+
+def strange_keywords(schema: dict[str, Any]) -> Iterator[str]:
+    """Keys that no validator knows, and so passes over."""
+    yield from (key for key in schema if key not in KEYWORDS and not key.startswith("x-"))
+    for named in ("properties", "$defs"):
+        for inner in schema.get(named, {}).values():
+            yield from strange_keywords(inner)
+    for listed in ("anyOf", "oneOf", "allOf"):
+        for inner in schema.get(listed, []):
+            yield from strange_keywords(inner)
+    for single in ("items", "additionalProperties", "propertyNames"):
+        if isinstance(schema.get(single), dict):
+            yield from strange_keywords(schema[single])
+
+
+@pytest.mark.parametrize("component", OPERATIONS.components())
+def test_each_component_schema_says_only_what_validators_know(component: str) -> None:
+    assert list(strange_keywords(OPERATIONS.json_schema(component))) == []
+
+
 def test_a_component_schema_accepts_what_the_component_accepts() -> None:
     schema = json.loads(generated_files()["schemas/components/memory_source_admin.json"])
     validator = Draft202012Validator(schema)
@@ -95,10 +121,31 @@ def test_the_reference_names_every_operation_argument_and_setting() -> None:
     for op in OPERATIONS:
         title = op.component if op.action is None else f"{op.component} {op.action}"
         assert f"`{title}`\n" in page
+        assert op.summary in page
+        for name in op.aliases:
+            assert f"`{name}`" in page
         for argument in op.request.model_fields:
             assert f"| `{argument}` |" in page
+    for name in OPERATIONS.older_names:
+        assert f"`{name}`" in page
     for setting in settings():
         assert f"| `{setting.path}` |" in page
+
+
+def test_every_operation_and_alias_is_in_the_schemas() -> None:
+    files = {name: json.loads(text) for name, text in generated_files().items() if name.endswith(".json")}
+    paths = files["schemas/openapi.json"]["paths"]
+    for op in OPERATIONS:
+        schema = files[f"schemas/components/{op.component}.json"]
+        if op.action is None:
+            assert set(schema["properties"]) == set(op.request.model_fields)
+            assert f"/api/webui/memory/{op.component}" in paths
+        else:
+            variants = schema.get("oneOf", [schema])
+            (own,) = (one for one in variants if op.action in one["properties"]["action"]["enum"])
+            assert own["properties"]["action"]["enum"] == list(op.actions)
+            assert set(own["properties"]) == {*op.request.model_fields, "action"}
+            assert f"/api/webui/memory/{op.component}/{op.action}" in paths
 
 
 def test_links_of_the_reference_lead_somewhere() -> None:

@@ -156,6 +156,16 @@ async def test_one_purged_text_leaves_no_byte_and_the_rest_as_it_was(tmp_path: P
         assert left(in_copy(data_of(host), tmp_path / "after"), [text, "secret-external-id", "secret source"]) == []
 
 
+@pytest.mark.parametrize("gone", ["🎂", "……", "kite"])
+async def test_texts_without_words_hinder_no_purge(tmp_path: Path, gone: str) -> None:
+    async with memory_host(tmp_path) as host:
+        for text in ("🎂", "……", "kite"):
+            await told(host, text, external_id=text, source=f"source {text}")
+        done = await admin(host, "execute", mode="source", selector=f"source {gone}")
+        assert (await admin(host, "purge", operation_id=done["operation_id"]))["operations"][0]["status"] == "purged"
+        assert len(await rows_of(host, "select id from paragraphs")) == 2
+
+
 async def test_a_purged_person_leaves_no_name(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host:
         await said(

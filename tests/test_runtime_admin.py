@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.components import OPERATIONS
 from amemorix.errors import InvalidConfig
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from conftest import Open
@@ -21,35 +20,6 @@ async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str
     result = await host.invoke("memory_runtime_admin", {"action": action, **args})
     assert result["success"], result
     return result
-
-
-async def test_every_component_of_the_plan_is_there() -> None:
-    assert OPERATIONS.components() == [
-        "enqueue_feedback_task",
-        "get_person_profile",
-        "ingest_messages",
-        "ingest_summary",
-        "ingest_text",
-        "maintain_memory",
-        "memory_correction_admin",
-        "memory_delete_admin",
-        "memory_episode_admin",
-        "memory_fact_admin",
-        "memory_feedback_admin",
-        "memory_graph_admin",
-        "memory_profile_admin",
-        "memory_runtime_admin",
-        "memory_source_admin",
-        "memory_stats",
-        "memory_v5_admin",
-        "search_memory",
-    ]
-    assert OPERATIONS.actions("memory_runtime_admin") == [
-        "audit", "check", "get_config", "paragraph_backfill_once", "rebuild_all_vectors", "rebuild_status",
-        "recover_embedding", "refresh_self_check", "reload_status", "repair", "save", "self_check", "set_auto_save",
-        "timeline",
-    ]  # fmt: skip
-    assert OPERATIONS.actions("memory_source_admin") == ["batch_delete", "delete", "list"]
 
 
 async def test_stats_count_what_is_stored(opened: Open) -> None:

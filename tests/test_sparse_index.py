@@ -488,3 +488,27 @@ def test_searches_go_on_while_rows_are_applied_and_compacted(make: Make, tmp_pat
     assert problems == []
     assert index.dump()[1][3] == pack_terms(tokens("tea v119"))
     assert len(index) == size + 100 - 89
+
+
+@pytest.mark.parametrize("scopes", [None, (1,), (1, 3)])
+@pytest.mark.parametrize("scan_limit", [20_000, 0])
+def test_what_is_hidden_counts_as_not_stored(make: Make, scopes: Sequence[int] | None, scan_limit: int) -> None:
+    """A chat that is scored whole is scored as if they had never been there, their neighbours' windows included."""
+    rng = random.Random(7)
+    corpus = random_corpus(7)
+    hidden = np.array(sorted(rng.sample(sorted(corpus), 40)), np.int64)
+    whole = make(list(corpus.values()), scan_limit)
+    less = make([row for id_, row in corpus.items() if id_ not in set(hidden.tolist())], scan_limit)
+    for _ in range(10):
+        query = random_query(rng)
+        got = whole.search(query, scopes=scopes, hidden=hidden, limit=200)
+        want = less.search(query, scopes=scopes, limit=200)
+        assert np.isin(got.ids, hidden).sum() == 0
+        if scopes is not None and scan_limit:
+            assert got.ids.tolist() == want.ids.tolist()
+            assert got.previous.tolist() == want.previous.tolist()
+            for name in ("paragraph", "window", "session", "coverage", "window_coverage"):
+                np.testing.assert_allclose(getattr(got, name), getattr(want, name), rtol=1e-5)
+        assert set(got.ids.tolist()) <= set(corpus) - set(hidden.tolist())
+    allowed = whole.search(random_query(rng), allow=hidden, hidden=hidden, limit=10)
+    assert allowed.ids.tolist() == []

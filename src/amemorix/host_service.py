@@ -67,7 +67,9 @@ class AMemorixHostService:
         watch: bool = True,
     ) -> None:
         self.config_path = Path(config_path).absolute()
-        self._status = RuntimeStatus(config_file=str(self.config_path), reopen=self._reopen)
+        self._status = RuntimeStatus(
+            config_file=str(self.config_path), reopen=self._reopen, configure=self.update_config
+        )
         self._kernels = Kernels(surroundings or Surroundings.default(embed, chat), self._status)
         self._kernel: SDKMemoryKernel | None = None
         self._underway = Underway()

@@ -21,6 +21,7 @@ from .assembly.mending import Mending
 from .assembly.parts import Parts, build_parts
 from .assembly.recall import Recall
 from .assembly.surroundings import Surroundings
+from .assembly.tuning import Tuning
 from .assembly.vectors import Vectors
 from .config.model import Config
 from .errors import MemoryFault
@@ -55,6 +56,7 @@ class SDKMemoryKernel:
         self.knowledge = Knowledge(ground, embedder=self.vectors.embedder)
         self.intake = Intake(ground)
         self.recall = Recall(ground, dense=self.vectors.dense, glosses=parts.glosses)
+        self.tuning = Tuning(ground, dense=self.vectors.dense, glosses=parts.glosses, configure=status.configure)
         self.mending = Mending(ground, searches=self.recall.searches, embedding=self.vectors.embedding)
         self.care = Care(ground, embedding=self.vectors.embedding, derivers=self.knowledge.derivers.values())
         self.graph = Graph(ground)
@@ -102,11 +104,13 @@ class SDKMemoryKernel:
                 *(deriver.run() for deriver in self.knowledge.derivers.values()),
                 self.care.purges.run(),
                 self.intake.summaries.run(),
+                self.intake.imports.run(),
                 self.vectors.retry(),
                 self.mending.feedback.run(),
                 self.care.rounds.run(),
                 self.copying.run(),
                 self.care.audit.run(),
+                self.tuning.tasks.run(),
             )
             self._loops = [asyncio.create_task(loop) for loop in work]
 
@@ -138,7 +142,9 @@ class SDKMemoryKernel:
         self.parts.release_models()
         self.vectors.close()
         self.care.purges.close()
+        self.intake.imports.close()
         self.copying.close()
+        self.tuning.close()
         self.graph.close()
         self._background.shutdown(wait=True)
         self.parts.release_data()

@@ -92,6 +92,7 @@ class Operations(Generic[Kernel]):
 
     def __init__(self) -> None:
         self._table: dict[tuple[str, str | None], Operation] = {}
+        self._older: dict[str, str] = {}
 
     @classmethod
     def merge(cls, *tables: Operations[Kernel]) -> Operations[Kernel]:
@@ -101,7 +102,17 @@ class Operations(Generic[Kernel]):
             if clash := whole._table.keys() & table._table.keys():
                 raise ValueError(f"registered twice: {sorted(map(str, clash))}")
             whole._table |= table._table
+            whole._older |= table._older
         return whole
+
+    def older_name(self, older: str, component: str) -> None:
+        """Let a component go by another name too."""
+        self._older[older] = component
+
+    @property
+    def older_names(self) -> dict[str, str]:
+        """Another name -> the component that it means."""
+        return dict(self._older)
 
     def __iter__(self) -> Iterator[Operation]:
         return iter({id(op): op for op in self._table.values()}.values())
@@ -131,17 +142,21 @@ class Operations(Generic[Kernel]):
         """The actions of a component, older names included."""
         return sorted(action for name, action in self._table if name == component and action)
 
-    def resolve(self, component: str, args: Any) -> tuple[Operation, Request, list[str]]:
+    def resolve(self, component: Any, args: Any) -> tuple[Operation, Request, list[str]]:
         """Find the operation and validate its arguments.
 
         Returns the operation, the request and a warning for each unknown argument. Raises UnknownComponent, or
         InvalidRequest: also for an unknown argument of a destructive operation, and for one that looks like a misspelt
         chat, group, person or user.
         """
-        if component not in (known := self.components()):
+        known = self.components()
+        if not isinstance(component, str):
+            raise UnknownComponent(f"A component is named by a text, not by {type(component).__name__}.", known=known)
+        component = self._older.get(component, component)
+        if component not in known:
             raise UnknownComponent(
                 f"There is no component {component!r}.{_did_you_mean(component, known)}",
-                component=str(component),
+                component=component,
                 known=known,
             )
         args = {} if args is None else args
@@ -176,16 +191,20 @@ class Operations(Generic[Kernel]):
     def json_schema(self, component: str) -> dict[str, Any]:
         """What `invoke(component, args)` takes: one object, or one of several told apart by `action`."""
         variants: list[dict[str, Any]] = []
+        shared: dict[str, Any] = {}
         for op in self:
             if op.component != component:
                 continue
             schema = op.request.model_json_schema()
             schema["description"] = op.summary
             if op.action:
+                shared |= schema.pop("$defs", {})
                 schema.setdefault("properties", {})["action"] = {"enum": list(op.actions)}
                 schema["required"] = ["action", *schema.get("required", [])]
             variants.append(schema)
         body = variants[0] if len(variants) == 1 else {"type": "object", "oneOf": variants}
+        if shared:
+            body = {**body, "$defs": shared}
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": component, **body}
 
 
@@ -235,7 +254,9 @@ def _sorted_keys(request: type[Request]) -> list[str]:
 
 def _did_you_mean(word: str, known: list[str]) -> str:
     near = difflib.get_close_matches(str(word), known, n=1, cutoff=0.6)
-    return f" Did you mean {near[0]!r}?" if near else f" Known: {', '.join(known)}."
+    if near or not known:
+        return f" Did you mean {near[0]!r}?" if near else " It takes none."
+    return f" Known: {', '.join(known)}."
 
 
 def _invalid(op: Operation, exc: ValidationError) -> InvalidRequest:

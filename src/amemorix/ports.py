@@ -182,6 +182,7 @@ class SparseIndex(Index, Protocol):
         *,
         scopes: Sequence[int] | None = None,
         allow: NDArray[np.int64] | None = None,
+        hidden: NDArray[np.int64] | None = None,
         limit: int = 100,
     ) -> SparseScores:
         """Score documents for the query's distinct term hashes.
@@ -189,6 +190,6 @@ class SparseIndex(Index, Protocol):
         `scopes` restricts to those scope ids (an empty sequence allows nothing), `allow` to sorted paragraph ids (an
         empty array allows nothing). A set of scopes that is small enough is scanned whole with its own document
         frequencies, so that nothing outside it can influence a score; otherwise the whole sessions of the `limit` best
-        paragraphs are scored.
+        paragraphs are scored. Sorted ids in `hidden` count as not stored: they are in no window and in no session.
         """
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..services.importing.manager import ImportTaskManager
 from ..services.ingest import IngestService
 from ..services.summaries import SummaryService
 from .ground import Ground
@@ -10,9 +11,10 @@ __all__ = ["Intake"]
 
 
 class Intake:
-    """Storing texts and messages, and the summaries that the chat model writes of them."""
+    """Storing texts and messages, files as well, and the summaries that the chat model writes of them."""
 
     def __init__(self, ground: Ground) -> None:
         config, clock, zone = ground.config, ground.clock, ground.zone
         self.ingest = IngestService(ground.store, config=config, clock=clock, zone=zone)
         self.summaries = SummaryService(ground.store, config=config, chat=ground.chat, clock=clock, zone=zone)
+        self.imports = ImportTaskManager(ground.store, config=config, clock=clock, zone=zone, ingest=self.ingest)

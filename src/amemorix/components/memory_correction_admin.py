@@ -18,6 +18,7 @@ from ..storage.corrections import Plan
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
+ops.older_name("memory_fuzzy_modify_admin", "memory_correction_admin")
 Status = Literal["awaiting_confirmation", "executed", "rolled_back"]
 LARGEST = 2**62
 
@@ -30,7 +31,7 @@ def _plan_number(value: Any) -> Any:
     return value
 
 
-PlanId = Annotated[int, BeforeValidator(_plan_number), Field(ge=1, le=LARGEST)]
+PlanId = Annotated[int, Field(ge=1, le=LARGEST), BeforeValidator(_plan_number, json_schema_input_type=str | int)]
 
 
 class PreviewCorrection(Request):

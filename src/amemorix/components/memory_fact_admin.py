@@ -41,10 +41,10 @@ def row_id(letter: str) -> Any:
             raise ValueError(f"must be an id such as {letter}12, not true or false")
         return value
 
-    return BeforeValidator(read)
+    return BeforeValidator(read, json_schema_input_type=str | int)
 
 
-FactId = Annotated[int, row_id("f"), Field(ge=1, le=LARGEST_ID, description="The fact, such as `f12`.")]
+FactId = Annotated[int, Field(ge=1, le=LARGEST_ID, description="The fact, such as `f12`."), row_id("f")]
 
 
 class _Asking(Request):

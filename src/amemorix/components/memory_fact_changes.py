@@ -22,7 +22,7 @@ __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 LONGEST_VALUE = 1_000
-UndoId = Annotated[int, row_id("u"), Field(ge=1, le=LARGEST_ID, description="The undo record, such as `u12`.")]
+UndoId = Annotated[int, Field(ge=1, le=LARGEST_ID, description="The undo record, such as `u12`."), row_id("u")]
 
 
 class _Change(Request):

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
-from ..retrieval.request import RequiredName
+from ..retrieval.request import PathInput, RequiredName
 from ..services.backup_folder import Backup
 
 __all__ = ["ops"]
@@ -23,9 +23,7 @@ class Nothing(Request):
 class MakeBackup(Request):
     """Where to."""
 
-    path: str = Field(
-        default="", max_length=4096, description="A folder within `backup.roots`; empty for the data directory."
-    )
+    path: PathInput = Field(default="", description="A folder within `backup.roots`; empty for the data directory.")
     check: bool = Field(default=False, description="Read the backup from end to end afterwards.")
 
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
+from ..retrieval.request import PathInput
 from ..services.portable_file import PortableHeader
 
 __all__ = ["ops"]
@@ -16,8 +17,8 @@ ops: Operations[SDKMemoryKernel] = Operations()
 class ExportMemory(Request):
     """What to write, and where to."""
 
-    path: str = Field(
-        default="", max_length=4096,
+    path: PathInput = Field(
+        default="",
         description="A file below `exports/` in the data directory, or an absolute path within `backup.roots`; empty for a name of its own.",
     )  # fmt: skip
     vectors: bool = Field(default=False, description="With the vectors; without, they are made again from the texts.")
@@ -26,8 +27,8 @@ class ExportMemory(Request):
 class ImportExport(Request):
     """An export."""
 
-    path: str = Field(
-        min_length=1, max_length=4096,
+    path: PathInput = Field(
+        min_length=1,
         description="A file below `exports/` in the data directory, or an absolute path within `backup.roots`.",
     )  # fmt: skip
 

@@ -7,14 +7,16 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .deriving import Episode, Extraction, Facts, Profile, Summary
+from .imports import Imports
 from .providers import Chat, Embedding
 from .ranking import Noise, Rerank, RerankWeights, Retrieval, Sparse, Weights
 from .section import ReloadLevel, Section, live, restart
+from .tuning import Tuning
 
 __all__ = [
     "Advanced", "Backup", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http",
-    "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
-    "SharedGroup", "Sparse", "Storage", "Summary", "Weights",
+    "Imports", "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
+    "SharedGroup", "Sparse", "Storage", "Summary", "Tuning", "Weights",
 ]  # fmt: skip
 
 
@@ -189,6 +191,8 @@ class Config(Section):
     lifecycle: Lifecycle = Lifecycle()
     correction: Correction = Correction()
     feedback: Feedback = Feedback()
+    tuning: Tuning = Tuning()
+    imports: Imports = Imports()
     backup: Backup = Backup()
     http: Http = Http()
     observability: Observability = Observability()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from ..config import Config, load
 from ..errors import DirectoryInUse, Forbidden, MemoryFault, NotReady
 from ..host_service import AMemorixHostService
 from .daemon import Daemon, find_daemon
-from .openapi import BASE_PATH
+from .openapi import BASE_PATH, UPLOAD_PATH
 
 __all__ = ["DaemonMemory", "LocalMemory", "Memory", "Refused", "answered", "opened"]
 
@@ -34,6 +35,10 @@ class Memory(Protocol):
         """Wait until what was written has its vectors, where this process makes them."""
         ...
 
+    async def stage(self, path: Path) -> dict[str, Any]:
+        """Hand over a file to be imported; what `create_upload` takes for it."""
+        ...
+
 
 class LocalMemory:
     """A memory in this process."""
@@ -49,6 +54,11 @@ class LocalMemory:
     async def settle(self) -> None:
         """Wait for the vectors."""
         await self._host.settle()
+
+    async def stage(self, path: Path) -> dict[str, Any]:
+        """Copy the file to where imports are read from."""
+        staged = await asyncio.to_thread(self._host.kernel.intake.imports.staging.adopt, path)
+        return {"staged": staged.id, "name": staged.name}
 
 
 class DaemonMemory:
@@ -70,6 +80,18 @@ class DaemonMemory:
 
     async def settle(self) -> None:
         """The daemon makes its vectors in the background."""
+
+    async def stage(self, path: Path) -> dict[str, Any]:
+        """Upload the file. Raises Refused with the daemon's sentence, NotReady if nobody answers."""
+        try:
+            with path.open("rb") as file:
+                response = await self._client.post(f"{BASE_PATH}{UPLOAD_PATH}", files={"file": (path.name, file)})
+            answer: dict[str, Any] = response.json()
+        except (httpx.HTTPError, ValueError) as exc:
+            raise NotReady(f"The daemon at {self._client.base_url} does not take {path.name}: {exc}.") from exc
+        if not answer.get("success"):
+            raise Refused(str(answer.get("error", "The daemon refused.")))
+        return {key: answer["files"][0][key] for key in ("staged", "name")}
 
 
 class Refused(MemoryFault):

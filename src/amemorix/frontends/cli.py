@@ -2,26 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 from .. import __version__
-from . import cli_bench, cli_config, cli_models
-from .cli_backup import backup, backups, export, import_export, restore
-from .cli_check import check
-from .cli_demo import demo
-from .cli_ingest import ingest
-from .cli_memory import invoke, search, stats
-from .cli_serve import serve_command
 from .console import FriendlyGroup
 from .logs import LogFormat, write_logs
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "app", "main"]
+
+COMMANDS = {
+    "serve": ("amemorix.frontends.cli_serve:serve_command", "Run the daemon: the memory behind HTTP, until Ctrl+C or SIGTERM."),
+    "call": ("amemorix.frontends.cli_call:app", "Call any operation, its arguments as options, and print its JSON answer."),
+    "invoke": ("amemorix.frontends.cli_memory:invoke", "Call a component and print its JSON answer; exit code 1 if it failed."),
+    "search": ("amemorix.frontends.cli_memory:search", "Search the memory, and say of each hit why it was found."),
+    "ingest": (
+        "amemorix.frontends.cli_ingest:ingest",
+        "Store files: a text as one memory, a .jsonl file as chat turns {speaker, text, time, external_id} a line.",
+    ),
+    "import": (
+        "amemorix.frontends.cli_import:import_command",
+        "Import files in the background of the memory, and show how far it is; what a crash interrupts goes on later.",
+    ),
+    "stats": ("amemorix.frontends.cli_memory:stats", "Show what is stored and how current the indexes are."),
+    "check": (
+        "amemorix.frontends.cli_check:check",
+        "Check the database, the indexes, the models, the configuration and the disk; exit code 1 if something is wrong.",
+    ),
+    "backup": ("amemorix.frontends.cli_backup:backup", "Back the memory up, while it is in use."),
+    "backups": ("amemorix.frontends.cli_backup:backups", "List the backups, the newest first."),
+    "restore": (
+        "amemorix.frontends.cli_backup:restore",
+        "Put a backup in the place of all that is stored, which is set aside as a backup first.",
+    ),
+    "export": (
+        "amemorix.frontends.cli_backup:export",
+        "Write the whole memory into one file of JSON lines; `import-export` makes a memory of it.",
+    ),
+    "import-export": ("amemorix.frontends.cli_backup:import_export", "Fill an empty memory with an export."),
+    "demo": (
+        "amemorix.frontends.cli_demo:demo",
+        "Store a conversation of five friends, half Chinese, half English, and ask it ten questions in five modes.",
+    ),
+    "tune": ("amemorix.frontends.cli_tune:tune", 'Search for retrieval settings that suit what is stored; a search that is cut short goes on when the memory is opened again.'),
+    "config": ("amemorix.frontends.cli_config:app", "Show and change the configuration."),
+    "models": ("amemorix.frontends.cli_models:app", "Install and check local embedding models."),
+    "bench": ("amemorix.frontends.cli_bench:app", "Measure recall and speed."),
+}  # fmt: skip
+"""Name -> where it is, and the sentence that help shows without importing it."""
+
+
+class LateGroup(FriendlyGroup):
+    """Imports a command when it is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first argument names."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and _imported(str(command.name)), rest
+
+
+def _imported(name: str) -> Any:
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    found = getattr(import_module(module), attribute)
+    holder = typer.Typer(cls=FriendlyGroup, callback=_nothing)
+    if isinstance(found, typer.Typer):
+        holder.add_typer(found, name=name)
+    else:
+        holder.command(name)(found)
+    group: Any = typer.main.get_command(holder)
+    return group.commands[name]
+
+
+def _nothing() -> None:
+    """Stands for a command until it is called."""
+
 
 app = typer.Typer(
     name="amemorix",
-    cls=FriendlyGroup,
+    cls=LateGroup,
     help="Long-term memory for chatbots.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -47,12 +107,8 @@ def options(
     write_logs(log_format, debug=debug)
 
 
-app.command("serve")(serve_command)
-for _command in (invoke, search, ingest, stats, check, demo, backup, backups, restore, export, import_export):
-    app.command()(_command)
-app.add_typer(cli_config.app, name="config")
-app.add_typer(cli_models.app, name="models")
-app.add_typer(cli_bench.app, name="bench")
+for _name, (_, _sentence) in COMMANDS.items():
+    app.command(_name, help=_sentence)(_nothing)
 
 
 def main() -> None:

@@ -150,6 +150,72 @@ def graph(
         remark(f"{one.call}: {one.p50} / {one.p95} ms (p50 / p95); longest stall {one.stall} ms")
 
 
+@app.command()
+def tuning(
+    file: Annotated[Path, typer.Argument(help="Conversations in LoCoMo's format.")],
+    bad: Annotated[
+        bool, typer.Option("--bad", help="Begin with bad settings too, and see whether they are mended.")
+    ] = False,
+    only: Annotated[str, typer.Option(help="Of own, labelled; separated by commas.")] = "own,labelled",
+    rounds: Annotated[int, typer.Option(min=2, max=200, help="Rounds of each task.")] = 20,
+    sample_size: Annotated[int, typer.Option(min=20, max=500, help="Questions that a task makes of its own.")] = 200,
+    seeds: Annotated[int, typer.Option(min=1, help="Tasks from each start.")] = 1,
+    conversations: Only = "",
+    limit_questions: Limit = None,
+    json_file: JsonFile = None,
+    settings: Settings = None,
+) -> None:
+    """Tune from the shipped settings and from bad ones, and judge by questions that the task never saw."""
+    from ..bench.locomo_file import read_locomo
+    from ..bench.tuning import SOURCES, Source, Start, bad_starts, run
+
+    starts = [Start("shipped", {}), *(bad_starts() if bad else ())]
+    wanted = _names(only)
+    sources: list[Source] = [one for one in SOURCES if one in wanted]
+    report = asyncio.run(
+        run(
+            read_locomo(file).only(_names(conversations)), starts=starts, sources=sources, seeds=range(seeds),
+            rounds=rounds, sample_size=sample_size, limit=limit_questions, config=_patch(settings), on_stage=remark,
+        )
+    )  # fmt: skip
+    _write(json_file, report.to_json())
+    for one in report.runs:
+        verdict = "recommended" if one.recommended else "not recommended"
+        remark(
+            f"{one.start}, {one.source} questions, seed {one.seed}: {verdict} (round {one.best_round}); "
+            f"unseen questions {one.before:.4f} before, {one.best:.4f} with the best, {one.shipped:.4f} as shipped; "
+            f"{one.recovered:.1%} recovered; best to start {one.difference.low:+.4f} … {one.difference.high:+.4f}"
+        )
+        for reason in one.reasons:
+            remark(f"  {reason}")
+
+
+@app.command("import")
+def import_(
+    rows: Annotated[int, typer.Option(min=100, help="Records of the file.")] = 20_000,
+    kills: Annotated[int, typer.Option(min=0, help="How often the process is killed at a random place.")] = 0,
+    json_file: JsonFile = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Keep the file and the store here; empty at the start.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the places where it is killed.")] = 1,
+    settings: Settings = None,
+) -> None:
+    """Import a large file in a process that is killed at random, search meanwhile, and look whether all is there once."""
+    from ..bench.importing import run
+
+    report = asyncio.run(run(rows, kills=kills, config=_patch(settings), data_dir=data_dir, seed=seed))
+    _write(json_file, json.dumps(report.to_record(), ensure_ascii=False, indent=1))
+    remark(f"{report.rows:,} records, {report.megabytes} MB, {report.kills} kills: {report.seconds} s in all")
+    remark(f"{report.rate:,.0f} records/s while it worked; highest memory {report.peak_mib:,.0f} MiB")
+    remark(
+        f"{report.searches} searches meanwhile: {report.p50} / {report.p95} / {report.longest} ms (p50 / p95 / longest)"
+    )
+    for problem in report.problems:
+        remark(problem, "red")
+    if report.problems:
+        raise StorageFailure("Not every record is there exactly once.")
+    remark("Every record is there exactly once.")
+
+
 def _recall(
     dataset: Dataset,
     json_file: Path | None,

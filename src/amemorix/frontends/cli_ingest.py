@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import IO, Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from ..errors import InvalidRequest
 from .access import Memory, answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, remark, say
 from .ingest_files import message_batches, text_request
+from .progress_bars import progress_bars
 
 __all__ = ["ingest"]
 
@@ -40,7 +40,7 @@ def ingest(
 async def _ingest(files: list[str], chat: str, format_: Format, wait: bool, config: Path) -> Counter[str]:
     counts: Counter[str] = Counter()
     async with opened(config, note=remark) as memory:
-        with _progress() as progress:
+        with progress_bars() as progress:
             for name in files:
                 with _reading(name) as stream:
                     counts += await _store(memory, name, stream, chat, format_, progress)
@@ -80,19 +80,6 @@ def _outcome(stored: list[str], reason: str) -> Iterator[tuple[str, int]]:
         yield "stored", len(stored)
     if reason:
         yield {"exists": "existing"}.get(reason, reason), 1
-
-
-def _progress() -> Progress:
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
 
 
 def _all_readable(files: list[str]) -> None:

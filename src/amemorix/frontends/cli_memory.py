@@ -18,24 +18,34 @@ from .console import DEFAULT_CONFIG, ConfigPath, out, print_json, remark, say
 from .hit_table import hit_table
 from .wire import read_object
 
-__all__ = ["Mode", "invoke", "search", "stats"]
+__all__ = ["Arguments", "Mode", "invoke", "print_answer", "read_arguments", "search", "stats"]
 
 Mode = Literal["search", "time", "hybrid", "episode", "aggregate"]
+Arguments = Annotated[
+    str, typer.Option("--json", "-j", metavar="JSON|@FILE|-", help="Arguments: JSON, a file, or standard input.")
+]
 
 
 def invoke(
     component: Annotated[str, typer.Argument(help="Such as search_memory.")],
-    arguments: Annotated[
-        str, typer.Option("--json", "-j", metavar="JSON|@FILE|-", help="Arguments: JSON, a file, or standard input.")
-    ] = "{}",
+    arguments: Arguments = "{}",
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Call a component and print its JSON answer; exit code 1 if it failed."""
-    args = read_object(_source(arguments))
+    print_answer(config, component, read_arguments(arguments))
+
+
+def print_answer(config: Path, component: str, args: dict[str, Any]) -> None:
+    """Print the JSON answer of a component; ends the command with exit code 1 if it failed."""
     answer = asyncio.run(_one(config, component, args))
     print_json(answer)
     if not answer.get("success"):
         raise typer.Exit(1)
+
+
+def read_arguments(given: str) -> dict[str, Any]:
+    """The object that `JSON`, `@FILE` or `-` (standard input) stands for. Raises InvalidRequest."""
+    return read_object(_source(given))
 
 
 def search(

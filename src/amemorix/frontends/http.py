@@ -20,7 +20,8 @@ from ..errors import InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, 
 from ..host_service import AMemorixHostService
 from .guard import OPEN_PATH, Guard
 from .metrics import Metrics
-from .openapi import BASE_PATH, openapi_document
+from .openapi import BASE_PATH, UPLOAD_PATH, openapi_document
+from .uploads import received
 from .wire import JsonAnswer, fault_answer, read_object
 
 __all__ = ["create_app"]
@@ -37,6 +38,7 @@ def create_app(host: AMemorixHostService, *, token: str = "") -> Starlette:
     """
     door = _Door(host)
     routes = [
+        Route(f"{BASE_PATH}{UPLOAD_PATH}", door.upload, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}", door.call, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}/{{action}}", door.call, methods=["POST"]),
         Route("/openapi.json", door.openapi),
@@ -84,6 +86,32 @@ class _Door:
             return fault_answer(MemoryFault(f"{component} failed inside; the log has the details."))
         finally:
             self._metrics.count(component, action, outcome, time.perf_counter() - started)
+
+    async def upload(self, request: Request) -> Response:
+        """Stage files for `memory_import_admin create_upload`."""
+        started, outcome = time.perf_counter(), "internal_error"
+        try:
+            kernel = self._host.kernel
+            kernel.intake.imports.refuse_if_off()
+            limits = kernel.config.imports
+            staged = await received(
+                request, kernel.intake.imports.staging, most_files=limits.max_files_per_task,
+                most_bytes=limits.max_file_size_mb * 1_000_000,
+            )  # fmt: skip
+            outcome = "ok"
+            files = [{"staged": one.id, "name": one.name, "size": one.size} for one in staged]
+            return JsonAnswer({"success": True, "files": files})
+        except MemoryFault as exc:
+            outcome = exc.code
+            return fault_answer(exc, headers={"Connection": "close"})
+        except ClientDisconnect:
+            outcome = "disconnected"
+            return Response(status_code=CLOSED_BY_CALLER)
+        except Exception:
+            log.exception("an upload failed")
+            return fault_answer(MemoryFault("The upload failed inside; the log has the details."))
+        finally:
+            self._metrics.count("memory_import_admin", "upload", outcome, time.perf_counter() - started)
 
     async def openapi(self, request: Request) -> Response:  # noqa: ARG002
         """Describe every route."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from ..errors import InvalidRequest
+from ..services.importing.occurrences import Occurrences, digest
 from .wire import read_object
 
 __all__ = ["Batch", "message_batches", "text_request"]
@@ -49,25 +49,19 @@ def message_batches(name: str, lines: IO[bytes]) -> Iterator[Batch]:
     again changes nothing, and no other line takes its place. Raises InvalidRequest with the line's number.
     """
     held: list[dict[str, Any]] = []
-    said: Counter[str] = Counter()
+    said = Occurrences()
     size = 0
     for number, line in enumerate(lines, 1):
         size += len(line)
         if line.strip():
             message = _message(name, number, line)
-            key = _key(message)
-            said[key] += 1
-            held.append({"external_id": f"line:{key}:{said[key]}", **message})
+            key = digest(json.dumps(message, sort_keys=True).encode())
+            held.append({"external_id": f"line:{key}:{said.count(key)}", **message})
         if len(held) == BATCH:
             yield Batch(held, size)
             held, size = [], 0
     if held or size:
         yield Batch(held, size)
-
-
-def _key(message: dict[str, Any]) -> str:
-    """The same for turns that say the same."""
-    return hashlib.sha256(json.dumps(message, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _message(name: str, number: int, line: bytes) -> dict[str, Any]:

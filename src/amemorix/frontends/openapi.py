@@ -8,9 +8,11 @@ from ..components import OPERATIONS
 from ..ops import Operation
 from .shapes import Shapes, shapes
 
-__all__ = ["BASE_PATH", "openapi_document"]
+__all__ = ["BASE_PATH", "UPLOAD_PATH", "openapi_document"]
 
 BASE_PATH = "/api/webui/memory"
+UPLOAD_PATH = "/memory_import_admin/upload"
+"""Below the base path: takes files as a form, for `memory_import_admin create_upload`."""
 PREFIX = "#/components/schemas/"
 FAULTS = {
     "400": "The arguments do not fit.",
@@ -39,7 +41,7 @@ TIMEOUT = {
     "in": "query",
     "required": False,
     "description": "Give up waiting after so many milliseconds.",
-    "schema": {"type": "integer", "minimum": 1},
+    "schema": {"type": "integer", "minimum": 1, "maximum": 999_999_999_999},
 }
 
 
@@ -137,7 +139,20 @@ def _own_paths() -> dict[str, Any]:
     waiting = {"description": "Calls are not answered yet, or no longer.", "content": _json(_fault())}
     figures = {"description": "Prometheus text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
     this = {"description": "OpenAPI 3.1.", "content": _json({"type": "object"})}
+    staged = {"type": "object", "properties": {"files": {"type": "array", "items": {
+        "type": "object", "properties": {"staged": {"type": "string"}, "name": {"type": "string"}, "size": {"type": "integer"}},
+    }}}}  # fmt: skip
+    files = {
+        "type": "object",
+        "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+    }
+    upload = _about("memory_import_admin_upload", "Stage files for `create_upload`, which takes their `staged` ids.", {
+        "200": {"description": "Staged.", "content": _json(staged)},
+        **{status: {"description": FAULTS[status], "content": _json(_fault())} for status in ("400", "409", "413")},
+    })  # fmt: skip
+    upload["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": files}}}
     return {
+        f"{BASE_PATH}{UPLOAD_PATH}": {"post": upload},
         "/healthz": {"get": _about("healthz", "Whether the process lives.", {"200": alive}) | {"security": [{}]}},
         "/readyz": {"get": _about("readyz", "Whether calls are answered.", {"200": ready, "503": waiting})},
         "/metrics": {"get": _about("metrics", "Figures for Prometheus.", {"200": figures})},

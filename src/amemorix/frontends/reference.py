@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from ..components import OPERATIONS
 from ..config import settings
 from ..ops import Operation
 from .openapi import BASE_PATH
+from .schema_words import bounds, default
 from .shapes import Shapes, shapes
 
 __all__ = ["reference_page"]
@@ -22,7 +22,8 @@ _HEAD = f"""\
 Made from the table of operations and the settings; edit those, then run `scripts/generate`.
 
 Every operation is called as `await host.invoke(component, arguments)`, as `POST {BASE_PATH}/component` (or
-`{BASE_PATH}/component/action`), and as `amemorix invoke component --json '{{…}}'`. An action goes into the arguments as
+`{BASE_PATH}/component/action`), and as
+`amemorix call component [action] --argument value` (or `amemorix invoke component --json '{{…}}'`). An action goes into the arguments as
 `action`. Every answer has `success`; one that failed has `error`, `error_code` and `details`. An argument that is null
 has its default; one that is not known is reported in `warnings`.
 """
@@ -49,6 +50,8 @@ def _operations(found: Shapes) -> Iterator[str]:
 def _operation(op: Operation, found: Shapes) -> Iterator[str]:
     yield f'### <a id="{_anchor(op)}"></a>`{_title(op)}`\n'
     older = f" Older names of the action: {', '.join(f'`{name}`' for name in op.aliases)}." if op.aliases else ""
+    others = [f"`{name}`" for name, component in OPERATIONS.older_names.items() if component == op.component]
+    older += f" Older names of the component: {', '.join(others)}." if others else ""
     yield f"{op.summary} {EFFECTS[op.effect]}{older}\n"
     request = found.definitions[found.requests[op.name]]
     if request.get("properties"):
@@ -77,7 +80,7 @@ def _settings() -> Iterator[str]:
         "model or index is built beside the old one, then they switch; of a `restart` setting, the store is opened anew, "
         "or the process has to be started again.\n"
     )
-    rows = [(f"`{s.path}`", _default(s.default), s.bounds, s.reload, s.description) for s in settings()]
+    rows = [(f"`{s.path}`", default(s.default), s.bounds, s.reload, s.description) for s in settings()]
     yield from _table(("setting", "default", "allowed", "change", "meaning"), rows)
 
 
@@ -92,7 +95,7 @@ def _anchor(op: Operation) -> str:
 def _arguments(schema: dict[str, Any]) -> list[tuple[str, ...]]:
     required = schema.get("required", [])
     return [
-        (f"`{name}`", _type(node), "required" if name in required else _default(node.get("default")), _meaning(node))
+        (f"`{name}`", _type(node), "required" if name in required else default(node.get("default")), _meaning(node))
         for name, node in schema["properties"].items()
     ]
 
@@ -105,10 +108,6 @@ def _meaning(node: dict[str, Any]) -> str:
     return node.get("description", "")
 
 
-def _default(value: Any) -> str:
-    return "" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`"
-
-
 def _type(node: dict[str, Any]) -> str:
     """The type in words, with its bounds."""
     if "$ref" in node:
@@ -119,20 +118,8 @@ def _type(node: dict[str, Any]) -> str:
     if "anyOf" in node:
         return " or ".join(_type(choice) for choice in node["anyOf"] if choice.get("type") != "null")
     if node.get("type") == "array":
-        return f"list of {_type(node.get('items', {}))}{_bounds(node)}"
-    return f"{node.get('type', 'anything')}{_bounds(node)}"
-
-
-def _bounds(node: dict[str, Any]) -> str:
-    least = node.get("minimum", node.get("minLength", node.get("minItems")))
-    most = node.get("maximum", node.get("maxLength", node.get("maxItems")))
-    unit = " characters" if "maxLength" in node or "minLength" in node else ""
-    unit = " entries" if "maxItems" in node or "minItems" in node else unit
-    if least is None and most is None:
-        return ""
-    if least is None or most is None:
-        return f", at least {least}{unit}" if most is None else f", at most {most}{unit}"
-    return f", {least} to {most}{unit}"
+        return f"list of {_type(node.get('items', {}))}{bounds(node)}"
+    return f"{node.get('type', 'anything')}{bounds(node)}"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:

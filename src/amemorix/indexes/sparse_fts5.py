@@ -166,6 +166,7 @@ class Fts5SparseIndex:
         *,
         scopes: Sequence[int] | None = None,
         allow: NDArray[np.int64] | None = None,
+        hidden: NDArray[np.int64] | None = None,
         limit: int = 100,
     ) -> SparseScores:
         """Score documents for the query's term hashes; the contract is `SparseIndex.search`.
@@ -173,7 +174,8 @@ class Fts5SparseIndex:
         All documents of a small set of scopes, or of the allow list, are returned, those that score nothing too.
         """
         with self._reading() as db:
-            return search_view(_View(db, scopes), terms, allow=allow, limit=limit, scan_limit=self._scan_limit)
+            view = _View(db, scopes)
+            return search_view(view, terms, allow=allow, hidden=hidden, limit=limit, scan_limit=self._scan_limit)
 
     def document_frequency(self, terms: NDArray[np.uint32]) -> tuple[Ints, int]:
         """In how many documents each term occurs, and how many documents there are."""

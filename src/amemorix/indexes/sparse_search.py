@@ -79,8 +79,45 @@ class View(Protocol):
         ...
 
 
+class _Without:
+    """What a view shows, less some documents; what is counted over all of them is left as it is."""
+
+    def __init__(self, view: View, hidden: Ints) -> None:
+        self._view, self._hidden = view, hidden
+        self.scoped, self.documents = view.scoped, view.documents
+
+    def average_length(self) -> float:
+        return self._view.average_length()
+
+    def frequencies(self, terms: Hashes) -> Ints:
+        return self._view.frequencies(terms)
+
+    def everything(self, terms: Hashes) -> Matches:
+        return self._shown(self._view.everything(terms))
+
+    def sessions(self, sessions: Ints, terms: Hashes) -> Matches:
+        return self._shown(self._view.sessions(sessions, terms))
+
+    def sessions_of(self, ids: Ints) -> Ints:
+        return self._view.sessions_of(ids[~is_in(ids, self._hidden)])
+
+    def candidates(self, terms: Hashes, weights: Floats, average: float, allow: Ints | None, limit: int) -> Candidates:
+        found = self._view.candidates(terms, weights, average, allow, limit + len(self._hidden))
+        shown = ~is_in(found.ids, self._hidden)
+        return Candidates(found.ids[shown], found.session[shown], found.score[shown])
+
+    def _shown(self, matches: Matches) -> Matches:
+        return matches.take(~is_in(matches.ids, self._hidden))
+
+
 def search_view(
-    view: View, terms: Hashes, *, allow: Ints | None, limit: int, scan_limit: int = SCAN_LIMIT
+    view: View,
+    terms: Hashes,
+    *,
+    allow: Ints | None,
+    limit: int,
+    hidden: Ints | None = None,
+    scan_limit: int = SCAN_LIMIT,
 ) -> SparseScores:
     """Search what the view shows; the contract is `SparseIndex.search`.
 
@@ -89,6 +126,7 @@ def search_view(
     frequencies. Average lengths are those of the documents scored.
     """
     terms = np.unique(terms)
+    view = view if hidden is None else _Without(view, hidden)
     if view.scoped and view.documents <= scan_limit:
         return _only(score_levels(view.everything(terms)), allow, complete=True)
     if allow is not None and len(allow) <= scan_limit:

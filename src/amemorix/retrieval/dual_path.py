@@ -134,7 +134,7 @@ class DualPathRetriever:
         person = lane.run("person", lambda: person_lane(db, self._paragraphs, plan), nobody)
         time = lane.run("time", lambda: time_lane(db, self._paragraphs, plan), nobody)
         others = (np.fromiter(graph, np.int64, len(graph)), person, time)
-        found = _within(candidates(scores, nothing_dense(), others, plan.settings.candidates), allow)
+        found = _within(candidates(scores, nothing_dense(), others, plan.settings.candidates), allow, plan.hidden)
         visible = self._paragraphs.gate(db, found, plan.scopes, plan.now)
         likely = visible.ids[_best_by_words(visible.ids, scores, plan.settings.rerank.depth)]
         held = lane.run("rerank", lambda: self._reranker.fetch(db, plan, likely, scores), Held(0, {}))
@@ -149,7 +149,7 @@ class DualPathRetriever:
         dense = lane.run("dense", lambda: dense_lane(db, lanes, self._paragraphs, plan, sparse, allow), nothing_dense())
         related = lane.run("relations", lambda: relation_lane(db, lanes, self._relations, plan), {})
         others = (*lexical.others, np.fromiter(related, np.int64, len(related)))
-        found = _within(candidates(sparse, dense, others, plan.settings.candidates), allow)
+        found = _within(candidates(sparse, dense, others, plan.settings.candidates), allow, plan.hidden)
         further = np.setdiff1d(found, lexical.asked, assume_unique=True)
         visible = lexical.visible.join(self._paragraphs.gate(db, further, plan.scopes, plan.now))
         fused = self._fused(db, plan, visible, sparse, dense, _highest(lexical.graph, related))
@@ -189,7 +189,9 @@ class DualPathRetriever:
     def _time_of(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan, event: str) -> float:
         """When the event happened, as the paragraph tells that says it best; NaN if none does or it is undated."""
         hashes = np.unique(term_hashes(query_terms(event)))
-        scores = lanes.sparse.search(hashes, scopes=plan.scopes, limit=1) if len(hashes) else empty_scores()
+        if not len(hashes):
+            return float("nan")
+        scores = lanes.sparse.search(hashes, scopes=plan.scopes, hidden=plan.hidden, limit=1)
         if not len(scores.ids) or not scores.paragraph.max() > 0:
             return float("nan")
         best = self._paragraphs.gate(db, scores.ids[[int(scores.paragraph.argmax())]], plan.scopes, plan.now)
@@ -254,8 +256,9 @@ def _best_by_words(ids: Ids, scores: SparseScores, count: int) -> NDArray[np.int
     return np.argsort(-window, kind="stable")[:count]
 
 
-def _within(found: Ids, allow: Ids | None) -> Ids:
-    return found if allow is None else np.intersect1d(found, allow, assume_unique=True)
+def _within(found: Ids, allow: Ids | None, hidden: Ids | None) -> Ids:
+    found = found if allow is None else np.intersect1d(found, allow, assume_unique=True)
+    return found if hidden is None else np.setdiff1d(found, hidden, assume_unique=True)
 
 
 def _in_another_language(visible: Visible, plan: SearchPlan) -> Ids:

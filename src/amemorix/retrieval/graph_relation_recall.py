@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ..indexes.graph_store import GraphStore
 from ..storage.names import NameRepository
@@ -12,7 +13,7 @@ from ..storage.paragraphs import ParagraphRepository
 from ..text import STOP_WORDS, fold, is_mostly_cjk, normalise_name
 from .plan import SearchPlan
 
-__all__ = ["HUB", "recall"]
+__all__ = ["HUB", "is_over", "recall"]
 
 LONGEST_WORDS, LONGEST_CJK = 4, 8
 SPREAD = 64
@@ -22,6 +23,12 @@ HOPS, RELATIONS, ROUNDS, RESTART = 2, 400, 12, 0.15
 Neighbours = dict[int, dict[int, float]]
 """Node -> the nodes beside it, with the summed weights of the relations between."""
 _PRONOUNS = frozenset(["我们", "你们", "他们", "她们", "它们", "咱们", "自己", "大家", "别人", "人家"])
+_PAST = re.compile(
+    r"以前|之前|曾经?|从前|过去|原来|当年|当时|什么时候|何时|那时"
+    r"|\b(?:used to|before|previous(?:ly)?|former(?:ly)?|earlier|once|ago|last|past|did|was|were|had|when|ever)\b",
+    re.I,
+)
+"""What asks of the past."""
 EVIDENCE = 400
 """Supporting paragraphs looked at."""
 HUB = 2_000
@@ -52,11 +59,11 @@ def recall(
         return {}
     persons = {normalise_name(name) for name in plan.query.names}
     named = {row[0] for row in found if row[1] in persons}
-    neighbours, told = _around(db, paragraphs, seeds, named, plan)
+    neighbours, told, over = _around(db, paragraphs, seeds, named, plan)
     if not told:  # nothing that a step would lead to counts
         weight = dict.fromkeys(seeds, 1.0 / len(seeds))
     else:
-        weight = _walk(seeds, neighbours) if plan.scopes is not None else _everywhere(graph, seeds)
+        weight = _walk(seeds, neighbours) if over or plan.scopes is not None else _everywhere(graph, seeds)
     kept = dict.fromkeys(paragraphs.rarely_linked(db, weight, HUB))
     evidence = paragraphs.evidence(db, kept, plan.scopes, plan.now, EVIDENCE)
     trust = {entity: 1.0 if entity in told or (entity in seeds and entity not in named) else RULED for entity in kept}
@@ -70,17 +77,24 @@ def _tells(name: str) -> bool:
 
 def _around(
     db: sqlite3.Connection, paragraphs: ParagraphRepository, seeds: Sequence[int], persons: set[int], plan: SearchPlan
-) -> tuple[Neighbours, set[int]]:
-    """(neighbours of the seeds and of those, entities that somebody has told a relation of).
+) -> tuple[Neighbours, set[int], bool]:
+    """(neighbours of the seeds and of those, entities that somebody has told a relation of, whether any is over).
 
     Only relations count that rest on what may be seen; from a person whom the query names only those that were told,
-    because everything that a person ever said of himself would follow.
+    because everything that a person ever said of himself would follow. A question of the present is not led over
+    relations that are over.
     """
     neighbours: Neighbours = {}
     told: set[int] = set()
+    left_out = False
     edge, walked = set(seeds), set[int]()
     for _ in range(HOPS):
-        for relation, one, other, weight, origin in paragraphs.relations_of(db, edge, plan.scopes, plan.now, RELATIONS):
+        found = paragraphs.relations_of(db, edge, plan.scopes, plan.now, RELATIONS)
+        over = is_over(db, paragraphs, (row[0] for row in found), plan)
+        left_out = left_out or bool(over)
+        for relation, one, other, weight, origin in found:
+            if relation in over:
+                continue
             if origin != "rule":
                 told |= {one, other}
             elif one in persons or other in persons:
@@ -92,7 +106,15 @@ def _around(
         edge = set(neighbours) - edge
         if not edge or len(neighbours) > SPREAD:
             break
-    return neighbours, told
+    return neighbours, told, left_out
+
+
+def is_over(
+    db: sqlite3.Connection, paragraphs: ParagraphRepository, relations: Iterable[int], plan: SearchPlan
+) -> Collection[int]:
+    """Those of the relations that tell nothing of the time that is asked for; of the past all may tell."""
+    past = plan.as_of is not None or plan.window is not None or (plan.query and _PAST.search(plan.query.text))
+    return () if past else paragraphs.relations_ended(db, relations, plan.scopes, plan.now).keys()
 
 
 def _everywhere(graph: GraphStore, seeds: Sequence[int]) -> dict[int, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any
 
@@ -118,6 +118,7 @@ class HitWriter:
         known = self._paragraphs.entity_norms(db, ids)
         relations = self._paragraphs.relations(db, known)
         called = self._called(db, known, relations, plan)
+        over = self._over(db, relations, plan)
         touched = self._retention.of(db, "paragraph", ids)
         hits: list[Hit] = []
         for id_ in ids:
@@ -128,7 +129,10 @@ class HitWriter:
                 if plan.query is not None:
                     asked = normalise_name(plan.query.text)
                     if id_ in relations:
-                        explain["relations"] = _sentences(relations[id_], called)
+                        explain["relations"] = _sentences(relations[id_].values(), called)
+                        told = {row: _sentences([one], called) for row, one in relations[id_].items() if row in over}
+                        if ended := {said: over[row] for row, words in told.items() for said in words}:
+                            explain["ended_relations"] = ended
                     matched = [called[e] for e, norm in known.get(id_, ()) if norm in asked and e in called]
                     explain["matched_entities"] = list(dict.fromkeys(matched))
                 hits.append(self._paragraph(rows[id_], persons.get(id_, []), score, explain, plan))
@@ -138,12 +142,25 @@ class HitWriter:
         self,
         db: sqlite3.Connection,
         known: Mapping[int, Sequence[tuple[int, str]]],
-        relations: Mapping[int, Sequence[tuple[int, str, int]]],
+        relations: Mapping[int, Mapping[int, tuple[int, str, int]]],
         plan: SearchPlan,
     ) -> dict[int, str]:
         """Entity -> the name by which whoever asks knows it."""
-        ends = {end for found in relations.values() for subject, _, object_ in found for end in (subject, object_)}
+        ends = {
+            end for found in relations.values() for subject, _, object_ in found.values() for end in (subject, object_)
+        }
         return self._naming.shown(db, ends | {e for found in known.values() for e, _ in found}, plan.scopes)
+
+    def _over(
+        self, db: sqlite3.Connection, relations: Mapping[int, Mapping[int, tuple[int, str, int]]], plan: SearchPlan
+    ) -> dict[int, float]:
+        """Relation -> when what it says was over, of those that were over at the time that is asked for."""
+        if plan.query is None:
+            return {}
+        ids = {row for those in relations.values() for row in those}
+        then = plan.now if plan.as_of is None else plan.as_of
+        ends = self._paragraphs.relations_ended(db, ids, plan.scopes, plan.now)
+        return {row: at for row, at in ends.items() if at <= then}
 
     def _paragraph(
         self, row: ParagraphRow, persons: Sequence[PersonOf], score: float, explain: dict[str, Any], plan: SearchPlan
@@ -192,9 +209,10 @@ class HitWriter:
         return HitTime(start=start, end=end, recorded_at=recorded_at, text=text)
 
 
-def _sentences(relations: Sequence[tuple[int, str, int]], called: Mapping[int, str]) -> list[str]:
+def _sentences(relations: Iterable[tuple[int, str, int]], called: Mapping[int, str]) -> list[str]:
     """Relations in words; without those of which an end has no name to show."""
-    return [f"{called[s]} {said} {called[o]}" for s, said, o in relations if s in called and o in called]
+    told = (f"{called[s]} {said} {called[o]}" for s, said, o in relations if s in called and o in called)
+    return list(dict.fromkeys(told))
 
 
 class _Explainer:

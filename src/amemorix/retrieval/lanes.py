@@ -81,11 +81,12 @@ def sparse_lane(
     """BM25 of paragraph, window and session; by the words of the other language too, where that is a scan of a chat."""
     limit = plan.settings.candidates
     hashes = plan.query.hashes if plan.query else np.zeros(0, np.uint32)
-    own = lanes.sparse.search(hashes, scopes=plan.scopes, allow=allow, limit=limit)
+    own = lanes.sparse.search(hashes, scopes=plan.scopes, allow=allow, hidden=plan.hidden, limit=limit)
     abroad, share = _translated(db, paragraphs, plan) if own.complete else (np.zeros(0, np.uint32), 0.0)
     if not len(abroad):
         return own
-    return _better(own, lanes.sparse.search(abroad, scopes=plan.scopes, allow=allow, limit=limit), np.float32(share))
+    other = lanes.sparse.search(abroad, scopes=plan.scopes, allow=allow, hidden=plan.hidden, limit=limit)
+    return _better(own, other, np.float32(share))
 
 
 def _translated(
@@ -139,11 +140,18 @@ def dense_lane(
         return DenseScores(ids, cosine, _noise(cosine[~np.isnan(cosine)]), _highest(cosine))
     if allow is None and plan.scopes is not None:
         allow = paragraphs.in_scopes(db, plan.scopes)
-    near, near_cosine = vectors.search(query, plan.settings.candidates, allow)
+    near, near_cosine = _shown(*vectors.search(query, plan.settings.candidates, allow), plan.hidden)
     every, first = np.unique(np.concatenate([ids, near]), return_index=True)
     floor = _noise(vectors.background(query))
     cosine = np.concatenate([cosine, near_cosine])[first]
     return DenseScores(every, cosine, floor, _highest(cosine))
+
+
+def _shown(ids: Ids, cosine: NDArray[np.float32], hidden: Ids | None) -> tuple[Ids, NDArray[np.float32]]:
+    if hidden is None:
+        return ids, cosine
+    shown = ~np.isin(ids, hidden)
+    return ids[shown], cosine[shown]
 
 
 def _noise(cosine: NDArray[np.float32]) -> float:

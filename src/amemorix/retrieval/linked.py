@@ -11,7 +11,7 @@ import numpy as np
 
 from ..storage.paragraphs import ParagraphRepository
 from .fusion import Fused
-from .graph_relation_recall import HUB
+from .graph_relation_recall import HUB, is_over
 from .plan import SearchPlan
 
 __all__ = ["linked"]
@@ -64,7 +64,9 @@ def _bridges(
         met[entity] = max(met.get(entity, 0.0), worth[paragraph])
     met = {entity: met[entity] for entity in paragraphs.rarely_linked(db, met, HUB)}
     further: dict[int, float] = {}
-    for _, one, other, _, _ in paragraphs.relations_of(db, met, plan.scopes, plan.now, RELATIONS):
+    related = paragraphs.relations_of(db, met, plan.scopes, plan.now, RELATIONS)
+    over = is_over(db, paragraphs, (row[0] for row in related), plan)
+    for _, one, other, _, _ in (row for row in related if row[0] not in over):
         for known, new in ((one, other), (other, one)):
             if known in met and new not in met:
                 further[new] = max(further.get(new, 0.0), BEYOND * met[known])

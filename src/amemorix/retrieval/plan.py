@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..config.model import Retrieval
 from ..models.glosses import GlossTable
 from ..ports import Encoded
@@ -48,3 +51,5 @@ class SearchPlan:
     degraded: tuple[str, ...] = ()
     as_of: float | None = None
     """Only what the memory held at that time, and what had happened by then."""
+    hidden: NDArray[np.int64] | None = None
+    """Sorted ids of paragraphs that count as not stored."""

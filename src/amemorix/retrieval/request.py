@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, field_validator
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, field_validator
 
 from ..ops import Request
 from ..text import clean_text
 
-__all__ = ["MAX_QUERY_CHARS", "MODES", "Count", "KernelSearchRequest", "Name", "RequiredName", "TimeInput"]
+__all__ = ["MAX_QUERY_CHARS", "MODES", "Count", "KernelSearchRequest", "Name", "PathInput", "RequiredName", "TimeInput"]
 
 MODES = ("search", "time", "hybrid", "episode", "aggregate")
 MAX_QUERY_CHARS = 10_000
+LONGEST_PATH, LONGEST_FILE_NAME = 2_000, 200
+"""Bytes; file systems end at 4096 and 255, and a folder before or a suffix behind is added."""
 LARGEST_NUMBER = 1e300
 """What is beyond cannot be a float, and is no time in any unit; neither is what is not a number."""
 
@@ -31,20 +33,33 @@ def _time_or_words(value: Any) -> Any:
     return float(value)
 
 
+def _refuse_no_characters(value: str) -> None:
+    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value):
+        raise ValueError("holds characters that no name has (NUL or half a surrogate pair)")
+
+
+def _path(value: str) -> str:
+    """A path that a file system can take; whether it may be used is for others to say."""
+    _refuse_no_characters(value)
+    if len(value.encode()) > LONGEST_PATH or any(len(part.encode()) > LONGEST_FILE_NAME for part in value.split("/")):
+        raise ValueError(f"is over {LONGEST_PATH} bytes, or a name in it is over {LONGEST_FILE_NAME}")
+    return value
+
+
 def _name(value: Any) -> Any:
     """Names are cleaned as they are when they are stored; chat platforms have numeric ids."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
         return value
-    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value):
-        raise ValueError("holds characters that no name has (NUL or half a surrogate pair)")
+    _refuse_no_characters(value)
     if value and not value.strip():
         raise ValueError("is blank: leave it out, or give a name")
     return clean_text(value)
 
 
 Count = Annotated[int, BeforeValidator(_not_a_truth_value)]
+PathInput = Annotated[str, AfterValidator(_path)]
 TimeInput = Annotated[float | str | None, BeforeValidator(_time_or_words)]
 Name = Annotated[str, BeforeValidator(_name), Field(max_length=512)]
 RequiredName = Annotated[Name, Field(min_length=1)]

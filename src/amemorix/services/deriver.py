@@ -12,6 +12,8 @@ from typing import Protocol
 __all__ = ["Deriver", "for_ever"]
 
 log = logging.getLogger(__name__)
+WAY_SHARE = 20.0
+"""Seconds of rest for each second of work while something that callers wait for goes on."""
 
 
 class Deriver(Protocol):
@@ -38,11 +40,22 @@ class Deriver(Protocol):
         ...
 
 
-async def for_ever(step: Callable[[], Awaitable[bool]], *, what: str, pause: float, idle_share: float) -> None:
+def _never() -> bool:
+    return False
+
+
+async def for_ever(
+    step: Callable[[], Awaitable[bool]],
+    *,
+    what: str,
+    pause: float,
+    idle_share: float,
+    gives_way: Callable[[], bool] = _never,
+) -> None:
     """Take step after step, until cancelled.
 
-    After one that did something it rests `idle_share` seconds for each second of work, so that calls go first; after one
-    that found nothing, or stumbled, `pause` seconds.
+    After one that did something it rests `idle_share` seconds for each second of work, so that calls go first, and longer
+    while it gives way; after one that found nothing, or stumbled, `pause` seconds.
     """
     while True:
         started = time.perf_counter()
@@ -54,4 +67,5 @@ async def for_ever(step: Callable[[], Awaitable[bool]], *, what: str, pause: flo
             log.exception("%s stumbled; it goes on in a while", what)
             busy = False
         spent = time.perf_counter() - started
-        await asyncio.sleep(spent * idle_share if busy else pause)
+        share = max(idle_share, WAY_SHARE) if gives_way() else idle_share
+        await asyncio.sleep(spent * share if busy else pause)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -25,6 +26,8 @@ from .vector_filler import VectorFiller
 __all__ = ["EmbeddingService"]
 
 log = logging.getLogger(__name__)
+IMPORT_SHARE = 4.0
+"""Seconds of rest for each second of work while files are imported."""
 NOTE_EVERY = 2_000
 
 
@@ -123,6 +126,7 @@ class EmbeddingService:
     async def run(self) -> None:
         """Fill vectors for ever; ends when cancelled."""
         while True:
+            started = time.perf_counter()
             try:
                 busy = await self.step()
             except asyncio.CancelledError:
@@ -130,6 +134,8 @@ class EmbeddingService:
             except Exception:
                 log.exception("embedding stumbled; it goes on in a while")
                 busy = False
+            if busy and self._store.importing:
+                await asyncio.sleep((time.perf_counter() - started) * IMPORT_SHARE)
             if not busy:
                 self._wake.clear()
                 with contextlib.suppress(TimeoutError):

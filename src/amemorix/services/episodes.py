@@ -95,7 +95,11 @@ class EpisodeService:
             return self._settings.enabled and await next_step()
 
         await for_ever(
-            step, what="deriving episodes", pause=self._settings.poll_interval_seconds, idle_share=IDLE_SHARE
+            step,
+            what="deriving episodes",
+            pause=self._settings.poll_interval_seconds,
+            idle_share=IDLE_SHARE,
+            gives_way=lambda: self._store.importing,
         )
 
     async def drain(self) -> None:

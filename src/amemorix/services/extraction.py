@@ -75,6 +75,7 @@ class ExtractionService:
             what="the reading of paragraphs",
             pause=self._settings.poll_interval_seconds,
             idle_share=IDLE_SHARE,
+            gives_way=lambda: self._store.importing,
         )
 
     async def _run_model(self) -> None:

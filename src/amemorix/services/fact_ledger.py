@@ -242,12 +242,8 @@ class FactLedger:
         new: Sequence[Said],
         change: Change,
     ) -> Change:
-        """The same change with an undo record, if something that was held true gives way."""
-        fell = [
-            id_ for id_, row in free.items()
-            if id_ in states and states[id_].status == "superseded" and row.status in ("active", "conflicted")
-        ]  # fmt: skip
-        if not fell:
+        """The same change with an undo record, if a fact is new or stands otherwise than before."""
+        if all(row in free and free[row].status == state.status for row, state in states.items()):
             return change
         news = {said.paragraph for said in new}
         refute = [

@@ -113,7 +113,13 @@ class FactService:
         async def step() -> bool:
             return self._settings.enabled and await self.step()
 
-        await for_ever(step, what="reading facts", pause=self._settings.poll_interval_seconds, idle_share=IDLE_SHARE)
+        await for_ever(
+            step,
+            what="reading facts",
+            pause=self._settings.poll_interval_seconds,
+            idle_share=IDLE_SHARE,
+            gives_way=lambda: self._store.importing,
+        )
 
     async def drain(self) -> int:
         """Derive until nothing is left to do; returns how many steps that took."""
@@ -299,7 +305,9 @@ class FactService:
             return
         if decision.action is UpdateAction.SKIP:
             row = held[0]
-            note = Transition(row.status, row.status, None, None, "", change.reason, change.at)
+            detail = snapshot((), (), refute=[[row.id, paragraph.id]])
+            undo = self._undo_records.keep(db, UNDO_KIND, detail, "", change.reason, change.now)
+            note = Transition(row.status, row.status, None, undo, "", change.reason, change.at)
             self._facts.transition(db, row.id, note)
         elif decision.target is not None:
             self._complete(

@@ -54,6 +54,9 @@ class EdgeItem(BaseModel):
     relation_ids: list[str] = Field(default_factory=list)
     relation_count: int = 0
     evidence_count: int = 0
+    ended_at: float | None = Field(
+        default=None, description="When the last of them was over by later facts; null while one holds."
+    )
 
 
 class GraphPage(Response):
@@ -85,6 +88,9 @@ class RelationItem(BaseModel):
     origin: str = Field(default="caller", description="`caller`, `rule`, `model`; `admin`: asserted by hand.")
     evidence_count: int = 0
     created_at: float = 0.0
+    ended_at: float | None = Field(
+        default=None, description="When it was over by the facts that its paragraphs tell; null while it holds."
+    )
 
 
 class ParagraphItem(BaseModel):

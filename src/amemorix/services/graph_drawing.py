@@ -67,30 +67,31 @@ def node_items(nodes: Sequence[NodeRecord], standing: Standing) -> list[NodeItem
     return items
 
 
-def edge_items(records: Sequence[EdgeRecord]) -> list[EdgeItem]:
-    """Relations gathered by their ends, the weightiest edge first."""
+def edge_items(records: Sequence[EdgeRecord], ends: Mapping[int, float]) -> list[EdgeItem]:
+    """Relations gathered by the nodes they join, the weightiest edge first; `ends` says when those were over that are."""
     gathered: dict[tuple[int, int], list[EdgeRecord]] = {}
     for record in sorted(records, key=lambda r: (-r.confidence * r.weight * max(r.support, 1), -r.id)):
         gathered.setdefault((record.subject, record.object), []).append(record)
-    return [_edge_item(ends, rows) for ends, rows in gathered.items()]
+    return [_edge_item(pair, rows, ends) for pair, rows in gathered.items()]
 
 
-def _edge_item(ends: tuple[int, int], rows: Sequence[EdgeRecord]) -> EdgeItem:
+def _edge_item(pair: tuple[int, int], rows: Sequence[EdgeRecord], ends: Mapping[int, float]) -> EdgeItem:
     predicates = list(dict.fromkeys(row.predicate for row in rows))
     more = " …" if len(predicates) > LABEL_PREDICATES else ""
     return EdgeItem(
-        source=f"n{ends[0]}",
-        target=f"n{ends[1]}",
+        source=f"n{pair[0]}",
+        target=f"n{pair[1]}",
         weight=round(sum(row.confidence * row.weight for row in rows), 6),
         label=" / ".join(predicates[:LABEL_PREDICATES]) + more,
         predicates=predicates,
         relation_ids=[f"r{row.id}" for row in rows],
         relation_count=len(rows),
         evidence_count=sum(row.support for row in rows),
+        ended_at=max(ends[row.id] for row in rows) if all(row.id in ends for row in rows) else None,
     )
 
 
-def relation_item(record: EdgeRecord, names: Mapping[int, str]) -> RelationItem:
+def relation_item(record: EdgeRecord, names: Mapping[int, str], ended_at: float | None = None) -> RelationItem:
     """A relation with the names of its ends."""
     subject, object_ = names.get(record.subject, ""), names.get(record.object, "")
     return RelationItem(
@@ -106,4 +107,5 @@ def relation_item(record: EdgeRecord, names: Mapping[int, str]) -> RelationItem:
         origin=record.origin,
         evidence_count=record.support,
         created_at=record.created_at,
+        ended_at=ended_at,
     )

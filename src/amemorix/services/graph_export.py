@@ -92,7 +92,8 @@ class GraphExportService:
         home = self._home.resolve()
         said = Path(request.path)
         path = (home / said).resolve()
-        if said.is_absolute() or ".." in said.parts or home not in path.parents or path.is_dir():
+        inside = not said.is_absolute() and ".." not in said.parts and home in path.parents
+        if not inside or path.is_dir() or any(home in above.parents and above.is_file() for above in path.parents):
             raise InvalidRequest(
                 f"path: {request.path!r} is no file below {EXPORTS}/ in the data directory.", field="path"
             )

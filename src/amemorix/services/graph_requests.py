@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, Field, field_validator
 
 from ..ops import Request
-from ..retrieval.request import Count, Name, RequiredName
+from ..retrieval.request import Count, Name, PathInput, RequiredName
 from ..text import normalise_name
 
 __all__ = [
@@ -254,5 +254,5 @@ class Export(GraphSight):
     format: Literal["graphml", "json"] = "graphml"
     node: Key = Field("", validation_alias=NODE)
     depth: Count = Field(2, ge=0, le=6, description="With `node`: steps away from it.")
-    path: Name = Field("", description="A file below `exports/` in the data directory; without one, small graphs come back "
+    path: PathInput = Field("", description="A file below `exports/` in the data directory; without one, small graphs come back "
                        "in the answer and large ones go to a file of their own.")  # fmt: skip

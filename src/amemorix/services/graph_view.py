@@ -121,7 +121,7 @@ class GraphViewService:
         end = request.offset + len(ids)
         return GraphPage(
             nodes=node_items(nodes, view.standing),
-            edges=edge_items(edges),
+            edges=edge_items(edges, self._ends(db, [edge.id for edge in edges], sight)),
             total_nodes=total,
             total_edges=view.standing.pairs,
             total_relations=view.standing.relations,
@@ -206,7 +206,7 @@ class GraphViewService:
         support = self._store.relations.support(db, ids, sight.scopes, sight.now, request.paragraph_limit)
         newest = sorted({p for found in support.values() for p in found}, reverse=True)[: request.paragraph_limit]
         return EdgeAnswer(
-            edge=next(iter(edge_items(records)), None),
+            edge=next(iter(edge_items(records, self._ends(db, ids, sight))), None),
             relations=relations[: request.relation_limit],
             paragraphs=self._paragraphs(db, newest),
             evidence_graph=self._evidence(
@@ -234,8 +234,15 @@ class GraphViewService:
         records = {record.id: record for record in self._graph.edges(db, wanted, sight)}
         ends = {end for record in records.values() for end in (record.subject, record.object)}
         names = self._store.entity_naming.shown(db, ends, sight.scopes)
+        over = self._ends(db, records, sight)
         told = (records[id_] for id_ in wanted if id_ in records)
-        return [relation_item(one, names) for one in told if one.subject in names and one.object in names]
+        return [
+            relation_item(one, names, over.get(one.id)) for one in told if one.subject in names and one.object in names
+        ]
+
+    def _ends(self, db: sqlite3.Connection, ids: Iterable[int], sight: Sight) -> dict[int, float]:
+        """Relation -> when it was over, by what may be seen."""
+        return self._store.relation_ends.of(db, ids, sight.scopes, sight.now)
 
     def _paragraphs(self, db: sqlite3.Connection, ids: Sequence[int]) -> list[ParagraphItem]:
         rows = self._store.paragraphs.full(db, ids)

@@ -68,17 +68,7 @@ class IngestService:
         if await self._refused(chat, request.respect_filter):
             return Outcome(True, (), (request.external_id,))
         now = self._clock.now()
-        start, end = read_event(
-            ("timestamp" if request.time_start is None else "time_start", "time_end"),
-            (request.timestamp if request.time_start is None else request.time_start, request.time_end),
-            now, self._zone,
-        )  # fmt: skip
-        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
-        source = request.source or (f"{request.source_type}:{chat.chat_id}" if chat else request.source_type)
-        new = await self._analysed(
-            len(request.text),
-            lambda: self._new_text(request, "text", source, request.source_type, chat, start, end, expires_at),
-        )
+        new = await self._analysed(len(request.text), lambda: self._one_text(request, chat, now))
         return await self._write([new], now)
 
     async def summary(self, request: IngestSummary) -> Outcome:
@@ -89,14 +79,8 @@ class IngestService:
         chat = chat_key(request.chat_id, request.group_id, request.user_id)
         if await self._refused(chat, request.respect_filter):
             return Outcome(True, (), (request.external_id,))
-        now = self._clock.now()
-        start, end = read_event(("time_start", "time_end"), (request.time_start, request.time_end), now, self._zone)
-        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
-        source, ids = summary_source(request.chat_id), _turn_ids(request)
-        new = await self._analysed(
-            len(request.text),
-            lambda: self._new_text(request, "summary", source, "chat_summary", chat, start, end, expires_at),
-        )
+        now, ids = self._clock.now(), _turn_ids(request)
+        new = await self._analysed(len(request.text), lambda: self._one_summary(request, chat, now))
         turns = await self._messages_of(request, chat, ids, now)
 
         def unit(db: sqlite3.Connection) -> tuple[Stored | None, ...]:
@@ -144,15 +128,48 @@ class IngestService:
 
     # preparing
 
+    def prepared(self, request: IngestText | IngestSummary | IngestMessages, now: float) -> list[NewText]:
+        """What the call would store, ready to be written; a message without text is left out, every other needs an id.
+
+        It runs on any thread. Raises InvalidRequest naming the field.
+        """
+        chat = chat_key(request.chat_id, request.group_id, request.user_id)
+        if isinstance(request, IngestText):
+            return [self._one_text(request, chat, now)]
+        if isinstance(request, IngestSummary):
+            ids = _turn_ids(request)
+            said = self._turns(self._as_turns(request), chat, ids, now) if ids else []
+            return [*(turn for turn in said if turn), self._one_summary(request, chat, now)]
+        ids = tuple(message.external_id for message in request.messages)
+        return [turn for turn in self._turns(request, chat, ids, now) if turn]
+
+    def _one_text(self, request: IngestText, chat: ChatKey | None, now: float) -> NewText:
+        start, end = read_event(
+            ("timestamp" if request.time_start is None else "time_start", "time_end"),
+            (request.timestamp if request.time_start is None else request.time_start, request.time_end),
+            now, self._zone,
+        )  # fmt: skip
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
+        source = request.source or (f"{request.source_type}:{chat.chat_id}" if chat else request.source_type)
+        return self._new_text(request, "text", source, request.source_type, chat, start, end, expires_at)
+
+    def _one_summary(self, request: IngestSummary, chat: ChatKey | None, now: float) -> NewText:
+        start, end = read_event(("time_start", "time_end"), (request.time_start, request.time_end), now, self._zone)
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
+        source = summary_source(request.chat_id)
+        return self._new_text(request, "summary", source, "chat_summary", chat, start, end, expires_at)
+
+    def _as_turns(self, request: IngestSummary) -> IngestMessages:
+        chat_ids = {"chat_id": request.chat_id, "group_id": request.group_id, "user_id": request.user_id}
+        expiry = {"expires_at": request.expires_at, "ttl_seconds": request.ttl_seconds}
+        return IngestMessages.model_validate({**chat_ids, **expiry, "messages": request.messages})
+
     async def _messages_of(
         self, request: IngestSummary, chat: ChatKey | None, ids: Sequence[str], now: float
     ) -> Sequence[NewText | None]:
         if not request.messages:
             return ()
-        chat_ids = {"chat_id": request.chat_id, "group_id": request.group_id, "user_id": request.user_id}
-        expiry = {"expires_at": request.expires_at, "ttl_seconds": request.ttl_seconds}
-        turns = IngestMessages.model_validate({**chat_ids, **expiry, "messages": request.messages})
-        return await self._new_turns(turns, chat, ids, now)
+        return await self._new_turns(self._as_turns(request), chat, ids, now)
 
     async def _new_turns(
         self, request: IngestMessages, chat: ChatKey | None, ids: Sequence[str], now: float

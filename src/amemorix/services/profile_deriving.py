@@ -158,7 +158,7 @@ class ProfileDeriver:
         told = [
             fact_item(fact, chinese=chinese)
             for fact in facts
-            if fact.holds and not any(covers(item, fact) for item in said)
+            if fact.contested or (fact.holds and not any(covers(item, fact) for item in said))
         ]
         told += self._related(db, subject, scope, lines, now)
         told = [item for item in told if not has_ended(item, over)]
@@ -192,7 +192,9 @@ class ProfileDeriver:
     ) -> list[ProfileItem]:
         """What relations say; their support is looked at again whenever the profile is read."""
         entities = self._entities(db, subject, {scope, *(line.chat for line in lines)})
-        relations = self._store.profile_material.relations(db, entities, scope, RELATIONS, now)
+        found = self._store.profile_material.relations(db, entities, scope, RELATIONS, now)
+        over = self._store.relation_ends.of(db, [one.id for one in found], (scope,), now)
+        relations = [one for one in found if one.id not in over]
         times = {line.id: line.at for line in lines}
         missing = [relation.paragraph for relation in relations if relation.paragraph not in times]
         rows = self._store.paragraphs.full(db, missing).values()
@@ -219,7 +221,7 @@ class ProfileDeriver:
 
 
 def _current(items: Sequence[ProfileItem], facts: Sequence[FactOf]) -> list[ProfileItem]:
-    """Without sentences that say what was a fact and is none any more, whatever else they say."""
+    """Without sentences that say what was a fact and is none any more, or is contested, whatever else they say."""
     past = [fact for fact in facts if not fact.holds]
     held = [fact for fact in facts if fact.holds]
 
@@ -249,6 +251,7 @@ def living(
     rows = np.array(sorted({row for item in items for row in item.evidence}), np.int64)
     seen = set(store.paragraphs.gate(db, rows, scopes, now).ids.tolist())
     relations = store.relations.seen(db, {i.ref for i in items if i.basis == "relation"}, scopes, now)
+    relations -= store.relation_ends.of(db, relations, scopes, now).keys()
     facts = store.profile_material.facts_alive(db, {i.ref for i in items if i.basis == "fact"}, now)
     standing = [item for item in items if _stands(item, seen, relations, facts)]
     return [replace(item, evidence=tuple(row for row in item.evidence if row in seen)) for item in standing]

@@ -14,7 +14,7 @@ __all__ = ["SECTIONS", "Basis", "ProfileItem", "dump", "gathered", "load", "rend
 
 Basis = Literal["said", "told", "fact", "relation", "topic", "model"]
 SECTIONS = ("identity", "allergies", "likes", "dislikes", "relations", "habits", "plans", "notes", "recent")
-FORMAT = 2
+FORMAT = 3
 """Changes whenever the rules would read the same texts differently: older snapshots are not built upon then."""
 _HEADINGS = {
     "identity": ("Who they are", "身份"),

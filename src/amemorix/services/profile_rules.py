@@ -34,6 +34,13 @@ SAID, WRITTEN, TOLD, SUMMED = 0.8, 0.9, 0.7, 0.6
 """How sure a statement is: said by the person, written as a fact about them, told of them, told in a summary."""
 NOTED = 0.75
 """A factor for what no rule can sort, and for what is as much about somebody else."""
+CONTESTED = 0.6
+"""A factor for what somebody says against the person's own word: it comes after that, however new it is."""
+_MARKS = {
+    True: (" (their own word; others say otherwise)", "（自己说的，与别人说的矛盾）"),
+    False: (" (said by others; contradicted)", "（别人说的，有矛盾）"),
+}
+"""What is added to a contested fact, by whether it is the person's own word, in English and Chinese."""
 TOPICS, TOPIC_LINES = 5, 12
 _SENTENCE = re.compile(r"[^。！？!?\n]+?(?:[。！？!?\n]+|\.(?=\s|$)|$)")
 _CLAUSE = re.compile(r"[，,；;：:]+")
@@ -43,9 +50,11 @@ _BARE = re.compile(r"(?:\w+\.)?(?:dis)?likes?|statement|喜欢|不喜欢|讨厌"
 _LABELS = {
     "residence": "住处", "hometown": "家乡", "workplace": "工作单位", "occupation": "职业", "school": "学校", "birthday": "生日",
     "age": "年龄", "name": "名字", "nickname": "昵称", "spouse": "配偶", "child": "孩子", "pet": "宠物", "allergy": "过敏",
-    "avoids": "忌口", "diet": "饮食", "favourite": "最喜欢", "language": "语言", "phone": "电话", "email": "邮箱", "plan": "打算",
+    "avoids": "忌口", "partner": "伴侣", "diet": "饮食", "favourite": "最喜欢", "language": "语言", "phone": "电话", "email": "邮箱", "plan": "打算",
 }  # fmt: skip
 """What the attributes of facts are called before a Chinese value."""
+_DENIED = {"avoids": ("no longer avoids", "不再忌口"), "allergy": ("not allergic to", "不过敏")}
+"""What is said of a value that is denied where the attribute itself says no, in English and Chinese."""
 _OPPOSITES = {"likes": "dislikes", "dislikes": "likes", "allergies": "notes"}
 _SECTIONS = (
     ("allergies", re.compile(r"allerg|过敏", re.I)),
@@ -188,10 +197,13 @@ def relation_item(relation: RelationOf, at: float) -> ProfileItem:
 def fact_item(fact: FactOf, *, chinese: bool) -> ProfileItem:
     """A fact as a statement, labelled in the language of the profile."""
     section = _section(fact.attribute, "notes")
-    if fact.polarity < 0:
+    if fact.polarity < 0 and fact.attribute in _DENIED:
+        section = "notes"
+    elif fact.polarity < 0 and _BARE.fullmatch(fact.attribute):
         section = _OPPOSITES.get(section, section)
-    worded = _worded(fact, section, chinese)
-    return ProfileItem(section, worded, "fact", fact.evidence, fact.confidence, fact.at, fact.id)
+    worded = _worded(fact, chinese) + (_MARKS[fact.own][chinese] if fact.contested else "")
+    sure = fact.confidence * (CONTESTED if fact.contested and not fact.own else 1.0)
+    return ProfileItem(section, worded, "fact", fact.evidence, round(sure, 3), fact.at, fact.id)
 
 
 def covers(item: ProfileItem, fact: FactOf) -> bool:
@@ -200,13 +212,16 @@ def covers(item: ProfileItem, fact: FactOf) -> bool:
     return not set(fact.evidence).isdisjoint(item.evidence) and (value in statement or statement in value)
 
 
-def _worded(fact: FactOf, section: str, chinese: bool) -> str:
-    if _BARE.fullmatch(fact.attribute) or section == "allergies":
+def _worded(fact: FactOf, chinese: bool) -> str:
+    denied = fact.polarity < 0
+    if denied and fact.attribute in _DENIED:
+        label = _DENIED[fact.attribute][chinese]
+        return f"{label}：{fact.value}" if chinese else f"{label}: {fact.value}"
+    if _BARE.fullmatch(fact.attribute) or (_section(fact.attribute, "notes") == "allergies" and not denied):
         return fact.value
     attribute, _, thing = fact.attribute.partition(":")
     label = _LABELS.get(attribute, attribute) if chinese else attribute.rpartition(".")[2].replace("_", " ")
     label = f"{label}{thing}" if chinese else f"{label} {thing}".strip()
-    denied = fact.polarity < 0 and section not in ("likes", "dislikes")
     if chinese:
         return f"{label}：{'不是' if denied else ''}{fact.value}"
     return f"{label}: {'not ' if denied else ''}{fact.value}"

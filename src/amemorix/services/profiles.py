@@ -93,7 +93,11 @@ class PersonProfileService:
             return self._settings.enabled and await self.step()
 
         await for_ever(
-            step, what="deriving profiles", pause=self._settings.poll_interval_seconds, idle_share=IDLE_SHARE
+            step,
+            what="deriving profiles",
+            pause=self._settings.poll_interval_seconds,
+            idle_share=IDLE_SHARE,
+            gives_way=lambda: self._store.importing,
         )
 
     async def drain(self) -> None:

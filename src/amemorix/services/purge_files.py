@@ -34,6 +34,8 @@ INDEXES = "indexes"
 """The folder of the snapshots of the indexes."""
 TERM_BYTES = 4
 """Bytes of a term in them."""
+STAGED = ("imports", "staging")
+"""The folder of the files that were handed over to be imported."""
 EXPORTS = "exports"
 """The folder of the files that the program writes when the graph is exported."""
 
@@ -156,7 +158,7 @@ class PurgeFiles:
     def mend_copies(self, targets: Targets, needles: Needles, marks: Marks, complete: bool) -> list[dict[str, Any]]:
         """Erase the rows from every copy of the database in the directory; one that cannot be mended is removed.
 
-        So is an export of the graph that shows what is gone.
+        So is an export of the graph that shows what is gone, and a file that waits to be imported and holds it.
         """
         done: dict[Path, str] = {}
         touched: dict[Path, bool] = {}
@@ -190,7 +192,7 @@ class PurgeFiles:
         state = self._rewritten(path, targets, always=held or not complete) if _is_database(path) else "other"
         if state == "rewritten":
             held = self._holds(path, needles)
-        ours = path.name.startswith(OURS) or self._is_export(path)
+        ours = path.name.startswith(OURS) or self._is_export(path) or self._is_staged(path)
         if not held and (complete or state != "other" or not ours):
             return "" if state != "rewritten" else state
         if state == "other" and not ours:
@@ -201,8 +203,13 @@ class PurgeFiles:
     def _is_export(self, path: Path) -> bool:
         return self._store.folder / EXPORTS in path.parents or is_portable(path)
 
+    def _is_staged(self, path: Path) -> bool:
+        return self._store.folder.joinpath(*STAGED) in path.parents
+
     def _holds(self, path: Path, needles: Needles) -> bool:
-        return len(self._strange(needles, needles.search(file_chunks(path)))) > 0
+        if len(self._strange(needles, needles.search(file_chunks(path)))) > 0:
+            return True
+        return self._is_staged(path) and len(self._strange(needles, needles.search(_recoded(path)))) > 0
 
     def _rewritten(self, path: Path, targets: Targets, *, always: bool) -> str:
         """`rewritten` without the rows; `same` if it held none of them; `other` if it is no copy of this database."""
@@ -271,6 +278,9 @@ class PurgeFiles:
         ]
 
     def _name(self, path: Path) -> str:
+        """As a receipt says it: a file that was handed over goes by its id, for its own name may quote somebody."""
+        if self._is_staged(path):
+            path = path.parent
         inside = path.is_relative_to(self._store.folder)
         return path.relative_to(self._store.folder).as_posix() if inside else str(path)
 
@@ -286,6 +296,13 @@ def _written(path: Path) -> tuple[int, int] | None:
 
 def _without(needles: Needles, raw: Iterable[bytes]) -> Needles:
     return needles.without(needles.search(iter([b"\n".join(raw)]), all_of_them=True).met)
+
+
+def _recoded(path: Path) -> Iterator[bytes]:
+    """What a file in the other encoding that is imported says."""
+    with path.open(encoding="gb18030", errors="replace") as file:
+        while text := file.read(PORTION):
+            yield text.encode("utf-8", "replace")
 
 
 def _texts_of(path: Path) -> Iterator[str]:

@@ -86,7 +86,9 @@ class SearchService:
         clock: Clock,
         zone: tzinfo,
         glosses: GlossTable | None = None,
+        hidden: Sequence[int] = (),
     ) -> None:
+        """`hidden` are paragraphs to search as if they were not stored."""
         self._store = store
         self._config = config
         self._indexes = indexes
@@ -94,6 +96,7 @@ class SearchService:
         self._clock = clock
         self._zone = zone
         self._glosses = glosses
+        self._hidden = np.unique(np.array(hidden, np.int64)) if hidden else None
         self._retriever = DualPathRetriever(
             store.names, store.paragraphs, store.embeddings, store.relations, store.changes, store.revisions
         )
@@ -212,6 +215,7 @@ class SearchService:
             glosses=self._glosses,
             as_of=ask.as_of,
             half_life=self._config.lifecycle.paragraph_half_life_days * DAY,
+            hidden=self._hidden,
         )
 
     def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan, ranking: Ranking) -> RetrievalResult:

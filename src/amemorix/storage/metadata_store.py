@@ -31,6 +31,7 @@ from .facts import FactRepository
 from .graph_reading import GraphRepository
 from .graph_undo import GraphUndoRepository
 from .health import HealthRepository
+from .imports import ImportRepository
 from .mentions import MentionRepository
 from .names import NameRepository
 from .paragraphs import ParagraphRepository
@@ -41,14 +42,18 @@ from .profiles import ProfileRepository
 from .quoting import QuotingRepository
 from .reach import ReachRepository
 from .recycling import RecyclingRepository
+from .relation_ends import RelationEndRepository
 from .relation_return import RelationReturn
 from .relations import RelationRepository
 from .retention import RetentionRepository
+from .retrieval_profiles import RetrievalProfileRepository
 from .revisions import RevisionRepository
 from .sources import SourceRepository
 from .statements import StatementRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
+from .tuning import TuningRepository
+from .tuning_material import TuningMaterialRepository
 from .undo_records import UndoRepository
 
 __all__ = ["DATABASE_FILE", "MetadataStore"]
@@ -71,6 +76,8 @@ class MetadataStore:
         self.folder = folder
         self.purging = asyncio.Lock()
         """Held by whoever erases rows and rewrites files: kernels that follow each other share the store."""
+        self.importing = False
+        """Whether files are being imported: what derives in the background gives way."""
         self.names = NameRepository()
         self.texts = TextRepository(self.names)
         self.paragraphs = ParagraphRepository()
@@ -78,6 +85,7 @@ class MetadataStore:
         self.entities = EntityRepository()
         self.entity_naming = EntityNaming()
         self.relations = RelationRepository()
+        self.relation_ends = RelationEndRepository()
         self.relation_return = RelationReturn()
         self.graph = GraphRepository()
         self.graph_undo = GraphUndoRepository()
@@ -103,6 +111,7 @@ class MetadataStore:
         self.changes = ChangeRepository()
         self.audit = AuditRepository()
         self.health = HealthRepository()
+        self.imports = ImportRepository()
         self.copies = CopyRepository()
         self.portable = PortableRepository()
         self.deletions = DeletionRepository()
@@ -111,6 +120,9 @@ class MetadataStore:
         self.mentions = MentionRepository()
         self.erasure = ErasureRepository(self._forget)
         self.quoting = QuotingRepository()
+        self.tuning = TuningRepository()
+        self.tuning_material = TuningMaterialRepository()
+        self.retrieval_profiles = RetrievalProfileRepository()
         self._compaction = Compaction()
         self._database = Database(
             folder / DATABASE_FILE,

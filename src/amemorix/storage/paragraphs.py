@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .queries import array, optional_array, queries
+from .relation_ends import RelationEndRepository
 
 __all__ = ["ParagraphRepository", "ParagraphRow", "PersonOf", "Visible"]
 
@@ -105,6 +106,7 @@ class ParagraphRepository:
 
     def __init__(self) -> None:
         self._q = queries()
+        self._ends = RelationEndRepository()
 
     def gate(self, db: sqlite3.Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> Visible:
         """Those of the ids that are alive, current, unexpired and in scope."""
@@ -144,12 +146,18 @@ class ParagraphRepository:
             found.setdefault(paragraph, []).append((entity, norm))
         return found
 
-    def relations(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[tuple[int, str, int]]]:
-        """Paragraph -> (subject, predicate, object) of the relations that it supports."""
-        found: dict[int, list[tuple[int, str, int]]] = {}
-        for paragraph, *relation in db.execute(self._q["paragraph_relations_of"], {"ids": array(ids)}):
-            found.setdefault(paragraph, []).append((relation[0], relation[1], relation[2]))
+    def relations(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, dict[int, tuple[int, str, int]]]:
+        """Paragraph -> (subject, predicate, object) of each relation that it supports."""
+        found: dict[int, dict[int, tuple[int, str, int]]] = {}
+        for paragraph, relation, *said in db.execute(self._q["paragraph_relations_of"], {"ids": array(ids)}):
+            found.setdefault(paragraph, {})[relation] = (said[0], said[1], said[2])
         return found
+
+    def relations_ended(
+        self, db: sqlite3.Connection, relations: Iterable[int], scopes: Scopes, now: float
+    ) -> dict[int, float]:
+        """Relation -> when what it says was over, by the facts of what may be seen; those that hold are not there."""
+        return self._ends.of(db, relations, scopes, now)
 
     def of_persons(self, db: sqlite3.Connection, persons: Iterable[int]) -> NDArray[np.int64]:
         """Sorted ids of the paragraphs bound to any of these persons."""

@@ -15,6 +15,8 @@ __all__ = ["SPEAKER", "FactOf", "Line", "ProfileMaterialRepository", "RelationOf
 Scopes = Sequence[int] | None
 SPEAKER, PARTICIPANT, NAMED = 1, 2, 0
 """How a person stands to a paragraph: said it, was bound to it, or is only named in it."""
+OWN = ("direct_user", "manual")
+"""Authorities of what a person said themselves, or a hand confirmed."""
 FIRST = 200
 """Paragraphs read from the old end of the news: what was restored or reworded long ago is found there."""
 RELATIONS_LOOKED_AT = 300
@@ -51,7 +53,10 @@ class RelationOf:
 
 @dataclass(frozen=True, slots=True)
 class FactOf:
-    """A fact about a person, with the paragraphs that speak of it; one that does not hold was true or was held true."""
+    """A fact about a person, with the paragraphs that speak of it.
+
+    One that does not hold was true, was held true, or is contested: another says otherwise, and nobody has decided.
+    """
 
     id: int
     attribute: str
@@ -61,6 +66,9 @@ class FactOf:
     at: float
     holds: bool
     evidence: tuple[int, ...]
+    contested: bool = False
+    own: bool = False
+    """Said by the person themselves, or confirmed by hand."""
 
 
 class ProfileMaterialRepository:
@@ -111,8 +119,8 @@ class ProfileMaterialRepository:
         """Facts of a scope about any of these persons, those that hold and are surest first."""
         values = {"persons": array(persons), "scope": scope, "limit": limit, "now": now}
         return [
-            FactOf(*row, holds=bool(holds), evidence=_rows(evidence))
-            for *row, holds, evidence in db.execute(self._q["profile_facts"], values)
+            FactOf(*row, holds=bool(holds), evidence=_rows(evidence), contested=bool(contested), own=authority in OWN)
+            for *row, holds, evidence, contested, authority in db.execute(self._q["profile_facts"], values)
         ]
 
     def fact_scopes(self, db: sqlite3.Connection, persons: Iterable[int], limit: int) -> list[int]:
@@ -121,7 +129,7 @@ class ProfileMaterialRepository:
         return [row[0] for row in db.execute(self._q["profile_fact_scopes"], values)]
 
     def facts_alive(self, db: sqlite3.Connection, facts: Iterable[int], now: float) -> set[int]:
-        """Those of the facts that are still active."""
+        """Those of the facts that are still held true, contested ones included."""
         return {row[0] for row in db.execute(self._q["profile_facts_alive"], {"ids": array(facts), "now": now})}
 
     def chats_met(self, db: sqlite3.Connection, persons: Iterable[int]) -> list[int]:

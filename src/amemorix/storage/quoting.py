@@ -19,12 +19,19 @@ _QUOTING = {
     "correction_plans": "quoting_correction_plans", "feedback_tasks": "quoting_feedback_tasks",
     "delete_operations": "quoting_delete_operations", "delete_operation_items": "quoting_delete_operation_items",
     "fact_transitions": "quoting_fact_transitions", "profile_snapshots": "quoting_profile_snapshots",
+    "tuning_queries": "quoting_tuning_queries", "tuning_tasks": "quoting_tuning_tasks",
+    "retrieval_profiles": "quoting_retrieval_profiles",
+    "import_tasks": "quoting_import_tasks", "import_files": "quoting_import_files",
+    "import_chunks": "quoting_import_chunks",
 }  # fmt: skip
 _SCRUB = {
     "undo_records": "scrub_undo_records", "memory_v5_operations": "scrub_memory_v5_operations",
     "correction_plans": "scrub_correction_plans", "feedback_tasks": "scrub_feedback_tasks",
     "delete_operations": "scrub_delete_operations", "delete_operation_items": "scrub_delete_operation_items",
     "fact_transitions": "scrub_fact_transitions", "profile_snapshots": "scrub_profile_snapshots",
+    "tuning_queries": "scrub_tuning_queries", "tuning_tasks": "scrub_tuning_tasks",
+    "retrieval_profiles": "scrub_retrieval_profiles",
+    "import_tasks": "scrub_import_tasks", "import_files": "scrub_import_files", "import_chunks": "scrub_import_chunks",
 }  # fmt: skip
 QUOTING = tuple(_QUOTING)
 """Tables whose rows may quote what somebody said."""
@@ -33,12 +40,14 @@ _ASKED = {
     "correction_plans": "asked_correction_plans", "fact_transitions": "asked_fact_transitions",
     "delete_operations": "asked_delete_operations", "audit": "asked_audit",
     "profile_overrides": "asked_profile_overrides",
+    "import_tasks": "asked_import_tasks",
 }  # fmt: skip
 _UNNAME = {
     "undo_records": "unname_undo_records", "memory_v5_operations": "unname_memory_v5_operations",
     "correction_plans": "unname_correction_plans", "fact_transitions": "unname_fact_transitions",
     "delete_operations": "unname_delete_operations", "audit": "unname_audit",
     "profile_overrides": "unname_profile_overrides",
+    "import_tasks": "unname_import_tasks",
 }  # fmt: skip
 ASKED = tuple(_ASKED)
 """Tables that keep who asked for something."""

@@ -42,7 +42,7 @@ def _rule(predicate: str, verb: str, confidence: float, object_: str = _PHRASE, 
 
 _RULES = (
     _rule("lives in", r"(?:live|lives|living|based|reside|resides|residing)\s(?:in|at)", 0.85),
-    _rule("moved to", r"(?:moved|moving|relocated|relocating)(?:\s(?:away|out|back|here))?\s(?:to|into)", 0.8),
+    _rule("moved to", r"(?:moved|relocated)(?:\s(?:away|out|back|here))?\s(?:to|into)", 0.8),
     _rule("is from", r"(?:from|come from|comes from|came from)", 0.7, _PLACE),
     _rule("born in", r"(?:was\s|were\s)?born in", 0.85, _PLACE),
     _rule("works at", r"(?:work|works|working|interning|employed)\s(?:at|for)", 0.85),
@@ -55,7 +55,8 @@ _RULES = (
     _rule("dislikes", r"(?:hate|hates|dislike|dislikes|can't stand|cannot stand|don't like|doesn't like|do not like|does not like)", 0.75),
     _rule("allergic to", r"(?:allergic)\sto", 0.85),
     _rule("has", r"(?:have|has|own|owns|got|adopted|'ve got|bought)", 0.6, determined=True),
-    _rule("married to", r"(?:was\s)?(?:married|engaged)(?:\sto)", 0.85),
+    _rule("married to", r"(?:was\s)?married\sto", 0.85),
+    _rule("engaged to", r"(?:was\s)?engaged\sto", 0.85),
     _rule("went to", r"(?:went|traveled|travelled|drove|flew|been)\sto", 0.7, _PLACE),
     _rule("visited", r"(?:visited|visiting)", 0.65, determined=True),
     _rule("joined", r"(?:joined|joining|signed up for|signing up for)", 0.7, determined=True),

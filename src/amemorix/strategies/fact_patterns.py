@@ -97,6 +97,11 @@ _A = r"(?:一名|一个|一位|个|名|位)"
 _KEEPS = r"(?:have|has|own|owns|got|adopted|bought)(?: got)?"
 _CALLED = r"(?:叫做?|名叫|名字是)"
 _TONGUE = r"(?P<v>[^\s,，。]{1,6}?(?:语|文|话))"
+_MATE_ZH = "(?:我的?)?(?:前?男朋?友|前?女朋?友|对象|老公|老婆|爱人|丈夫|妻子|未婚[夫妻]|[他她])"
+_MATE_EN = "(?:my|his|her|their|@'s) (?:girlfriend|boyfriend|partner|fianc[eé]e?|husband|wife|ex)"
+_NO_MATE_ZH = "(?!同[事学]|室友|舍友|朋友|家人|[爸妈哥姐弟妹]|父|母|老[师板])"
+_MEAT_ZH = "(?:红|牛|羊|猪|鸡)?(?:肉|荤)(?:食|菜)?"
+_MEAT_EN = "(?:some )?(?:red )?(?:meat|chicken|beef|pork|steaks?)"
 _GONE_ZH = "(?:干|做|工作|上班|任职|待|呆)?了"
 _NEXT_ZH = "(?:现在|目前|最近)?(?:去了|跳到了?|跳槽到了?|跳槽去了?|换到了?|转到了?|加入了?|入职了?|到了)"
 _DATE_EN = rf"(?P<v>(?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? [0-9]{{4}})?|{_MONTH} (?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,? [0-9]{{4}})?)"
@@ -147,6 +152,12 @@ PATTERNS = (
     _en("residence", "place", rf"@ {_NOW}{_NOT}?{_NOW}(?:(?:am |is )?(?:living|residing)|lives?|reside[sd]?|(?:am|is) based) (?:{_NOW})?in {_ENG}"),
     _en("residence", "place", rf"@ {_NOW}(?:lived|been living) in {_ENG} (?:ever )?since"),
     _en("residence", "place", rf"@ {_NOW}(?:moved|relocated) (?:back )?(?:over )?to {_ENG}"),
+    _zh("residence", "place", rf"@{_ADV}(?:回|去|到|在){_CN}定居"),
+    _zh("residence", "town", rf"@{_ADV}搬(?:家|走)?了[,，]\s*(?:我)?(?:现在|目前|如今|已经)*(?:住在?|在|到了?|去了?)了?{_CN}(?:上班|工作|生活|住|待着)?"),
+    _en("residence", "place", rf"@ {_NOW}(?:am|is) {_NOW}(?:back )?in {_ENG}(?: now)?,? {_NOW}(?:moved|relocated|settled)(?: down| back)? here(?: for good| permanently)?"),
+    _en("residence", "place", rf"@ {_NOW}(?:am|is) {_NOW}back in {_ENG} for good"),
+    _en("residence", "place", rf"@ {_NOW}settled(?: down)? in {_ENG}"),
+    _en("residence", "place", rf"@ {_NOW}moved,? {_NOW}(?:(?:am|is) )?{_NOW}(?:living |based )?in {_ENG}"),
     _zh("residence", "town", rf"@{_ADV}(?:不在|离开了?)(?P<w>{_PLACE})了?[,，]\s*(?:现在)?(?:去了|到了|搬到了?|搬去了?|回了|回到了?){_CN}"),
     _zh("residence", "place", rf"@{_ADV}(?:不再?|没(?:有)?再?)(?:继续)?[住待呆]在?(?P<v>[^\s,，。!！?？]{{2,16}}?)了", -1),
     _zh("residence", "place", rf"@{_ADV}不再住在?{_CN}", -1),
@@ -195,6 +206,7 @@ PATTERNS = (
     _en("birthday", "date", rf"@(?:'s birthday is| was born) (?:on )?{_DATE_EN}"),
     _zh("age", "age", rf"@{_ADV}(?:满|刚满|都)?(?P<v>[0-9]{{1,3}}|[一二三四五六七八九]?十?[一二三四五六七八九十])(?:周)?岁"),
     _zh("age", "age", r"@(?:今年|现在|都|已经|刚|刚刚|也)*(?:满|刚满)?(?P<v>[1-9][0-9]|[二三四五六七八九]十[一二三四五六七八九]?|十[一二三四五六七八九])了"),
+    _zh("age", "age", rf"@{_ADV}过(?:完)?了?(?P<v>[0-9]{{1,3}}|[一二三四五六七八九]?十?[一二三四五六七八九十])岁生日"),
     _en("age", "age", rf"@ {_NOW}(?:{_BE}|turned) {_NOW}(?P<v>[0-9]{{1,3}})(?: years? old)"),
     _en("age", "age", rf"@ {_NOW}turned (?P<v>[0-9]{{1,3}})"),
     _en("age", "age", r"@ am (?:already |now )?(?P<v>[1-9][0-9])"),
@@ -209,6 +221,16 @@ PATTERNS = (
     # people and animals
     _zh("spouse", "name", rf"@{_OF}(?:老婆|妻子|太太|媳妇|爱人|老公|丈夫)(?:的?名字)?{_CALLED}{_SHORT}"),
     _en("spouse", "name", rf"@'s (?:wife|husband|spouse)(?:'s name is| is (?:called|named)) {_ENG}"),
+    _zh("spouse", "name", rf"@{_ADV}[和跟与]{_NO_MATE_ZH}{_SHORT}(?:领证|结婚)了?"),
+    _en("spouse", "name", rf"@ {_NOW}(?:(?:am|is|got) {_NOW}married to|married) {_ENG}"),
+    _zh("partner", "name", rf"@{_OF}(?:女朋?友|男朋?友|对象|未婚[夫妻])(?:的?名字)?{_CALLED}{_SHORT}"),
+    _zh("partner", "name", rf"@{_ADV}[和跟与]{_NO_MATE_ZH}{_SHORT}(?:在一起了|谈恋爱|订婚了?|交往)"),
+    _en("partner", "name", rf"@'s (?:girlfriend|boyfriend|partner|fianc[eé]e?)(?:'s name is| is (?:called|named)) {_ENG}"),
+    _en("partner", "name", rf"@ {_NOW}(?:am|is|got) {_NOW}(?:engaged to|dating|going out with|in a relationship with) {_ENG}"),
+    *(_zh(bond, "thing", rf"@{_ADV}(?:[和跟与]{_MATE_ZH})?(?:分手|离婚|离|分|掰)了", -1, "前任", norm=ANY) for bond in ("partner", "spouse")),
+    *(_zh(bond, "name", rf"@{_ADV}[和跟与](?!{_MATE_ZH}){_NO_MATE_ZH}{_SHORT}(?:分手|离婚|离|分|掰)了", -1) for bond in ("partner", "spouse")),
+    *(_en(bond, "thing", rf"@ {_NOW}(?:(?:broke|broken|split) up(?: with {_MATE_EN})?|(?:am |is |got )?{_NOW}(?:divorced|separated)(?: from {_MATE_EN})?)", -1, "the former one", norm=ANY) for bond in ("partner", "spouse")),
+    *(_en(bond, "name", rf"@ {_NOW}(?:(?:broke|broken|split) up with|divorced|(?:am|is|got) (?:divorced|separated) from) {_ENG}", -1) for bond in ("partner", "spouse")),
     _zh("child", "name", rf"@{_OF}(?:儿子|女儿|孩子|宝宝|闺女)(?:的?名字)?{_CALLED}{_SHORT}"),
     _en("child", "name", rf"@'s (?:son|daughter|child|baby|kid)(?:'s name is| is (?:called|named)) {_ENG}"),
     _zh("pet", "name", rf"@{_ADV}(?:家里?)?(?:养|领养|收养|有)了?(?:[一两]?(?:只|条|个|匹))?(?P<t>{_PET_ZH})[,，\s]*(?:名字|它)?(?:叫做?|名叫|是){_SHORT}"),
@@ -230,10 +252,14 @@ PATTERNS = (
     _zh("diet", "thing", rf"@{_ADV}(?:吃素|是(?:个)?(?:严格的)?素食(?:主义)?者?|吃全素)", fixed="素食"),
     _zh("diet", "thing", rf"@{_NO}(?:吃素|是素食(?:主义)?者?)", -1, "素食"),
     _en("diet", "thing", rf"@ {_NOW}(?:am|is|became|become|went|go) (?P<no>not |n't |no longer )?{_NOW}(?:a |an )?(?:strict )?(?P<v>vegetarian|vegan|pescatarian)(?: any ?more)?"),
+    _zh("diet", "thing", rf"@{_ADV}(?:又|重新|开始|恢复|能|可以|改){{1,3}}吃(?:起|回)?{_MEAT_ZH}", -1, "素食", norm=ANY),
+    _zh("diet", "thing", rf"@{_ADV}开荤", -1, "素食", norm=ANY),
+    _en("diet", "thing", rf"@ {_NOW}(?:eats?|(?:started|began|(?:am|is|went|been) back to)? ?(?:eating|to eat)|can eat|(?:am|is) eating) {_MEAT_EN}(?: again| now)?", -1, "vegetarian", norm=ANY),
     _zh("avoids", "food", rf"@{_ADV}(?:不能|从不|不|从来不|不可以|再也不|不再|不会)(?:吃|喝){_CN}"),
     _zh("avoids", "food", rf"@(?:现在|已经|又|终于|开始)*(?:开始吃|能吃|可以吃|又吃|吃得了|也吃|喝得了|开始喝|能喝){_CN}", -1),
     _en("avoids", "food", rf"@ {_NOW}(?:do not|does not|don't|doesn't|never|cannot|can't|no longer) (?:eats?|drinks?) {_ENG}"),
     _en("avoids", "food", rf"@ {_NOW}(?:started (?:eating|drinking)|can (?:eat|drink)) {_ENG}(?: again)?", -1),
+    _en("avoids", "food", rf"@ {_NOW}(?:eats?|drinks?) {_ENG} again", -1),
     # taste
     _zh("favourite", "likes", rf"@{_ADV}最?(?:最喜欢|喜欢|最爱|爱)的(?P<t>[^\s,，。]{{1,8}}?)(?:是|就是|叫)(?:《)?(?P<v>[^\s,，。》]{{1,20}}?)》?"),
     _en("favourite", "likes", rf"@'s (?:all-time |absolute )?favou?rite (?P<t>[a-z ]{{2,30}}?) (?:is|are|would be) {_ENG}"),

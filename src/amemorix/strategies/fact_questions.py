@@ -36,6 +36,7 @@ _ASKS = {
     "name": r"\b(?:full|real|his|her|my|their|person's)\s+name\b|\bnames?\s*[?？]*$|名字|叫什么|大名|真名|全名|姓名",
     "nickname": r"\b(?:nicknames?|call(?:ed)?)\b|外号|昵称|小名|称呼|叫什么|绰号",
     "spouse": r"\b(?:wife|husband|spouse|married|partner)\b|老婆|妻子|太太|媳妇|老公|丈夫|爱人|配偶|结婚",
+    "partner": r"\b(?:girlfriend|boyfriend|fianc[eé]e?|partner|dating|engaged|in a relationship)\b|女朋?友|男朋?友|对象|未婚[夫妻]|恋爱|在一起|订婚",
     "child": r"\b(?:sons?|daughters?|child(?:ren)?|kids?)\b|儿子|女儿|孩子|闺女",
     "pet": r"\b(?:pets?|cats?|dogs?|kittens?|pupp(?:y|ies)|rabbits?|hamsters?|parrots?)\b|宠物|猫|狗|养了|养的|兔子|仓鼠|鹦鹉",
     "allergy": rf"\ballerg|过敏|{_NOT_EAT}",

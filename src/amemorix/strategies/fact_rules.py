@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from ..text import clean_text, content_hash, fold
@@ -19,18 +19,26 @@ PLAN_SECONDS = 60 * 86_400.0
 """A plan for no named time is one for so long."""
 LONGEST = 4_000
 """Facts are read from the first characters of a text only."""
-_SINCE = frozenset({"residence", "workplace", "occupation", "school", "pet", "spouse", "avoids", "diet", "allergy",
+_SINCE = frozenset({"partner", "residence", "workplace", "occupation", "school", "pet", "spouse", "avoids", "diet", "allergy",
                     "language", "child", "hometown", "birthday", "name", "nickname"})  # fmt: skip
 """What a named time in the past is the beginning of."""
 _CHANGE = re.compile(
-    r"搬|移居|移民|迁|定居|入职|加入|跳槽|[换转跳]到|去了|到了|开始|离[职开]|辞|退[休出学]|不在|不再|被裁|失业|当上|成为|考[上进]|领?[收领]?养了|起(?!床)|以来|至今"
-    r"|\b(?:mov(?:e[ds]?|ing)|relocated|joined|started|became|become|got|quit|left|lost|resigned|retired|fired|laid off|no longer|stopped|adopted|bought|went"
+    r"满(?=[0-9一二三四五六七八九十])|岁生日|分手|离婚|结婚|订婚|在一起了|搬|移居|移民|迁|定居|入职|加入|跳槽|[换转跳]到|去了|到了|开始|离[职开]|辞|退[休出学]|不在|不再|被裁|失业|当上|成为|考[上进]|领?[收领]?养了|起(?!床)|以来|至今"
+    r"|\b(?:mov(?:e[ds]?|ing)|relocated|joined|started|became|become|got|quit|left|lost|resigned|retired|fired|laid off|no longer|stopped|adopted|bought|went|married|divorced|broke|split|settled"
     r"|turned|since)\b",
     re.I,
 )
 """What tells that it has been so from a time on, and not that it was so at that time."""
 _ENDED_LONG_AGO = 62 * 86_400.0
 """Until so long after the time that an end names, what was last said to hold may have been said since."""
+_YEAR = 365 * 86_400.0
+_WEEK = 7 * 86_400.0
+_WEEKDAY = re.compile(
+    r"^(?:在|on )?(?:(?:周|星期|礼拜)[一二三四五六日天]|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b", re.I
+)
+_CJK = re.compile(r"[\u3400-\u9fff]")
+_TOGETHER = frozenset({("occupation", "workplace"), ("diet", "avoids"), ("partner", "spouse")})
+"""What one clause may tell besides: the second after the first."""
 _NO_JOKE = frozenset({"allergy", "avoids", "diet", "age", "birthday", "name", "nickname", "occupation", "spouse", "child",
                       "hometown"})  # fmt: skip
 """Body and identity: of these nothing is believed that is said with a laugh."""
@@ -261,8 +269,16 @@ def _without_times(clause: _Clause, how: Reader) -> tuple[_Clause, Span | None]:
         at = clause.raw.find(words)
         if words and at >= 0:
             clause = clause.without(at, at + len(words))
-            first = first or span
+            first = first or _gone_by(words, span, clause.folded, how.at)
     return clause, first
+
+
+def _gone_by(words: str, span: Span, clause: str, at: float) -> Span:
+    """The day of the week that is meant: of what has been done the last one, not the next."""
+    done = _CHANGE.search(clause) and ("了" in clause or not _CJK.search(clause))
+    if span.start > at and done and _WEEKDAY.match(words):
+        return replace(span, start=span.start - _WEEK, end=span.end - _WEEK)
+    return span
 
 
 def _read(clause: _Clause, how: Reader, span: Span | None) -> list[Claim]:
@@ -270,7 +286,7 @@ def _read(clause: _Clause, how: Reader, span: Span | None) -> list[Claim]:
         return []
     found: list[Claim] = []
     for pattern in PATTERNS:
-        if found and not (pattern.attribute == "workplace" and found[0].attribute == "occupation"):
+        if found and (found[0].attribute, pattern.attribute) not in _TOGETHER:
             continue
         match = pattern.regex.fullmatch(clause.folded)
         found += _claims(pattern, match, clause, how, span) if match else []
@@ -325,6 +341,8 @@ def _times(
         return at, span.end if span is not None and future else at + PLAN_SECONDS, None
     if span is None or span.start <= at <= span.end:
         return at, None, None
+    if attribute == "age" and is_change and polarity > 0 and span.start <= at < span.start + _YEAR:
+        return span.start, None, at
     if span.start > at or attribute not in _SINCE:
         return None
     if polarity < 0 and at - span.end <= _ENDED_LONG_AGO:

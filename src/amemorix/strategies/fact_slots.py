@@ -40,6 +40,7 @@ _ALL = (
     Slot("name", "single", "stable"),
     Slot("nickname", "set", "stable"),
     Slot("spouse", "single", "stable"),
+    Slot("partner", "single", "stable"),
     Slot("child", "set", "stable"),
     Slot("pet", "set", "stable"),
     Slot("allergy", "set", "stable"),

@@ -23,6 +23,7 @@ _NO_PLACE = re.compile(
     r"|加班|拼命|好好|安心|专心|继续|讨论|摸鱼|偷懒|上[班课厕学网]|下[班课]|同一|一个|一家|新家|前面|后面|对面|旁边|另外|几|手机|电脑|电视|朋友|爸妈|父母|男友|女友|亲戚|乎|意$|行$|场$|线$|状态|群|宿舍|办公室|工位|岗|座位|手边)|[里中上旁边]$|的"
 )
 _TOWN_END = re.compile("[市省县区镇村乡岛国州湾]$")
+_DAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day$|[0-9]+(?:st|nd|rd|th)$", re.I)
 _TOWNS_WORDS = "柏林 魔都 帝都 罗马 曼谷 悉尼 伦敦 墨尔本 慕尼黑 旧金山 西雅图 硅谷"
 _TOWNS = frozenset(_TOWNS_WORDS.split())
 _JOINING = frozenset({"of", "de", "del", "la", "le", "upon", "city", "du", "el", "da", "do", "on", "am", "state", "the", "and", "&", "university", "company"})  # fmt: skip
@@ -93,6 +94,8 @@ def _is_town(value: str) -> bool | None:
 
 def _is_place(words: list[str], cased: bool) -> bool:
     if not words or len(words) > 6:
+        return False
+    if len(words) > 1 and any(_DAY.match(word) for word in words[1:]):
         return False
     if not cased:
         return len(words) <= 3 and _NO_TOWN.isdisjoint(words)

@@ -328,6 +328,7 @@ create index facts_by_person on facts (person, scope, attribute, polarity, outdo
 create index facts_by_person_and_norm on facts (person, scope, attribute, norm, polarity, outdone_at) where person is not null;
 create index facts_by_hand on facts (person, scope, attribute) where pinned or asserted_at is not null;
 create index facts_by_entity on facts (entity, scope, attribute) where entity is not null;
+create index facts_over on facts (id) where status in ('superseded', 'retracted') or valid_to is not null;
 create index facts_by_successor on facts (superseded_by) where superseded_by is not null;
 
 -- What a paragraph says of a fact: in which words, since when, on whose authority; until: when it ends by itself; told: of a
@@ -502,6 +503,149 @@ create table feedback_tasks (
 ) strict;
 
 create index feedback_tasks_due on feedback_tasks (due_at) where status in ('pending', 'running');
+
+-- Imports: a task has files, each read in chunks, each chunk stored in one transaction together with its row.
+-- leased_until: until then the worker has it; after a failure, until then it is left alone.
+create table import_tasks (
+    id integer primary key autoincrement,
+    kind text not null,
+    params text not null check (json_valid(params)),
+    status text not null check (status in ('queued', 'preparing', 'running', 'cancel_requested', 'cancelled', 'completed',
+                                           'completed_with_errors', 'failed')),
+    parent integer references import_tasks (id) on delete set null,
+    worker text not null default '',
+    leased_until real,
+    attempts integer not null default 0,
+    error text not null default '',
+    requested_by text not null default '',
+    created_at real not null,
+    started_at real,
+    finished_at real,
+    updated_at real not null
+) strict;
+
+create index import_tasks_open on import_tasks (id)
+    where status in ('queued', 'preparing', 'running', 'cancel_requested');
+create index import_tasks_by_parent on import_tasks (parent) where parent is not null;
+
+-- root: the name of a folder of the data directory, or the path of a configured one; path is below it. position: how far
+-- it is read, as its reader counts; rest: 0 if only chunks that failed before are read again. options: what the outcome
+-- depends on besides the content. seconds: time spent on it.
+create table import_files (
+    id integer primary key autoincrement,
+    task integer not null references import_tasks (id) on delete cascade,
+    name text not null,
+    root text not null,
+    path text not null,
+    format text not null,
+    options text not null default '',
+    size integer not null default 0,
+    sha256 text not null default '',
+    position integer not null default 0,
+    share real not null default 0,
+    rest integer not null default 1 check (rest in (0, 1)),
+    status text not null check (status in ('queued', 'preparing', 'writing', 'completed', 'skipped', 'failed', 'cancelled')),
+    records integer not null default 0,
+    counts text not null default '{}' check (json_valid(counts)),
+    seconds real not null default 0,
+    error text not null default ''
+) strict;
+
+create index import_files_by_task on import_files (task);
+create index import_files_by_content on import_files (sha256) where status = 'completed';
+
+-- start and stop are positions of the file; errors: what cannot be stored, and why.
+create table import_chunks (
+    file integer not null references import_files (id) on delete cascade,
+    number integer not null,
+    start integer not null,
+    stop integer not null,
+    status text not null check (status in ('queued', 'completed', 'failed', 'cancelled')),
+    records integer not null default 0,
+    counts text not null default '{}' check (json_valid(counts)),
+    errors text not null default '[]' check (json_valid(errors)),
+    done_at real,
+    primary key (file, number)
+) strict, without rowid;
+
+-- The sources that a file has told something of; not a reference, so that one that is gone is noticed.
+create table import_sources (
+    file integer not null references import_files (id) on delete cascade,
+    source integer not null,
+    primary key (file, source)
+) strict, without rowid;
+
+-- A search for better retrieval settings. A profile is an object of dotted settings and values.
+create table tuning_tasks (
+    id integer primary key autoincrement,
+    status text not null check (status in ('queued', 'running', 'completed', 'failed', 'cancelled')),
+    stage text not null default 'queries' check (stage in ('queries', 'rounds', 'comparison', 'done')),
+    options text not null check (json_valid(options)),
+    baseline text not null check (json_valid(baseline)),
+    rounds_wanted integer not null check (rounds_wanted > 0),
+    result text not null default '{}' check (json_valid(result)),
+    reason text not null default '',
+    error text not null default '',
+    attempts integer not null default 0,
+    leased_until real,
+    worker text not null default '',
+    created_at real not null,
+    started_at real,
+    finished_at real,
+    updated_at real not null
+) strict;
+
+create index tuning_tasks_open on tuning_tasks (id) where status in ('queued', 'running');
+
+-- A question of a tuning task; it goes with any paragraph that it was made from or is answered by.
+create table tuning_queries (
+    id integer primary key autoincrement,
+    task integer not null references tuning_tasks (id) on delete cascade,
+    split text not null check (split in ('train', 'validation', 'held_out')),
+    kind text not null check (kind in ('reply', 'fact', 'relation', 'episode', 'asked', 'labelled')),
+    chat_id text not null,
+    text text not null
+) strict;
+
+create index tuning_queries_by_task on tuning_queries (task);
+
+create table tuning_query_paragraphs (
+    query integer not null references tuning_queries (id) on delete cascade,
+    paragraph integer not null references paragraphs (id) on delete cascade,
+    role text not null check (role in ('target', 'hidden')),
+    primary key (query, paragraph)
+) strict, without rowid;
+
+create index tuning_query_paragraphs_by_paragraph on tuning_query_paragraphs (paragraph);
+
+create trigger paragraphs_forget_tuning before delete on paragraphs begin
+    delete from tuning_queries where id in (select query from tuning_query_paragraphs where paragraph = old.id);
+end;
+
+create table tuning_rounds (
+    task integer not null references tuning_tasks (id) on delete cascade,
+    round integer not null,
+    params text not null check (json_valid(params)),
+    profile text not null check (json_valid(profile)),
+    score real not null,
+    merit real not null,
+    figures text not null check (json_valid(figures)),
+    seconds real not null,
+    created_at real not null,
+    primary key (task, round)
+) strict, without rowid;
+
+-- Retrieval settings that were applied, and those that they took the place of.
+create table retrieval_profiles (
+    id integer primary key autoincrement,
+    task integer references tuning_tasks (id) on delete set null,
+    profile text not null check (json_valid(profile)),
+    previous text not null check (json_valid(previous)),
+    reason text not null default '',
+    status text not null check (status in ('applying', 'applied', 'rolled_back')),
+    created_at real not null,
+    rolled_back_at real
+) strict;
 
 create unique index one_serving_generation on embedding_generations (status) where status = 'serving';
 

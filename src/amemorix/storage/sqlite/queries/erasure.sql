@@ -186,7 +186,7 @@ select value from json_each(:ids) where value not in (select id from relations w
 select value from json_each(:ids) where value not in (select id from facts where id in (select value from json_each(:ids)));
 
 -- name: traces_of_paragraphs
-select p.content, p.tags, p.metadata, substr(t.v, 1, length(t.v) / 5 * 4) from paragraphs p join terms t on t.id = p.id
+select p.content, p.tags, p.metadata, coalesce(substr(t.v, 1, length(t.v) / 5 * 4), x'') from paragraphs p join terms t on t.id = p.id
 where p.id in (select value from json_each(:ids));
 
 -- name: traces_of_their_persons
@@ -449,3 +449,21 @@ vacuum;
 
 -- name: chat_persons_in
 select distinct person from chat_persons where chat in (select value from json_each(:ids));
+
+-- name: quoting_tuning_queries
+select id, text from tuning_queries;
+
+-- name: quoting_tuning_tasks
+select id, reason || char(10) || error from tuning_tasks where reason <> '' or error <> '';
+
+-- name: quoting_retrieval_profiles
+select id, reason from retrieval_profiles where reason <> '';
+
+-- name: scrub_tuning_queries
+delete from tuning_queries where id in (select value from json_each(:ids));
+
+-- name: scrub_tuning_tasks
+update tuning_tasks set reason = '', error = '' where id in (select value from json_each(:ids));
+
+-- name: scrub_retrieval_profiles
+update retrieval_profiles set reason = '' where id in (select value from json_each(:ids));

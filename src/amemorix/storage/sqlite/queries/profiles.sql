@@ -112,18 +112,19 @@ where paragraph is not null order by r.confidence desc, r.id desc limit :limit;
 select distinct scope from facts where person in (select value from json_each(:persons)) limit :limit;
 
 -- name: profile_facts
--- facts of a scope, those that hold first; the others tell which sentences are out of date
+-- facts of a scope, those that hold or are contested first; the others tell which sentences are out of date
 select f.id, f.attribute, f.value, f.polarity, f.confidence, coalesce(f.valid_from, f.recorded_at),
        f.status = 'active' and f.superseded_at is null and (f.valid_to is null or f.valid_to > :now) as holds,
-       (select group_concat(e.paragraph) from fact_evidence e where e.fact = f.id)
+       (select group_concat(e.paragraph) from fact_evidence e where e.fact = f.id),
+       f.status = 'conflicted' and (f.valid_to is null or f.valid_to > :now) as contested, f.authority
 from facts f
 where f.person in (select value from json_each(:persons)) and f.scope = :scope and f.deleted_at is null
-  and f.status <> 'conflicted'
-order by holds desc, f.confidence desc, f.id desc limit :limit;
+  and (f.norm <> '*' or f.attribute not in ('partner', 'spouse'))
+order by holds or contested desc, f.confidence desc, f.id desc limit :limit;
 
 -- name: profile_facts_alive
 select id from facts
-where id in (select value from json_each(:ids)) and status = 'active' and deleted_at is null and superseded_at is null
+where id in (select value from json_each(:ids)) and status in ('active', 'conflicted') and deleted_at is null and superseded_at is null
   and (valid_to is null or valid_to > :now);
 
 -- name: profile_scopes_met

@@ -52,7 +52,7 @@ select paragraph, id, norm from (
 order by paragraph, id;
 
 -- name: paragraph_relations_of
-select re.paragraph, r.subject, r.predicate, r.object
+select re.paragraph, r.id, r.subject, r.predicate, r.object
 from relation_evidence re join relations r on r.id = re.relation
 where re.paragraph in (select value from json_each(:ids)) and r.deleted_at is null and r.inactive_at is null order by re.paragraph, r.id limit 200;
 

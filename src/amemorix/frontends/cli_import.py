@@ -1,0 +1,105 @@
+"""The command that imports files of any size and format."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InvalidRequest, StorageFailure
+from ..services.importing.formats import FORMATS
+from .access import Memory, answered, opened
+from .console import DEFAULT_CONFIG, ConfigPath, remark, say
+from .progress_bars import progress_bars
+
+__all__ = ["import_command"]
+
+COMPONENT = "memory_import_admin"
+POLL_SECONDS = 0.2
+SHOWN_PROBLEMS = 10
+OPEN = ("queued", "preparing", "running", "cancel_requested")
+
+
+def import_command(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Texts, chats, tables, exports; or a folder that the memory may read.")],
+    chat: Annotated[str, typer.Option(help="The chat of whatever names none of its own.")] = "",
+    format_: Annotated[str, typer.Option("--format", help=f"auto, {', '.join(FORMATS)}.")] = "auto",
+    chat_log: Annotated[bool, typer.Option("--chat-log", help="Texts are saved chats, `name: text` a line.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Read files again that were imported before.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Store the good records beside bad ones.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check, store nothing.")] = False,
+    wait: Annotated[bool, typer.Option(help="Show the progress until the end; a daemon goes on without.")] = True,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:  # fmt: skip
+    """Import files in the background of the memory, and show how far it is; what a crash interrupts goes on later."""
+    for path in files:
+        if not path.exists():
+            raise InvalidRequest(f"There is no file {path}.", field="files")
+    told = {
+        "chat_id": chat,
+        "format": format_,
+        "chat_log": chat_log,
+        "force": force,
+        "skip_bad": skip_bad,
+        "dry_run": dry_run,
+    }
+    tasks = asyncio.run(_import(files, {key: value for key, value in told.items() if value}, wait, config))
+    for task in tasks:
+        _tell(task)
+    if any(task["status"] in ("failed", "cancelled") for task in tasks):
+        raise StorageFailure("Not everything was imported.")
+
+
+async def _import(files: list[Path], told: dict[str, Any], wait: bool, config: Path) -> list[dict[str, Any]]:
+    async with opened(config, note=remark) as memory:
+        tasks = await _created(memory, files, told)
+        return [await _finished(memory, task) for task in tasks] if wait else tasks
+
+
+async def _created(memory: Memory, files: list[Path], told: dict[str, Any]) -> list[dict[str, Any]]:
+    """One task for all files, and one for each folder, which is read where it is."""
+    calls = [
+        {"action": "create_raw_scan", "path": str(path.resolve()), **told} for path in files if path.is_dir()
+    ]  # fmt: skip
+    staged = [await memory.stage(path) for path in files if not path.is_dir()]
+    if staged:
+        calls.append({"action": "create_upload", "files": staged, **told})
+    return [(await answered(memory, COMPONENT, call))["task"] for call in calls]
+
+
+async def _finished(memory: Memory, task: dict[str, Any]) -> dict[str, Any]:
+    """Wait for the end, and show the way."""
+    name = ", ".join(file["name"] for file in task["files"])[:40]
+    with progress_bars() as progress:
+        bar = progress.add_task(name, total=None, rate="")
+        while task["status"] in OPEN:
+            await asyncio.sleep(POLL_SECONDS)
+            task = (await answered(memory, COMPONENT, {"action": "get", "task_id": task["task_id"]}))["task"]
+            rate = f"{task['records']:,} records, {task['rate']:,.0f}/s" if task["rate"] else task["status"]
+            progress.update(bar, total=task["bytes_total"] or None, completed=task["bytes_done"], rate=rate)
+        for file in task["files"]:
+            if file["chunks"].get("failed") or file["counts"].get("failed"):
+                file["problems"] = await _problems(memory, task["task_id"], file["file_id"])
+    return task
+
+
+async def _problems(memory: Memory, task: str, file: str) -> list[dict[str, str]]:
+    args = {"action": "get_chunks", "task_id": task, "file_id": file, "limit": 500}
+    chunks = (await answered(memory, COMPONENT, args))["items"]
+    return [problem for chunk in chunks for problem in chunk["errors"]][:SHOWN_PROBLEMS]
+
+
+def _tell(task: dict[str, Any]) -> None:
+    counts = ", ".join(f"{count:,} {name}" for name, count in sorted(task["counts"].items()) if count)
+    say(f"{task['task_id']} {task['status']}: {counts or 'nothing to store'}")
+    for file in task["files"]:
+        if file["error"]:
+            remark(f"{file['name']}: {file['error']}", "" if file["status"] == "skipped" else "red")
+        for problem in file.get("problems", ()):
+            remark(f"{file['name']}, {problem['place']}: {problem['reason']}", "red")
+    if task["counts"].get("failed"):
+        remark(
+            f'`amemorix invoke {COMPONENT} \'{{"action": "retry_failed", "task_id": "{task["task_id"]}"}}\'` tries those again.'
+        )

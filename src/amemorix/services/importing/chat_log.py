@@ -1,0 +1,88 @@
+"""Chat logs as people save them: lines with who speaks, or a line with time and name before what was said."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...errors import InvalidRequest
+from .encoding import encoding_of
+from .lines import read_lines
+from .occurrences import Occurrences, digest
+from .records import Bad, Record
+
+__all__ = ["ChatLog"]
+
+_TIME = r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:[ T]+\d{1,2}[:：]\d{2}(?:[:：]\d{2})?)?"
+_SAID = re.compile(
+    rf"^\s*(?:[\[(（【]?({_TIME})[\])）】]?[ ,，-]*)?([^\s:：\[\]][^:：\n]{{0,39}}?)\s*[:：]\s*(?!//)(\S.*)$", re.S
+)
+_HEAD = re.compile(rf"^\s*(?:({_TIME})\s+([^\s:：][^\n:：]{{0,59}}?)|([^\s:：][^\n:：]{{0,59}}?)\s+({_TIME}))\s*$")
+LONGEST_TURN = 20_000
+
+
+class _Turn:
+    def __init__(self, number: int, after: int, speaker: str, time: str, text: str) -> None:
+        self.number, self.after, self.speaker, self.time = number, after, speaker, time
+        self.lines = [text] if text else []
+
+
+class ChatLog:
+    """Turns of `name: text`, with a time before it or not, or of a line `time name` and the lines below it.
+
+    What begins with no name goes on with the turn before. `reference_time` is the time of turns that have none. Positions
+    are byte offsets.
+    """
+
+    def __init__(self, *, reference_time: Any = None) -> None:
+        self._reference = reference_time
+
+    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
+        """Turns from byte `start` on. Raises InvalidRequest for what is no text."""
+        encoding, said = encoding_of(path), Occurrences()
+        turn: _Turn | None = None
+        timed = False  # where turns have times, what has none goes on with the turn before
+        with path.open("rb") as file:
+            for line in read_lines(file):
+                if line.raw is None or len(line.raw) > LONGEST_TURN * 4:
+                    raise InvalidRequest(f"file: line {line.number} is too long for a chat log.", field="file")
+                text = line.raw.decode(encoding, "replace").rstrip()
+                begun = _begun(text, line.number, line.after)
+                timed = timed or (begun is not None and bool(begun.time))
+                if begun is not None and (begun.time or not timed):
+                    yield from self._told(turn, said, start)
+                    turn = begun
+                elif turn is not None:
+                    turn.lines.append(text)
+                    turn.after = line.after
+                elif text.strip():
+                    turn = _Turn(line.number, line.after, "", "", text)
+            yield from self._told(turn, said, start)
+
+    def _told(self, turn: _Turn | None, said: Occurrences, start: int) -> Iterator[tuple[int, Record | Bad]]:
+        text = "" if turn is None else "\n".join(turn.lines).strip()
+        if turn is None or not text:
+            return
+        arguments: dict[str, Any] = {"speaker": turn.speaker, "text": text, "time": turn.time}
+        key = digest(json.dumps(arguments, sort_keys=True).encode())
+        arguments["external_id"] = f"said:{key}:{said.count(key)}"
+        arguments["time"] = turn.time or self._reference
+        if turn.after > start:
+            yield turn.after, Record("turn", arguments, f"line {turn.number}")
+
+
+def _begun(text: str, number: int, after: int) -> _Turn | None:
+    if head := _HEAD.match(text):
+        time, speaker = head.group(1) or head.group(4), head.group(2) or head.group(3)
+        return _Turn(number, after, speaker, _plain(time), "")
+    if said := _SAID.match(text):
+        return _Turn(number, after, said.group(2), _plain(said.group(1) or ""), said.group(3))
+    return None
+
+
+def _plain(time: str) -> str:
+    """As it is read everywhere."""
+    return re.sub(r"[-.年月]", "/", time).replace("日", "").replace("：", ":").replace("T", " ").strip()

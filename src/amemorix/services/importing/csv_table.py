@@ -1,0 +1,156 @@
+"""Tables: a row is a text, or a chat turn if it has a speaker."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from ...errors import InvalidRequest
+from .encoding import Encoding, encoding_of
+from .lines import LONGEST_LINE, Line, read_lines
+from .occurrences import Occurrences, digest
+from .records import Bad, Record
+
+__all__ = ["COLUMNS", "CsvTable"]
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "text": ("text", "content", "message", "msg", "body", "内容", "文本", "消息", "正文", "消息内容"),
+    "speaker": (
+        "speaker",
+        "sender",
+        "name",
+        "nickname",
+        "role",
+        "from",
+        "发言人",
+        "说话人",
+        "发送者",
+        "发送人",
+        "昵称",
+        "姓名",
+    ),
+    "person_id": ("person_id", "sender_id", "发送者id"),
+    "time": ("time", "timestamp", "date", "datetime", "created_at", "时间", "日期", "发送时间"),
+    "external_id": ("external_id", "id", "message_id", "msg_id", "编号", "消息id"),
+    "chat_id": ("chat_id", "chat", "conversation", "会话", "会话id", "聊天", "群"),
+    "group_id": ("group_id", "群号", "群id"),
+    "user_id": ("user_id", "用户id"),
+    "source": ("source", "来源"),
+    "tags": ("tags", "标签"),
+    "knowledge_type": ("knowledge_type", "类型"),
+}
+"""What a column is taken for, by its heading; others are kept as metadata."""
+
+
+class CsvTable:
+    """A table with a heading; positions are byte offsets.
+
+    `columns` says which heading means what, where the usual names do not: {"text": "comment"}.
+    """
+
+    def __init__(self, *, columns: Mapping[str, str] | None = None) -> None:
+        self._columns = dict(columns or {})
+        if unknown := sorted(self._columns.keys() - COLUMNS.keys()):
+            raise InvalidRequest(
+                f"columns: there is no {unknown[0]!r}. Known: {', '.join(COLUMNS)}.", field="columns",
+                allowed=list(COLUMNS),
+            )  # fmt: skip
+
+    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
+        """Records from byte `start` on; the rows before it are only counted. Raises InvalidRequest without a heading."""
+        encoding = encoding_of(path)
+        with path.open("rb") as file:
+            lines = _Lines(file, encoding)
+            rows = csv.reader(lines, _dialect(path, encoding), strict=True)
+            heading = self._heading(rows)
+            said, number = Occurrences(), 1
+            while True:
+                number += 1
+                try:
+                    row = next(rows, None)
+                except (csv.Error, UnicodeDecodeError) as exc:
+                    if lines.after > start:
+                        yield lines.after, Bad(f"row {number}", f"cannot be read: {exc}")
+                    continue
+                if row is None:
+                    return
+                if any(cell.strip() for cell in row):
+                    record = self._record(heading, row, f"row {number}", said)
+                    if lines.after > start:
+                        yield lines.after, record
+
+    def _heading(self, rows: Iterator[list[str]]) -> list[tuple[str, str]]:
+        """(meaning, name) of each column; the meaning is empty for one that is only kept."""
+        try:
+            names = [name.strip() for name in next(rows, [])]
+        except (csv.Error, UnicodeDecodeError) as exc:
+            raise InvalidRequest(f"file: it is no table: {exc}.", field="file") from exc
+        if missing := sorted(set(self._columns.values()) - set(names)):
+            raise InvalidRequest(f"columns: the table has no column {missing[0]!r}.", field="columns")
+        given = {name: meaning for meaning, name in self._columns.items()}
+        found: list[tuple[str, str]] = []
+        for name in names:
+            usual = next((meaning for meaning, usual in COLUMNS.items() if name.lower() in usual), "")
+            meaning = given.get(name) or ("" if usual in self._columns else usual)
+            found.append(("" if any(meaning == one for one, _ in found) else meaning, name))
+        if not any(meaning == "text" for meaning, _ in found):
+            raise InvalidRequest(
+                f"columns: no column holds the text. Its heading is one of {', '.join(COLUMNS['text'])}; "
+                "or say so: {\"text\": HEADING}.", field="columns",
+            )  # fmt: skip
+        return found
+
+    def _record(self, heading: list[tuple[str, str]], row: list[str], place: str, said: Occurrences) -> Record | Bad:
+        if len(row) > len(heading):
+            return Bad(place, f"{len(row)} cells under {len(heading)} headings")
+        cells = dict(zip(heading, (cell.strip() for cell in row), strict=False))
+        arguments: dict[str, Any] = {meaning: cell for (meaning, _), cell in cells.items() if meaning and cell}
+        if kept := {name: cell for (meaning, name), cell in cells.items() if not meaning and name and cell}:
+            arguments["metadata"] = kept
+        if "text" not in arguments:
+            return Bad(place, "there is no text")
+        if "tags" in arguments:
+            tags = arguments["tags"].replace("，", ",").replace(";", ",").replace("；", ",").split(",")
+            arguments["tags"] = [tag.strip() for tag in tags if tag.strip()]
+        key = digest(json.dumps(arguments, sort_keys=True).encode())
+        arguments = {"external_id": f"row:{key}:{said.count(key)}", **arguments}
+        if "speaker" in arguments or "person_id" in arguments:
+            arguments.pop("knowledge_type", None)
+            return Record("turn", arguments, place)
+        if "time" in arguments:
+            arguments["timestamp"] = arguments.pop("time")
+        return Record("text", arguments, place)
+
+
+class _Lines:
+    """The lines as texts, and how far the table is read."""
+
+    def __init__(self, file: IO[bytes], encoding: Encoding) -> None:
+        self._lines: Iterator[Line] = read_lines(file)
+        self._encoding = encoding
+        self.after = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.after = line.after
+        if line.raw is None:
+            raise csv.Error(f"a line is longer than {LONGEST_LINE} bytes")
+        return line.raw.decode(self._encoding)
+
+
+def _dialect(path: Path, encoding: Encoding) -> type[csv.Dialect]:
+    """The separator that stands most often in the heading."""
+    with path.open("rb") as file:
+        head = file.readline(1 << 16).decode(encoding, "replace")
+    separator = max((",", "\t", ";", "|"), key=head.count)
+
+    class Found(csv.excel):
+        delimiter = separator
+
+    return Found

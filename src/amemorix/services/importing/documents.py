@@ -1,0 +1,120 @@
+"""Plain texts and Markdown, a section at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .encoding import encoding_of
+from .lines import Line, read_lines
+from .occurrences import Occurrences, digest
+from .records import Bad, Record
+
+__all__ = ["Markdown", "PlainText"]
+
+SECTION_CHARS = 8_000
+"""A section ends at the first blank line after so many characters …"""
+LONGEST_SECTION = 16_000
+"""… and after so many at any line."""
+_HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
+_FENCE = re.compile(r"^\s*(```|~~~)")
+
+
+class _Sections:
+    """Gathers lines to sections."""
+
+    def __init__(self) -> None:
+        self.said = Occurrences()
+        self.held: list[str] = []
+        self.chars = 0
+        self.first = 1
+
+    def add(self, text: str, number: int) -> None:
+        if not self.held:
+            self.first = number
+        self.held.append(text)
+        self.chars += len(text)
+
+    def is_full(self) -> bool:
+        blank = bool(self.held) and not self.held[-1].strip()
+        return self.chars >= LONGEST_SECTION or (self.chars >= SECTION_CHARS and blank)
+
+    def taken(self, last: int, **more: Any) -> Record | None:
+        """The record of what was gathered; None if it is blank."""
+        text = "".join(self.held).strip()
+        self.held, self.chars = [], 0
+        if not text:
+            return None
+        key = digest(text.encode())
+        arguments = {"external_id": f"text:{key}:{self.said.count(key)}", "text": text, **more}
+        return Record("text", arguments, f"lines {self.first}-{last}")
+
+
+class PlainText:
+    """Sections of about 8,000 characters that end at a blank line where there is one; positions are byte offsets."""
+
+    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
+        """Records from byte `start` on. Raises InvalidRequest for what is no text."""
+        encoding, sections = encoding_of(path), _Sections()
+        after = number = 0
+        with path.open("rb") as file:
+            for line in read_lines(file):
+                text = _decoded(line, encoding)
+                if isinstance(text, Bad):
+                    yield from _placed(start, after, sections.taken(number))
+                    yield from _placed(start, line.after, text)
+                else:
+                    sections.add(text, line.number)
+                after, number = line.after, line.number
+                if sections.is_full():
+                    yield from _placed(start, after, sections.taken(number))
+            yield from _placed(start, after, sections.taken(number))
+
+
+class Markdown:
+    """What stands below each heading, long stretches in sections; the headings above it are kept as metadata.
+
+    Positions are byte offsets. A `#` within fenced code is no heading.
+    """
+
+    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
+        """Records from byte `start` on. Raises InvalidRequest for what is no text."""
+        encoding, sections = encoding_of(path), _Sections()
+        trail: list[tuple[int, str]] = []
+        after, number, fenced = 0, 0, False
+        with path.open("rb") as file:
+            for line in read_lines(file):
+                text = _decoded(line, encoding)
+                if isinstance(text, Bad):
+                    yield from _placed(start, line.after, text)
+                    continue
+                heading = None if fenced else _HEADING.match(text)
+                if heading or sections.is_full():
+                    yield from _placed(start, after, sections.taken(number, **_under(trail)))
+                if heading:
+                    level = len(heading.group(1))
+                    trail = [one for one in trail if one[0] < level] + [(level, heading.group(2))]
+                fenced ^= bool(_FENCE.match(text))
+                sections.add(text, line.number)
+                after, number = line.after, line.number
+            yield from _placed(start, after, sections.taken(number, **_under(trail)))
+
+
+def _under(trail: list[tuple[int, str]]) -> dict[str, Any]:
+    return {"metadata": {"headings": [title for _, title in trail]}} if trail else {}
+
+
+def _placed(start: int, after: int, record: Record | Bad | None) -> Iterator[tuple[int, Record | Bad]]:
+    if record is not None and after > start:
+        yield after, record
+
+
+def _decoded(line: Line, encoding: str) -> str | Bad:
+    if line.raw is None:
+        return Bad(f"line {line.number}", "the line is too long")
+    try:
+        return line.raw.decode(encoding)
+    except UnicodeDecodeError:
+        return Bad(f"line {line.number}", f"not {encoding}")

@@ -1,0 +1,209 @@
+"""The formats that files may have, and how each is told by its name and content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import ijson
+
+from ...errors import InvalidRequest
+from .records import Reader
+
+__all__ = ["FORMATS", "SUFFIXES", "Format", "detect", "reader_for"]
+
+PEEK_EVENTS = 200
+_JSON_START = re.compile(rb"\s*[\[{]")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: its reader as a dotted path, and what a person should know of it."""
+
+    reader: str
+    what: str
+    fields: str
+    example: str
+    by_bytes: bool = False
+    """Positions are byte offsets."""
+    folder: bool = False
+    """It is a folder, not a file."""
+    live: bool = False
+    """It may be written to while it is read, and has files beside it that belong to it."""
+    options: tuple[str, ...] = ()
+    """Parameters of a task that its reader takes."""
+
+
+FORMATS: dict[str, Format] = {
+    "txt": Format(
+        "amemorix.services.importing.documents:PlainText",
+        "A text, stored in sections that end at blank lines. 纯文本，按空行分段。",
+        "UTF-8 or GB 18030",
+        "The tea house opens at nine.\n\n茶馆九点开门。",
+        by_bytes=True,
+    ),
+    "md": Format(
+        "amemorix.services.importing.documents:Markdown",
+        "Markdown, stored heading by heading. Markdown，按标题切分。",
+        "UTF-8 or GB 18030; the headings become metadata",
+        "# Kitchen\n\nThe oven runs hot.\n\n## 茶\n\n绿茶用八十度的水。",
+        by_bytes=True,
+    ),
+    "chat_log": Format(
+        "amemorix.services.importing.chat_log:ChatLog",
+        "A saved chat: `name: text` lines, with or without a time. 聊天记录。",
+        "a time, a name, a colon and the text; or a line with time and name and the text below it",
+        "2025-03-01 09:30 周宁: 我把伞放在值班柜里。\nHannah: Thanks!",
+        by_bytes=True,
+        options=("reference_time",),
+    ),
+    "jsonl": Format(
+        "amemorix.services.importing.json_lines:JsonLines",
+        "A JSON object a line: chat turns, or texts as `ingest_text` takes them. 每行一个 JSON 对象。",
+        "turn: text, speaker, person_id, time, external_id, chat_id, tags, metadata; text: text or content, source_type, "
+        "source, timestamp, entities, relations, knowledge_type, …",
+        '{"speaker": "周宁", "text": "我把伞放在值班柜里。", "time": "2025-03-01T09:30:00+08:00", "chat_id": "c"}',
+        by_bytes=True,
+    ),
+    "csv": Format(
+        "amemorix.services.importing.csv_table:CsvTable",
+        "A table with a heading, separated by comma, tab, semicolon or bar. 带表头的表格。",
+        "text (内容), speaker (发言人), time (时间), external_id (编号), chat_id (会话), …; `columns` maps other headings; "
+        "the rest is kept as metadata",
+        "speaker,text,time\nHannah,I am allergic to peanuts.,2025-03-02 09:00",
+        by_bytes=True,
+        options=("columns",),
+    ),
+    "json": Format(
+        "amemorix.services.importing.json_payload:JsonPayload",
+        "Paragraphs with their entities and relations. 段落、实体与关系。",
+        "paragraphs: content, source, entities, relations, event_time, knowledge_type; entities: names or objects; "
+        "relations: subject, predicate, object",
+        '{"paragraphs": [{"content": "Ada lives in Porto.", "entities": ["Ada"], '
+        '"relations": [{"subject": "Ada", "predicate": "lives in", "object": "Porto"}]}]}',
+    ),
+    "lpmm_openie": Format(
+        "amemorix.services.importing.lpmm:LpmmOpenie",
+        "The OpenIE files of LPMM. LPMM 的 OpenIE 文件。",
+        "docs: passage, extracted_entities, extracted_triples, idx",
+        '{"docs": [{"idx": "1", "passage": "小雨养了一只猫。", "extracted_entities": ["小雨"], '
+        '"extracted_triples": [["小雨", "养", "猫"]]}]}',
+    ),
+    "lpmm_parquet": Format(
+        "amemorix.services.importing.lpmm:LpmmParquet",
+        "The store of LPMM, without its vectors; wants the extra `amemorix[lpmm]`. LPMM 的知识库目录。",
+        "a folder with embedding/paragraph.parquet, entity.parquet, relation.parquet and rag/rag-graph.graphml",
+        "data/embedding",
+        folder=True,
+    ),
+    "mem0": Format(
+        "amemorix.services.importing.mem0:Mem0Export",
+        "The answer of mem0's `get_all`. mem0 的导出。",
+        "results: id, memory, user_id, agent_id, run_id, created_at, metadata, categories; relations: source, "
+        "relationship, target",
+        '{"results": [{"id": "m1", "memory": "Likes oolong tea", "user_id": "ada", "created_at": "2025-03-01T09:00:00Z"}]}',
+        options=("chat_id",),
+    ),
+    "graphiti": Format(
+        "amemorix.services.importing.graphiti:GraphitiExport",
+        "Nodes and edges of Graphiti. Graphiti 的节点与边。",
+        "nodes: uuid, name, content or summary, labels, group_id; edges: uuid, source_node_uuid, target_node_uuid, name, "
+        "fact, valid_at, invalid_at, episodes",
+        '{"nodes": [{"uuid": "a", "name": "Ada", "labels": ["Entity"]}, {"uuid": "b", "name": "Porto"}], "edges": '
+        '[{"uuid": "e", "source_node_uuid": "a", "target_node_uuid": "b", "name": "LIVES_IN", "fact": "Ada lives in Porto"}]}',
+        options=("chat_id",),
+    ),
+    "a_memorix": Format(
+        "amemorix.services.importing.amemorix_directory:AMemorixDirectory",
+        "A data directory of A-Memorix as it comes with MaiBot, of any version. MaiBot 自带的 A-Memorix 数据目录。",
+        "the directory, its folder `metadata`, or the file `metadata.db`",
+        "data/a-memorix",
+        folder=True,
+        live=True,
+        options=("chat_id",),
+    ),
+    "maibot": Format(
+        "amemorix.services.importing.maibot:MaiBotDatabase",
+        "The chats in a database of MaiBot. MaiBot 数据库中的聊天记录。",
+        "MaiBot.db with the table `messages`, or `mai_messages`; filters: time_from, time_to, stream_ids, group_ids, "
+        "user_ids, start_id, end_id",
+        "data/MaiBot.db",
+        live=True,
+        options=("time_from", "time_to", "stream_ids", "group_ids", "user_ids", "start_id", "end_id"),
+    ),
+}
+"""Format name -> how it is read."""
+SUFFIXES = {
+    ".txt": "txt", ".text": "txt", ".log": "txt", ".md": "md", ".markdown": "md", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".csv": "csv", ".tsv": "csv",
+}  # fmt: skip
+
+
+def reader_for(name: str, options: Mapping[str, Any]) -> Reader:
+    """The reader of a format, made with those of the options that it takes. Raises InvalidRequest."""
+    known = FORMATS[name]
+    module, _, attribute = known.reader.partition(":")
+    given = {key: options[key] for key in known.options if options.get(key) is not None}
+    return getattr(import_module(module), attribute)(**given)
+
+
+def detect(name: str, path: Path) -> str:
+    """The format of a file by its name, else by its content. Raises InvalidRequest if it is none that is known."""
+    suffix = Path(name).suffix.lower()
+    found = _of_folder(path) if path.is_dir() else SUFFIXES.get(suffix) or _by_content(path)
+    if found is None or found not in FORMATS:
+        raise InvalidRequest(
+            f"format: what {name} is cannot be told; say which of {', '.join(FORMATS)} it is.",
+            field="format", allowed=list(FORMATS),
+        )  # fmt: skip
+    return found
+
+
+def _of_folder(path: Path) -> str | None:
+    if next(path.glob("*.parquet"), None) or next(path.glob("**/*.parquet"), None):
+        return "lpmm_parquet"
+    return "a_memorix" if next(path.glob("**/metadata.db"), None) else None
+
+
+def _by_content(path: Path) -> str | None:
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if head.startswith(b"SQLite format 3\0"):
+        return "a_memorix" if path.name == "metadata.db" else "maibot"
+    if _JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
+        return _kind_of_json(path)
+    return None
+
+
+def _kind_of_json(path: Path) -> str | None:
+    """By the keys that stand first."""
+    keys: set[str] = set()
+    try:
+        with path.open("rb") as file:
+            if file.read(3) != b"\xef\xbb\xbf":
+                file.seek(0)
+            for number, (prefix, event, value) in enumerate(ijson.parse(file, use_float=True)):
+                if event == "map_key" and prefix in ("", "item", "results.item"):
+                    keys.add(f"{prefix}.{value}".lstrip("."))
+                if number > PEEK_EVENTS:
+                    break
+    except ijson.IncompleteJSONError:
+        pass
+    except ijson.JSONError:
+        return "jsonl" if b"\n" in path.open("rb").read(1 << 16) else None
+    if "docs" in keys:
+        return "lpmm_openie"
+    if keys & {"nodes", "edges", "episodes", "entity_nodes", "entity_edges", "episodic_nodes", "episodic_edges"}:
+        return "graphiti"
+    if keys & {"results", "memories"} or "item.memory" in keys:
+        return "mem0"
+    return "json"
+    if "results" in keys or "item.memory" in keys:
+        return "mem0"
+    if keys & {"nodes", "edges", "episodes", "entity_edges", "episodic_nodes"}:
+        return "graphiti"
+    return "json"

@@ -1,0 +1,100 @@
+"""Chat logs and texts, a JSON object a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...errors import InvalidRequest
+from ..ingest_requests import IngestText, Message
+from .lines import Line, read_lines
+from .occurrences import Occurrences, digest
+from .records import Bad, Record
+
+__all__ = ["JsonLines", "LineReader"]
+
+CHAT = ("chat_id", "group_id", "user_id")
+CALL = (*CHAT, "source", "expires_at", "ttl_seconds")
+TURN_KEYS = frozenset({*Message.known_keys(), *CALL})
+TEXT_KEYS = frozenset(IngestText.known_keys() - {"respect_filter"})
+ONLY_TEXT = frozenset(TEXT_KEYS - TURN_KEYS)
+"""Keys by which a line is a text and no turn."""
+SAME = {"content": "text", "id": "external_id", "role": "speaker", "name": "speaker"}
+"""Other names of keys."""
+
+
+class LineReader:
+    """Makes a record of one line; what has no `external_id` is known by what it says and how often that was said before.
+
+    A line that is a text (`source_type`, `knowledge_type`, `entities` …, or `content` without a speaker) is stored as by
+    `ingest_text`, any other as a chat turn.
+    """
+
+    def __init__(self) -> None:
+        self._said = Occurrences()
+
+    def read(self, line: Line) -> Record | Bad | None:
+        """The record; None for an empty line."""
+        place = f"line {line.number}"
+        if line.raw is None:
+            return Bad(place, "the line is too long")
+        if not line.raw.strip():
+            return None
+        try:
+            value = json.loads(line.raw, parse_constant=_no_number)
+        except UnicodeDecodeError:
+            return Bad(place, "not UTF-8")
+        except RecursionError:
+            return Bad(place, "nested too deep")
+        except ValueError as exc:
+            return Bad(place, f"not valid JSON: {exc}")
+        return self._record(value, place) if isinstance(value, dict) else Bad(place, "must be a JSON object")
+
+    def _record(self, value: dict[str, Any], place: str) -> Record | Bad:
+        value = {key: one for key, one in value.items() if one is not None}
+        named = {} if "external_id" in value or "id" in value else {"external_id": self._name(value)}
+        is_text = bool(ONLY_TEXT & value.keys()) or (
+            "content" in value and not value.keys() & {"speaker", "role", "name"}
+        )
+        for other, name in SAME.items():
+            if other in value and name not in value:
+                value[name] = value.pop(other)
+        if not isinstance(value.get("text"), str):
+            return Bad(place, "there is no `text`")
+        known = TEXT_KEYS if is_text else TURN_KEYS
+        if unknown := sorted(value.keys() - known):
+            return Bad(place, f"unknown {json.dumps(unknown[0])}; known: {', '.join(sorted(known))}")
+        return Record("text" if is_text else "turn", {**named, **value}, place)
+
+    def _name(self, value: dict[str, Any]) -> str:
+        key = digest(json.dumps(value, sort_keys=True).encode())
+        return f"line:{key}:{self._said.count(key)}"
+
+
+class JsonLines:
+    """The lines of a file; positions are byte offsets."""
+
+    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
+        """Records from byte `start` on; the lines before it are only counted. Raises InvalidRequest."""
+        reader, met = LineReader(), False
+        with path.open("rb") as file:
+            for line in read_lines(file):
+                record = reader.read(line)
+                if record is None:
+                    continue
+                if (
+                    not met
+                    and isinstance(record, Bad)
+                    and line.raw is not None
+                    and line.raw.lstrip()[:1] not in (b"{", b'"')
+                ):
+                    raise InvalidRequest("file: JSON lines begin with `{`; this file does not.", field="file")
+                met = True
+                if line.after > start:
+                    yield line.after, record
+
+
+def _no_number(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")

@@ -1,0 +1,121 @@
+"""The members of the lists in a JSON file, read one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import ijson
+from ijson.common import ObjectBuilder
+
+from ...errors import InvalidRequest
+from .records import Bad, Record
+
+__all__ = ["Member", "members", "records"]
+
+TOP = ""
+"""Stands for a file that is one list."""
+_BOM = b"\xef\xbb\xbf"
+_STARTS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
+
+Event = tuple[str, str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A JSON object, with the list it stands in and its place there."""
+
+    key: str
+    place: str
+    value: dict[str, Any]
+
+
+def members(path: Path, keys: Collection[str], expected: str, told: Callable[[float], None]) -> Iterator[Member | Bad]:
+    """The objects of the lists that the file holds under these keys (`""`: the file is a list), in the file's order.
+
+    What is no object is a Bad, and so is the place from where on the file is no JSON any more. `told` hears which share
+    of the file has been read. Raises InvalidRequest, which says what was `expected`, if there is none of the lists.
+    """
+    met = False
+    try:
+        with path.open("rb") as file:
+            size = max(os.fstat(file.fileno()).st_size, 1)
+            if file.read(len(_BOM)) != _BOM:
+                file.seek(0)
+            for member in _members(ijson.parse(file, use_float=True), keys):
+                if member is None:
+                    met = True
+                else:
+                    told(file.tell() / size)
+                    yield member
+    except (ijson.JSONError, UnicodeDecodeError) as exc:
+        if not met:
+            raise InvalidRequest(f"{path.name} is no JSON in UTF-8; expected {expected}.", field="path") from exc
+        yield Bad("the end", f"the file breaks off or is no JSON from here on ({_first_line(exc)})")
+    except IsADirectoryError as exc:
+        raise InvalidRequest(f"{path.name} is a directory; expected {expected}.", field="path") from exc
+    except FileNotFoundError as exc:
+        raise InvalidRequest(f"{path.name} is not there; expected {expected}.", field="path") from exc
+    if not met:
+        raise InvalidRequest(f"{path.name} holds something else; expected {expected}.", field="path")
+
+
+def records(
+    found: Iterator[Member | Bad], start: int, make: Callable[[Member], Record | Bad | None]
+) -> Iterator[tuple[int, Record | Bad]]:
+    """What `make` makes of the members beyond `start`, each with its ordinal; it is shown all, so that it can count."""
+    for position, member in enumerate(found, start=1):
+        made = member if isinstance(member, Bad) else make(member)
+        if made is not None and position > start:
+            yield position, made
+
+
+def _members(events: Iterator[Event], keys: Collection[str]) -> Iterator[Member | Bad | None]:
+    """The members; None whenever a list begins that was asked for."""
+    key: str | None = None
+    for depth, (prefix, event, value) in enumerate(events):
+        if depth == 0 and event == "start_array" and TOP in keys:
+            yield None
+            yield from _list(events, TOP, "item")
+        elif prefix == "" and event == "map_key":
+            key = value
+        elif key and event == "start_array" and prefix == key and key in keys:
+            yield None
+            yield from _list(events, key, f"{key}.item")
+
+
+def _list(events: Iterator[Event], key: str, prefix: str) -> Iterator[Member | Bad]:
+    for place in count():
+        _, event, value = next(events)
+        if event == "end_array":
+            return
+        where = f"{key or 'item'}.{place}"
+        found = _whole(events, prefix, event, value)
+        yield Member(key, where, found) if isinstance(found, dict) else Bad(where, f"is {_kind(found)}, not an object")
+
+
+def _whole(events: Iterator[Event], prefix: str, event: str, value: Any) -> Any:
+    """The value that begins with this event; nothing behind it is read."""
+    builder = ObjectBuilder()
+    builder.event(event, value)
+    if event in _STARTS:
+        for inside, event, value in events:
+            builder.event(event, value)
+            if event in _ENDS and inside == prefix:
+                break
+    return builder.value
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    kinds = {bool: "a truth value", str: "a text", list: "a list"}
+    return kinds.get(type(value), "a number")
+
+
+def _first_line(exc: Exception) -> str:
+    return str(exc).strip().splitlines()[0][:200] if str(exc).strip() else type(exc).__name__

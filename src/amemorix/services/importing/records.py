@@ -1,0 +1,42 @@
+"""What a reader of foreign data hands to the import engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+__all__ = ["Bad", "Reader", "Record", "RecordKind"]
+
+RecordKind = Literal["text", "turn", "summary", "override", "alias"]
+"""`text`, `summary`: arguments of `ingest_text`, `ingest_summary`; `turn`: a message of `ingest_messages` with its chat_id,
+group_id, user_id; `override`: person_id, text, chat_id; `alias`: person_id, alias, chat_id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Something to store; `place` says where in the file it stood (`line 12`, `paragraphs.3`)."""
+
+    kind: RecordKind
+    arguments: dict[str, Any]
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """Something that cannot be read; the rest of the file can."""
+
+    place: str
+    reason: str
+
+
+class Reader(Protocol):
+    """Reads one format as a stream; never holds a whole file in memory."""
+
+    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
+        """Records from `start` on, each with the position after it: a byte offset for line formats, else an ordinal.
+
+        The same file gives the same records at the same positions. Raises InvalidRequest if it is no such file.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""The search for retrieval settings that suit the user's own data."""

@@ -1,0 +1,183 @@
+-- name: import_task_insert
+insert into import_tasks (kind, params, status, parent, requested_by, created_at, updated_at)
+values (:kind, :params, 'queued', :parent, :requested_by, :now, :now) returning id;
+
+-- name: import_file_insert
+insert into import_files (task, name, root, path, format, size, sha256, position, rest, status)
+values (:task, :name, :root, :path, :format, :size, :sha256, :position, :rest, 'queued') returning id;
+
+-- name: import_chunk_queue
+insert into import_chunks (file, number, start, stop, status) values (:file, :number, :start, :stop, 'queued');
+
+-- name: import_open_count
+select count(*) from import_tasks where status in ('queued', 'preparing', 'running', 'cancel_requested');
+
+-- name: import_claim
+-- the oldest that is open; what another worker had begun is taken over
+update import_tasks set status = iif(status = 'queued', 'preparing', status), worker = :worker, leased_until = :until,
+                        started_at = coalesce(started_at, :now), updated_at = :now
+where id = (
+    select id from import_tasks
+    where status in ('queued', 'preparing', 'running', 'cancel_requested')
+      and (leased_until is null or leased_until <= :now or worker <> :worker)
+    order by id limit 1)
+returning id;
+
+-- name: import_hold
+-- the lease goes on; nothing if the task is no longer this worker's
+update import_tasks set leased_until = :until, updated_at = :now
+where id = :id and worker = :worker and status in ('preparing', 'running', 'cancel_requested')
+returning status;
+
+-- name: import_run
+update import_tasks set status = 'running', updated_at = :now where id = :id and worker = :worker and status = 'preparing';
+
+-- name: import_progressed
+update import_tasks set attempts = 0, error = '' where id = :id and attempts > 0;
+
+-- name: import_stumbled
+update import_tasks set attempts = attempts + 1, leased_until = :until, error = :error, updated_at = :now
+where id = :id and worker = :worker returning attempts;
+
+-- name: import_task_end
+update import_tasks set status = :status, error = :error, worker = '', leased_until = null, finished_at = :now,
+                        updated_at = :now
+where id = :id and status in ('queued', 'preparing', 'running', 'cancel_requested') returning id;
+
+-- name: import_cancel
+-- what waits is cancelled at once, what runs is asked to end
+update import_tasks set status = iif(status = 'queued', 'cancelled', 'cancel_requested'),
+                        finished_at = iif(status = 'queued', :now, null), updated_at = :now
+where id = :id and status in ('queued', 'preparing', 'running') returning status;
+
+-- name: import_task
+select id, kind, params, status, parent, attempts, error, requested_by, created_at, started_at, finished_at, updated_at
+from import_tasks where id = :id;
+
+-- name: import_tasks
+select id, kind, params, status, parent, attempts, error, requested_by, created_at, started_at, finished_at, updated_at
+from import_tasks where :status is null or status = :status order by id desc limit :limit offset :offset;
+
+-- name: import_task_count
+select count(*) from import_tasks where :status is null or status = :status;
+
+-- name: import_files
+select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error
+from import_files where task in (select value from json_each(:tasks)) order by id;
+
+-- name: import_file
+select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error
+from import_files where id = :id;
+
+-- name: import_file_begin
+update import_files set status = 'writing', format = :format, size = :size, sha256 = :sha256, options = :options
+where id = :id;
+
+-- name: import_file_preparing
+update import_files set status = 'preparing' where id = :id and status = 'queued';
+
+-- name: import_file_told
+update import_files set position = :position, share = :share, records = :records, counts = :counts,
+                        seconds = seconds + :seconds
+where id = :id;
+
+-- name: import_file_end
+update import_files set status = :status, error = :error, share = iif(:status = 'completed', 1, share) where id = :id;
+
+-- name: import_files_cancelled
+update import_files set status = 'cancelled' where task = :task and status in ('queued', 'preparing', 'writing');
+
+-- name: import_chunks_cancelled
+update import_chunks set status = 'cancelled'
+where status = 'queued' and file in (select id from import_files where task = :task);
+
+-- name: import_chunk_put
+insert into import_chunks (file, number, start, stop, status, records, counts, errors, done_at)
+values (:file, :number, :start, :stop, :status, :records, :counts, :errors, :now)
+on conflict (file, number) do update set stop = excluded.stop, status = excluded.status, records = excluded.records,
+    counts = excluded.counts, errors = excluded.errors, done_at = excluded.done_at;
+
+-- name: import_chunks
+select file, number, start, stop, status, records, counts, errors, done_at from import_chunks
+where file = :file and (:status is null or status = :status) order by number limit :limit offset :offset;
+
+-- name: import_chunk_counts
+select f.id, coalesce(c.status, ''), count(c.number) from import_files f left join import_chunks c on c.file = f.id
+where f.task in (select value from json_each(:tasks)) group by f.id, c.status;
+
+-- name: import_chunk_last
+select coalesce(max(number), -1) from import_chunks where file = :file;
+
+-- name: import_source_met
+insert into import_sources (file, source) values (:file, :source) on conflict do nothing;
+
+-- name: import_known
+-- the newest file with this content that was stored in the same way; chunks that failed make it unknown
+select f.id, f.task from import_files f
+where f.sha256 = :sha256 and f.size = :size and f.options = :options and f.status = 'completed' and f.id <> :but
+  and not exists (select 1 from import_chunks c where c.file = f.id and (c.status <> 'completed' or c.errors <> '[]'))
+  and not exists (select 1 from import_tasks t where t.id = f.task and t.parent is not null)
+order by f.id desc limit 1;
+
+-- name: import_sources_lost
+-- sources that the file has told something of and that hold nothing alive any more
+select s.source from import_sources s
+where s.file = :file and not exists (
+    select 1 from paragraphs p where p.source = s.source and p.deleted_at is null and p.superseded_at is null
+      and (p.expires_at is null or p.expires_at > :now))
+limit 1;
+
+-- name: import_staged
+-- staged files that are still wanted: by tasks that are open, and for a while by those that may be tried again
+select distinct f.path from import_files f join import_tasks t on t.id = f.task
+where f.root = 'staging'
+  and (t.status in ('queued', 'preparing', 'running', 'cancel_requested')
+       or t.status in ('failed', 'completed_with_errors') and t.finished_at > :since
+          and (f.status = 'failed' or exists (select 1 from import_chunks c where c.file = f.id and c.status = 'failed')));
+
+-- name: import_staged_used
+select distinct path from import_files where root = 'staging';
+
+-- name: import_undated
+-- paragraphs without a time of their own
+select p.id, p.content, p.recorded_at from paragraphs p
+where p.id > :after and p.event_start is null and p.deleted_at is null and p.superseded_at is null
+order by p.id limit :limit;
+
+-- name: import_undated_count
+select count(*) from paragraphs where event_start is null and deleted_at is null and superseded_at is null;
+
+-- name: import_date
+update paragraphs set event_start = :start, event_end = :end where id = :id and event_start is null and deleted_at is null
+returning id;
+
+-- name: import_terms
+update terms set v = :v where id = :id;
+
+-- name: quoting_import_tasks
+select id, params || char(10) || error from import_tasks where params <> '{}' or error <> '';
+
+-- name: quoting_import_files
+select id, name || char(10) || path || char(10) || error from import_files;
+
+-- name: quoting_import_chunks
+select json_array(file, number), errors from import_chunks where errors <> '[]';
+
+-- name: scrub_import_tasks
+-- one that is under way no longer knows what it was asked for, so it ends
+update import_tasks set params = '{}', error = '',
+    status = iif(status in ('queued', 'preparing', 'running'), 'cancel_requested', status)
+where id in (select value from json_each(:ids));
+
+-- name: scrub_import_files
+update import_files set name = '', path = '', error = '', status = iif(status in ('queued', 'preparing', 'writing'), 'failed', status)
+where id in (select value from json_each(:ids));
+
+-- name: scrub_import_chunks
+update import_chunks set errors = '[{"place": "", "reason": "erased"}]' where json_array(file, number) in (select value from json_each(:ids));
+
+-- name: asked_import_tasks
+select id, requested_by from import_tasks where requested_by <> '';
+
+-- name: unname_import_tasks
+update import_tasks set requested_by = '' where id in (select value from json_each(:ids));

@@ -1,0 +1,67 @@
+"""Short forms for imports through the entrance."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from amemorix import AMemorixHostService
+
+__all__ = ["COMPONENT", "admin", "created", "ended", "imported", "jsonl", "pasted", "raw_folder", "turn"]
+
+COMPONENT = "memory_import_admin"
+OPEN = ("queued", "preparing", "running", "cancel_requested")
+SECONDS = 60.0
+
+
+async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
+    """Any action; it has to succeed."""
+    result = await host.invoke(COMPONENT, {"action": action, **args})
+    assert result["success"], result
+    return result
+
+
+async def created(host: AMemorixHostService, action: str, **args: Any) -> str:
+    """The id of a new task."""
+    return (await admin(host, action, **args))["task"]["task_id"]
+
+
+async def ended(host: AMemorixHostService, task: str) -> dict[str, Any]:
+    """The task when it is at its end, with its chunks."""
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        found = (await admin(host, "get", task_id=task, include_chunks=True))["task"]
+        if found["status"] not in OPEN:
+            return found
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{task} does not end: {found}")
+
+
+async def imported(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:
+    """A new task, waited for."""
+    return await ended(host, await created(host, action, **args))
+
+
+async def pasted(host: AMemorixHostService, name: str, content: str, **args: Any) -> dict[str, Any]:
+    """A text that was handed over, imported."""
+    return await imported(host, "create_paste", name=name, content=content, **args)
+
+
+async def raw_folder(host: AMemorixHostService) -> Path:
+    """The folder of the alias `raw`."""
+    return Path((await admin(host, "path_aliases"))["aliases"]["raw"])
+
+
+def turn(number: int, **more: Any) -> dict[str, Any]:
+    """A chat turn."""
+    return {"speaker": "Ada", "text": f"kite number {number}", "time": 1_600_000_000 + number, **more}
+
+
+def jsonl(path: Path, *lines: object) -> Path:
+    """A file with a line of JSON for each; what is a text already stays as it is."""
+    texts = [line if isinstance(line, str) else json.dumps(line, ensure_ascii=False) for line in lines]
+    path.write_text("".join(text + "\n" for text in texts), "utf-8")
+    return path

@@ -1,0 +1,35 @@
+"""A process that imports a file and tells how far it is: `python import_life.py FOLDER FILE CHUNK`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from amemorix.testing import memory_host
+from import_entrance import admin
+
+__all__: list[str] = []
+
+
+async def live(folder: Path, file: Path, chunk: int) -> None:
+    """Begin the import, or go on with it; the records stored are told whenever there are more."""
+    settings = {"roots": [str(file.parent)], "chunk_records": chunk, "idle_share": 1}
+    async with memory_host(folder, imports=settings) as host:
+        tasks = (await admin(host, "list"))["items"]
+        if not tasks:
+            await admin(host, "create_raw_scan", path=str(file), chat_id="c")
+        told = -1
+        while True:
+            task = (await admin(host, "get", task_id="i1"))["task"]
+            if task["records"] != told:
+                told = task["records"]
+                print(told, flush=True)
+            if task["status"] not in ("queued", "preparing", "running"):
+                print(task["status"], flush=True)
+                return
+            await asyncio.sleep(0.001)
+
+
+if __name__ == "__main__":
+    asyncio.run(live(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])))

@@ -1,0 +1,78 @@
+"""What the tests of the readers of foreign data share."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+from amemorix import AMemorixHostService
+from amemorix.services.importing.records import Bad, Reader, Record
+
+Read = list[tuple[int, Record | Bad]]
+
+
+def read(reader: Reader, path: Path, start: int = 0) -> Read:
+    """All that a reader finds, after it was shown that it goes on from each position with the rest."""
+    found: Read = []
+    shares: list[float] = []
+    for one in reader.read(path, start):
+        found.append(one)
+        shares.append(getattr(reader, "share", -1.0))
+    assert all(0 < share <= 1 for share in shares)
+    assert shares == sorted(shares)
+    positions = [position for position, _ in found]
+    assert positions == sorted(set(positions))
+    for i, position in enumerate(positions):
+        assert list(reader.read(path, position)) == found[i + 1 :]
+    return found
+
+
+def records(reader: Reader, path: Path) -> list[Record]:
+    """The records of a file in which nothing is bad."""
+    found = [record for _, record in read(reader, path)]
+    assert [one for one in found if isinstance(one, Bad)] == []
+    return [one for one in found if isinstance(one, Record)]
+
+
+def bad(reader: Reader, path: Path) -> list[tuple[str, str]]:
+    """(place, reason) of what cannot be read."""
+    return [(one.place, one.reason) for _, one in read(reader, path) if isinstance(one, Bad)]
+
+
+def write(path: Path, value: Any) -> Path:
+    """A JSON file."""
+    path.write_text(json.dumps(value, ensure_ascii=False), "utf-8")
+    return path
+
+
+async def store(host: AMemorixHostService, found: list[Record]) -> list[dict[str, Any]]:
+    """Hand records to the operations that their kinds name; all of them must be accepted without a warning."""
+    answers: list[dict[str, Any]] = []
+    for record in found:
+        arguments = dict(record.arguments)
+        if record.kind in ("text", "summary"):
+            answer = await host.invoke(f"ingest_{record.kind}", arguments)
+        elif record.kind == "turn":
+            chat = {key: arguments.pop(key) for key in ("chat_id", "group_id", "user_id")}
+            answer = await host.invoke("ingest_messages", {**chat, "messages": [arguments]})
+        else:
+            action = "set_override" if record.kind == "override" else "add_alias"
+            if record.kind == "override":
+                arguments.pop("chat_id")
+            answer = await host.invoke("memory_profile_admin", {"action": action, **arguments})
+        assert answer["success"], (record, answer)
+        assert not answer.get("warnings"), (record, answer)
+        answers.append(answer)
+    return answers
+
+
+def peak(reader: Reader, path: Path) -> tuple[int, int]:
+    """(records, most bytes of Python objects that were held at once) of one reading."""
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in reader.read(path, 0))
+        return count, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

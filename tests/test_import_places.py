@@ -1,0 +1,168 @@
+"""Imports read nothing outside of their folders, whatever names and links say."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.errors import InvalidRequest, MemoryFault, NotFound
+from amemorix.services.importing.places import Places
+from amemorix.services.importing.staging import Staging, safe_name
+from conftest import Open
+from entrance import stats
+from import_entrance import COMPONENT, created, ended, imported, raw_folder
+
+SECRET = "the secret kite"
+
+
+@pytest.fixture
+async def raw(host: AMemorixHostService, tmp_path: Path) -> Path:
+    (tmp_path / "secret.txt").write_text(SECRET)
+    return await raw_folder(host)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../secret.txt", "a/../../secret.txt", "/etc/passwd", "~/x", "..", "a\\..\\..\\x", "C:/x", "a\0b", "//etc/passwd"],
+)
+async def test_paths_that_lead_away_are_refused(host: AMemorixHostService, raw: Path, path: str) -> None:
+    for action in ("resolve_path", "create_raw_scan"):
+        result = await host.invoke(COMPONENT, {"action": action, "alias": "raw", "relative_path": path})
+        assert (result["success"], result["error_code"]) == (False, "invalid_request"), result
+    assert (await stats(host))["paragraphs"] == 0
+
+
+async def test_links_are_not_followed(host: AMemorixHostService, raw: Path, tmp_path: Path) -> None:
+    (raw / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (raw / "folder").symlink_to(tmp_path)
+    for path in ("link.txt", "folder", "folder/secret.txt"):
+        for action in ("resolve_path", "create_raw_scan"):
+            result = await host.invoke(COMPONENT, {"action": action, "alias": "raw", "relative_path": path})
+            assert (result["error_code"], result["details"]["field"]) == ("invalid_request", "relative_path")
+            assert "symbolic link" in result["error"]
+    (raw / "own.txt").write_text("my kite")
+    task = await imported(host, "create_raw_scan")
+    assert [file["name"] for file in task["files"]] == ["own.txt"], "links are passed over"
+
+
+async def test_what_is_no_file_is_refused(host: AMemorixHostService, raw: Path) -> None:
+    os.mkfifo(raw / "pipe")
+    result = await host.invoke(COMPONENT, {"action": "create_raw_scan", "alias": "raw", "relative_path": "pipe"})
+    assert "neither a file nor a folder" in result["error"]
+
+
+async def test_a_folder_with_links_is_no_export(host: AMemorixHostService, raw: Path, tmp_path: Path) -> None:
+    (raw / "old").mkdir()
+    (raw / "old" / "metadata.db").symlink_to(tmp_path / "secret.txt")
+    task = await imported(host, "create_raw_scan", relative_path="old", format="a_memorix")
+    assert "symbolic links" in task["error"]
+
+
+async def test_a_file_exchanged_for_a_link_after_it_was_asked_for(
+    host: AMemorixHostService, raw: Path, tmp_path: Path
+) -> None:
+    (raw / "a.txt").write_text("my kite")
+    await host.kernel.pause()
+    task = await created(host, "create_raw_scan")
+    (raw / "a.txt").unlink()
+    (raw / "a.txt").symlink_to(tmp_path / "secret.txt")
+    host.kernel.start()
+    found = await ended(host, task)
+    assert (found["status"], found["counts"]) == ("failed", {})
+    assert "symbolic link" in found["error"]
+
+
+async def test_a_root_that_is_no_longer_configured_is_not_read(opened: Open, tmp_path: Path) -> None:
+    root = tmp_path / "mine"
+    root.mkdir()
+    (root / "a.txt").write_text("kite")
+    host = await opened(imports={"roots": [str(root)]})
+    await host.kernel.pause()
+    task = await created(host, "create_raw_scan", path=str(root / "a.txt"))
+    await host.update_config({"imports.roots": []})
+    assert "there is no folder" in (await ended(host, task))["error"]
+
+
+def test_names_that_are_exchanged_while_they_are_followed_lead_nowhere_else(tmp_path: Path) -> None:
+    """A thread swaps a folder for a link all the time: what is opened is the file below the root, or nothing."""
+    (tmp_path / "outside" / "deep").mkdir(parents=True)
+    (tmp_path / "outside" / "deep" / "a.txt").write_text(SECRET)
+    root = tmp_path / "root"
+    (root / "real" / "deep").mkdir(parents=True)
+    (root / "real" / "deep" / "a.txt").write_text("my kite")
+    (root / "way").symlink_to(tmp_path / "outside")
+    places, stop = Places(tmp_path / "data", [str(root)]), threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            os.rename(root / "way", root / "link")
+            os.rename(root / "real", root / "way")
+            os.rename(root / "way", root / "real")
+            os.rename(root / "link", root / "way")
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    met: set[str] = set()
+    try:
+        for _ in range(3000):
+            try:
+                with places.opened(str(root), "way/deep/a.txt") as opened:
+                    met.add(opened.path.read_text())
+            except MemoryFault as exc:
+                met.add(type(exc).__name__)
+    finally:
+        stop.set()
+        thread.join()
+    assert met <= {"my kite", InvalidRequest.__name__, NotFound.__name__}
+    assert len(met) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("a.txt", "a.txt"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\x\\茶.md", "茶.md"),
+        ("..", "file"),
+        ("", "file"),
+        ("a\0b\n.txt", "a_b_.txt"),
+        (".hidden", "hidden"),
+    ],
+)
+def test_names_of_staged_files_are_harmless(tmp_path: Path, name: str, safe: str) -> None:
+    staged = Staging(tmp_path).put(name, b"x")
+    assert (staged.name, (tmp_path / staged.path).read_bytes()) == (safe, b"x")
+
+
+@pytest.mark.parametrize("name", ["x" * 500 + ".jsonl", "字" * 500 + ".md", "x" * 500])
+def test_long_names_are_cut_and_keep_their_ending(name: str) -> None:
+    safe = safe_name(name)
+    assert len(safe.encode()) <= 240
+    assert safe.rpartition(".")[2] == name.rpartition(".")[2] or "." not in name
+
+
+def test_staged_files_that_nobody_wants_are_swept(tmp_path: Path) -> None:
+    staging = Staging(tmp_path)
+    wanted, used, new, old = (staging.put("a.txt", b"x") for _ in range(4))
+    os.utime(tmp_path / old.id, (0, 0))
+    assert staging.sweep({wanted.path}, {wanted.path, used.path}, hours=1) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {wanted.id, new.id}
+
+
+def test_only_ids_are_removed_or_found(tmp_path: Path) -> None:
+    (tmp_path / "staging").mkdir()
+    (tmp_path / "keep").mkdir()
+    staging = Staging(tmp_path / "staging")
+    faults: list[Any] = []
+    for given in ("../keep", "keep", "", ".", "u123", "u" + "0" * 31 + "/"):
+        staging.remove(given)
+        with pytest.raises(MemoryFault) as caught:
+            staging.find(given)
+        faults.append(caught.value)
+    assert (tmp_path / "keep").is_dir()
+    assert {type(fault) for fault in faults} == {InvalidRequest}

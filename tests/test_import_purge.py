@@ -1,0 +1,74 @@
+"""A purge reaches what imports keep: staged files, names, reasons, parameters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amemorix import AMemorixHostService
+from import_entrance import admin, created, ended, pasted, raw_folder, turn
+from test_purge import left
+
+DELETE = "memory_delete_admin"
+SECRET = "the umbrella is in the second drawer of the duty cabinet"
+GEHEIM = "折叠伞放在值班柜的第二层抽屉里靠左边"
+
+
+def data_of(host: AMemorixHostService) -> Path:
+    return host.kernel.store.folder
+
+
+async def purged(host: AMemorixHostService, mode: str, selector: Any) -> dict[str, Any]:
+    done = await host.invoke(DELETE, {"action": "execute", "mode": mode, "selector": selector})
+    assert done["success"], done
+    result = await host.invoke(DELETE, {"action": "purge", "operation_id": done["operation_id"]})
+    assert result["success"], result
+    shown = await host.invoke(DELETE, {"action": "get_operation", "operation_id": done["operation_id"]})
+    return shown["operation"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
+async def test_a_staged_file_that_holds_it_is_removed(host: AMemorixHostService, encoding: str) -> None:
+    lines = [json.dumps(turn(n, text=text, chat_id="c"), ensure_ascii=False) for n, text in enumerate((SECRET, GEHEIM))]
+    task = await pasted(host, "talk.jsonl", "\n".join(lines) + "\n")
+    assert task["counts"] == {"stored": 2}
+    staging = host.kernel.intake.imports.staging
+    staging.put("again.csv", f"text\n{GEHEIM}\n{SECRET}\n".encode(encoding))
+    other = staging.put("other.txt", b"nothing of it")
+
+    operation = await purged(host, "chat", "c")
+
+    assert (operation["status"], operation["receipt"]["found"]) == ("purged", {}), operation
+    assert left(data_of(host), [SECRET, GEHEIM]) == []
+    assert [path.name for path in staging.folder.iterdir() if any(path.iterdir())] == [other.id]
+
+
+async def test_reasons_and_names_that_quote_it_are_emptied(host: AMemorixHostService) -> None:
+    await pasted(host, "talk.jsonl", json.dumps(turn(1, text=SECRET, chat_id="c")))
+    quoting = json.dumps({"text": "x", "chat_id": "d", "time": SECRET})
+    task = await pasted(host, f"{SECRET}.jsonl", quoting)
+    chunk = task["files"][0]["chunk_list"][0]
+    assert SECRET[:40] in chunk["errors"][0]["reason"]
+
+    operation = await purged(host, "chat", "c")
+
+    assert operation["receipt"]["found"] == {}
+    assert operation["receipt"]["scrubbed"] == {"import_files": 1, "import_chunks": 1}
+    assert left(data_of(host), [SECRET]) == []
+    shown = (await admin(host, "get", task_id=task["task_id"], include_chunks=True))["task"]
+    assert (shown["status"], shown["files"][0]["name"]) == ("failed", "")
+
+
+async def test_an_import_into_a_chat_that_is_purged_ends(host: AMemorixHostService) -> None:
+    await pasted(host, "talk.jsonl", json.dumps(turn(1, text=SECRET, chat_id="the-duty-chat")))
+    await host.kernel.pause()
+    (await raw_folder(host) / "more.txt").write_text("a kite")
+    task = await created(host, "create_raw_scan", chat_id="the-duty-chat")
+    operation = await purged(host, "chat", "the-duty-chat")
+    assert operation["receipt"]["found"] == {}
+    host.kernel.start()
+    found = await ended(host, task)
+    assert (found["status"], found["params"], found["counts"]) == ("cancelled", {}, {})

@@ -1,0 +1,194 @@
+"""Uploads over HTTP, and the command line in front of a memory of its own or of a daemon."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from amemorix import AMemorixHostService
+from amemorix.frontends.access import DaemonMemory, Refused
+from amemorix.frontends.cli import app
+from amemorix.frontends.http import create_app
+from amemorix.frontends.openapi import BASE_PATH, UPLOAD_PATH, openapi_document
+from amemorix.testing import scratch_config
+from conftest import Open
+from entrance import contents
+from import_entrance import COMPONENT, ended, jsonl, turn
+
+URL = f"{BASE_PATH}{UPLOAD_PATH}"
+
+
+def client(host: AMemorixHostService, token: str = "") -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=create_app(host, token=token))
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
+
+
+@pytest.fixture
+async def web(host: AMemorixHostService) -> AsyncIterator[httpx.AsyncClient]:
+    async with client(host) as web:
+        yield web
+
+
+def staged(host: AMemorixHostService) -> list[Path]:
+    folder = host.kernel.intake.imports.staging.folder
+    return sorted(path for path in folder.rglob("*") if path.is_file()) if folder.exists() else []
+
+
+async def test_files_are_staged_and_imported(web: httpx.AsyncClient, host: AMemorixHostService) -> None:
+    talk = "".join(json.dumps(turn(n, chat_id="c")) + "\n" for n in range(3000)).encode()
+    forms = [
+        ("file", ("talk.jsonl", talk)),
+        ("file", ("茶.md", "# 茶\n\n绿茶".encode())),
+        ("note", (None, b"passed over")),
+    ]
+    answer = (await web.post(URL, files=forms)).json()
+    assert [(file["name"], file["size"]) for file in answer["files"]] == [("talk.jsonl", len(talk)), ("茶.md", 13)]
+    assert [path.read_bytes() for path in staged(host) if path.name == "talk.jsonl"] == [talk]
+
+    body = {"files": [{"staged": file["staged"], "name": file["name"]} for file in answer["files"]]}
+    task = (await web.post(f"{BASE_PATH}/{COMPONENT}/create_upload", json=body)).json()["task"]["task_id"]
+    assert (await ended(host, task))["counts"] == {"stored": 3001}
+    assert staged(host) == []
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("application/json", b"{}"),
+        ("multipart/form-data", b""),
+        ("multipart/form-data; boundary=x", b""),
+        ("multipart/form-data; boundary=x", b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\nb\r\n--x--\r\n"),
+        ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name=a; filename="a"\r\n\r\nhalf'),
+        ("multipart/form-data; boundary=x", b"no form at all"),
+    ],
+)
+async def test_what_is_no_form_with_files_is_refused(
+    web: httpx.AsyncClient, host: AMemorixHostService, content_type: str, body: bytes
+) -> None:
+    answer = await web.post(URL, content=body, headers={"Content-Type": content_type})
+    assert (answer.status_code, answer.json()["error_code"]) == (400, "invalid_request"), answer.text
+    assert staged(host) == []
+
+
+async def test_uploads_have_their_limits(opened: Open) -> None:
+    host = await opened(imports={"max_file_size_mb": 0.01, "max_files_per_task": 2})
+    async with client(host) as web:
+        large = await web.post(URL, files=[("file", ("a", b"x")), ("file", ("b", b"x" * 20_000))])
+        many = await web.post(URL, files=[("file", (f"{n}", b"x")) for n in range(3)])
+    assert [(one.status_code, one.json()["error_code"]) for one in (large, many)] == [(413, "too_large")] * 2
+    assert staged(host) == []
+
+
+async def test_uploads_are_guarded_and_may_be_switched_off(opened: Open) -> None:
+    host = await opened(imports={"enabled": False})
+    async with client(host, token="t") as web:
+        assert (await web.post(URL, files={"file": ("a", b"x")})).status_code == 401
+        answer = await web.post(URL, files={"file": ("a", b"x")}, headers={"Authorization": "Bearer t"})
+    assert answer.status_code == 409
+
+
+async def test_names_of_uploads_lead_nowhere(web: httpx.AsyncClient, host: AMemorixHostService) -> None:
+    await web.post(URL, files={"file": ("../../../memory.db", b"x")})
+    [path] = staged(host)
+    assert path.name == "memory.db"
+    assert path.parent.parent == host.kernel.intake.imports.staging.folder
+
+
+async def test_a_daemon_takes_the_files_of_a_command(host: AMemorixHostService, tmp_path: Path) -> None:
+    file = jsonl(tmp_path / "talk.jsonl", turn(1, chat_id="c"))
+    async with client(host) as web:
+        memory = DaemonMemory(web)
+        given = await memory.stage(file)
+        answer = await memory.invoke(COMPONENT, {"action": "create_upload", "files": [given]})
+        assert (await ended(host, answer["task"]["task_id"]))["counts"] == {"stored": 1}
+        await host.update_config({"imports.enabled": False})
+        with pytest.raises(Refused, match="switched off"):
+            await memory.stage(file)
+
+
+def test_the_upload_is_described() -> None:
+    assert "multipart/form-data" in openapi_document()["paths"][URL]["post"]["requestBody"]["content"]
+
+
+# the command line
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = scratch_config(tmp_path, {"embedding.provider": "none", "imports.roots": [str(tmp_path / "exports")]})
+    monkeypatch.setenv("AMEMORIX_CONFIG", str(path))
+    monkeypatch.setenv("COLUMNS", "200")
+    return path
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(app, args)
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_imports_files_once(tmp_path: Path) -> None:
+    talk = str(jsonl(tmp_path / "talk.jsonl", turn(1), turn(2)))
+    (tmp_path / "茶.md").write_text("# 茶\n\n绿茶", "utf-8")
+    done = run("import", talk, str(tmp_path / "茶.md"), "--chat", "c")
+    assert (done.exit_code, done.stdout) == (0, "i1 completed: 3 stored\n"), done.output
+    again = run("import", talk, "--chat", "c")
+    assert "imported before, as i1" in again.output
+    assert run("import", talk, "--chat", "c", "--force").stdout == "i3 completed: 2 existing\n"
+    assert run("ingest", talk, "--chat", "c").stdout == "2 existing\n", "both commands know a line by the same id"
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_shows_what_could_not_be_stored(tmp_path: Path) -> None:
+    file = str(jsonl(tmp_path / "talk.jsonl", turn(1), "{bad"))
+    done = run("import", file, "--chat", "c")
+    assert done.exit_code == 1
+    assert "line 2: not valid JSON" in done.output
+    assert "retry_failed" in done.output
+    assert run("import", file, "--chat", "c", "--skip-bad").stdout == "i2 completed_with_errors: 1 failed, 1 stored\n"
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_reads_a_folder_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "exports").mkdir()
+    jsonl(tmp_path / "exports" / "a.jsonl", turn(1, chat_id="c"))
+    assert run("import", str(tmp_path / "exports")).stdout == "i1 completed: 1 stored\n"
+    outside = run("import", str(tmp_path / "config"))
+    assert (outside.exit_code, "imports.roots" in outside.output) == (1, True)
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_needs_files_that_exist(tmp_path: Path) -> None:
+    done = run("import", str(tmp_path / "none.txt"))
+    assert (done.exit_code, "There is no file" in done.output) == (1, True)
+    odd = run("import", str(jsonl(tmp_path / "a.jsonl", turn(1))), "--format", "docx")
+    assert (odd.exit_code, "there is no 'docx'" in odd.output) == (1, True)
+
+
+@pytest.mark.usefixtures("config")
+def test_a_dry_run_stores_nothing(tmp_path: Path) -> None:
+    file = str(jsonl(tmp_path / "a.jsonl", turn(1)))
+    assert run("import", file, "--chat", "c", "--dry-run").stdout == "i1 completed: 1 readable\n"
+    assert run("search", "kite").stdout == "Nothing found.\n"
+
+
+async def test_a_chat_with_its_own_name_is_found(host: AMemorixHostService, web: httpx.AsyncClient) -> None:
+    answer = (await web.post(URL, files={"file": ("a.txt", b"a kite")})).json()
+    body = {"files": [{"staged": answer["files"][0]["staged"]}], "chat_id": "c"}
+    task = (await web.post(f"{BASE_PATH}/{COMPONENT}/create_upload", json=body)).json()["task"]
+    assert (await ended(host, task["task_id"]))["files"][0]["name"] == "a.txt"
+    assert await contents(host, "kite", chat_id="c") == ["a kite"]
+
+
+def test_the_bench_finds_every_record_once_after_kills(tmp_path: Path) -> None:
+    quiet = ("--set", 'embedding.provider="none"', "--json", str(tmp_path / "r.json"))
+    done = run("bench", "import", "--rows", "2000", "--kills", "1", *quiet)
+    assert done.exit_code == 0, done.output
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert (report["rows"], report["kills"], report["stored"], report["problems"]) == (2000, 1, 2000, [])
+    assert report["searches"] > 0
+    assert report["rate"] > 0
