@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -144,6 +144,8 @@ class Executed(DeletePlan):
     deleted_entity_count: int = 0
     deleted_source_count: int = 0
     receipt: Receipt | None = None
+    error: str = ""
+    error_code: str = ""
 
 
 class Restore(Request):
@@ -263,8 +265,9 @@ async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
     """Delete in one transaction; it can be restored until it is purged."""
     found = await kernel.care.deletion.execute(request.wish(), request.plan_token, purge=request.purge)
     purged = await kernel.care.purges.finished(found.operation) if request.purge else None
-    counts = found.plan.counts
+    counts, left = found.plan.counts, sorted(purged.receipt.get("found", {})) if purged else []
     return Executed(
+        **_verdict(left),
         **_plan(request.mode, found),
         operation_id=operation_key(found.operation),
         status=purged.status if purged else "executed",
@@ -308,11 +311,15 @@ async def purge(kernel: SDKMemoryKernel, request: Purge) -> PurgeResult:
         rows = await kernel.care.purges.older(days or 0.0, request.limit)
     items = [operation_item(row) for row in rows]
     left = sorted({file for item in items if item.receipt for file in item.receipt.found})
-    return PurgeResult(
-        success=not left, operations=items, purged_count=len(items), left=left,
-        error=f"Something was left in {', '.join(left)}: see the receipts." if left else "",
-        error_code=StorageFailure.code if left else "",
-    )  # fmt: skip
+    return PurgeResult(**_verdict(left), operations=items, purged_count=len(items), left=left)
+
+
+def _verdict(left: Sequence[str]) -> dict[str, Any]:
+    """Whether a purge left nothing; else what to tell of the files in which it did."""
+    if not left:
+        return {}
+    error = f"Something was left in {', '.join(left)}: see the receipts."
+    return {"success": False, "error": error, "error_code": StorageFailure.code}
 
 
 def _plan(mode: DeleteMode, found: Deleted) -> dict[str, Any]:

@@ -215,7 +215,7 @@ async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
         row = _seen(db, kernel, request)
         evidence = kernel.store.fact_evidence.of(db, [row.id], moment.now).get(row.id, [])
         return FactDetail(
-            fact=FactReader(kernel.store).items(db, [row], moment)[0],
+            fact=FactReader(kernel.store).items(db, [row], moment, _scopes(db, kernel, request))[0],
             evidence=[
                 EvidenceItem(paragraph_id=paragraph_key(e.paragraph), stance=e.stance, at=e.at, authority=e.authority,
                              confidence=e.confidence)
@@ -307,7 +307,7 @@ def _listed(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: ListFacts,
         attribute=request.attribute or None, statuses=request.status or None, text=fold(text) or None, scopes=scopes,
         now=moment.now, limit=request.limit, offset=request.offset,
     )  # fmt: skip
-    items = FactReader(kernel.store).items(db, rows, moment)
+    items = FactReader(kernel.store).items(db, rows, moment, scopes)
     return Facts(items=items, count=len(items))
 
 
@@ -322,7 +322,7 @@ def _at_a_time(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: QueryFa
         () if entity is None else (entity,),
     )
     kept = [row for row in rows if _asked_for(row, request)][request.offset : request.offset + request.limit]
-    items = reader.items(db, kept, moment)
+    items = reader.items(db, kept, moment, scopes)
     return Facts(items=items, count=len(items))
 
 

@@ -165,7 +165,7 @@ async def _changed(kernel: SDKMemoryKernel, edited: Edited) -> Changed:
 
     def read(db: sqlite3.Connection) -> list[FactItem]:
         rows = [row for fact in edited.facts if (row := kernel.store.facts.one(db, fact)) is not None]
-        return FactReader(kernel.store).items(db, rows, moment)
+        return FactReader(kernel.store).items(db, rows, moment, None)
 
     items = await kernel.store.read(read)
     return Changed(fact=items[0] if items else None, facts=items, undo_id=f"u{edited.undo}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any
 
 import numpy as np
 
+from ..storage.entity_naming import EntityNaming
 from ..storage.episodes import EpisodeRepository, EpisodeRow
 from ..storage.paragraphs import ParagraphRepository, ParagraphRow, PersonOf
 from ..storage.retention import Retention, RetentionRepository
@@ -62,9 +63,15 @@ class HitWriter:
     """Reads the rows of the winners and explains them."""
 
     def __init__(
-        self, paragraphs: ParagraphRepository, episodes: EpisodeRepository, retention: RetentionRepository, zone: tzinfo
+        self,
+        paragraphs: ParagraphRepository,
+        episodes: EpisodeRepository,
+        retention: RetentionRepository,
+        naming: EntityNaming,
+        zone: tzinfo,
     ) -> None:
         self._paragraphs = paragraphs
+        self._naming = naming
         self._retention = retention
         self._episodes = episodes
         self._zone = zone
@@ -110,6 +117,7 @@ class HitWriter:
         persons = self._paragraphs.persons(db, ids)
         known = self._paragraphs.entity_norms(db, ids)
         relations = self._paragraphs.relations(db, known)
+        called = self._called(db, known, relations, plan)
         over = self._over(db, relations, plan)
         touched = self._retention.of(db, "paragraph", ids)
         hits: list[Hit] = []
@@ -121,17 +129,30 @@ class HitWriter:
                 if plan.query is not None:
                     asked = normalise_name(plan.query.text)
                     if id_ in relations:
-                        explain["relations"] = list(dict.fromkeys(relations[id_].values()))
-                        ended = {said: over[row] for row, said in relations[id_].items() if row in over}
-                        if ended:
+                        explain["relations"] = _sentences(relations[id_].values(), called)
+                        told = {row: _sentences([one], called) for row, one in relations[id_].items() if row in over}
+                        if ended := {said: over[row] for row, words in told.items() for said in words}:
                             explain["ended_relations"] = ended
-                    matched = [name for name, norm in known.get(id_, ()) if norm in asked]
+                    matched = [called[e] for e, norm in known.get(id_, ()) if norm in asked and e in called]
                     explain["matched_entities"] = list(dict.fromkeys(matched))
                 hits.append(self._paragraph(rows[id_], persons.get(id_, []), score, explain, plan))
         return hits
 
+    def _called(
+        self,
+        db: sqlite3.Connection,
+        known: Mapping[int, Sequence[tuple[int, str]]],
+        relations: Mapping[int, Mapping[int, tuple[int, str, int]]],
+        plan: SearchPlan,
+    ) -> dict[int, str]:
+        """Entity -> the name by which whoever asks knows it."""
+        ends = {
+            end for found in relations.values() for subject, _, object_ in found.values() for end in (subject, object_)
+        }
+        return self._naming.shown(db, ends | {e for found in known.values() for e, _ in found}, plan.scopes)
+
     def _over(
-        self, db: sqlite3.Connection, relations: Mapping[int, Mapping[int, str]], plan: SearchPlan
+        self, db: sqlite3.Connection, relations: Mapping[int, Mapping[int, tuple[int, str, int]]], plan: SearchPlan
     ) -> dict[int, float]:
         """Relation -> when what it says was over, of those that were over at the time that is asked for."""
         if plan.query is None:
@@ -186,6 +207,12 @@ class HitWriter:
     def _time(self, start: float | None, end: float | None, recorded_at: float) -> HitTime:
         text = "" if start is None else format_time(start, self._zone)
         return HitTime(start=start, end=end, recorded_at=recorded_at, text=text)
+
+
+def _sentences(relations: Iterable[tuple[int, str, int]], called: Mapping[int, str]) -> list[str]:
+    """Relations in words; without those of which an end has no name to show."""
+    told = (f"{called[s]} {said} {called[o]}" for s, said, o in relations if s in called and o in called)
+    return list(dict.fromkeys(told))
 
 
 class _Explainer:

@@ -243,7 +243,8 @@ class DeletionService:
                 yield Shown(kind, id_, _short(label), more[0] if more else "", why[id_])
             left -= len(ids)
         for moved in plan.moved[:left]:
-            yield Shown(moved.kind, moved.id, _short(str(moved.row.get("text") or moved.row.get("alias") or "")))
+            label = str(moved.row.get("text") or moved.row.get("alias") or "")
+            yield Shown(moved.kind, moved.id, _short(label), why=moved.why)
 
     def _label(self, db: sqlite3.Connection, kind: str, id_: int) -> str:
         found = self._reach.labels(db, kind, [id_])

@@ -11,6 +11,7 @@ from ..storage.delete_operations import DELETED_BEFORE, Item
 from ..storage.deletions import MovedRow, RowKind
 from ..storage.metadata_store import MetadataStore
 from .deletion_effects import Effects, effects_of
+from .deletion_statements import Statements
 from .name_pattern import SHORTEST_NAME
 from .selection import Seeds, Selection
 
@@ -77,7 +78,7 @@ class DeletionPlan:
     def items(self) -> list[Item]:
         """Every row of the plan as it is recorded; persons and chats are there to be known when it is purged."""
         rows = [Item(kind, id_, {"why": why}) for kind, held in self.rows.items() for id_, why in sorted(held.items())]
-        moved = [Item(one.kind, one.id, {"why": PERSON, "row": dict(one.row)}) for one in self.moved]
+        moved = [Item(one.kind, one.id, {"why": one.why, "row": dict(one.row)}) for one in self.moved]
         person = {"why": SELECTED} | ({"limited": True} if self.limited else {})
         persons = [Item("person", id_, person) for id_ in self.persons]
         dead = [Item(kind, id_, {"why": BEFORE}) for kind, held in self.dead.items() for id_ in sorted(held)]
@@ -126,6 +127,7 @@ class Planner:
         self._rows = store.reach
         self._deletions = store.deletions
         self._selection = selection
+        self._statements = Statements(store)
 
     def plan(self, db: sqlite3.Connection, seeds: Seeds, *, entity_paragraphs: bool) -> DeletionPlan:
         """What goes when these seeds are deleted now."""
@@ -140,6 +142,7 @@ class Planner:
         self._facts(db, seeds, plan)
         self._deleted_before(db, seeds, meant, plan)
         self._known_of(db, seeds, plan)
+        self._stated(db, seeds, plan)
         self._count(db, plan, relations_kept)
         return plan
 
@@ -248,6 +251,17 @@ class Planner:
         plan.add("fact", rows.ids(db, "facts_of_persons", persons, scope=seeds.chat, dead=False), PERSON)
         plan.add("fact", rows.ids(db, "facts_of_scopes", seeds.chats, dead=False), CHAT)
         plan.add("fact", rows.ids(db, "facts_of_entities", plan.ids("entity"), dead=False), ENTITY)
+
+    def _stated(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+        """What others stated by hand that names the persons, and what is called after them."""
+        told = {one.id for one in plan.stays if one.kind == "entity"} | plan.rows["entity"].keys()
+        stated = self._statements.read(db, seeds, plan.ids("paragraph"), told)
+        plan.moved += stated.profiles
+        plan.add("fact", stated.facts, MENTION)
+        plan.add("relation", stated.relations, MENTION)
+        going = {(kind, id_) for kind, held in plan.rows.items() for id_ in held}
+        left = [Stay(kind, id_, why) for kind, id_, why in stated.stays if (kind, id_) not in going]
+        plan.stays += left[:MOST_STAYS]
 
     def _deleted_before(self, db: sqlite3.Connection, seeds: Seeds, meant: set[int], plan: DeletionPlan) -> None:
         """What is meant and was deleted before, with the older wordings that nothing newer answers for."""

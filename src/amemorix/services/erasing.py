@@ -11,8 +11,8 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
-from typing import TypeVar, cast
+from dataclasses import asdict, replace
+from typing import Any, TypeVar, cast
 
 from ..clock import Clock
 from ..storage.erasure import Erased, Targets
@@ -39,6 +39,8 @@ FOLD_TRIES = 60
 ATTEMPTS = 5
 """Looks through the files, each after what held something was written anew."""
 ERASE = "erase"
+GONE = {"paragraph": "paragraphs", "relation": "relations", "entity": "entities", "fact": "facts"}
+"""Kinds of what stays, and how the rows of each are called that are looked for."""
 OWN_WORD = re.compile(r"[a-z_]+")
 """Words such as the program writes into JSON of its own."""
 
@@ -73,10 +75,10 @@ class Erasing:
         receipt = await self._store.read(lambda db: self._receipt(db, operation))
         targets = await self._store.read(lambda db: self._targets(db, operation))
         receipt.complete = receipt.complete and receipt.step != ERASE
-        needles = await self._off(lambda: self._needles(operation, targets))
+        going = await self._off(lambda: self._going(operation, targets))
+        needles = await self._off(lambda: self._needles(operation, targets, going))
         marks = NO_MARKS
         if receipt.step != ERASE:
-            going = await self._off(lambda: self._going(operation, targets))
             marks = self._records.marks(going, targets)
             await self._scrub(operation, targets, needles, going, marks, receipt)
         for deriver in self._derivers:
@@ -84,6 +86,7 @@ class Erasing:
         await self._erase(operation, targets, receipt)
         receipt.indexes = await self._clean_indexes()
         await self._clean_files(operation, targets, needles, marks, receipt)
+        receipt.stays = await self._store.read(lambda db: self._standing(db, receipt))
         receipt.step, receipt.seconds = "", round(time.monotonic() - started, 3)
         now = self._clock.now()
         await self._store.write(lambda db: self._rows.end(db, operation, asdict(receipt), now))
@@ -96,6 +99,16 @@ class Erasing:
         ]
         return receipt
 
+    def _standing(self, db: sqlite3.Connection, receipt: PurgeReceipt) -> list[dict[str, Any]]:
+        """What stays without what went after all, because nothing was left that speaks of it."""
+        told: dict[str, list[int]] = {}
+        for one in receipt.stays:
+            told.setdefault(one["kind"], []).append(one["id"])
+        gone = {
+            (kind, id_) for kind, ids in told.items() if kind in GONE for id_ in self._rows.gone(db, GONE[kind], ids)
+        }
+        return [one for one in receipt.stays if (one["kind"], one["id"]) not in gone]
+
     def _targets(self, db: sqlite3.Connection, operation: int) -> Targets:
         """The rows of the operation but paragraphs that have come back to life since."""
         items = [(item.kind, item.id) for item in self._operations.open_items(db, operation)]
@@ -106,7 +119,7 @@ class Erasing:
         items = self._store.read_here(lambda db: self._operations.open_items(db, operation))
         return self._records.going(items, targets)
 
-    def _needles(self, operation: int, targets: Targets) -> Needles:
+    def _needles(self, operation: int, targets: Targets, going: Going) -> Needles:
         """Fragments of everything that is to be erased, kept in memory only."""
 
         def read(db: sqlite3.Connection) -> list[str | bytes]:
@@ -115,7 +128,9 @@ class Erasing:
             held += [row for _, row in self._store.quoting.kept_of(db, operation, targets)]
             rows = (value for row in held for value in row.values())
             kept = [text for value in rows for text in _said(value)]
-            return [*self._rows.traces(db, targets), *kept]
+            persons, entities = {*targets.persons, *going.persons}, {*targets.entities, *going.entities}
+            named = replace(targets, persons=tuple(persons), entities=tuple(entities))
+            return [*self._rows.traces(db, named), *kept]
 
         return Needles.of(self._store.read_here(read))
 

@@ -121,14 +121,17 @@ class FactReader:
         question = read_question(bare)
         scored = [(_relevance(row, question), row) for row in rows]
         best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], -pair[1].valid_from))
-        return self.items(db, [row for _, row in best[:limit]], moment)
+        return self.items(db, [row for _, row in best[:limit]], moment, scopes)
 
-    def items(self, db: sqlite3.Connection, rows: Sequence[FactRow], moment: Moment) -> list[FactItem]:
-        """Facts with their names, evidence and conflicts."""
+    def items(
+        self, db: sqlite3.Connection, rows: Sequence[FactRow], moment: Moment, scopes: Sequence[int] | None
+    ) -> list[FactItem]:
+        """Facts with the names that these chats know (None: every one), evidence and conflicts."""
         if not rows:
             return []
-        persons = self._material.person_names(db, {row.person for row in rows if row.person is not None})
-        entities = self._store.names.entity_names(db, {row.entity for row in rows if row.entity is not None})
+        persons = self._material.person_names(db, {row.person for row in rows if row.person is not None}, scopes)
+        spoken_of = {row.entity for row in rows if row.entity is not None}
+        entities = self._store.entity_naming.shown(db, spoken_of, scopes)
         chats = self._material.chats(db, {row.scope for row in rows})
         evidence = self._evidence.of(db, [row.id for row in rows], moment.now, moment.as_of)
         items: list[FactItem] = []

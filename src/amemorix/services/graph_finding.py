@@ -29,6 +29,7 @@ class GraphFinder:
 
     def __init__(self, store: MetadataStore) -> None:
         self._entities = store.entities
+        self._naming = store.entity_naming
         self._relations = store.relations
         self._graph = store.graph
 
@@ -37,9 +38,18 @@ class GraphFinder:
         if not said:
             raise InvalidRequest(f"{field}: say which node, by its id or its name.", field=field)
         row = self.known(db, said)
-        if row is None or not row.alive or (sight is not None and not self._graph.nodes(db, [row.id], sight)):
+        if row is None or not row.alive or (sight is not None and not self._known_to(db, row, said, sight)):
             raise NotFound(f"{field}: there is no node {said!r}.", field=field)
         return row
+
+    def _known_to(self, db: sqlite3.Connection, row: EntityRow, said: str, sight: Sight) -> bool:
+        """Whether the node may be seen and, where it is of several names, whoever looks has said this one."""
+        if not self._graph.nodes(db, [row.id], sight):
+            return False
+        names = self._naming.said(db, [row.id], sight.scopes).get(row.id)
+        if names is None:
+            return True
+        return bool(names) and (row_id(said, "n") == row.id or normalise_name(said) in names)
 
     def known(self, db: sqlite3.Connection, said: str) -> EntityRow | None:
         """The entity of this id, name or alias, deleted ones too."""
@@ -77,7 +87,11 @@ class GraphFinder:
         found = self._seen(db, self._relations.between(db, begins.id, ends.id, predicate), sight)
         if not found:
             said = f" that says {predicate!r}" if predicate else ""
-            raise NotFound(f"target: there is no relation from {begins.name!r} to {ends.name!r}{said}.", field="target")
+            names = self._naming.shown(db, (begins.id, ends.id), None if sight is None else sight.scopes)
+            raise NotFound(
+                f"target: there is no relation from {names.get(begins.id, '')!r} to {names.get(ends.id, '')!r}{said}.",
+                field="target",
+            )
         return found
 
     def relation(self, db: sqlite3.Connection, said: str, sight: Sight | None = None) -> RelationRow:

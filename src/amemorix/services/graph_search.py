@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..storage.graph_reading import NameMatch, Sight
 from ..storage.metadata_store import MetadataStore
@@ -60,7 +60,19 @@ class GraphSearchService:
         if len(found) < wanted:
             but = [match.id for match in begin]
             found += [(2, match) for match in self._graph.names_with(db, said, sight, wanted - len(found), but)]
-        return found
+        return list(self._known_to(db, found, sight))
+
+    def _known_to(
+        self, db: sqlite3.Connection, found: Sequence[tuple[int, NameMatch]], sight: Sight
+    ) -> Iterator[tuple[int, NameMatch]]:
+        """The entities by names that whoever looks has said, where they have several; a match with another is none."""
+        known = self._store.entity_naming.said(db, [match.id for _, match in found], sight.scopes)
+        for tier, match in found:
+            names = known.get(match.id)
+            if names is None:
+                yield tier, match
+            elif normalise_name(match.said) in names:
+                yield tier, replace(match, name=next(iter(names.values())))
 
     def _relations(
         self, db: sqlite3.Connection, said: str, matches: Sequence[tuple[int, NameMatch]], sight: Sight, wanted: int

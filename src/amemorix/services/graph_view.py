@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from ..indexes.graph_standing import Standing
 from ..indexes.graph_state import GraphState
 from ..retrieval.hits import paragraph_key
 from ..storage.entities import EntityRow
-from ..storage.graph_reading import EdgeRecord, RelationAt, Sight
+from ..storage.graph_reading import EdgeRecord, NodeRecord, RelationAt, Sight
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey
 from .filters import restricts
@@ -115,7 +115,7 @@ class GraphViewService:
         view = self.view(db, sight)
         total = view.total if view.alone is not None else self._graph.entity_count(db)
         before, ids = self._placed(db, view, request, total)
-        nodes = self._graph.nodes(db, ids.tolist(), sight)
+        nodes = self._named(db, self._graph.nodes(db, ids.tolist(), sight), sight)
         shown = np.array([node.id for node in nodes], np.int64)
         edges, left_out = self._edges(db, view.graph, shown, before, request, sight)
         end = request.offset + len(ids)
@@ -130,6 +130,13 @@ class GraphViewService:
             next_offset=end if len(ids) and end < total else None,
             edges_left_out=left_out,
         )
+
+    def _named(self, db: sqlite3.Connection, nodes: Sequence[NodeRecord], sight: Sight) -> list[NodeRecord]:
+        """The nodes by the names that whoever looks knows; without those of which it knows none."""
+        if sight.scopes is None:
+            return list(nodes)
+        names = self._store.entity_naming.shown(db, [node.id for node in nodes], sight.scopes)
+        return [replace(node, name=names[node.id]) for node in nodes if node.id in names]
 
     def _placed(self, db: sqlite3.Connection, view: View, request: GetGraph, total: int) -> tuple[Ids, Ids]:
         """(nodes of earlier pages, nodes of this page)."""
@@ -166,7 +173,8 @@ class GraphViewService:
 
     def _node(self, db: sqlite3.Connection, request: NodeDetail) -> NodeAnswer:
         sight = self.sight(db, request)
-        row = self._finder.node(db, "node", request.node, sight)
+        found = self._finder.node(db, "node", request.node, sight)
+        row = replace(found, name=self._store.entity_naming.shown(db, [found.id], sight.scopes)[found.id])
         at = self._graph.relations_at(db, [row.id], sight)
         relations = self.relations(db, [one.id for one in at[: request.relation_limit]], sight)
         ids = self._graph.paragraphs_at(db, row.id, sight, request.paragraph_limit)
@@ -224,9 +232,13 @@ class GraphViewService:
         """Relations that may be seen, in the order given."""
         wanted = list(ids)
         records = {record.id: record for record in self._graph.edges(db, wanted, sight)}
-        names = self._store.names.entity_names(db, {e for r in records.values() for e in (r.subject, r.object)})
-        ends = self._ends(db, records, sight)
-        return [relation_item(records[id_], names, ends.get(id_)) for id_ in wanted if id_ in records]
+        ends = {end for record in records.values() for end in (record.subject, record.object)}
+        names = self._store.entity_naming.shown(db, ends, sight.scopes)
+        over = self._ends(db, records, sight)
+        told = (records[id_] for id_ in wanted if id_ in records)
+        return [
+            relation_item(one, names, over.get(one.id)) for one in told if one.subject in names and one.object in names
+        ]
 
     def _ends(self, db: sqlite3.Connection, ids: Iterable[int], sight: Sight) -> dict[int, float]:
         """Relation -> when it was over, by what may be seen."""

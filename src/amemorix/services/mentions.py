@@ -101,6 +101,11 @@ class MentionFinder:
                 found.stays[line.id] = why or KEPT
         return found
 
+    def judge(self, db: sqlite3.Connection, chat: int, text: str) -> str | None:
+        """Of a statement that is no paragraph: empty if it can mean nobody else, why it stays, None if it names nobody."""
+        why = self._judged(db, Line(0, chat, text, True))
+        return KEPT if why == "" and self._keep else why
+
     # candidates
 
     def _candidates(self, db: sqlite3.Connection, after: int) -> Iterator[Line]:

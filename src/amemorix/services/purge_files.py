@@ -12,6 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import InvalidRequest, NotReady
 from ..storage.compaction import Compaction, file_chunks, one_transaction, open_copy
 from ..storage.erasure import ErasureRepository, Targets
@@ -27,6 +30,10 @@ SQLITE = b"SQLite format 3\0"
 PORTION = 20_000
 OURS = "memory."
 """What the names of the files begin with that this program puts beside the database."""
+INDEXES = "indexes"
+"""The folder of the snapshots of the indexes."""
+TERM_BYTES = 4
+"""Bytes of a term in them."""
 STAGED = ("imports", "staging")
 """The folder of the files that were handed over to be imported."""
 EXPORTS = "exports"
@@ -84,6 +91,8 @@ class PurgeFiles:
                 met[self._name(path)] = found
         for name, found in met.items():
             strange = self._strange(needles, found)
+            if len(strange) and name.startswith(f"{INDEXES}/") and self._is_index_of_kept(name, strange):
+                strange = needles.only({})
             looked.held_elsewhere += found.count - len(strange)
             if len(strange):
                 looked.found[name] = len(strange)
@@ -92,6 +101,30 @@ class PurgeFiles:
     def _strange(self, needles: Needles, found: Remnants) -> Needles:
         """What was found and no row that stays holds."""
         return self.kept(needles.only(found.met)) if found.count else needles.only({})
+
+    def _is_index_of_kept(self, name: str, strange: Needles) -> bool:
+        """Whether every word of an index where a fragment was met is a term of a row that stays.
+
+        An index keeps terms in an order of its own, so that those of several rows come to stand side by side.
+        """
+        try:
+            data = (self._store.folder / name).read_bytes()
+        except FileNotFoundError:
+            return True
+        whole = np.frombuffer(data, "<u4", len(data) // TERM_BYTES)
+        places = strange.places(data)
+        words = [whole[at // TERM_BYTES : -(-(at + width) // TERM_BYTES)] for at, width in places]
+        return bool(words) and bool(np.isin(np.concatenate(words), self._live_terms()).all())
+
+    def _live_terms(self) -> NDArray[np.uint32]:
+        rows, after, parts = self._store.erasure, 0, [np.zeros(0, np.uint32)]
+        while True:
+            upto, hashes = self._store.read_here(lambda db, after=after: rows.terms_kept(db, after))
+            if upto == after:
+                return np.unique(np.concatenate(parts))
+            self._go_on()
+            parts.append(hashes)
+            after = upto
 
     def in_database(self, looked: Looked) -> bool:
         """Whether something was found in the database or its log."""
@@ -238,7 +271,7 @@ class PurgeFiles:
 
     def _others(self) -> list[Path]:
         """Files that are neither the database nor an index."""
-        indexes = self._store.folder / "indexes"
+        indexes = self._store.folder / INDEXES
         lock = self._store.folder / ".lock"
         return [
             path for path in self._all() if not self._is_live(path) and indexes not in path.parents and path != lock

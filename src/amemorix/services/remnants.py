@@ -105,6 +105,15 @@ class Needles:
             rest = data[-_OVERLAP:]
         return Remnants(read, {size: np.unique(np.concatenate(keys)) for size, keys in met.items()})
 
+    def places(self, data: bytes) -> list[tuple[int, int]]:
+        """(where it begins, how many bytes) of every fragment in the bytes."""
+        found: list[tuple[int, int]] = []
+        for size, keys in self._keys.items():
+            if len(data) >= size.width:
+                at = np.flatnonzero(np.isin(_hashes(data, size.width), keys))
+                found += [(place, size.width) for place in at.tolist()]
+        return found
+
     def _in(self, data: bytes, all_of_them: bool) -> Iterator[tuple[_Size, Keys]]:
         for size, (table, shift) in self._tables.items():
             held = self._keys[size]

@@ -100,7 +100,7 @@ class SearchService:
         self._retriever = DualPathRetriever(
             store.names, store.paragraphs, store.embeddings, store.relations, store.changes, store.revisions
         )
-        self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, zone)
+        self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, store.entity_naming, zone)
         self._past = PastWordings(store, self._writer)
         self._facts = FactReader(store)
         self._aggregate = AggregateQueryService()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from .entity_naming import EntityNaming
 from .queries import array, optional_array, queries
 from .records import NewParagraph
 
@@ -96,6 +97,7 @@ class CorrectionRepository:
 
     def __init__(self) -> None:
         self._q = queries()
+        self._naming = EntityNaming()
 
     # plans
 
@@ -137,11 +139,14 @@ class CorrectionRepository:
         values = {"ids": array(ids), "scopes": optional_array(scopes), "now": now}
         return {row[0]: Target(*row) for row in db.execute(self._q["correction_targets"], values)}
 
-    def relations(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
-        """Relation -> sentence, of the live relations that these paragraphs support."""
-        rows = db.execute(self._q["correction_relations"], {"ids": array(ids)})
+    def relations(self, db: sqlite3.Connection, ids: Collection[int]) -> dict[int, str]:
+        """Relation -> sentence, of the live relations that these paragraphs support, in the names of their chats."""
+        rows = db.execute(self._q["correction_relations"], {"ids": array(ids)}).fetchall()
+        scopes = [row[0] for row in db.execute(self._q["correction_scopes"], {"ids": array(ids)})]
+        names = self._naming.shown(db, {end for row in rows for end in (row[1], row[3])}, scopes)
         return {
-            id_: " ".join((subject, predicate.replace("_", " "), object_)) for id_, subject, predicate, object_ in rows
+            id_: " ".join((names.get(subject, ""), predicate.replace("_", " "), names.get(object_, "")))
+            for id_, subject, predicate, object_ in rows
         }
 
     def alone(self, db: sqlite3.Connection, relations: Iterable[int], ids: Iterable[int]) -> list[int]:

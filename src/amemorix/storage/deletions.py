@@ -50,6 +50,7 @@ class MovedRow:
     kind: str
     id: int
     row: Mapping[str, Any]
+    why: str = "person"
 
 
 @dataclass(frozen=True, slots=True)

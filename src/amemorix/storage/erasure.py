@@ -9,13 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..text import unpack_terms
+from .entity_naming import EntityNaming, Leaving
 from .queries import array, queries
 
 __all__ = ["Erased", "ErasureRepository", "Targets"]
 
 _TRACES = {
-    "paragraphs": "traces_of_paragraphs", "refs": "traces_of_refs", "entities": "traces_of_entities",
-    "facts": "traces_of_facts", "persons": "traces_of_persons", "chats": "traces_of_chats",
+    "paragraphs": ("traces_of_paragraphs", "traces_of_their_persons"), "refs": ("traces_of_refs",),
+    "entities": ("traces_of_entities", "traces_of_aliases"), "facts": ("traces_of_facts",),
+    "persons": ("traces_of_persons",), "chats": ("traces_of_chats",),
 }  # fmt: skip
 _GONE = {
     "paragraphs": "paragraphs_gone",
@@ -67,6 +73,7 @@ class ErasureRepository:
 
     def __init__(self, forget: Callable[[], None] = lambda: None) -> None:
         self._q = queries()
+        self._naming = EntityNaming()
         self._forget = forget
 
     # erasing
@@ -79,6 +86,7 @@ class ErasureRepository:
         relations, facts = self._ids(db, "links_to_relations", going), self._ids(db, "links_to_facts", going)
         entities = self._ids(db, "links_to_entities", going)
         names = db.execute(self._q["links_to_persons"], {"ids": array(going)}).fetchall()
+        unsaid = self._naming.leaving(db, going)
         self._run(db, "erase_wake_neighbours", going)
         done.counts["episodes"] += self._run(db, "erase_episodes", going)
         self._profiles(db, going, done)
@@ -86,6 +94,7 @@ class ErasureRepository:
         done.counts["facts"] += self._run(db, "erase_facts", self._ids(db, "facts_unfounded", facts))
         self._relations(db, self._ids(db, "relations_unfounded", relations), done)
         self._orphans(db, entities, done)
+        self._unsaid(db, unsaid, done)
         done.counts["external_refs"] += self._run(db, "erase_refs", {row[1] for row in rows})
         self._run(db, "erase_sessions", {row[3] for row in rows})
         self._sources(db, {row[2] for row in rows}, done)
@@ -162,6 +171,17 @@ class ErasureRepository:
         for some in (merged, orphans):
             done.counts["entities"] += self._run(db, "erase_entities", some)
 
+    def _unsaid(self, db: sqlite3.Connection, leaving: Leaving, done: Erased) -> None:
+        """Take names away from entities that stay; the main one gives way to one that is still said."""
+        self._relations(db, self._ids(db, "relations_touching", leaving.merged), done)
+        self._run(db, "erase_entity_links", leaving.merged)
+        done.counts["names"] += self._run(db, "erase_entities", leaving.merged)
+        for norm in leaving.aliases:
+            done.counts["names"] += db.execute(self._q["entity_alias_remove"], {"norm": norm}).rowcount
+        for entity, (name, norm) in leaving.renamed.items():
+            db.execute(self._q["entity_set_name"], {"id": entity, "name": name, "norm": norm})
+        self._run(db, "relation_vectors_remove", self._ids(db, "relations_touching", leaving.renamed))
+
     def _sources(self, db: sqlite3.Connection, ids: Iterable[int], done: Erased) -> None:
         gone = self._ids(db, "erase_sources", ids)
         done.counts["sources"] += len(gone)
@@ -173,7 +193,9 @@ class ErasureRepository:
         self._persons(db, {person for person, _, _ in names}, done)
 
     def _persons(self, db: sqlite3.Connection, ids: Iterable[int], done: Erased) -> None:
-        gone = self._ids(db, "erase_persons", ids)
+        persons = list(ids)
+        gone = self._ids(db, "erase_persons", persons)
+        self._run(db, "rename_persons", persons)
         done.counts["persons"] += len(gone)
         done.persons.update(gone)
 
@@ -181,14 +203,27 @@ class ErasureRepository:
 
     def traces(self, db: sqlite3.Connection, targets: Targets) -> Iterator[str | bytes]:
         """The texts, names and term blobs of the rows that are to be erased."""
-        for kind, query in _TRACES.items():
-            for row in db.execute(self._q[query], {"ids": array(getattr(targets, kind))}):
-                yield from (text for text in row if text not in ("", b"", "[]", "{}"))
+        for kind, found in _TRACES.items():
+            for query in found:
+                for row in db.execute(self._q[query], {"ids": array(getattr(targets, kind))}):
+                    yield from (text for text in row if text not in ("", b"", "[]", "{}"))
 
     def texts_kept(self, db: sqlite3.Connection, after: int) -> list[tuple[int, bytes]]:
-        """A page of (paragraph, all that it says, with its terms) past `after`, of every paragraph that has a row."""
+        """A page of (paragraph, all that it says, with its terms) past `after`, of every paragraph that has a row.
+
+        The bytes stand beside each other as they do in the file, so that no fragment that reaches over the end of a
+        column is strange.
+        """
         rows = db.execute(self._q["texts_kept"], {"after": after})
-        return [(id_, b"\n".join((*(text.encode() for text in texts), terms))) for id_, *texts, terms in rows]
+        return [
+            (id_, hash_ + said.encode() + b"\n" + _record_head(id_, terms) + terms) for id_, hash_, said, terms in rows
+        ]
+
+    def terms_kept(self, db: sqlite3.Connection, after: int) -> tuple[int, NDArray[np.uint32]]:
+        """(how far this reads, distinct hashes of a page of paragraphs past `after`); none at the end."""
+        rows = db.execute(self._q["terms_kept"], {"after": after}).fetchall()
+        hashes = [unpack_terms(blob)[0] for _, blob in rows]
+        return (rows[-1][0] if rows else after), np.unique(np.concatenate(hashes)) if hashes else np.zeros(0, np.uint32)
 
     def names_kept(self, db: sqlite3.Connection) -> Iterator[bytes]:
         """All other texts of rows that stay."""
@@ -218,3 +253,17 @@ class ErasureRepository:
 
     def _run(self, db: sqlite3.Connection, query: str, ids: Iterable[int]) -> int:
         return max(db.execute(self._q[query], {"ids": array(ids)}).rowcount, 0)
+
+
+def _record_head(row: int, blob: bytes) -> bytes:
+    """What stands before a blob that is the only column beside the row's number (SQLite file format, section 2.1)."""
+    kind = _varint(2 * len(blob) + 12)
+    return _varint(row) + bytes([2 + len(kind), 0]) + kind
+
+
+def _varint(number: int) -> bytes:
+    """A number as SQLite writes it: seven bits a byte, the highest first."""
+    found = [number & 0x7F]
+    while number := number >> 7:
+        found.append(number & 0x7F | 0x80)
+    return bytes(reversed(found))

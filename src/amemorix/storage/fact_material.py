@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .queries import array, queries
@@ -77,10 +77,26 @@ class FactMaterialRepository:
         row = db.execute(self._q["fact_entity_by_norm"], {"norm": norm}).fetchone()
         return None if row is None else row[0]
 
-    def person_names(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
-        """Person row -> (id, name)."""
-        rows = db.execute(self._q["fact_person_names"], {"ids": array(ids)})
-        return {row: (person_id, name) for row, person_id, name in rows}
+    def person_names(
+        self, db: sqlite3.Connection, ids: Iterable[int], scopes: Sequence[int] | None
+    ) -> dict[int, tuple[str, str]]:
+        """Person row -> (id, the name by which these chats met them last, the id where they never did)."""
+        known = {row: (key, name) for row, key, name in db.execute(self._q["fact_person_names"], {"ids": array(ids)})}
+        if scopes is None:
+            return known
+        called: dict[int, list[str]] = {}
+        for row, name in db.execute(self._q["fact_person_names_seen"], {"ids": array(known), "scopes": array(scopes)}):
+            called.setdefault(row, []).append(name)
+        return {
+            row: (key, self._newest(db, row, called.get(row, ()), scopes) or key) for row, (key, _) in known.items()
+        }
+
+    def _newest(self, db: sqlite3.Connection, person: int, names: Sequence[str], scopes: Sequence[int]) -> str:
+        if len(set(names)) < 2:
+            return next(iter(names), "")
+        values = {"person": person, "names": array(names), "scopes": array(scopes)}
+        found = db.execute(self._q["fact_person_name_newest"], values).fetchone()
+        return found[0] if found else names[0]
 
     def chats(self, db: sqlite3.Connection, scopes: Iterable[int]) -> dict[int, str]:
         """Scope -> the chat's id."""

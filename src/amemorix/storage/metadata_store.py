@@ -19,6 +19,7 @@ from .deletions import DeletionRepository
 from .derive_tasks import DeriveTaskRepository
 from .embeddings import EmbeddingRepository
 from .entities import EntityRepository
+from .entity_naming import EntityNaming
 from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .erasure import ErasureRepository
@@ -49,6 +50,7 @@ from .retention import RetentionRepository
 from .retrieval_profiles import RetrievalProfileRepository
 from .revisions import RevisionRepository
 from .sources import SourceRepository
+from .statements import StatementRepository
 from .summaries import SummaryRepository
 from .texts import TextRepository
 from .tuning import TuningRepository
@@ -83,6 +85,7 @@ class MetadataStore:
         self.paragraphs = ParagraphRepository()
         self.embeddings = EmbeddingRepository()
         self.entities = EntityRepository()
+        self.entity_naming = EntityNaming()
         self.relations = RelationRepository()
         self.relation_ends = RelationEndRepository()
         self.relation_return = RelationReturn()
@@ -96,6 +99,7 @@ class MetadataStore:
         self.fact_evidence = FactEvidenceRepository()
         self.fact_material = FactMaterialRepository()
         self.undo_records = UndoRepository()
+        self.statements = StatementRepository()
         self.episode_deriving = EpisodeDerivingRepository()
         self.derive_tasks = DeriveTaskRepository()
         self.persons = PersonRepository()

@@ -139,18 +139,18 @@ class ParagraphRepository:
             found.setdefault(paragraph, []).append(PersonOf(*person))
         return found
 
-    def entity_norms(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[tuple[str, str]]]:
-        """Paragraph -> (name of an entity it is linked to, one of the normalised names that this goes by)."""
-        found: dict[int, list[tuple[str, str]]] = {}
-        for paragraph, name, norm in db.execute(self._q["paragraph_entity_norms"], {"ids": array(ids)}):
-            found.setdefault(paragraph, []).append((name, norm))
+    def entity_norms(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
+        """Paragraph -> (entity it is linked to, one of the normalised names that this goes by)."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        for paragraph, entity, norm in db.execute(self._q["paragraph_entity_norms"], {"ids": array(ids)}):
+            found.setdefault(paragraph, []).append((entity, norm))
         return found
 
-    def relations(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, dict[int, str]]:
-        """Paragraph -> relations that it supports, each as one sentence."""
-        found: dict[int, dict[int, str]] = {}
-        for paragraph, relation, *words in db.execute(self._q["paragraph_relations_of"], {"ids": array(ids)}):
-            found.setdefault(paragraph, {})[relation] = " ".join(words)
+    def relations(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, dict[int, tuple[int, str, int]]]:
+        """Paragraph -> (subject, predicate, object) of each relation that it supports."""
+        found: dict[int, dict[int, tuple[int, str, int]]] = {}
+        for paragraph, relation, *said in db.execute(self._q["paragraph_relations_of"], {"ids": array(ids)}):
+            found.setdefault(paragraph, {})[relation] = (said[0], said[1], said[2])
         return found
 
     def relations_ended(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .entity_naming import EntityNaming
 from .queries import array, optional_array, queries
 
 __all__ = ["SPEAKER", "FactOf", "Line", "ProfileMaterialRepository", "RelationOf"]
@@ -75,6 +76,7 @@ class ProfileMaterialRepository:
 
     def __init__(self) -> None:
         self._q = queries()
+        self._naming = EntityNaming()
 
     def lines(
         self, db: sqlite3.Connection, person: int, since: float, scopes: Scopes, limit: int, now: float
@@ -112,8 +114,13 @@ class ProfileMaterialRepository:
     ) -> list[RelationOf]:
         """Live relations that end at one of the entities and rest on a paragraph of the scope, the surest first."""
         values = {"entities": array(entities), "scope": scope, "limit": limit, "now": now}
-        rows = db.execute(self._q["profile_relations"], {**values, "looked_at": RELATIONS_LOOKED_AT})
-        return [RelationOf(*row) for row in rows]
+        rows = db.execute(self._q["profile_relations"], {**values, "looked_at": RELATIONS_LOOKED_AT}).fetchall()
+        names = self._naming.shown(db, {end for row in rows for end in (row[1], row[3])}, (scope,))
+        return [
+            RelationOf(id_, names[subject], said, names[object_], *more)
+            for id_, subject, said, object_, *more in rows
+            if subject in names and object_ in names
+        ]
 
     def facts(self, db: sqlite3.Connection, persons: Iterable[int], scope: int, limit: int, now: float) -> list[FactOf]:
         """Facts of a scope about any of these persons, those that hold and are surest first."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .entity_naming import EntityNaming
 from .erasure import Targets
 from .queries import array, queries
 
@@ -38,12 +39,14 @@ _ASKED = {
     "undo_records": "asked_undo_records", "memory_v5_operations": "asked_memory_v5_operations",
     "correction_plans": "asked_correction_plans", "fact_transitions": "asked_fact_transitions",
     "delete_operations": "asked_delete_operations", "audit": "asked_audit",
+    "profile_overrides": "asked_profile_overrides",
     "import_tasks": "asked_import_tasks",
 }  # fmt: skip
 _UNNAME = {
     "undo_records": "unname_undo_records", "memory_v5_operations": "unname_memory_v5_operations",
     "correction_plans": "unname_correction_plans", "fact_transitions": "unname_fact_transitions",
     "delete_operations": "unname_delete_operations", "audit": "unname_audit",
+    "profile_overrides": "unname_profile_overrides",
     "import_tasks": "unname_import_tasks",
 }  # fmt: skip
 ASKED = tuple(_ASKED)
@@ -65,6 +68,7 @@ class QuotingRepository:
 
     def __init__(self) -> None:
         self._q = queries()
+        self._naming = EntityNaming()
 
     def going(
         self, db: sqlite3.Connection, targets: Targets, names: Iterable[str], norm: Callable[[str], str]
@@ -73,12 +77,17 @@ class QuotingRepository:
         rows = {
             kind: array(getattr(targets, kind)) for kind in ("persons", "paragraphs", "facts", "entities", "relations")
         }
+        unsaid = self._naming.leaving(db, targets.paragraphs)
         persons = self._column(db, "persons_going", rows)
-        entities = self._column(db, "entities_going", rows)
+        entities = [*self._column(db, "entities_going", rows), *unsaid.merged]
+        renamed = {"entities": array({*entities, *unsaid.renamed}), "aliases": array(unsaid.aliases)}
         ids = {"persons": array(persons), "entities": array(entities)}
-        borne = {norm(name) for name in self._column(db, "names_borne", ids)}
-        called = [*self._column(db, "names_going", ids), *names]
-        things = self._column(db, "entity_names_going", ids)
+        lost = set(db.execute(self._q["names_lost"], rows).fetchall())
+        kept = [name for person, name in db.execute(self._q["persons_borne"], ids) if (person, name) not in lost]
+        kept += self._column(db, "names_borne", {**ids, **renamed}) + [name for name, _ in unsaid.renamed.values()]
+        borne = {norm(name) for name in kept}
+        called = [*self._column(db, "names_going", ids), *names, *(name for _, name in lost)]
+        things = [*self._column(db, "entity_names_going", ids), *unsaid.names]
         return Going(tuple(persons), tuple(entities), _free(called, borne, norm), _free(things, borne, norm))
 
     def quoting(

@@ -38,9 +38,11 @@ where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p
 
 -- name: correction_relations
 -- live relations that these paragraphs support
-select distinct r.id, s.name, r.predicate, o.name from relation_evidence e join relations r on r.id = e.relation
-join entities s on s.id = r.subject join entities o on o.id = r.object
+select distinct r.id, r.subject, r.predicate, r.object from relation_evidence e join relations r on r.id = e.relation
 where e.paragraph in (select value from json_each(:ids)) and r.deleted_at is null;
+
+-- name: correction_scopes
+select distinct scope from paragraphs where id in (select value from json_each(:ids));
 
 -- name: correction_relations_alone
 -- those of the relations that no live paragraph but these supports, and no hand has asserted

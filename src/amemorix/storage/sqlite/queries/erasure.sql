@@ -149,6 +149,15 @@ delete from persons where id in (select value from json_each(:ids))
   and not exists (select 1 from profile_overrides o where o.person = persons.id)
 returning id;
 
+-- name: rename_persons
+-- a person whose name is borne nowhere any more goes by one that is, or by the id
+update persons set name = coalesce(
+    (select c.name from chat_persons c where c.person = persons.id order by c.chat, c.name limit 1),
+    (select a.alias from person_aliases a where a.person = persons.id order by a.chat, a.norm limit 1), person_id)
+where id in (select value from json_each(:ids)) and name <> person_id
+  and not exists (select 1 from chat_persons c where c.person = persons.id and c.name = persons.name)
+  and not exists (select 1 from person_aliases a where a.person = persons.id and a.alias = persons.name);
+
 -- name: erase_chat_feedback
 delete from feedback_tasks where chat in (select value from json_each(:ids));
 
@@ -180,6 +189,12 @@ select value from json_each(:ids) where value not in (select id from facts where
 select p.content, p.tags, p.metadata, coalesce(substr(t.v, 1, length(t.v) / 5 * 4), x'') from paragraphs p join terms t on t.id = p.id
 where p.id in (select value from json_each(:ids));
 
+-- name: traces_of_their_persons
+select distinct name from paragraph_persons where paragraph in (select value from json_each(:ids));
+
+-- name: traces_of_aliases
+select alias, norm from entity_aliases where entity in (select value from json_each(:ids));
+
 -- name: traces_of_refs
 select external_id, '', '' from external_memory_refs where id in (select value from json_each(:ids));
 
@@ -198,8 +213,12 @@ select chat_id, '', '' from chats where id in (select value from json_each(:ids)
 
 -- name: texts_kept
 -- everything that a row which stays may say, a page at a time
-select p.id, p.content, p.tags, p.metadata, coalesce(substr(t.v, 1, length(t.v) / 5 * 4), x'') from paragraphs p join terms t on t.id = p.id
+select p.id, p.content_hash, p.content || p.tags || p.metadata, t.v from paragraphs p join terms t on t.id = p.id
 where p.id > :after order by p.id limit 2000;
+
+-- name: terms_kept
+-- the terms of every row that stays, a page at a time
+select id, v from terms where id > :after order by id limit 5000;
 
 -- name: names_kept
 -- the other texts of rows, with the program's own words: names of tables and kinds
@@ -231,7 +250,7 @@ select id, items || char(10) || reason from memory_v5_operations;
 select id, request || char(10) || plan || char(10) || result || char(10) || reason from correction_plans;
 
 -- name: quoting_feedback_tasks
-select id, query || char(10) || hits || char(10) || decision || char(10) || result || char(10) || error from feedback_tasks;
+select id, query_tool_id || char(10) || query || char(10) || hits || char(10) || decision || char(10) || result || char(10) || error from feedback_tasks;
 
 -- name: quoting_delete_operations
 select id, selector || char(10) || reason from delete_operations where selector <> '{}' or reason <> '';
@@ -259,7 +278,7 @@ where id in (select value from json_each(:ids));
 
 -- name: scrub_feedback_tasks
 update feedback_tasks set query = '', hits = '[]', decision = '{}', result = '{}', error = '',
-    status = iif(status in ('pending', 'running'), 'skipped', status)
+    status = iif(status in ('pending', 'running'), 'skipped', status), query_tool_id = 'purged:' || id
 where id in (select value from json_each(:ids));
 
 -- name: scrub_delete_operations
@@ -319,13 +338,25 @@ union select alias from person_aliases where person in (select value from json_e
 select name from entities where id in (select value from json_each(:entities))
 union select alias from entity_aliases where entity in (select value from json_each(:entities));
 
+-- name: names_lost
+-- (person, name) by which nothing but these paragraphs calls somebody
+select distinct pp.person, pp.name from paragraph_persons pp where pp.paragraph in (select value from json_each(:paragraphs))
+except
+select distinct o.person, o.name from paragraph_persons o
+where o.person in (select person from paragraph_persons where paragraph in (select value from json_each(:paragraphs)))
+  and o.paragraph not in (select value from json_each(:paragraphs));
+
+-- name: persons_borne
+-- (person, name) of persons that stay
+select id, name from persons where id not in (select value from json_each(:persons))
+union select person, name from chat_persons where person not in (select value from json_each(:persons));
+
 -- name: names_borne
--- names of persons and things that stay
-select name from persons where id not in (select value from json_each(:persons))
-union select name from chat_persons where person not in (select value from json_each(:persons))
-union select alias from person_aliases where person not in (select value from json_each(:persons))
+-- further names of persons and things that stay
+select alias from person_aliases where person not in (select value from json_each(:persons))
 union select name from entities where id not in (select value from json_each(:entities))
-union select alias from entity_aliases where entity not in (select value from json_each(:entities));
+union select alias from entity_aliases
+where entity not in (select value from json_each(:entities)) and norm not in (select value from json_each(:aliases));
 
 -- name: changes_of_entities
 -- records of changes to entities of which the row goes
@@ -368,6 +399,9 @@ select id, requested_by from fact_transitions where requested_by <> '';
 -- name: asked_delete_operations
 select id, requested_by from delete_operations where requested_by <> '';
 
+-- name: asked_profile_overrides
+select person, updated_by from profile_overrides where updated_by <> '';
+
 -- name: asked_audit
 select id, requested_by from audit where requested_by <> '';
 
@@ -385,6 +419,9 @@ update fact_transitions set requested_by = '' where id in (select value from jso
 
 -- name: unname_delete_operations
 update delete_operations set requested_by = '' where id in (select value from json_each(:ids));
+
+-- name: unname_profile_overrides
+update profile_overrides set updated_by = '' where person in (select value from json_each(:ids));
 
 -- name: unname_audit
 update audit set requested_by = '' where id in (select value from json_each(:ids));

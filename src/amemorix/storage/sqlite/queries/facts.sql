@@ -253,6 +253,22 @@ where e.id in (select distinct entity from facts where entity is not null) and i
 -- name: fact_person_names
 select id, person_id, name from persons where id in (select value from json_each(:ids));
 
+-- name: fact_person_names_seen
+-- every name by which these persons go in these chats, those by which they were met there first
+select c.person, c.name from chat_persons c
+where c.person in (select value from json_each(:ids)) and c.chat in (select value from json_each(:scopes))
+union all
+select a.person, a.alias from person_aliases a
+where a.person in (select value from json_each(:ids)) and (a.chat = 0 or a.chat in (select value from json_each(:scopes)));
+
+-- name: fact_person_name_newest
+-- the one of these names by which a person was met last in these chats, as far as their newest paragraphs tell
+select n.name from (select paragraph, name from paragraph_persons where person = :person order by paragraph desc limit 2000) n
+join paragraphs p on p.id = n.paragraph
+where p.chat in (select value from json_each(:scopes)) and n.name in (select value from json_each(:names))
+  and p.deleted_at is null
+order by n.paragraph desc limit 1;
+
 -- name: fact_entity_by_norm
 select coalesce(e.merged_into, e.id) from entities e where e.norm = :norm
 union all

@@ -111,7 +111,7 @@ order by pe.paragraph desc limit :limit;
 
 -- name: profile_relations
 -- the newest live relations that end at one of these entities, with the newest paragraph of the scope that supports each
-select r.id, s.name, r.predicate, o.name, r.confidence,
+select r.id, r.subject, r.predicate, r.object, r.confidence,
        (select max(e.paragraph) from relation_evidence e join paragraphs p on p.id = e.paragraph
         where e.relation = r.id and p.scope = :scope and p.deleted_at is null and p.superseded_at is null
           and (p.expires_at is null or p.expires_at > :now)) as paragraph
@@ -120,7 +120,6 @@ from (select id, subject, predicate, object, confidence from relations
           select id from relations where subject in (select value from json_each(:entities))
           union select id from relations where object in (select value from json_each(:entities)))
       order by id desc limit :looked_at) r
-join entities s on s.id = r.subject join entities o on o.id = r.object
 where paragraph is not null order by r.confidence desc, r.id desc limit :limit;
 
 -- name: profile_fact_scopes

@@ -43,7 +43,7 @@ order by pp.role <> 1, pp.role = 2, pp.person;
 with linked (paragraph, id, name, norm) as materialized (
     select pe.paragraph, e.id, e.name, e.norm from paragraph_entities pe join entities e on e.id = pe.entity
     where pe.paragraph in (select value from json_each(:ids)) and e.deleted_at is null)
-select paragraph, name, norm from (
+select paragraph, id, norm from (
     select paragraph, id, name, norm from linked
     union all
     select l.paragraph, l.id, l.name, m.norm from linked l join entities m on m.merged_into = l.id
@@ -52,9 +52,8 @@ select paragraph, name, norm from (
 order by paragraph, id;
 
 -- name: paragraph_relations_of
-select re.paragraph, r.id, s.name, r.predicate, o.name
+select re.paragraph, r.id, r.subject, r.predicate, r.object
 from relation_evidence re join relations r on r.id = re.relation
-join entities s on s.id = r.subject join entities o on o.id = r.object
 where re.paragraph in (select value from json_each(:ids)) and r.deleted_at is null and r.inactive_at is null order by re.paragraph, r.id limit 200;
 
 -- name: paragraphs_by_person
