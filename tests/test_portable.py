@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ from amemorix.bench import corpus
 from amemorix.bench.chinese_file import read_chinese
 from amemorix.bench.dataset import Dataset, spread
 from amemorix.bench.locomo_file import read_locomo
+from amemorix.services.portable import LEFT_BEHIND, VECTORS
 from amemorix.services.portable_file import is_portable
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
 from entrance import contents, found, refused, said, stats, told
+from import_entrance import pasted
 from memory_dump import tables
 from test_backup import ADMIN, CHINESE, KEPT, TEXT, admin, data_of
 from test_purge import left
@@ -315,3 +318,44 @@ async def test_values_are_carried_to_the_last_bit(tmp_path: Path) -> None:
         await admin(host, "import_export", path=carried(done["path"], tmp_path / "b"))
         assert (await tables(host))["paragraphs"] == rows["paragraphs"]
         assert (await tables(host))["embeddings"] == rows["embeddings"]
+
+
+CARRIED = set(
+    """
+    chats sources sessions persons chat_persons person_aliases external_memory_refs paragraphs terms paragraph_persons
+    entities entity_aliases name_news paragraph_entities relations relation_evidence retention memory_v5_operations
+    undo_records facts fact_evidence fact_transitions profile_snapshots profile_evidence profile_overrides derive_tasks
+    summary_cursors chat_usage delete_operations delete_operation_items correction_plans feedback_tasks tuning_tasks
+    tuning_queries tuning_query_paragraphs tuning_rounds retrieval_profiles episodes episode_paragraphs episode_terms
+    episode_news
+    """.split()
+)
+"""Tables that every export holds; one that is new goes here or among those that are left behind."""
+
+
+async def test_of_every_table_it_is_decided_whether_it_is_carried(host: AMemorixHostService) -> None:
+    store = host.kernel.store
+    known = set(await store.read(store.portable.tables))
+    assert known == CARRIED | {*LEFT_BEHIND, *VECTORS}
+    assert not CARRIED & {*LEFT_BEHIND, *VECTORS}
+
+
+async def test_nothing_that_is_carried_points_to_what_is_left_behind(host: AMemorixHostService) -> None:
+    def pointing(db: sqlite3.Connection) -> list[tuple[str, str]]:
+        sql = "select m.name, f.'table' from sqlite_schema m, pragma_foreign_key_list(m.name) f where m.type = 'table'"
+        return db.execute(sql).fetchall()
+
+    ends = await host.kernel.store.read(pointing)
+    assert ("import_sources", "import_files") in ends
+    assert [one for one in ends if one[0] in CARRIED and one[1] not in CARRIED] == []
+    assert [one for one in ends if one[1] in LEFT_BEHIND and one[0] not in LEFT_BEHIND] == []
+
+
+async def test_a_memory_that_imported_files_is_carried(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host:
+        await pasted(host, "notes.md", "# Kites\n\nThe kettle is blue.\n\n# 笔记\n\n我住在上海。\n")
+        done = await exported(host)
+    async with memory_host(tmp_path / "b") as host:
+        assert (await admin(host, "import_export", path=carried(done["path"], tmp_path / "b")))["imported"]
+        assert any("The kettle is blue." in text for text in await contents(host, "kettle"))
+        assert any("我住在上海。" in text for text in await contents(host, "上海"))
