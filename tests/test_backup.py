@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,15 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
+from amemorix.errors import NotReady
+from amemorix.services.copy_thread import CopyThread
 from amemorix.storage.database import Database
 from amemorix.storage.delete_operations import NewOperation
 from amemorix.storage.exchange import forget_incoming
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
 from entrance import contents, found, refused, said, stats, told
+from import_entrance import pasted
 from memory_dump import tables
 from test_purge import left
 
@@ -344,6 +348,86 @@ async def test_two_restores_at_once_come_one_after_the_other(host: AMemorixHostS
     assert (await told(host, "The kettle is blue."))["stored_ids"]
 
 
+@pytest.mark.parametrize("beside", ["backup", "export", "purge", "restore_backup"])
+async def test_nothing_waits_for_a_restore_that_waits_for_it(tmp_path: Path, beside: str) -> None:
+    """Before, in between, after: whoever comes second is refused at once or has ended before the restore begins."""
+    async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
+        for number in range(20):
+            await told(host, f"Note {number}: the kettle is blue.", chat_id="c")
+        made = await backed_up(host)
+        restore = {"action": "restore_backup", "backup": made["id"]}
+        other = restore if beside == "restore_backup" else {"action": beside}
+        for pause in (0.0, 0.005, 0.02, 0.05, 0.1):
+            for first_is_restore in (True, False):
+                purge = {"action": "execute", "mode": "chat", "selector": "c", "purge": True}
+                calls = [(ADMIN, restore), ("memory_delete_admin", purge) if beside == "purge" else (ADMIN, other)]
+                first, second = calls if first_is_restore else calls[::-1]
+                began = time.monotonic()
+                one = asyncio.create_task(host.invoke(*first))
+                await asyncio.sleep(pause)
+                two = asyncio.create_task(host.invoke(*second))
+                assert (await host.invoke("search_memory", {"query": "kettle", "chat_id": "c"}))["success"]
+                answers = await asyncio.gather(one, two)
+                assert time.monotonic() - began < 15
+                codes = [answer.get("error_code", "") for answer in answers]
+                assert "" in codes and set(codes) <= {"", "conflict", "not_ready", "not_found"}, answers
+        assert not list(data_of(host).glob("*.incoming*"))
+
+
+async def test_a_wrong_number_in_a_manifest_does_no_harm(host: AMemorixHostService) -> None:
+    await told(host, KEPT)
+    made = [await backed_up(host), await backed_up(host)]
+    file = Path(made[0]["path"]) / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["numbers"]["paragraphs"] = 2**63 - 1
+    file.write_text(json.dumps(manifest))
+    problems = (await admin(host, "verify_backup", backup=made[0]["id"]))["problems"]
+    assert any("numbers" in one for one in problems)
+    await refused(host, ADMIN, {"action": "restore_backup", "backup": made[0]["id"]}, "backup", code="conflict")
+
+    await admin(host, "restore_backup", backup=made[1]["id"])
+    assert (await told(host, "The lantern is red."))["stored_ids"]
+
+
+async def test_a_restore_is_in_the_audit_of_what_it_brings(host: AMemorixHostService) -> None:
+    made = await backed_up(host)
+    done = await admin(host, "restore_backup", backup=made["id"], requested_by="boss")
+    rows = (await admin(host, "audit", of_action="restore_backup"))["rows"]
+    assert [row["target"] for row in rows] == [f"backup={made['id']} set_aside={done['set_aside']['id']}"]
+    assert rows[0]["component"] == ADMIN and rows[0]["door"] == "host"
+
+
+async def test_the_list_tells_a_damaged_backup(host: AMemorixHostService) -> None:
+    made = [await backed_up(host), await backed_up(host)]
+    with (Path(made[0]["path"]) / "memory.db").open("ab") as file:
+        file.write(b"x")
+    listed = {one["id"]: one["sound"] for one in (await admin(host, "list_backups"))["backups"]}
+    assert listed == {made[0]["id"]: False, made[1]["id"]: True}
+
+
+async def test_a_copy_thread_that_is_closed_says_so() -> None:
+    thread = CopyThread()
+    thread.close()
+    with pytest.raises(NotReady):
+        await thread.run(lambda: 1)
+
+
+async def test_a_restore_that_is_given_up_on_while_it_copies_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with memory_host(tmp_path) as host:
+        await told(host, KEPT)
+        made = await backed_up(host)
+        monkeypatch.setattr("amemorix.storage.copies.BREATH_SECONDS", 0.5)
+        restoring = asyncio.create_task(host.invoke(ADMIN, {"action": "restore_backup", "backup": made["id"]}))
+        while not (left_over := list(data_of(host).glob("*.incoming*"))):
+            await asyncio.sleep(0.01)
+        restoring.cancel()
+        await asyncio.gather(restoring, return_exceptions=True)
+        assert left_over and not list(data_of(host).glob("*.incoming*"))
+        assert await contents(host, "kettle") == [KEPT]
+
+
 async def test_a_restored_memory_goes_on_with_backups_and_restarts(tmp_path: Path) -> None:
     async with memory_host(tmp_path, backup={"keep": 2}) as host:
         await told(host, "The kettle is blue.")
@@ -436,6 +520,78 @@ async def test_what_was_purged_stays_away_however_often_old_backups_are_restored
         assert (await stats(host))["paragraphs"] == 0
     known = await host.invoke("memory_delete_admin", {"action": "get_operation", "operation_id": operation})
     assert known["success"] and known["operation"]["status"] == "purged", known
+
+
+QUOTE = "zanzibar quixotic pineapple"
+CHAT, PERSON = "qq-group-of-mia", "Zebedee Quill"
+
+
+async def quoted(host: AMemorixHostService) -> None:
+    """A chat, and records beside it that name or quote it."""
+    await told(host, KEPT)
+    await told(host, QUOTE, chat_id=CHAT)
+    await said(host, CHAT, (PERSON, CHINESE))
+    bad = json.dumps({"messages": [{"speaker": PERSON, "text": "a kite", "time": QUOTE}]})
+    await pasted(host, f"{PERSON}.json", bad, chat_id=CHAT, skip_bad=True)
+    args = {
+        "action": "apply_profile",
+        "profile": {"retrieval.weights.dense": 0.5},
+        "reason": f"because {PERSON} said {QUOTE}",
+    }
+    assert (await host.invoke("memory_tuning_admin", args))["success"]
+    await host.settle(20)
+
+
+async def forget_chat(host: AMemorixHostService) -> dict[str, Any]:
+    person = {"action": "execute", "mode": "person", "selector": PERSON, "purge": True}
+    chat = {"action": "execute", "mode": "chat", "selector": CHAT, "purge": True}
+    answers = [await host.invoke("memory_delete_admin", args) for args in (chat, person)]
+    assert answers[0]["success"], answers
+    return answers[0]["receipt"]
+
+
+async def test_a_purge_empties_records_in_backups_and_removes_none(opened: Open, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    host = await opened(embed=HashEmbedder(32), backup={"roots": [str(root)]})
+    await quoted(host)
+    held = [
+        await backed_up(host),
+        await backed_up(host, path=str(root)),
+        await backed_up(host, path=str(root / "a" / "b")),
+    ]
+    listed = [one["id"] for one in (await admin(host, "list_backups"))["backups"]]
+    assert sorted(listed) == sorted(one["id"] for one in held)
+    told_of = [QUOTE, CHINESE, CHAT, PERSON]
+    assert left(root / "a", told_of), "a backup in a folder below a root is one of those that hold it"
+
+    receipt = await forget_chat(host)
+
+    assert {copy["done"] for copy in receipt["copies"] if copy["file"].endswith("memory.db")} == {"rewritten"}
+    shutil.copytree(data_of(host), tmp_path / "copy")
+    assert left(tmp_path / "copy" / "backups", told_of) == [] and left(root, told_of) == []
+    for one in held:
+        assert (await admin(host, "verify_backup", backup=one["id"]))["problems"] == []
+    await admin(host, "restore_backup", backup=held[2]["id"])
+    assert await contents(host, "kettle") == [KEPT]
+
+
+async def test_a_restored_copy_is_scrubbed_like_the_memory_it_replaces(opened: Open, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    host = await opened(embed=HashEmbedder(32), backup={"roots": [str(root)]})
+    await quoted(host)
+    made = await backed_up(host, path=str(root))
+    shutil.move(root / made["id"], tmp_path / "unplugged")
+    await forget_chat(host)
+    shutil.move(tmp_path / "unplugged", root / made["id"])
+
+    assert (await admin(host, "restore_backup", backup=made["id"]))["erased"] > 0
+    await host.settle(20)
+
+    shutil.copytree(data_of(host), tmp_path / "copy")
+    assert left(tmp_path / "copy", [QUOTE, CHINESE, CHAT, PERSON]) == []
+    assert await contents(host, KEPT) == [KEPT]
 
 
 async def test_nothing_is_restored_while_a_purge_is_under_way(host: AMemorixHostService) -> None:

@@ -366,3 +366,10 @@ def test_a_large_file_is_read_in_little_memory(tmp_path: Path, name: str) -> Non
         tracemalloc.stop()
     assert count > 300
     assert peak < 24 << 20, "16 MiB are the filter of what was said before"
+
+
+async def test_a_cell_may_be_as_long_as_a_document(host: AMemorixHostService) -> None:
+    long = "The kettle is blue. 水壶是蓝色的。" * 6_000
+    assert len(long) > 131_072
+    task = await pasted(host, "t.csv", f'text\n"{long}"\n')
+    assert task["status"] == "completed", task

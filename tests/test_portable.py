@@ -320,16 +320,15 @@ async def test_values_are_carried_to_the_last_bit(tmp_path: Path) -> None:
         assert (await tables(host))["embeddings"] == rows["embeddings"]
 
 
-CARRIED = set(
-    """
-    chats sources sessions persons chat_persons person_aliases external_memory_refs paragraphs terms paragraph_persons
-    entities entity_aliases name_news paragraph_entities relations relation_evidence retention memory_v5_operations
-    undo_records facts fact_evidence fact_transitions profile_snapshots profile_evidence profile_overrides derive_tasks
-    summary_cursors chat_usage delete_operations delete_operation_items correction_plans feedback_tasks tuning_tasks
-    tuning_queries tuning_query_paragraphs tuning_rounds retrieval_profiles episodes episode_paragraphs episode_terms
-    episode_news
-    """.split()
-)
+NAMES = """
+chats sources sessions persons chat_persons person_aliases external_memory_refs paragraphs terms paragraph_persons
+entities entity_aliases name_news paragraph_entities relations relation_evidence retention memory_v5_operations
+undo_records facts fact_evidence fact_transitions profile_snapshots profile_evidence profile_overrides derive_tasks
+summary_cursors chat_usage delete_operations delete_operation_items correction_plans feedback_tasks tuning_tasks
+tuning_queries tuning_query_paragraphs tuning_rounds retrieval_profiles episodes episode_paragraphs episode_terms
+episode_news
+"""
+CARRIED = frozenset(NAMES.split())
 """Tables that every export holds; one that is new goes here or among those that are left behind."""
 
 
@@ -359,3 +358,30 @@ async def test_a_memory_that_imported_files_is_carried(tmp_path: Path) -> None:
         assert (await admin(host, "import_export", path=carried(done["path"], tmp_path / "b")))["imported"]
         assert any("The kettle is blue." in text for text in await contents(host, "kettle"))
         assert any("我住在上海。" in text for text in await contents(host, "上海"))
+
+
+async def test_an_export_with_a_number_that_leaves_none_is_refused(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host:
+        await told(host, KEPT)
+        done = await exported(host)
+    name = carried(done["path"], tmp_path / "b")
+    file = tmp_path / "b" / "data" / "a-memorix" / "exports" / name
+    header, _, rows = file.read_text().partition("\n")
+    said = json.loads(header)
+    assert said["numbers"]["paragraphs"] == 1
+    said["numbers"]["paragraphs"] = 2**63 - 1
+    file.write_text(json.dumps(said) + "\n" + rows)
+    async with memory_host(tmp_path / "b") as host:
+        await refused(host, ADMIN, {"action": "import_export", "path": name}, "path")
+        assert (await told(host, KEPT))["stored_ids"]
+
+
+async def test_an_import_is_in_the_audit_of_what_it_brings(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host:
+        await told(host, KEPT)
+        done = await exported(host)
+    async with memory_host(tmp_path / "b") as host:
+        await admin(host, "import_export", path=carried(done["path"], tmp_path / "b"))
+        assert [one["action"] for one in (await admin(host, "audit", of_action="import_export"))["rows"]] == [
+            "import_export"
+        ]

@@ -45,6 +45,9 @@ class BackupItem(BaseModel):
     schema_version: int = 0
     change_seq: int = Field(default=0, description="The last change that it holds.")
     counts: dict[str, int] = Field(default_factory=dict, description="Rows by table.")
+    sound: bool = Field(
+        default=True, description="False if it was damaged when it was set aside, or a file has another size."
+    )
     purged: int = Field(default=0, description="How often rows were erased from it by a purge.")
 
 
@@ -147,5 +150,5 @@ def _item(backup: Backup) -> BackupItem:
     return BackupItem(
         id=held.id, path=str(backup.folder), created_at=held.created_at, reason=held.reason, bytes=backup.bytes,
         database_id=held.database_id, schema_version=held.schema, change_seq=held.change_seq, counts=held.counts,
-        purged=held.purged,
+        sound=backup.whole, purged=held.purged,
     )  # fmt: skip

@@ -57,12 +57,13 @@ def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """List the backups, the newest first."""
     answer = asyncio.run(_asked(config, {"action": "list_backups"}))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("backup", "made", "why", "size", "paragraphs"):
+    for name in ("backup", "made", "why", "size", "paragraphs", "state"):
         table.add_column(name, overflow="fold")
     for one in answer["backups"]:
         made = datetime.fromtimestamp(one["created_at"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         count = one["counts"].get("paragraphs", 0)
-        table.add_row(one["id"], made, one["reason"].replace("_", " "), _size(one["bytes"]), f"{count:,}")
+        table.add_row(one["id"], made, one["reason"].replace("_", " "), _size(one["bytes"]), f"{count:,}",
+                      "" if one["sound"] else "damaged")  # fmt: skip
     if answer["backups"]:
         out().print(table)
     else:

@@ -82,6 +82,13 @@ class Backup:
         return self.folder / DATABASE_FILE
 
     @property
+    def whole(self) -> bool:
+        """Whether it was sound when it was made and its files have their sizes; `verify` looks further."""
+        return self.manifest.sound and all(
+            _size(self.folder / name) == seal.bytes for name, seal in self.manifest.files.items()
+        )
+
+    @property
     def bytes(self) -> int:
         """Size of its files."""
         return sum(seal.bytes for seal in self.manifest.files.values())
@@ -99,8 +106,8 @@ class BackupFolder:
 
     def all(self) -> list[Backup]:
         """Every backup, the newest first."""
-        found = [backup for place in (self.home, *self.roots) for backup in _within(place)]
-        return sorted(found, key=_age, reverse=True)
+        found = {backup.folder.resolve(): backup for place in (*self.roots, self.home) for backup in _within(place)}
+        return sorted(found.values(), key=_age, reverse=True)
 
     def find(self, which: str, field: str = "backup") -> Backup:
         """The backup of an id, or of a path within a root. Raises NotFound, InvalidRequest for a path outside."""
@@ -131,8 +138,9 @@ class BackupFolder:
     def elsewhere(self, database_id: str) -> list[Path]:
         """Folders within the roots that hold copies of a database: its backups, and what was left unfinished."""
         backups = [one.folder for one in self.all() if one.manifest.database_id == database_id]
-        unfinished = [folder for root in self.roots for folder in root.glob(f"{UNFINISHED}*")]
-        return [folder for folder in (*backups, *unfinished) if folder.parent != self.home]
+        unfinished = [folder for root in self.roots for folder in root.rglob(f"{UNFINISHED}*")]
+        home = self.home.resolve()
+        return [folder for folder in (*backups, *unfinished) if home not in folder.resolve().parents]
 
     def exports(self) -> list[Path]:
         """Files within the roots that may be exports."""
@@ -141,7 +149,7 @@ class BackupFolder:
 
     def holds(self, path: Path) -> bool:
         """Whether a file is one of a backup's."""
-        return path.parent.parent in (self.home, *self.roots)
+        return any(place in path.parent.parents for place in (self.home, *self.roots))
 
     # making
 
@@ -175,7 +183,7 @@ class BackupFolder:
     def sweep(self) -> None:
         """Remove what another process left unfinished; what was set aside is kept if another file is in its place."""
         for place in (self.home, *self.roots):
-            for folder in place.glob(f"{UNFINISHED}*"):
+            for folder in list(place.rglob(f"{UNFINISHED}*")):
                 if not folder.name.startswith(f"{UNFINISHED}{process_mark()}-"):
                     shutil.rmtree(folder, ignore_errors=True)
         for folder in self.home.glob(f"{ASIDE}*"):
@@ -196,6 +204,7 @@ class BackupFolder:
         changed = replace(
             held.manifest,
             counts=dict(found.counts),
+            numbers=dict(found.numbers),
             change_seq=found.last,
             files=sealed(folder),
             purged=held.manifest.purged + purged,
@@ -241,8 +250,11 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 
 def _within(place: Path) -> Iterator[Backup]:
-    for path in place.glob(f"*/{MANIFEST}"):
-        found = None if path.parent.name.startswith(".") or path.parent.is_symlink() else read(path.parent)
+    """The backups in a folder, however deep: they may be made into any folder within a root."""
+    for path in place.rglob(MANIFEST):
+        folder = path.parent
+        hidden = any(part.startswith(".") for part in folder.relative_to(place).parts)
+        found = None if folder == place or hidden or folder.is_symlink() else read(folder)
         if found:
             yield found
 
@@ -260,6 +272,13 @@ def _seal(path: Path, watch: Watch) -> FileSeal:
             size += len(block)
             watch(len(block))
     return FileSeal(size, digest.hexdigest())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
 
 
 def _same(one: Path, other: Path) -> bool:

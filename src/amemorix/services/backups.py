@@ -5,28 +5,32 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from ..clock import Clock
 from ..config import patched
 from ..config.model import Config
-from ..errors import Conflict, MemoryFault, NotReady, StorageFailure
+from ..errors import Conflict, NotReady, StorageFailure
 from ..storage.compaction import open_copy
-from ..storage.copies import CopyRepository
+from ..storage.copies import HIGHEST_NUMBER, CopyRepository
 from ..storage.exchange import forget_incoming, incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
 from ..storage.migrations import build, check, migrations
 from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
 from .copy_thread import CopyThread
 from .deriver import for_ever
+from .file_turns import exchanging_files, using_files
 from .index_making import make_indexes
-from .runtime import Reopen, RuntimeStatus, Takeover
-from .takeover import DatabaseTakeover
+from .runtime import Reopen, RuntimeStatus
+from .takeover import DatabaseTakeover, takeover_act
 
 __all__ = ["BackupService", "Restoration", "Verdict", "carried_out", "examined", "put_in_place", "room"]
 
+T = TypeVar("T")
 LOOK_SECONDS = 30.0
 SPARE_BYTES = 16 << 20
 """What has to be left on the disk beside a copy."""
@@ -68,7 +72,7 @@ class BackupService:
         Raises InvalidRequest for a path that is outside, StorageFailure if the disk refuses.
         """
         place = self.folder.permitted(to, "path") if to else self.folder.home
-        async with self._store.purging:
+        async with using_files(self._store):
             with self._thread.doing("backup"):
                 made = await self._thread.run(lambda: self._made(place, reason))
                 if reason == "scheduled":
@@ -88,7 +92,7 @@ class BackupService:
     async def delete(self, which: str) -> Backup:
         """Remove a backup. Raises NotFound, InvalidRequest, StorageFailure."""
         backup = await asyncio.to_thread(self.folder.find, which)
-        async with self._store.purging:
+        async with using_files(self._store):
             await self._thread.run(lambda: self._removed(backup))
         return backup
 
@@ -96,19 +100,22 @@ class BackupService:
         """Put a backup in the place of the rows that are there; these are set aside as a backup.
 
         The memory is closed and opened again meanwhile: `kernel` and all of its services must not be used afterwards.
-        Raises NotFound, InvalidRequest; Conflict if the backup is damaged, a purge is under way or calls do not end.
+        Raises NotFound, InvalidRequest; Conflict if the backup is damaged, a purge or another
+        restore is under way or calls do not end.
         """
         if status.reopen is None:
             raise Conflict("Nobody hosts this memory, so it cannot be opened anew over other rows.")
         backup = await asyncio.to_thread(self.folder.find, which)
-        async with self._store.purging:
+        takeover = DatabaseTakeover(
+            self._store.folder, self.folder, reason="before_restore", now=self._clock.now(), check=self._no_purge,
+            act=takeover_act("restore_backup", self._clock.now(), f"backup={backup.manifest.id}"),
+        )  # fmt: skip
+        async with exchanging_files(self._store):
             with self._thread.doing("restore"):
-                await self._thread.run(lambda: self._made_ready(backup))
-                takeover = DatabaseTakeover(
-                    self._store.folder, self.folder, reason="before_restore", now=self._clock.now(),
-                    check=self._no_purge,
+                await carried_out(
+                    lambda: self._made_ready(backup), status.reopen, kernel, takeover,
+                    store=self._store, thread=self._thread,
                 )  # fmt: skip
-                await carried_out(status.reopen, kernel, takeover, self._store.folder)
         await asyncio.to_thread(self.folder.prune, "before_restore", self._config.backup.keep)
         return Restoration(backup, takeover.aside, takeover.erased)
 
@@ -124,6 +131,8 @@ class BackupService:
         last = next((one for one in await self.list() if one.manifest.reason == "scheduled"), None)
         every = self._config.backup.every_hours * 3600
         if last and self._clock.now() - last.manifest.created_at < every:
+            return False
+        if self._store.exchanging:
             return False
         await self.make("scheduled")
         return True
@@ -165,17 +174,42 @@ class BackupService:
             ) from exc
 
     def _no_purge(self) -> None:
-        if self._store.read_here(self._store.delete_operations.purging):
-            raise Conflict("A purge is under way: what it erases would come back. Wait until it is done.")
+        no_purge(self._store)
 
 
-async def carried_out(reopen: Reopen, kernel: object, takeover: Takeover, data: Path) -> None:
-    """Exchange the rows; what was made ready for it goes if nothing came of it."""
+def no_purge(store: MetadataStore) -> None:
+    """Raises Conflict while a purge is under way. Blocking."""
+    if store.read_here(store.delete_operations.purging):
+        raise Conflict("A purge is under way: what it erases would come back. Wait until it is done.")
+
+
+async def carried_out(
+    made_ready: Callable[[], T],
+    reopen: Reopen,
+    kernel: object,
+    takeover: DatabaseTakeover,
+    *,
+    store: MetadataStore,
+    thread: CopyThread,
+) -> T:
+    """Make the rows ready and exchange them; what was made ready goes if nothing came of it.
+
+    A purge that was begun before is seen here: the exchange would wait for the call that waits for it.
+    """
+
+    def forget() -> None:
+        forget_incoming(store.folder / DATABASE_FILE)
+
     try:
+        await thread.run(lambda: no_purge(store))
+        ready = await thread.run(made_ready)
+        await thread.run(lambda: no_purge(store))
         await reopen(kernel, takeover)
-    except MemoryFault:
-        await asyncio.to_thread(forget_incoming, data / DATABASE_FILE)
+    except BaseException:
+        if not takeover.done:
+            await asyncio.shield(asyncio.to_thread(forget))
         raise
+    return ready
 
 
 def examined(backup: Backup, thread: CopyThread) -> Verdict:
@@ -218,6 +252,8 @@ def _damage(backup: Backup) -> list[str]:
     ]
     if (found.database_id, found.schema, found.last) != (held.database_id, held.schema, held.change_seq):
         counts.append("the database is another one than the manifest describes")
+    if dict(found.numbers) != held.numbers or max(held.numbers.values(), default=0) > HIGHEST_NUMBER:
+        counts.append("the database has given out other numbers than the manifest says")
     return [*faults, *counts]
 
 

@@ -74,6 +74,7 @@ class CopyThread:
 
     async def run(self, work: Callable[[], T]) -> T:
         """Do it on the thread; a cancellation waits for its end, so that nothing works on files that nobody minds."""
+        self.go_on()
         future = asyncio.get_running_loop().run_in_executor(self._pool, work)
         try:
             return await asyncio.shield(future)

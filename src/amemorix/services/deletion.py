@@ -18,6 +18,7 @@ from ..storage.deletions import ROW_KINDS, RowKind
 from ..storage.metadata_store import MetadataStore
 from .deletion_plan import DeletionPlan, Planner
 from .embedding import EmbeddingService
+from .file_turns import must_not_be_exchanged
 from .indexes import Indexes
 from .restoring import Restored, Restoring
 from .scope import EVERYONE, visible_scopes
@@ -196,6 +197,8 @@ class DeletionService:
 
     def _carry_out(self, db: sqlite3.Connection, wish: Wish, plan: DeletionPlan, purge: bool, now: float) -> int:
         """Delete and record; what is purged at once leaves no word of why in the record."""
+        if purge:
+            must_not_be_exchanged(self._store)
         for kind in ROW_KINDS:
             self._rows.mark(db, kind, plan.ids(kind), now)
         for moved in plan.moved:

@@ -16,7 +16,7 @@ from .backups import Restoration, put_in_place
 from .copy_thread import CopyThread
 from .portable import ALWAYS_THERE, built
 from .portable_file import PortableHeader
-from .takeover import DatabaseTakeover
+from .takeover import DatabaseTakeover, takeover_act
 
 __all__ = ["OfflineMemory"]
 
@@ -46,7 +46,7 @@ class OfflineMemory:
         backups.sweep()
         backup = backups.find(str(path.resolve()) if is_path else which)
         put_in_place(self._folder, backup, self._thread)
-        takeover = self._takeover(backups)
+        takeover = self._takeover(backups, "restore_backup", f"backup={backup.manifest.id}")
         takeover.perform()
         return Restoration(backup, takeover.aside, takeover.erased)
 
@@ -55,13 +55,15 @@ class OfflineMemory:
         self._must_be_empty()
         backups = BackupFolder(self._folder, self._roots)
         header = built(self._folder, path, self._thread)
-        takeover = self._takeover(backups)
+        takeover = self._takeover(backups, "import_export")
         takeover.perform()
         takeover.forget_old()
         return header
 
-    def _takeover(self, backups: BackupFolder) -> DatabaseTakeover:
-        return DatabaseTakeover(self._folder, backups, reason="before_restore", now=self._now)
+    def _takeover(self, backups: BackupFolder, action: str, target: str = "") -> DatabaseTakeover:
+        reason = "before_restore" if action == "restore_backup" else "before_import"
+        act = takeover_act(action, self._now, target, "cli")
+        return DatabaseTakeover(self._folder, backups, reason=reason, now=self._now, act=act)
 
     def _must_be_empty(self) -> None:
         if not self._database.exists():

@@ -17,7 +17,7 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
 from ..indexes.process import process_mark
-from ..storage.copies import CopyRepository
+from ..storage.copies import HIGHEST_NUMBER, CopyRepository
 from ..storage.exchange import incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
 from ..storage.migrations import migrations
@@ -26,11 +26,12 @@ from .backup_folder import BackupFolder
 from .backups import carried_out
 from .copy_thread import CopyThread
 from .deriver import Deriver
+from .file_turns import exchanging_files, using_files
 from .graph_export import EXPORTS
 from .index_making import make_indexes
 from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, portable_rows
 from .runtime import RuntimeStatus
-from .takeover import DatabaseTakeover
+from .takeover import DatabaseTakeover, takeover_act
 
 __all__ = ["ALWAYS_THERE", "LEFT_BEHIND", "VECTORS", "Exported", "PortableService", "built"]
 
@@ -85,7 +86,7 @@ class PortableService:
         )
         if place.exists():
             raise Conflict(f"path: {place} is there already.", field="path")
-        async with self._store.purging:
+        async with using_files(self._store):
             with self._thread.doing("export"):
                 return await self._thread.run(lambda: self._exported(place, vectors))
 
@@ -100,15 +101,17 @@ class PortableService:
         place = self._place(path)
         if not place.is_file():
             raise NotFound(f"path: there is no file {place}.", field="path")
-        async with self._store.purging:
+        takeover = DatabaseTakeover(
+            self._store.folder, self._backups, reason="before_import", now=self._clock.now(), check=self._must_be_empty,
+            act=takeover_act("import_export", self._clock.now()),
+        )  # fmt: skip
+        async with exchanging_files(self._store):
             with self._thread.doing("import"):
                 await self._thread.run(self._must_be_empty)
-                header = await self._thread.run(lambda: self._made_ready(place))
-                takeover = DatabaseTakeover(
-                    self._store.folder, self._backups, reason="before_import", now=self._clock.now(),
-                    check=self._must_be_empty,
+                header = await carried_out(
+                    lambda: self._made_ready(place), status.reopen, kernel, takeover,
+                    store=self._store, thread=self._thread,
                 )  # fmt: skip
-                await carried_out(status.reopen, kernel, takeover, self._store.folder)
         await asyncio.to_thread(takeover.forget_old)
         return header
 
@@ -207,6 +210,8 @@ def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
             f"path: {path} has schema {header.schema}, this program knows {migrations()[-1][0]}: a newer version wrote it.",
             field="path",
         )
+    if any(highest > HIGHEST_NUMBER for highest in header.numbers.values()):
+        raise InvalidRequest(f"path: {path} says of a table that it has no numbers left.", field="path")
     thread.step("reading", path.stat().st_size)
     to.unlink(missing_ok=True)
     try:

@@ -16,6 +16,7 @@ from ..storage.metadata_store import MetadataStore
 from .backup_folder import BackupFolder
 from .deriver import Deriver
 from .erasing import Erasing
+from .file_turns import must_not_be_exchanged
 from .indexes import Indexes
 from .upkeep import UpkeepService
 
@@ -58,11 +59,13 @@ class PurgeService:
 
         Raises NotFound, Conflict for a wrong state, StorageFailure if a file cannot be written; it is tried again then.
         """
+        must_not_be_exchanged(self._store)
         await self._store.write(lambda db: self._begun(db, operation))
         return await self.finished(operation)
 
     async def older(self, days: float, limit: int) -> list[OperationRow]:
         """Purge the executed operations that are at least so old, the oldest first, and what is so long in the bin."""
+        must_not_be_exchanged(self._store)
         now = self._clock.now()
         until = now - days * 86_400
         operations = await self._store.read(lambda db: self._operations.older(db, until, limit))

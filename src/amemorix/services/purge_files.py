@@ -5,8 +5,7 @@ from __future__ import annotations
 import html
 import sqlite3
 import threading
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -16,15 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidRequest, NotReady
-from ..storage.compaction import Compaction, file_chunks, one_transaction, open_copy
-from ..storage.erasure import ErasureRepository, Targets
+from ..storage.compaction import Compaction, file_chunks, open_copy
+from ..storage.erasure import Targets
 from ..storage.metadata_store import MetadataStore
 from .backup_folder import MANIFEST, BackupFolder
 from .portable_file import header_of, is_portable
+from .purge_copies import CopyErasing, without
 from .purge_records import Marks
 from .remnants import Needles, Remnants
 
-__all__ = ["Looked", "PurgeFiles", "erased_all"]
+__all__ = ["Looked", "PurgeFiles"]
 
 SQLITE = b"SQLite format 3\0"
 PORTION = 20_000
@@ -139,7 +139,7 @@ class PurgeFiles:
         rows, after, gone = self._store.erasure, 0, set(but)
         while page := self._store.read_here(lambda db, after=after: rows.texts_kept(db, after)):
             self._go_on()
-            needles = _without(needles, (raw for id_, raw in page if id_ not in gone))
+            needles = without(needles, (raw for id_, raw in page if id_ not in gone))
             after = page[-1][0]
         return needles
 
@@ -150,7 +150,7 @@ class PurgeFiles:
         def names(db: sqlite3.Connection) -> Needles:
             left, texts = needles, self._store.erasure.names_kept(db)
             while some := list(islice(texts, PORTION)):
-                left = _without(left, some)
+                left = without(left, some)
             return left
 
         return self._store.read_here(names)
@@ -189,9 +189,13 @@ class PurgeFiles:
     def _mend(self, path: Path, targets: Targets, needles: Needles, marks: Marks, complete: bool) -> str:
         """What was done about the file; empty if nothing had to be."""
         held = self._holds(path, needles) or (self._is_export(path) and any(map(marks.in_export, _texts_of(path))))
-        state = self._rewritten(path, targets, always=held or not complete) if _is_database(path) else "other"
+        copy = self._copy_erasing(targets)
+        if _is_database(path):
+            state = self._rewritten(path, copy, needles, marks, always=held or not complete)
+        else:
+            state = "other"
         if state == "rewritten":
-            held = self._holds(path, needles)
+            held = self._still_holds(path, copy, needles)
         ours = path.name.startswith(OURS) or self._is_export(path) or self._is_staged(path)
         if not held and (complete or state != "other" or not ours):
             return "" if state != "rewritten" else state
@@ -211,13 +215,26 @@ class PurgeFiles:
             return True
         return self._is_staged(path) and len(self._strange(needles, needles.search(_recoded(path)))) > 0
 
-    def _rewritten(self, path: Path, targets: Targets, *, always: bool) -> str:
-        """`rewritten` without the rows; `same` if it held none of them; `other` if it is no copy of this database."""
+    def _copy_erasing(self, targets: Targets) -> CopyErasing:
+        return CopyErasing(
+            targets, self._store.read_here(lambda db: self._store.erasure.gone(db, "persons", targets.persons))
+        )
+
+    def _still_holds(self, path: Path, copy: CopyErasing, needles: Needles) -> bool:
+        """Whether a copy from which the rows went holds what neither a row of the memory nor one of its own does."""
+        strange = self._strange(needles, needles.search(file_chunks(path)))
+        if len(strange):
+            with open_copy(path, unchanged=True) as db:
+                strange = copy.strange(db, strange)
+        return len(strange) > 0
+
+    def _rewritten(self, path: Path, copy: CopyErasing, needles: Needles, marks: Marks, *, always: bool) -> str:
+        """`rewritten` without the rows and records; `same` if it held none; `other` if it is no copy of this database."""
         try:
             with open_copy(path) as db:
                 if not self._is_copy(db):
                     return "other"
-                if not erased_all(db, targets) and not always:
+                if not copy.erase(db, needles, marks) and not always:
                     return "same"
                 self._compaction.rewrite(db, path.stat().st_size)
                 return "rewritten"
@@ -294,10 +311,6 @@ def _written(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _without(needles: Needles, raw: Iterable[bytes]) -> Needles:
-    return needles.without(needles.search(iter([b"\n".join(raw)]), all_of_them=True).met)
-
-
 def _recoded(path: Path) -> Iterator[bytes]:
     """What a file in the other encoding that is imported says."""
     with path.open(encoding="gb18030", errors="replace") as file:
@@ -317,16 +330,3 @@ def _texts_of(path: Path) -> Iterator[str]:
 def _is_database(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(len(SQLITE)) == SQLITE
-
-
-def erased_all(db: sqlite3.Connection, targets: Targets) -> int:
-    """Erase the rows in one transaction, whether they are marked or not; returns how many there were."""
-    rows, done = ErasureRepository(), Counter[str]()
-    with one_transaction(db):
-        for erase, ids in (
-            (rows.paragraphs, targets.paragraphs), (rows.relations, targets.relations),
-            (rows.entities, targets.entities), (rows.facts, targets.facts),
-        ):  # fmt: skip
-            done += erase(db, ids, force=True).counts
-        done += rows.persons(db, targets.persons).counts + rows.chats(db, targets.chats).counts
-    return done.total()

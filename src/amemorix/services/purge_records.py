@@ -14,7 +14,7 @@ from ..text import normalise_name
 from .name_pattern import NamePattern
 from .remnants import Needles
 
-__all__ = ["NO_MARKS", "Marks", "PurgeRecords"]
+__all__ = ["NAMING", "NO_MARKS", "Marks", "PurgeRecords", "marks_of"]
 
 NAMING = ("undo_records", "delete_operations")
 """Tables that are looked through for the names of things as well: such a name may be a common word."""
@@ -49,8 +49,7 @@ class PurgeRecords:
 
     def marks(self, going: Going, targets: Targets) -> Marks:
         """What to look for in records and exports."""
-        rows = {f"n{id_}" for id_ in going.entities} | {f"r{id_}" for id_ in targets.relations}
-        return Marks(NamePattern(going.person_names), NamePattern(going.entity_names), frozenset(rows))
+        return marks_of(going, targets)
 
     def going(self, items: Sequence[Item], targets: Targets) -> Going:
         """Who and what goes altogether; a person who was deleted in one chat only may stay."""
@@ -87,3 +86,9 @@ class PurgeRecords:
 
     def _quoting(self, operation: int, table: str, quotes: Callable[[str], bool]) -> list[int | str]:
         return self._store.read_here(lambda db: self._rows.quoting(db, table, operation, quotes))
+
+
+def marks_of(going: Going, targets: Targets) -> Marks:
+    """What to look for in records and exports."""
+    rows = {f"n{id_}" for id_ in going.entities} | {f"r{id_}" for id_ in targets.relations}
+    return Marks(NamePattern(going.person_names), NamePattern(going.entity_names), frozenset(rows))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..acting import Act, acting, front_door
 from ..errors import StorageFailure
+from ..storage.audit import AuditRepository
 from ..storage.compaction import Compaction, one_transaction, open_copy
 from ..storage.copies import CopyRepository, Inventory
 from ..storage.delete_operations import DeleteOperationRepository, Item
@@ -18,9 +21,9 @@ from ..storage.metadata_store import DATABASE_FILE
 from ..storage.portable import PortableRepository
 from .backup_folder import Backup, BackupFolder, Manifest, Reason
 from .index_making import take_indexes
-from .purge_files import erased_all
+from .purge_copies import CopyErasing
 
-__all__ = ["DatabaseTakeover"]
+__all__ = ["DatabaseTakeover", "takeover_act"]
 
 RECORDS = {"delete_operations": "id", "delete_operation_items": "operation"}
 """Tables of what was purged, and the column that holds the operation."""
@@ -33,15 +36,25 @@ class DatabaseTakeover:
     """
 
     def __init__(
-        self, data: Path, backups: BackupFolder, *, reason: Reason, now: float, check: Callable[[], None] = lambda: None
+        self,
+        data: Path,
+        backups: BackupFolder,
+        *,
+        reason: Reason,
+        now: float,
+        act: Act,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self._database = data / DATABASE_FILE
         self._backups = backups
         self._reason: Reason = reason
         self._now = now
+        self._act = act
         self._check = check
         self._copies = CopyRepository()
         self.aside: Backup | None = None
+        self.done = False
+        """Whether it was decided on."""
         self.erased = 0
         """Rows that had been purged since the copy was made, and went from it too."""
 
@@ -65,7 +78,9 @@ class DatabaseTakeover:
             self.erased = self._purged_again(new)
         self._copies.skip_numbers(new, self._numbers(mine, old))
         aside = self._set_aside(old)
+        self._note(new, aside[1].id if aside else "")
         decide(self._database)
+        self.done = True
         take_indexes(self._database.parent, fit=not self.erased)
         if aside:
             self.aside = self._backups.publish(*aside)
@@ -84,6 +99,13 @@ class DatabaseTakeover:
         with open_copy(self.aside.database, unchanged=True) as db:
             self._copies.copy(db, again, lambda *_: None)
         decide(self._database)
+
+    def _note(self, path: Path, aside: str) -> None:
+        """Let the audit of the new rows say how they came here, and where those before them are."""
+        kept = f"set_aside={aside}" if aside and self._reason == "before_restore" else ""
+        act = replace(self._act, target=" ".join(filter(None, (self._act.target, kept))))
+        with open_copy(path) as db, one_transaction(db):
+            AuditRepository().put(db, act)
 
     def _fold(self) -> None:
         """Bring what a killed process left in the log into the database; a damaged one is left as it is."""
@@ -104,7 +126,9 @@ class DatabaseTakeover:
     def _numbers(self, mine: Inventory | None, old: Inventory | None) -> dict[str, int]:
         """The highest numbers that this database has given out in any of its histories."""
         wanted = mine.database_id if mine else ""
-        known = [dict(one.manifest.numbers) for one in self._backups.all() if one.manifest.database_id == wanted]
+        known = [
+            self._copies.numbers(one.database) for one in self._backups.all() if one.manifest.database_id == wanted
+        ]
         known += [dict(old.numbers)] if old and old.database_id == wanted else []
         return {name: max(one.get(name, 0) for one in known) for name in {name for one in known for name in one}}
 
@@ -114,6 +138,7 @@ class DatabaseTakeover:
         with open_copy(self._database, unchanged=True) as db:
             purged = deletions.purged(db)
             gone = self._gone(db, [item for operation in purged for item in deletions.open_items(db, operation)])
+            persons = ErasureRepository().gone(db, "persons", gone.persons)
             columns = {table: portable.tables(db)[table] for table in RECORDS}
             records = {table: list(_of(portable.rows(db, table), columns[table].index(key), purged))
                        for table, key in RECORDS.items()}  # fmt: skip
@@ -124,10 +149,10 @@ class DatabaseTakeover:
                 deletions.forget(db, purged)
                 for table, rows in records.items():
                     portable.write(db, table, columns[table], rows)
-            erased = erased_all(db, gone)
+            erased = CopyErasing(gone, persons).erase(db)
             if erased:
                 Compaction().rewrite(db, path.stat().st_size)
-        return erased
+        return erased.rows
 
     def _gone(self, db: sqlite3.Connection, items: Iterable[Item]) -> Targets:
         """Those of the items that have no row: what came back to life since stays."""
@@ -150,6 +175,12 @@ class DatabaseTakeover:
         manifest = self._backups.seal(folder, old, reason=self._reason, now=self._now)
         sync_folder(self._backups.home)
         return folder, manifest
+
+
+def takeover_act(action: str, now: float, target: str = "", door: str = "") -> Act:
+    """In whose name the rows are exchanged."""
+    by = acting()
+    return Act("memory_runtime_admin", action, by.requested_by if by else "", door or front_door(), now, target)
 
 
 def _of(rows: Iterable[tuple[Any, ...]], column: int, wanted: Sequence[int]) -> Iterator[tuple[Any, ...]]:

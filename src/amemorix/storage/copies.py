@@ -15,10 +15,12 @@ from .compaction import Compaction, one_transaction, open_copy
 from .database import INCARNATION
 from .queries import queries
 
-__all__ = ["CopyRepository", "Inventory", "Step"]
+__all__ = ["HIGHEST_NUMBER", "CopyRepository", "Inventory", "Step"]
 
 PAGES = 512
 """Pages copied at a time, about 2 MB."""
+HIGHEST_NUMBER = 1 << 53
+"""A table that says it has given out more is damaged: nothing could be stored any more."""
 BREATH_SECONDS = 0.001
 Step = Callable[[int, int], None]
 """Told how much of how much is done; raises to end the work."""
@@ -59,6 +61,15 @@ class CopyRepository:
         """Table -> its rows."""
         statements = db.execute(self._q["statements_counting"]).fetchall()
         return {name: db.execute(sql).fetchone()[0] for name, sql in statements}
+
+    def numbers(self, path: Path) -> dict[str, int]:
+        """Table -> the highest number that a copy has given out; none of one that cannot be read, and thus not restored."""
+        try:
+            with open_copy(path, unchanged=True) as db:
+                given = db.execute(self._q["number_counters"]).fetchall()
+            return {name: seq for name, seq in given if isinstance(seq, int) and seq <= HIGHEST_NUMBER}
+        except sqlite3.Error:
+            return {}
 
     def copy(self, db: sqlite3.Connection, to: Path, step: Step) -> Inventory:
         """Copy what the connection's snapshot sees into one new file, synced; writers go on meanwhile.

@@ -28,6 +28,7 @@ _GONE = {
     "relations": "relations_gone",
     "entities": "entities_gone",
     "facts": "facts_gone",
+    "persons": "persons_gone",
 }
 
 

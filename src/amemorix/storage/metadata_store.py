@@ -77,6 +77,8 @@ class MetadataStore:
         self.folder = folder
         self.purging = asyncio.Lock()
         """Held by whoever erases rows and rewrites files: kernels that follow each other share the store."""
+        self.exchanging = False
+        """Whether other rows are about to take the place of these."""
         self.importing = False
         """Whether files are being imported: what derives in the background gives way."""
         self.names = NameRepository()

@@ -16,6 +16,8 @@ from .records import Bad, Record
 
 __all__ = ["COLUMNS", "CsvTable"]
 
+csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # one cell may be a whole document
+
 COLUMNS: dict[str, tuple[str, ...]] = {
     "text": ("text", "content", "message", "msg", "body", "内容", "文本", "消息", "正文", "消息内容"),
     "speaker": (

@@ -185,6 +185,9 @@ select value from json_each(:ids) where value not in (select id from relations w
 -- name: facts_gone
 select value from json_each(:ids) where value not in (select id from facts where id in (select value from json_each(:ids)));
 
+-- name: persons_gone
+select value from json_each(:ids) where value not in (select id from persons where id in (select value from json_each(:ids)));
+
 -- name: traces_of_paragraphs
 select p.content, p.tags, p.metadata, coalesce(substr(t.v, 1, length(t.v) / 5 * 4), x'') from paragraphs p join terms t on t.id = p.id
 where p.id in (select value from json_each(:ids));

@@ -1,0 +1,120 @@
+"""The erasing of rows from a copy of the database, with the records in it that quote or name them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ..storage.compaction import one_transaction
+from ..storage.erasure import ErasureRepository, Targets
+from ..storage.quoting import ASKED, QUOTING, Going, QuotingRepository
+from ..text import normalise_name
+from .purge_records import NAMING, NO_MARKS, Marks, marks_of
+from .remnants import Needles
+
+__all__ = ["CopyErased", "CopyErasing", "without"]
+
+NO_NEEDLES = Needles({})
+NO_OPERATION = 0
+"""In a copy the records of the purge itself are looked through as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyErased:
+    """How many rows went from a copy, and how many records in it were emptied."""
+
+    rows: int = 0
+    records: int = 0
+
+    def __bool__(self) -> bool:
+        return self.rows + self.records > 0
+
+
+class CopyErasing:
+    """Erases rows from a copy, whether they are marked there or not; everything here is blocking.
+
+    What a record may quote is read from the copy itself: the memory that was purged does not know it any more. A purge
+    that still does tells its needles and marks too.
+    """
+
+    def __init__(self, targets: Targets, persons: Collection[int]) -> None:
+        """`persons`: those of the targets of whom nothing is left."""
+        self._targets = targets
+        self._whole = replace(targets, persons=tuple(persons))
+        self._rows = ErasureRepository()
+        self._quoting = QuotingRepository()
+
+    def erase(self, db: sqlite3.Connection, needles: Needles = NO_NEEDLES, marks: Marks = NO_MARKS) -> CopyErased:
+        """Erase and scrub in one transaction."""
+        with one_transaction(db):
+            records = self._scrubbed(db, needles, marks)
+            rows = _erased_all(db, self._targets)
+        return CopyErased(rows, records)
+
+    def strange(self, db: sqlite3.Connection, needles: Needles) -> Needles:
+        """The needles that no paragraph of the copy holds: what is derived there might still quote what went."""
+        return self._said_by_nobody(db, needles)
+
+    def _scrubbed(self, db: sqlite3.Connection, needles: Needles, marks: Marks) -> int:
+        going = self._quoting.going(db, self._whole, (), normalise_name)
+        known = [marks, marks_of(going, self._whole)]
+        found = [needles, self._needles(db, going)]
+        done = 0
+        for table in QUOTING:
+            keys = self._about(db, table, going, known, found)
+            done += self._quoting.scrub(db, table, keys) if keys else 0
+        for table in ASKED:
+            ids = self._quoting.asked(db, table, lambda text: any(one.persons.held(text) for one in known))
+            if ids:
+                self._quoting.unname(db, table, ids)
+                done += len(ids)
+        return done
+
+    def _needles(self, db: sqlite3.Connection, going: Going) -> Needles:
+        persons, entities = {*self._whole.persons, *going.persons}, {*self._whole.entities, *going.entities}
+        named = replace(self._whole, persons=tuple(persons), entities=tuple(entities))
+        return Needles.of(self._rows.traces(db, named))
+
+    def _about(
+        self, db: sqlite3.Connection, table: str, going: Going, marks: Sequence[Marks], needles: Sequence[Needles]
+    ) -> list[int | str]:
+        def named(text: str) -> bool:
+            return any(one.persons.held(text) or (table in NAMING and one.things.held(text)) for one in marks)
+
+        found = {*self._quoting.about(db, table, self._targets, going), *self._quoted(db, table, named)}
+        for one in needles:
+            if self._quoted(db, table, one.met):
+                found.update(self._quoted(db, table, self._said_by_nobody(db, one).met))
+        if table == "delete_operation_items":
+            found.update(key for key, _ in self._quoting.kept_of(db, NO_OPERATION, self._targets))
+        return list(found)
+
+    def _quoted(self, db: sqlite3.Connection, table: str, quotes: Callable[[str], bool]) -> list[int | str]:
+        return self._quoting.quoting(db, table, NO_OPERATION, quotes)
+
+    def _said_by_nobody(self, db: sqlite3.Connection, needles: Needles) -> Needles:
+        """The needles that no paragraph of the copy holds but those that go."""
+        after, gone = 0, set(self._targets.paragraphs)
+        while len(needles) and (page := self._rows.texts_kept(db, after)):
+            needles = without(needles, (raw for id_, raw in page if id_ not in gone))
+            after = page[-1][0]
+        return needles
+
+
+def without(needles: Needles, raw: Iterable[bytes]) -> Needles:
+    """The needles that these bytes do not hold."""
+    return needles.without(needles.search(iter([b"\n".join(raw)]), all_of_them=True).met)
+
+
+def _erased_all(db: sqlite3.Connection, targets: Targets) -> int:
+    """Erase the rows, whether they are marked or not; returns how many there were."""
+    rows, done = ErasureRepository(), Counter[str]()
+    for erase, ids in (
+        (rows.paragraphs, targets.paragraphs), (rows.relations, targets.relations),
+        (rows.entities, targets.entities), (rows.facts, targets.facts),
+    ):  # fmt: skip
+        done += erase(db, ids, force=True).counts
+    done += rows.persons(db, targets.persons).counts + rows.chats(db, targets.chats).counts
+    return done.total()
