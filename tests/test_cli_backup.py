@@ -69,6 +69,11 @@ def test_a_backup_is_made_listed_and_restored() -> None:
     assert paragraphs() == 1
     assert "折叠伞" in good("search", "折叠伞", "--chat", "c")
     assert "All is well" in good("check")
+    audit = json.loads(
+        good("invoke", "memory_runtime_admin", "--json", '{"action": "audit", "of_action": "restore_backup"}')
+    )
+    assert [(one["door"], id_ in one["target"]) for one in audit["items"]] == [("cli", True)]
+    assert "damaged" not in good("backups")
 
 
 def test_there_is_nothing_to_list_at_first() -> None:
@@ -155,3 +160,12 @@ def test_a_daemon_does_it_while_it_runs(config: Path) -> None:
         assert paragraphs() == 1
         tell(TURNS[1])
         assert paragraphs() == 2
+
+
+def test_a_damaged_backup_is_listed_as_such(tmp_path: Path) -> None:
+    tell(TURNS[0])
+    id_ = good("backup").split(":")[0]
+    assert "damaged" not in good("backups")
+    with (tmp_path / "data" / "a-memorix" / "backups" / id_ / "memory.db").open("ab") as file:
+        file.write(b"x")
+    assert "damaged" in good("backups")

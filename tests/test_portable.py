@@ -382,6 +382,6 @@ async def test_an_import_is_in_the_audit_of_what_it_brings(tmp_path: Path) -> No
         done = await exported(host)
     async with memory_host(tmp_path / "b") as host:
         await admin(host, "import_export", path=carried(done["path"], tmp_path / "b"))
-        assert [one["action"] for one in (await admin(host, "audit", of_action="import_export"))["rows"]] == [
+        assert [one["action"] for one in (await admin(host, "audit", of_action="import_export"))["items"]] == [
             "import_export"
         ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
+from ..acting import acting
 from ..clock import Clock
 from ..config import patched
 from ..config.model import Config
@@ -204,6 +205,8 @@ async def carried_out(
         await thread.run(lambda: no_purge(store))
         ready = await thread.run(made_ready)
         await thread.run(lambda: no_purge(store))
+        if act := acting():
+            act.over = True  # the exchange notes itself; what opening the memory writes is nobody's doing
         await reopen(kernel, takeover)
     except BaseException:
         if not takeover.done:
