@@ -16,6 +16,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.errors import NotReady
+from amemorix.services.backup_folder import BackupFolder
 from amemorix.services.copy_thread import CopyThread
 from amemorix.storage.database import Database
 from amemorix.storage.delete_operations import NewOperation
@@ -551,6 +552,14 @@ async def forget_chat(host: AMemorixHostService) -> dict[str, Any]:
     answers = [await host.invoke("memory_delete_admin", args) for args in (chat, person)]
     assert answers[0]["success"], answers
     return answers[0]["receipt"]
+
+
+def test_only_what_a_backup_left_is_swept(tmp_path: Path) -> None:
+    ours, others = (tmp_path / "root" / "a" / name for name in (".partial-1a-b2c3d4-0123456789ab", ".partial-download"))
+    for folder in (ours, others):
+        folder.mkdir(parents=True)
+    BackupFolder(tmp_path, [tmp_path / "root"]).sweep()
+    assert not ours.exists() and others.exists()
 
 
 async def test_a_purge_empties_records_in_backups_and_removes_none(opened: Open, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ FORMAT = "amemorix-backup"
 UNFINISHED, ASIDE = ".partial-", ".aside-"
 BLOCK = 1 << 20
 Reason = Literal["manual", "scheduled", "before_restore", "before_import"]
+_LEFT = re.compile(rf"{re.escape(UNFINISHED)}[0-9a-f]+-[0-9a-f]+-[0-9a-f]{{12}}")
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")
 Watch = Callable[[int], None]
 """Told of so many more bytes; raises to end the work."""
@@ -138,7 +139,7 @@ class BackupFolder:
     def elsewhere(self, database_id: str) -> list[Path]:
         """Folders within the roots that hold copies of a database: its backups, and what was left unfinished."""
         backups = [one.folder for one in self.all() if one.manifest.database_id == database_id]
-        unfinished = [folder for root in self.roots for folder in root.rglob(f"{UNFINISHED}*")]
+        unfinished = [folder for root in self.roots for folder in _unfinished(root)]
         home = self.home.resolve()
         return [folder for folder in (*backups, *unfinished) if home not in folder.resolve().parents]
 
@@ -183,7 +184,7 @@ class BackupFolder:
     def sweep(self) -> None:
         """Remove what another process left unfinished; what was set aside is kept if another file is in its place."""
         for place in (self.home, *self.roots):
-            for folder in list(place.rglob(f"{UNFINISHED}*")):
+            for folder in _unfinished(place):
                 if not folder.name.startswith(f"{UNFINISHED}{process_mark()}-"):
                     shutil.rmtree(folder, ignore_errors=True)
         for folder in self.home.glob(f"{ASIDE}*"):
@@ -257,6 +258,12 @@ def _within(place: Path) -> Iterator[Backup]:
         found = None if folder == place or hidden or folder.is_symlink() else read(folder)
         if found:
             yield found
+
+
+def _unfinished(place: Path) -> list[Path]:
+    """Folders that a backup left unfinished, however deep; others may call theirs nearly so."""
+    found = place.rglob(f"{UNFINISHED}*")
+    return [path for path in found if _LEFT.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
 
 
 def _age(backup: Backup) -> tuple[float, int, int]:
