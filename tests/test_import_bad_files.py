@@ -79,7 +79,9 @@ def test_nul_bytes_behind_the_first_megabyte_are_no_text_either(tmp_path: Path, 
 # databases
 
 
-@pytest.mark.parametrize("content", [b"SQLite format 3\0", b"SQLite format 3\0\x10", b"SQLite format 3\0" + b"\xff" * 300])
+@pytest.mark.parametrize(
+    "content", [b"SQLite format 3\0", b"SQLite format 3\0\x10", b"SQLite format 3\0" + b"\xff" * 300]
+)
 async def test_a_database_that_is_none_fails_by_itself(host: AMemorixHostService, content: bytes) -> None:
     ((await raw_folder(host)) / "MaiBot.db").write_bytes(content)
     task = await imported(host, "create_raw_scan", glob="*.db")

@@ -95,7 +95,7 @@ class ChatLog:
 def _begun(text: str, number: int, after: int, export: Export | None) -> _Turn | None:
     if export is not None:
         found = export.head(text)
-        return _Turn(number, after, found[1], found[0], "") if found else None
+        return _Turn(number, after, found[1], _plain(found[0]), "") if found else None
     if head := _HEAD.match(text):
         time, speaker = head.group(1) or head.group(4), head.group(2) or head.group(3)
         return _Turn(number, after, speaker, _plain(time), "")
