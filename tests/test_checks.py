@@ -119,9 +119,13 @@ async def test_a_database_index_that_does_not_fit_its_table_is_made_anew(opened:
     await host.stop()
     with sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db") as db:
         db.execute("pragma writable_schema = on")
-        sql = "update sqlite_schema set sql = replace(sql, 'where user_id <> ''''', 'where 1') where name = 'chats_by_user'"
-        db.execute("insert into chats (chat_id, user_id, created_at) values ('x', '', 0)")
-        assert db.execute(sql).rowcount == 1
+        turn = "update sqlite_schema set sql = replace(sql, :was, :becomes) where name = 'chats_by_user'"
+        assert db.execute(turn, {"was": "user_id <> ''", "becomes": "user_id = 'z'"}).rowcount == 1
+    db.close()
+    with sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db") as db:
+        db.execute("pragma writable_schema = on")
+        db.execute("insert into chats (chat_id, user_id, created_at) values ('x', 'y', 0)")
+        assert db.execute(turn, {"becomes": "user_id <> ''", "was": "user_id = 'z'"}).rowcount == 1
     db.close()
     await host.start()
     assert await bad(host) == []

@@ -65,7 +65,7 @@ async def serve(
         running = asyncio.create_task(server.serve(sockets=[sock]))
         try:
             await memory.start()
-            statistics = await memory.invoke("memory_stats")
+            statistics = (await memory.call("memory_stats", {})).model_dump(mode="json")
             with ExitStack() as stack:
                 stack.enter_context(announced(Path(statistics["data_dir"]), url))
                 tell(Listening(url, bool(token), statistics, config_path))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from ..errors import StorageFailure
 
 __all__ = ["build", "check", "migrate", "migrations"]
+
+log = logging.getLogger(__name__)
 
 
 def migrations(dialect: str = "sqlite") -> list[tuple[int, str, str]]:
@@ -45,6 +49,7 @@ def migrate(db: sqlite3.Connection, backup: Path) -> list[str]:
         _copy(db, backup)
     for number, name, sql in pending:
         _apply(db, number, name, sql)
+    _fit(db)
     return [name for _, name, _ in pending]
 
 
@@ -54,6 +59,38 @@ def build(db: sqlite3.Connection, schema: int) -> None:
     for number, name, sql in migrations():
         if found < number <= schema:
             _apply(db, number, name, sql)
+
+
+def _fit(db: sqlite3.Connection) -> None:
+    """Make anew what can be made from the tables and is missing or another; StorageFailure for tables that are."""
+    wanted, found = _shape_of_the_program(), _shape(db)
+    other = sorted(name for (kind, name), sql in wanted.items() if kind == "table" and found.get((kind, name)) != sql)
+    if other:
+        raise StorageFailure(
+            f"The tables {', '.join(other)} are not those of schema {_version(db)}: another state of the program wrote them. "
+            "Restore a backup that this one made, or go back to that state and export the memory.",
+            tables=other,
+        )
+    for (kind, name), sql in wanted.items():
+        if found.get((kind, name)) != sql:
+            log.warning("the %s %s of the database was missing or another; it is made anew", kind, name)
+            db.executescript(f"begin immediate;\ndrop {kind} if exists {name};\n{sql};\ncommit;")
+
+
+@cache
+def _shape_of_the_program() -> dict[tuple[str, str], str]:
+    db = sqlite3.connect(":memory:")
+    try:
+        build(db, migrations()[-1][0])
+        return _shape(db)
+    finally:
+        db.close()
+
+
+def _shape(db: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """(kind, name) -> the statement that makes it, in the order in which they were made."""
+    rows = db.execute("select type, name, sql from sqlite_schema where sql is not null and name not like 'sqlite_%'")
+    return {(kind, name): sql for kind, name, sql in rows}
 
 
 def _version(db: sqlite3.Connection) -> int:

@@ -14,6 +14,8 @@ __all__ = ["StatementRepository"]
 MENTION = "mention"
 """Why such a row goes."""
 
+_BY_HAND = {"fact": "statements_facts", "relation": "statements_relations"}
+
 
 class StatementRepository:
     """Reads statements about others than the persons given; writes nothing."""
@@ -32,7 +34,7 @@ class StatementRepository:
     ) -> list[tuple[int, int, str]]:
         """(row, chat, what it says) of facts and relations given by hand."""
         values = {"persons": array(persons), "scope": scope}
-        return db.execute(self._q[f"statements_{kind}s"], values).fetchall()
+        return db.execute(self._q[_BY_HAND[kind]], values).fetchall()
 
     def entities(
         self, db: sqlite3.Connection, names: Iterable[str], but: Iterable[int], paragraphs: Iterable[int]
