@@ -52,7 +52,7 @@ ALSO: dict[str, dict[str, Any]] = {
     "memory_graph_admin_add_alias": {"node": "Hannah", "alias": "汉娜"},
     "memory_graph_admin_remove_alias": {"node": "Hannah", "alias": "汉娜"},
     "memory_graph_admin_update_edge_weight": {"relation": "r1"},
-    "memory_graph_admin_delete_edge": {"relation": "r2"},
+    "memory_graph_admin_delete_edge": {"source": "周宁", "target": "北京"},
 }
 """Without these a request of only what its schema requires is refused, since it names nothing."""
 LAST = (

@@ -544,7 +544,7 @@ async def test_a_profile_is_wanted_when_facts_change(host: AMemorixHostService) 
     await host.settle(20)
     store = host.kernel.store
     tasks = await store.read(lambda db: store.derive_tasks.list(db, "profile", status=None, limit=10, offset=0))
-    persons = await store.read(lambda db: store.fact_material.person_names(db, [task.key for task in tasks]))
+    persons = await store.read(lambda db: store.fact_material.person_names(db, [task.key for task in tasks], None))
     assert {name for _, name in persons.values()} == {"林澈", "小美"}
     told = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
     assert told["traits"] == ["我住在上海"]

@@ -21,6 +21,7 @@ from ..strategies.correction_text import (
     holds,
     is_present,
     of_household,
+    of_that_one,
     parts_of,
     plain,
     rewritten,
@@ -162,7 +163,7 @@ class _Judge:
             return Judged(target, score, why=ELSE)
         if self._is_denial(target.content):
             return Judged(target, score, why="says itself that it is not so")
-        mine &= wrong_parts(parts, self._reading) | stating
+        mine &= wrong_parts(parts, self._reading) | stating | of_that_one(parts, self._reading)
         if not mine:
             return Judged(target, score, why="says it of something else")
         mine = {place for place in self._most_clearly(parts, mine) if is_present(parts[place], self._reading)}

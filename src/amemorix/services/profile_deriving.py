@@ -157,7 +157,7 @@ class ProfileDeriver:
         stated = [*kept, *self._stated(subject, lines)]
         over = endings(lines, stated)
         said = [item for item in _current(stated, facts) if not has_ended(item, over)]
-        chinese = is_mostly_cjk(" ".join((*(item.statement for item in said), *(fact.value for fact in facts))))
+        chinese = is_mostly_cjk(" ".join(sorted({item.statement for item in said} | {fact.value for fact in facts})))
         told = [
             fact_item(fact, chinese=chinese)
             for fact in facts

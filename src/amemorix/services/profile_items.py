@@ -93,10 +93,14 @@ def _key(statement: str) -> str:
 
 
 def render(name: str, items: Sequence[ProfileItem]) -> str:
-    """The profile as text: a line for each section, in Chinese if the statements are; own words in quotation marks."""
+    """The profile as text: a line for each section, in Chinese if the statements are; own words in quotation marks.
+
+    Topics of late say nothing of the language while anything else does: they change with the time of deriving.
+    """
     if not items:
         return ""
-    chinese = is_mostly_cjk(" ".join(item.statement for item in items))
+    lasting = [item.statement for item in items if item.basis != "topic"]
+    chinese = is_mostly_cjk(" ".join(lasting or [item.statement for item in items]))
     lines = [name] if name else []
     for section in SECTIONS:
         said = [_worded(item, chinese) for item in items if item.section == section]

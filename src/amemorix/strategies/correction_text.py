@@ -18,6 +18,7 @@ __all__ = [
     "in_its_words",
     "matters",
     "of_household",
+    "of_that_one",
     "parts_of",
     "plain",
     "rewritten",
@@ -142,13 +143,23 @@ def is_present(part: str, correction: Correction) -> bool:
 
 def of_household(parts: Sequence[str], correction: Correction) -> set[int]:
     """Places of the clauses without a subject that go on about a relative or a pet, if the correction is about neither."""
-    if _OF_HOUSEHOLD.search(f"{correction.subject} {correction.about}"):
-        return set()
+    meant = _OF_HOUSEHOLD.search(f"{correction.subject} {correction.about}")
+    return set() if meant else _carried_on(parts, "")
+
+
+def of_that_one(parts: Sequence[str], correction: Correction) -> set[int]:
+    """Places of the clauses without a subject that go on about the relative or pet whom the correction is about."""
+    meant = _OF_HOUSEHOLD.search(f"{correction.subject} {correction.about}")
+    return _carried_on(parts, meant[0]) if meant else set()
+
+
+def _carried_on(parts: Sequence[str], who: str) -> set[int]:
+    """Places of the clauses that go on about one of the household whom a clause before them calls so."""
     found: set[int] = set()
     carried = False
     for place, part in enumerate(parts):
         if _KIN_FIRST.match(part) or _PET_FIRST.match(part):
-            carried = True
+            carried = who.lower() in part.lower()
         elif _AGAIN_OWN.search(part):
             carried = False
         elif carried:
