@@ -326,6 +326,19 @@ def test_a_truncated_database_is_refused_and_left_alone(copies: Callable[[], Pat
         refused(folder)
 
 
+def test_an_emptied_database_is_refused_while_its_indexes_are_there(copies: Callable[[], Path]) -> None:
+    folder = copies()
+    os.truncate(data(folder) / "memory.db", 0)
+    assert "backup" in str(refused(folder))
+
+
+async def test_an_empty_file_without_indexes_is_a_memory_not_begun(tmp_path: Path) -> None:
+    data(tmp_path).mkdir(parents=True)
+    (data(tmp_path) / "memory.db").touch()
+    async with memory_host(tmp_path) as host:
+        assert (await host.invoke("memory_stats", {}))["success"]
+
+
 def test_a_newer_schema_is_refused_and_left_alone(copies: Callable[[], Path]) -> None:
     folder = copies()
     with sqlite3.connect(data(folder) / "memory.db") as db:

@@ -148,8 +148,30 @@ def test_the_command_shows_what_could_not_be_stored(tmp_path: Path) -> None:
     done = run("import", file, "--chat", "c")
     assert done.exit_code == 1
     assert "line 2: not valid JSON" in done.output
-    assert "retry_failed" in done.output
-    assert run("import", file, "--chat", "c", "--skip-bad").stdout == "i2 completed_with_errors: 1 failed, 1 stored\n"
+    [command] = [line.split("`")[1] for line in done.output.splitlines() if "retry_failed" in line]
+    again = run(*command.split()[1:])
+    assert again.exit_code == 0, again.output
+    tried = run("import", file, "--chat", "c", "--dry-run")
+    assert (tried.exit_code, "retry_failed" in tried.output) == (1, False)
+    assert run("import", file, "--chat", "c", "--skip-bad").stdout == "i4 completed_with_errors: 1 failed, 1 stored\n"
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_fails_when_one_file_of_several_did(tmp_path: Path) -> None:
+    good = str(jsonl(tmp_path / "good.jsonl", turn(1)))
+    (tmp_path / "photo.png").write_bytes(b"\x89PNG\r\n\0\0")
+    part = str(jsonl(tmp_path / "part.jsonl", turn(2), "{bad"))
+    done = run("import", good, str(tmp_path / "photo.png"), part, "--chat", "c")
+    assert done.exit_code == 1
+    assert done.stdout == "i1 completed_with_errors: 2 failed, 1 stored\n"
+    assert "1 of 3 files failed, 1 of 3 files in part" in done.output
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_says_as_what_a_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "群.txt").write_text("消息记录（文本）\n\n2026-03-01 20:15:33 林澈(10001)\n早上七点\n", "utf-8")
+    done = run("import", str(tmp_path / "群.txt"), "--chat", "c", "--dry-run")
+    assert "群.txt: read as chat_log, 1 readable" in done.output
 
 
 @pytest.mark.usefixtures("config")

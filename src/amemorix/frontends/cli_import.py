@@ -19,6 +19,7 @@ __all__ = ["import_command"]
 COMPONENT = "memory_import_admin"
 POLL_SECONDS = 0.2
 SHOWN_PROBLEMS = 10
+SHOWN_FILES = 20
 OPEN = ("queued", "preparing", "running", "cancel_requested")
 
 
@@ -48,8 +49,8 @@ def import_command(
     tasks = asyncio.run(_import(files, {key: value for key, value in told.items() if value}, wait, config))
     for task in tasks:
         _tell(task)
-    if any(task["status"] in ("failed", "cancelled") for task in tasks):
-        raise StorageFailure("Not everything was imported.")
+    if missing := [why for task in tasks if (why := _missing(task, skip_bad))]:
+        raise StorageFailure(f"Not everything was imported: {'; '.join(missing)}.")
 
 
 async def _import(files: list[Path], told: dict[str, Any], wait: bool, config: Path) -> list[dict[str, Any]]:
@@ -91,15 +92,37 @@ async def _problems(memory: Memory, task: str, file: str) -> list[dict[str, str]
     return [problem for chunk in chunks for problem in chunk["errors"]][:SHOWN_PROBLEMS]
 
 
+def _missing(task: dict[str, Any], skip_bad: bool) -> str:
+    """What of a task was not imported, in short; records that were to be skipped are no loss."""
+    whole = [file for file in task["files"] if file["status"] == "failed"]
+    part = [file for file in task["files"] if file not in whole and file["counts"].get("failed") and not skip_bad]
+    told = [
+        f"{len(files)} of {len(task['files'])} files {how}"
+        for files, how in ((whole, "failed"), (part, "in part"))
+        if files
+    ]
+    return ", ".join(told) or (task["status"] if task["status"] in ("failed", "cancelled") else "")
+
+
 def _tell(task: dict[str, Any]) -> None:
-    counts = ", ".join(f"{count:,} {name}" for name, count in sorted(task["counts"].items()) if count)
-    say(f"{task['task_id']} {task['status']}: {counts or 'nothing to store'}")
-    for file in task["files"]:
+    waiting = task["status"] in OPEN
+    say(f"{task['task_id']} {task['status']}{'' if waiting else f': {_counted(task)}'}")
+    for number, file in enumerate(task["files"]):
+        if number < SHOWN_FILES and file["format"] and not file["error"]:
+            remark(f"{file['name']}: read as {file['format']}, {_counted(file)}")
         if file["error"]:
             remark(f"{file['name']}: {file['error']}", "" if file["status"] == "skipped" else "red")
         for problem in file.get("problems", ()):
             remark(f"{file['name']}, {problem['place']}: {problem['reason']}", "red")
-    if task["counts"].get("failed"):
-        remark(
-            f'`amemorix invoke {COMPONENT} \'{{"action": "retry_failed", "task_id": "{task["task_id"]}"}}\'` tries those again.'
-        )
+    params = task["params"]
+    if not task["counts"].get("failed") or params.get("dry_run"):
+        return
+    remark("Mend the file and import it again: what is stored already stays as it is.")
+    if not params.get("skip_bad"):
+        remark("`--skip-bad` stores the good records beside the bad ones.")
+        remark(f"`amemorix call {COMPONENT} retry_failed --task-id {task['task_id']}` tries the same records again.")
+
+
+def _counted(one: dict[str, Any]) -> str:
+    counts = (f"{count:,} {name}" for name, count in sorted(one["counts"].items()) if count)
+    return ", ".join(counts) or "nothing to store"

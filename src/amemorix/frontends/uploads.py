@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import IO, Any, cast
 
@@ -76,7 +77,8 @@ class _Form:
     def undo(self) -> None:
         """Remove whatever was staged; blocking."""
         if self.open is not None:
-            self.open[1].close()
+            with contextlib.suppress(OSError):
+                self.open[1].close()
             self._staging.remove(self.open[0].id)
         for staged in self.staged:
             self._staging.remove(staged.id)
@@ -123,7 +125,7 @@ class _Form:
     def _write(self, piece: bytes) -> None:
         if self.open is None:
             raise MemoryFault("A piece of a file came before its beginning.")
-        self.open[1].write(piece)
+        self._staging.write(*self.open, piece)
 
     def _end(self) -> None:
         if self._is_file:

@@ -21,6 +21,8 @@ PAGE = 200
 """Rows that are read at once: between two pages nobody who writes is held up."""
 _MAGIC, _HEADER, _WAL = b"SQLite format 3\0", 20, 2
 _WRITE_VERSION = 18
+_DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+"""What no second try mends."""
 
 
 class ForeignDatabase:
@@ -65,7 +67,10 @@ class ForeignDatabase:
         try:
             return [dict(row) for row in self._db.execute(self._q[query], values)]
         except sqlite3.Error as exc:
-            raise StorageFailure(f"{self._path.name} cannot be read any further ({exc}).") from exc
+            told = f"{self._path.name} cannot be read any further ({exc})."
+            if getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+                raise InvalidRequest(told, field="path") from exc
+            raise StorageFailure(told) from exc
 
     def prepare(self, *statements: str) -> None:
         """Run named statements on the connection's own temporary tables."""
@@ -85,7 +90,7 @@ class ForeignDatabase:
     def _opened(self) -> sqlite3.Connection:
         with self._path.open("rb") as file:
             header = file.read(_HEADER)
-        if not header.startswith(_MAGIC):
+        if not header.startswith(_MAGIC) or len(header) < _HEADER:
             raise InvalidRequest(f"{self._path.name} is no SQLite database.", field="path")
         db = sqlite3.connect(self._address(header), uri=True, isolation_level=None, check_same_thread=False, timeout=30)
         db.row_factory = sqlite3.Row

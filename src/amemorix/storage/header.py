@@ -12,7 +12,7 @@ _HEADER_BYTES = 100
 
 
 def refuse_if_cut_short(path: Path) -> None:
-    """Raise StorageFailure if the file ends before the last page that its header counts.
+    """Raise StorageFailure if the file ends before the last page that its header counts, or lost all that it held.
 
     SQLite reads missing pages as empty ones and notices only when it needs them. With a write-ahead log beside it the
     file may end early for good reasons, and nothing is said. (Database header: sqlite.org/fileformat2.html, 1.3.)
@@ -21,7 +21,10 @@ def refuse_if_cut_short(path: Path) -> None:
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
         size, log = path.stat().st_size, path.with_name(f"{path.name}-wal")
-        if not header or (log.exists() and log.stat().st_size):
+        if log.exists() and log.stat().st_size:
+            return
+        if not header:
+            _refuse_if_emptied(path)
             return
     except FileNotFoundError:
         return
@@ -33,6 +36,15 @@ def refuse_if_cut_short(path: Path) -> None:
             f"{path} is cut short: {size} of {wanted or 'an unknown number of'} bytes are there. Restore it from a backup.",
             file=str(path),
         )
+
+
+def _refuse_if_emptied(path: Path) -> None:
+    """An empty file is a memory that was never begun, unless indexes of one stand beside it."""
+    if next(path.parent.glob("indexes/*/current.json"), None) is not None:
+        raise StorageFailure(
+            f"{path} is empty, and indexes of a memory stand beside it: what it held is lost. Restore it from a backup; "
+            "to begin anew, remove the folder `indexes`.", file=str(path),
+        )  # fmt: skip
 
 
 def _bytes_counted(header: bytes) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidRequest
+from .chat_exports import Export, export_of, is_furniture, is_notice, person_of
 from .encoding import encoding_of
 from .lines import read_lines
 from .occurrences import Occurrences, digest
@@ -33,7 +34,8 @@ class _Turn:
 class ChatLog:
     """Turns of `name: text`, with a time before it or not, or of a line `time name` and the lines below it.
 
-    What begins with no name goes on with the turn before. `reference_time` is the time of turns that have none. Positions
+    What begins with no name goes on with the turn before. The headings of the exports of QQ and Discord are passed over, and
+    of a name with an id in it, `大黄(10002)`, the two are told apart. `reference_time` is the time of turns that have none. Positions
     are byte offsets.
     """
 
@@ -42,15 +44,26 @@ class ChatLog:
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """Turns from byte `start` on. Raises InvalidRequest for what is no text."""
-        encoding, said = encoding_of(path), Occurrences()
+        encoding, said, export = encoding_of(path), Occurrences(), export_of(path)
         turn: _Turn | None = None
         timed = False  # where turns have times, what has none goes on with the turn before
+        after_rule = False
         with path.open("rb") as file:
             for line in read_lines(file):
                 if line.raw is None or len(line.raw) > LONGEST_TURN * 4:
                     raise InvalidRequest(f"file: line {line.number} is too long for a chat log.", field="file")
+                if b"\0" in line.raw:
+                    yield from self._told(turn, said, start)
+                    if line.after > start:
+                        yield line.after, Bad(f"line {line.number}", "it holds NUL bytes: it is no text")
+                    turn = None
+                    continue
                 text = line.raw.decode(encoding, "replace").rstrip()
-                begun = _begun(text, line.number, line.after)
+                if export is not None:
+                    furniture, after_rule = is_furniture(text, after_rule)
+                    if furniture:
+                        continue
+                begun = _begun(text, line.number, line.after, export)
                 timed = timed or (begun is not None and bool(begun.time))
                 if begun is not None and (begun.time or not timed):
                     yield from self._told(turn, said, start)
@@ -58,7 +71,7 @@ class ChatLog:
                 elif turn is not None:
                     turn.lines.append(text)
                     turn.after = line.after
-                elif text.strip():
+                elif text.strip() and export is None:
                     turn = _Turn(line.number, line.after, "", "", text)
             yield from self._told(turn, said, start)
 
@@ -66,15 +79,23 @@ class ChatLog:
         text = "" if turn is None else "\n".join(turn.lines).strip()
         if turn is None or not text:
             return
+        name, person_id = person_of(turn.speaker)
+        if is_notice(name, person_id):
+            return
         arguments: dict[str, Any] = {"speaker": turn.speaker, "text": text, "time": turn.time}
         key = digest(json.dumps(arguments, sort_keys=True).encode())
         arguments["external_id"] = f"said:{key}:{said.count(key)}"
         arguments["time"] = turn.time or self._reference
+        if person_id:
+            arguments |= {"speaker": name, "person_id": person_id}
         if turn.after > start:
             yield turn.after, Record("turn", arguments, f"line {turn.number}")
 
 
-def _begun(text: str, number: int, after: int) -> _Turn | None:
+def _begun(text: str, number: int, after: int, export: Export | None) -> _Turn | None:
+    if export is not None:
+        found = export.head(text)
+        return _Turn(number, after, found[1], _plain(found[0]), "") if found else None
     if head := _HEAD.match(text):
         time, speaker = head.group(1) or head.group(4), head.group(2) or head.group(3)
         return _Turn(number, after, speaker, _plain(time), "")

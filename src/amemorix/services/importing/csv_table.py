@@ -45,6 +45,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "knowledge_type": ("knowledge_type", "类型"),
 }
 """What a column is taken for, by its heading; others are kept as metadata."""
+OF_AUTHORS = {"speaker": ("author", *COLUMNS["speaker"]), "person_id": ("authorid", *COLUMNS["person_id"])}
+"""The same where authors have ids, as in a table of DiscordChatExporter: elsewhere an author writes books."""
 
 
 class CsvTable:
@@ -93,9 +95,10 @@ class CsvTable:
         if missing := sorted(set(self._columns.values()) - set(names)):
             raise InvalidRequest(f"columns: the table has no column {missing[0]!r}.", field="columns")
         given = {name: meaning for meaning, name in self._columns.items()}
+        columns = COLUMNS | (OF_AUTHORS if "authorid" in (name.lower() for name in names) else {})
         found: list[tuple[str, str]] = []
         for name in names:
-            usual = next((meaning for meaning, usual in COLUMNS.items() if name.lower() in usual), "")
+            usual = next((meaning for meaning, usual in columns.items() if name.lower() in usual), "")
             meaning = given.get(name) or ("" if usual in self._columns else usual)
             found.append(("" if any(meaning == one for one, _ in found) else meaning, name))
         if not any(meaning == "text" for meaning, _ in found):
@@ -143,6 +146,8 @@ class _Lines:
         self.after = line.after
         if line.raw is None:
             raise csv.Error(f"a line is longer than {LONGEST_LINE} bytes")
+        if b"\0" in line.raw:
+            raise csv.Error("it holds NUL bytes")
         return line.raw.decode(self._encoding)
 
 

@@ -114,6 +114,8 @@ def _placed(start: int, after: int, record: Record | Bad | None) -> Iterator[tup
 def _decoded(line: Line, encoding: str) -> str | Bad:
     if line.raw is None:
         return Bad(f"line {line.number}", "the line is too long")
+    if b"\0" in line.raw:
+        return Bad(f"line {line.number}", "it holds NUL bytes: it is no text")
     try:
         return line.raw.decode(encoding)
     except UnicodeDecodeError:

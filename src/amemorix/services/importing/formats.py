@@ -12,6 +12,8 @@ from typing import Any
 import ijson
 
 from ...errors import InvalidRequest
+from .chat_exports import export_of
+from .json_events import TooDeep, events
 from .records import Reader
 
 __all__ = ["FORMATS", "SUFFIXES", "Format", "detect", "reader_for"]
@@ -56,7 +58,8 @@ FORMATS: dict[str, Format] = {
     "chat_log": Format(
         "amemorix.services.importing.chat_log:ChatLog",
         "A saved chat: `name: text` lines, with or without a time. 聊天记录。",
-        "a time, a name, a colon and the text; or a line with time and name and the text below it",
+        "a time, a name, a colon and the text; or a line with time and name and the text below it, as QQ and "
+        "DiscordChatExporter write them",
         "2025-03-01 09:30 周宁: 我把伞放在值班柜里。\nHannah: Thanks!",
         by_bytes=True,
         options=("reference_time",),
@@ -108,6 +111,15 @@ FORMATS: dict[str, Format] = {
         '{"results": [{"id": "m1", "memory": "Likes oolong tea", "user_id": "ada", "created_at": "2025-03-01T09:00:00Z"}]}',
         options=("chat_id",),
     ),
+    "discord": Format(
+        "amemorix.services.importing.discord:DiscordExport",
+        "A chat of Discord as DiscordChatExporter writes it in JSON; its CSV and its text are read as `csv` and `chat_log`. "
+        "DiscordChatExporter 的导出。",
+        "messages: id, type, timestamp, content, author (id, name, nickname)",
+        '{"guild": {"id": "1", "name": "Devs"}, "channel": {"id": "2", "name": "general"}, "messages": [{"id": "3", '
+        '"type": "Default", "timestamp": "2026-02-03T10:00:00+00:00", "content": "I adopted a dog.", '
+        '"author": {"id": "91", "name": "mia"}}]}',
+    ),
     "graphiti": Format(
         "amemorix.services.importing.graphiti:GraphitiExport",
         "Nodes and edges of Graphiti. Graphiti 的节点与边。",
@@ -155,6 +167,8 @@ def detect(name: str, path: Path) -> str:
     """The format of a file by its name, else by its content. Raises InvalidRequest if it is none that is known."""
     suffix = Path(name).suffix.lower()
     found = _of_folder(path) if path.is_dir() else SUFFIXES.get(suffix) or _by_content(path)
+    if found in ("txt", None) and path.is_file() and export_of(path) is not None:
+        found = "chat_log"
     if found is None or found not in FORMATS:
         raise InvalidRequest(
             f"format: what {name} is cannot be told; say which of {', '.join(FORMATS)} it is.",
@@ -184,26 +198,21 @@ def _kind_of_json(path: Path) -> str | None:
     keys: set[str] = set()
     try:
         with path.open("rb") as file:
-            if file.read(3) != b"\xef\xbb\xbf":
-                file.seek(0)
-            for number, (prefix, event, value) in enumerate(ijson.parse(file, use_float=True)):
+            for number, (prefix, event, value) in enumerate(events(file)):
                 if event == "map_key" and prefix in ("", "item", "results.item"):
                     keys.add(f"{prefix}.{value}".lstrip("."))
                 if number > PEEK_EVENTS:
                     break
-    except ijson.IncompleteJSONError:
+    except (ijson.IncompleteJSONError, TooDeep):
         pass
     except ijson.JSONError:
         return "jsonl" if b"\n" in path.open("rb").read(1 << 16) else None
+    if "messages" in keys or {"guild", "channel"} <= keys:
+        return "discord"
     if "docs" in keys:
         return "lpmm_openie"
     if keys & {"nodes", "edges", "episodes", "entity_nodes", "entity_edges", "episodic_nodes", "episodic_edges"}:
         return "graphiti"
     if keys & {"results", "memories"} or "item.memory" in keys:
         return "mem0"
-    return "json"
-    if "results" in keys or "item.memory" in keys:
-        return "mem0"
-    if keys & {"nodes", "edges", "episodes", "entity_edges", "episodic_nodes"}:
-        return "graphiti"
     return "json"

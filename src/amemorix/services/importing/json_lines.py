@@ -50,7 +50,12 @@ class LineReader:
             return Bad(place, "nested too deep")
         except ValueError as exc:
             return Bad(place, f"not valid JSON: {exc}")
-        return self._record(value, place) if isinstance(value, dict) else Bad(place, "must be a JSON object")
+        if not isinstance(value, dict):
+            return Bad(place, "must be a JSON object")
+        try:
+            return self._record(value, place)
+        except RecursionError:
+            return Bad(place, "nested too deep")
 
     def _record(self, value: dict[str, Any], place: str) -> Record | Bad:
         value = {key: one for key, one in value.items() if one is not None}

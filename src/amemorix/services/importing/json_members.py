@@ -13,16 +13,14 @@ import ijson
 from ijson.common import ObjectBuilder
 
 from ...errors import InvalidRequest
+from .json_events import Event, TooDeep, events
 from .records import Bad, Record
 
 __all__ = ["Member", "members", "records"]
 
 TOP = ""
 """Stands for a file that is one list."""
-_BOM = b"\xef\xbb\xbf"
 _STARTS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
-
-Event = tuple[str, str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +42,7 @@ def members(path: Path, keys: Collection[str], expected: str, told: Callable[[fl
     try:
         with path.open("rb") as file:
             size = max(os.fstat(file.fileno()).st_size, 1)
-            if file.read(len(_BOM)) != _BOM:
-                file.seek(0)
-            for member in _members(ijson.parse(file, use_float=True), keys):
+            for member in _members(events(file), keys):
                 if member is None:
                     met = True
                 else:
@@ -54,7 +50,8 @@ def members(path: Path, keys: Collection[str], expected: str, told: Callable[[fl
                     yield member
     except (ijson.JSONError, UnicodeDecodeError) as exc:
         if not met:
-            raise InvalidRequest(f"{path.name} is no JSON in UTF-8; expected {expected}.", field="path") from exc
+            why = f"is {exc}" if isinstance(exc, TooDeep) else "is no JSON in UTF-8"
+            raise InvalidRequest(f"{path.name} {why}; expected {expected}.", field="path") from exc
         yield Bad("the end", f"the file breaks off or is no JSON from here on ({_first_line(exc)})")
     except IsADirectoryError as exc:
         raise InvalidRequest(f"{path.name} is a directory; expected {expected}.", field="path") from exc
@@ -74,18 +71,18 @@ def records(
             yield position, made
 
 
-def _members(events: Iterator[Event], keys: Collection[str]) -> Iterator[Member | Bad | None]:
+def _members(found: Iterator[Event], keys: Collection[str]) -> Iterator[Member | Bad | None]:
     """The members; None whenever a list begins that was asked for."""
     key: str | None = None
-    for depth, (prefix, event, value) in enumerate(events):
+    for depth, (prefix, event, value) in enumerate(found):
         if depth == 0 and event == "start_array" and TOP in keys:
             yield None
-            yield from _list(events, TOP, "item")
+            yield from _list(found, TOP, "item")
         elif prefix == "" and event == "map_key":
             key = value
         elif key and event == "start_array" and prefix == key and key in keys:
             yield None
-            yield from _list(events, key, f"{key}.item")
+            yield from _list(found, key, f"{key}.item")
 
 
 def _list(events: Iterator[Event], key: str, prefix: str) -> Iterator[Member | Bad]:

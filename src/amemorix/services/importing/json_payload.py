@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import ijson
 
 from ...errors import InvalidRequest
 from ..ingest_requests import EntityInput, IngestText
+from .json_events import Event, events
 from .occurrences import Occurrences, digest
 from .records import Bad, Record
 
@@ -62,33 +63,32 @@ class JsonPayload:
                 yield f"{key}.{number}", item, make
 
     def _array(self, path: Path, prefix: str, part: int, parts: int) -> Iterator[Any]:
-        with _opened(path) as file:
+        with path.open("rb") as file:
             size = max(path.stat().st_size, 1)
-            for item in ijson.items(file, prefix, use_float=True):
+            for item in ijson.items(_lists_only(events(file)), prefix):
                 self.share = (part + min(file.tell() / size, 1.0)) / parts
                 yield item
         self.share = (part + 1) / parts
 
     def _is_payload(self, path: Path) -> bool:
-        with _opened(path) as file:
-            for prefix, event, value in ijson.parse(file, use_float=True):
+        with path.open("rb") as file:
+            for prefix, event, value in events(file):
                 if prefix == "" and (event == "start_array" or (event == "map_key" and value in KEYS)):
                     return True
         return False
 
 
-def _opened(path: Path) -> IO[bytes]:
-    file = path.open("rb")
-    if file.read(3) != b"\xef\xbb\xbf":
-        file.seek(0)
-    return file
+def _lists_only(found: Iterator[Event]) -> Iterator[Event]:
+    """The events of a payload. Raises InvalidRequest where something else stands in the place of one of its lists."""
+    for one in found:
+        if one[0] in KEYS and one[1] not in ("start_array", "end_array", "null"):
+            raise InvalidRequest(f"file: `{one[0]}` is no list.", field="file")
+        yield one
 
 
 def _first_event(path: Path) -> str:
-    with _opened(path) as file:
-        for _, event, _ in ijson.parse(file, use_float=True):
-            return event
-    return ""
+    with path.open("rb") as file:
+        return next((event for _, event, _ in events(file)), "")
 
 
 def _line(exc: Exception) -> str:

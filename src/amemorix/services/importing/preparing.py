@@ -127,6 +127,8 @@ class Preparer:
             chunk.problems.append(Problem(record.place, _first(exc)[:LONGEST_REASON]))
         except MemoryFault as exc:
             chunk.problems.append(Problem(record.place, str(exc)[:LONGEST_REASON]))
+        except RecursionError:
+            chunk.problems.append(Problem(record.place, "nested too deep"))
         else:
             chunk.items.append(item)
             chunk.chars += item.chars

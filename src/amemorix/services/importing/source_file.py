@@ -134,6 +134,8 @@ class SourceFile:
             raise InvalidRequest(text, **exc.details) from exc
         except OSError as exc:
             raise InvalidRequest(f"file: it cannot be read: {exc.strerror or exc}.", field="file") from exc
+        except RecursionError as exc:
+            raise InvalidRequest("file: it is nested too deep.", field="file") from exc
 
     def _share(self, position: int) -> float:
         if FORMATS[self.format].by_bytes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -38,39 +39,55 @@ class Staging:
         self.folder = folder
 
     def create(self, name: str) -> tuple[Staged, IO[bytes]]:
-        """A new empty file to write to; `keep` makes it last."""
+        """A new empty file to write to with `write`; `keep` makes it last. Raises StorageFailure."""
         id_, safe = f"u{uuid.uuid4().hex}", safe_name(name)
         place = self.folder / id_
-        place.mkdir(parents=True)
-        path = place / safe
-        return Staged(id_, safe, f"{id_}/{safe}", 0), path.open("xb")
+        with self._or_removed(id_):
+            place.mkdir(parents=True)
+            return Staged(id_, safe, f"{id_}/{safe}", 0), (place / safe).open("xb")
+
+    def write(self, staged: Staged, file: IO[bytes], piece: bytes) -> None:
+        """Append to the file. Raises StorageFailure, and then nothing is left of it."""
+        with self._or_removed(staged.id, file):
+            file.write(piece)
 
     def keep(self, staged: Staged, file: IO[bytes]) -> Staged:
-        """Close the file, durably."""
-        file.flush()
-        os.fsync(file.fileno())
-        size = file.tell()
-        file.close()
+        """Close the file, durably. Raises StorageFailure, and then nothing is left of it."""
+        with self._or_removed(staged.id, file):
+            file.flush()
+            os.fsync(file.fileno())
+            size = file.tell()
+            file.close()
         return Staged(staged.id, staged.name, staged.path, size)
 
     def put(self, name: str, content: bytes) -> Staged:
-        """Store a small file."""
+        """Store a small file. Raises StorageFailure, and then nothing is left of it."""
         staged, file = self.create(name)
-        with file:
-            file.write(content)
-            return self.keep(staged, file)
+        self.write(staged, file, content)
+        return self.keep(staged, file)
 
     def adopt(self, source: Path, name: str = "") -> Staged:
         """Stage a copy of a file of this machine. Raises StorageFailure."""
         id_, safe = f"u{uuid.uuid4().hex}", safe_name(name or source.name)
         place = self.folder / id_
-        place.mkdir(parents=True)
         try:
+            place.mkdir(parents=True)
             shutil.copyfile(source, place / safe)
         except OSError as exc:
             self.remove(id_)
             raise StorageFailure(f"{source} cannot be copied: {exc.strerror}.", file=str(source)) from exc
         return Staged(id_, safe, f"{id_}/{safe}", (place / safe).stat().st_size)
+
+    @contextlib.contextmanager
+    def _or_removed(self, id_: str, file: IO[bytes] | None = None) -> Generator[None]:
+        try:
+            yield
+        except OSError as exc:
+            with contextlib.suppress(OSError):
+                if file is not None:
+                    file.close()  # writes what it holds, which fails as well
+            self.remove(id_)
+            raise StorageFailure(f"The file to import cannot be kept: {exc.strerror or exc}.") from exc
 
     def find(self, given: str) -> Staged:
         """The staged file with this id, or with this path below the staging folder. Raises InvalidRequest, NotFound."""

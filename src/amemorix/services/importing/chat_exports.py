@@ -1,0 +1,109 @@
+"""How programs for chatting write chats out as text: the message manager of QQ, and DiscordChatExporter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import InvalidRequest
+from .encoding import encoding_of
+
+__all__ = ["Export", "export_of", "is_furniture", "is_notice", "person_of"]
+
+SAMPLE = 1 << 16
+SYSTEM = ("系统消息", ("10000", "1000000"))
+"""Who tells in QQ what nobody says."""
+_RULE = re.compile(r"={30,}")
+_BESIDE_A_RULE = re.compile(r"={30,}|消息(?:分组|对象)[:：].*|Exported [\d.,\s]+ message.*")
+_QQ_TITLE = re.compile(r"\s*消息记录[（(]")
+_QQ_HEAD = re.compile(r"(\d{4}-\d{1,2}-\d{1,2} \d{1,2}:\d{2}:\d{2})\s+(\S[^\n]{0,99})")
+_DISCORD_TITLE = re.compile(r"\s*={30,}\s*\n(?:Guild|Server): .*\n(?:Channel): ")
+_DISCORD_HEAD = re.compile(r"\[([^\]]{8,40})\]\s(\S[^\n]{0,99}?)(?: \(pinned\))?")
+_DISCORD_TIME = re.compile(
+    r"(\d{1,4})([-/. ])(\d{1,2}|[A-Za-z]{3})[-/. ](\d{1,4}),?\s(\d{1,2})[:.](\d{2})(?:[:.]\d{2})?(?:\s?([AaPp])\.?[Mm]\.?)?"
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WITH_ID = re.compile(r"(.*?)\s*(?:[(（]([0-9]{5,12})[)）]|<([^<>\s]+@[^<>\s]+)>)", re.S)
+_TITLE = re.compile(r"【[^】]{1,20}】\s*(?=\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A program's way to write: `head` gives the (time, name) of a line that begins a message, else None."""
+
+    program: str
+    head: Callable[[str], tuple[str, str] | None]
+
+
+def export_of(path: Path) -> Export | None:
+    """The program that wrote a file, by how it begins; None for any other text."""
+    try:
+        encoding = encoding_of(path)
+    except InvalidRequest:
+        return None
+    with path.open("rb") as file:
+        sample = file.read(SAMPLE).decode(encoding, "ignore").removeprefix("\ufeff").replace("\r\n", "\n")
+    if _DISCORD_TITLE.match(sample):
+        heads = [match for line in sample.split("\n") if (match := _DISCORD_HEAD.fullmatch(line.rstrip()))]
+        day_first = any(_has_day_first(match.group(1)) for match in heads)
+        return Export("discord", lambda text: _discord_head(text, day_first))
+    if _QQ_TITLE.match(sample) or sum(_names_an_id(line.rstrip()) for line in sample.split("\n")) > 1:
+        return Export("qq", _qq_head)
+    return None
+
+
+def is_furniture(text: str, after_rule: bool) -> tuple[bool, bool]:
+    """(whether an exported line belongs to a heading or an end, whether the next one may)."""
+    found = bool(_RULE.fullmatch(text)) or (after_rule and bool(_BESIDE_A_RULE.fullmatch(text)))
+    return found, found or (after_rule and not text)
+
+
+def person_of(name: str) -> tuple[str, str]:
+    """(name, id) of a name as QQ writes it: `【管理员】大黄(10002)`, `Alice<alice@foxmail.com>`; any other stays as it is."""
+    found = _WITH_ID.fullmatch(name.strip())
+    if found is None:
+        return name, ""
+    id_ = found.group(2) or found.group(3)
+    return _TITLE.sub("", found.group(1), count=1).strip() or id_, id_
+
+
+def is_notice(name: str, id_: str) -> bool:
+    """Whether QQ itself speaks."""
+    return name == SYSTEM[0] and id_ in SYSTEM[1]
+
+
+def _names_an_id(line: str) -> bool:
+    head = _qq_head(line)
+    return head is not None and bool(_WITH_ID.fullmatch(head[1]))
+
+
+def _qq_head(text: str) -> tuple[str, str] | None:
+    found = _QQ_HEAD.fullmatch(text)
+    return (found.group(1), found.group(2)) if found else None
+
+
+def _has_day_first(time: str) -> bool:
+    """Whether a date cannot be read with the month first, as it is written by default."""
+    found = _DISCORD_TIME.fullmatch(time)
+    return found is not None and (found.group(2) == "." or 12 < int(found.group(1)) < 32)
+
+
+def _discord_head(text: str, day_first: bool) -> tuple[str, str] | None:
+    head = _DISCORD_HEAD.fullmatch(text)
+    found = _DISCORD_TIME.fullmatch(head.group(1)) if head else None
+    if head is None or found is None:
+        return None
+    first, _, second, third, hour, minute, half = found.groups()
+    if len(first) == 4:
+        year, month, day = first, second, third
+    elif second.isalpha() or day_first:
+        year, month, day = third, second, first
+    else:
+        year, month, day = third, first, second
+    if month.isalpha():
+        month = str(_MONTHS.index(month.lower()) + 1) if month.lower() in _MONTHS else "0"
+    clock = int(hour) % 12 + (12 if half in "Pp" else 0) if half else int(hour)
+    year = f"20{year}" if len(year) == 2 else year
+    return f"{year}-{int(month):02}-{int(day):02} {clock:02}:{minute}", head.group(2)
