@@ -35,7 +35,7 @@ async def rows_of(host: AMemorixHostService, sql: str) -> list[tuple[Any, ...]]:
 
 def _every_row(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
     return {
-        name: sorted(db.execute(f"select * from {name}").fetchall(), key=repr)
+        name: sorted(db.execute(f"select {_columns(db, name)} from {name}").fetchall(), key=repr)
         for name in _names(db)
         if name not in ACCOUNTS
     }
@@ -47,7 +47,7 @@ def _names(db: sqlite3.Connection) -> list[str]:
 
 def _tables(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
     found = {
-        name: sorted(db.execute(f"select * from {name}").fetchall(), key=repr)
+        name: sorted(db.execute(f"select {_columns(db, name)} from {name}").fetchall(), key=repr)
         for name in _names(db)
         if name not in (*NOT_COMPARED, *NUMBERED_ANEW)
     }
@@ -62,6 +62,12 @@ def _tables(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
     )
     told = {"episodes": episodes.fetchall(), "profiles": [(*key, _statements(text)) for *key, text in profiles]}
     return found | {name: sorted(rows, key=repr) for name, rows in told.items()}
+
+
+def _columns(db: sqlite3.Connection, table: str) -> str:
+    """All but how far the background has come."""
+    columns = [name for (name,) in db.execute("select name from pragma_table_info(?)", (table,))]
+    return ", ".join(name for name in columns if name != "extracted")
 
 
 def _statements(profile: str) -> str:

@@ -145,7 +145,8 @@ class BackupFolder:
 
     def exports(self) -> list[Path]:
         """Files within the roots that may be exports."""
-        found = (path for root in self.roots for path in root.rglob("*"))
+        walks = (os.walk(root) for root in self.roots)
+        found = (Path(folder, name) for walk in walks for folder, _, files in walk for name in files)
         return [path for path in found if path.is_file() and not path.is_symlink()]
 
     def holds(self, path: Path) -> bool:
@@ -252,18 +253,17 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 def _within(place: Path) -> Iterator[Backup]:
     """The backups in a folder, however deep: they may be made into any folder within a root."""
-    for path in place.rglob(MANIFEST):
-        folder = path.parent
-        hidden = any(part.startswith(".") for part in folder.relative_to(place).parts)
-        found = None if folder == place or hidden or folder.is_symlink() else read(folder)
+    for folder, below, files in os.walk(place):  # a folder that goes meanwhile is passed over
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        found = read(Path(folder)) if MANIFEST in files and Path(folder) != place else None
         if found:
             yield found
 
 
 def _unfinished(place: Path) -> list[Path]:
     """Folders that a backup left unfinished, however deep; others may call theirs nearly so."""
-    found = place.rglob(f"{UNFINISHED}*")
-    return [path for path in found if _LEFT.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
+    found = [Path(folder, name) for folder, below, _ in os.walk(place) for name in below if _LEFT.fullmatch(name)]
+    return [path for path in found if not path.is_symlink()]
 
 
 def _age(backup: Backup) -> tuple[float, int, int]:
