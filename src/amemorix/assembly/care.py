@@ -9,6 +9,7 @@ from ..services.backup_folder import BackupFolder
 from ..services.deletion import DeletionService
 from ..services.deriver import Deriver
 from ..services.embedding import EmbeddingService
+from ..services.erasing import Erasing
 from ..services.lifecycle import LifecycleService
 from ..services.lifecycle_rounds import LifecycleRounds
 from ..services.purge import PurgeService
@@ -30,10 +31,11 @@ class Care:
         self.deletion = DeletionService(
             store, config=ground.config, indexes=indexes, embedding=embedding, clock=clock, background=background
         )
-        self.purges = PurgeService(
+        erasing = Erasing(
             store, indexes=indexes, derivers=derivers, upkeep=self.upkeep, clock=clock,
             backups=BackupFolder(store.folder, ground.config.backup.roots),
         )  # fmt: skip
+        self.purges = PurgeService(store, erasing=erasing, clock=clock)
         self.lifecycle = LifecycleService(store, settings=settings, clock=clock, on_revived=embedding.look_again)
         self.rounds = LifecycleRounds(
             store, lifecycle=self.lifecycle, settings=settings, clock=clock, background=background

@@ -7,18 +7,14 @@ import contextlib
 import logging
 import sqlite3
 import time
-from collections.abc import Container, Iterable
+from collections.abc import Container
 
 from ..clock import Clock
 from ..errors import Conflict, NotFound, StorageFailure
 from ..storage.delete_operations import DELETED_BEFORE, Item, NewOperation, OperationRow
 from ..storage.metadata_store import MetadataStore
-from .backup_folder import BackupFolder
-from .deriver import Deriver
 from .erasing import Erasing
 from .file_turns import must_not_be_exchanged
-from .indexes import Indexes
-from .upkeep import UpkeepService
 
 __all__ = ["PurgeService"]
 
@@ -34,20 +30,11 @@ class PurgeService:
     The state is written before anything is erased, so that a purge that a crash ended goes on when the memory is opened.
     """
 
-    def __init__(
-        self,
-        store: MetadataStore,
-        *,
-        indexes: Indexes,
-        derivers: Iterable[Deriver],
-        upkeep: UpkeepService,
-        clock: Clock,
-        backups: BackupFolder,
-    ) -> None:
+    def __init__(self, store: MetadataStore, *, erasing: Erasing, clock: Clock) -> None:
         self._store = store
         self._operations = store.delete_operations
         self._clock = clock
-        self._erasing = Erasing(store, indexes=indexes, derivers=derivers, upkeep=upkeep, clock=clock, backups=backups)
+        self._erasing = erasing
         self._wake = asyncio.Event()
         self._failed: dict[int, str] = {}
         self._running = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 __all__ = ["Check", "Finding"]
@@ -18,12 +19,12 @@ class Finding:
     repairable: bool = False
 
 
-class Check:
+class Check(ABC):
     """Looks at one thing."""
 
+    @abstractmethod
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:
         """How it is; `deep` reads every row that matters, `probe` asks models that may cost money."""
-        raise NotImplementedError
 
     async def mend(self) -> str:
         """Put right what can be put right; says what was done."""
