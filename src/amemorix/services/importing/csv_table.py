@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,34 +19,35 @@ __all__ = ["COLUMNS", "CsvTable"]
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # one cell may be a whole document
 
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "text": ("text", "content", "message", "msg", "body", "内容", "文本", "消息", "正文", "消息内容"),
-    "speaker": (
-        "speaker",
-        "sender",
-        "name",
-        "nickname",
-        "role",
-        "from",
-        "发言人",
-        "说话人",
-        "发送者",
-        "发送人",
-        "昵称",
-        "姓名",
+    "text": (
+        "text", "content", "message", "msg", "body", "strcontent", "内容", "文本", "消息", "正文", "消息内容", "聊天内容",
+        "发言内容", "发言", "消息正文",
     ),
-    "person_id": ("person_id", "sender_id", "发送者id"),
-    "time": ("time", "timestamp", "date", "datetime", "created_at", "时间", "日期", "发送时间"),
-    "external_id": ("external_id", "id", "message_id", "msg_id", "编号", "消息id"),
+    "speaker": (
+        "speaker", "sender", "name", "nickname", "role", "from", "sender_name", "username", "发言人", "说话人", "发送者",
+        "发送人", "昵称", "姓名", "发言者", "发送者昵称", "发送人昵称", "用户昵称", "群昵称", "群名片", "用户名",
+    ),
+    "person_id": (
+        "person_id", "sender_id", "发送者id", "发送人id", "发送者微信id", "发送者wxid", "wxid", "微信号", "微信id", "qq号", "qq",
+    ),
+    "time": (
+        "time", "timestamp", "date", "datetime", "created_at", "createtime", "create_time", "strtime", "sent_at", "时间", "日期",
+        "发送时间", "消息时间", "聊天时间", "日期时间", "时间戳",
+    ),
+    "external_id": ("external_id", "id", "message_id", "msg_id", "msgsvrid", "编号", "消息id"),
     "chat_id": ("chat_id", "chat", "conversation", "会话", "会话id", "聊天", "群"),
     "group_id": ("group_id", "群号", "群id"),
     "user_id": ("user_id", "用户id"),
     "source": ("source", "来源"),
     "tags": ("tags", "标签"),
     "knowledge_type": ("knowledge_type", "类型"),
-}
+}  # fmt: skip
 """What a column is taken for, by its heading; others are kept as metadata."""
 OF_AUTHORS = {"speaker": ("author", *COLUMNS["speaker"]), "person_id": ("authorid", *COLUMNS["person_id"])}
 """The same where authors have ids, as in a table of DiscordChatExporter: elsewhere an author writes books."""
+CALLED = frozenset({"nickname", "昵称", "姓名", "发送者昵称", "发送人昵称", "群昵称", "群名片", "用户昵称"})
+SENT_BY = frozenset({"sender", "from", "发送者", "发送人"})
+"""Beside a column of names these hold ids, as WeChat is written out."""
 
 
 class CsvTable:
@@ -95,7 +96,7 @@ class CsvTable:
         if missing := sorted(set(self._columns.values()) - set(names)):
             raise InvalidRequest(f"columns: the table has no column {missing[0]!r}.", field="columns")
         given = {name: meaning for meaning, name in self._columns.items()}
-        columns = COLUMNS | (OF_AUTHORS if "authorid" in (name.lower() for name in names) else {})
+        columns = _columns({name.lower() for name in names})
         found: list[tuple[str, str]] = []
         for name in names:
             usual = next((meaning for meaning, usual in columns.items() if name.lower() in usual), "")
@@ -128,6 +129,16 @@ class CsvTable:
         if "time" in arguments:
             arguments["timestamp"] = arguments.pop("time")
         return Record("text", arguments, place)
+
+
+def _columns(names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """What the headings of a table mean, where they stand together."""
+    if "authorid" in names:
+        return COLUMNS | OF_AUTHORS
+    if not CALLED.isdisjoint(names) and set(COLUMNS["person_id"]).isdisjoint(names):
+        speakers = tuple(one for one in COLUMNS["speaker"] if one not in SENT_BY)
+        return COLUMNS | {"speaker": speakers, "person_id": tuple(SENT_BY)}
+    return COLUMNS
 
 
 class _Lines:

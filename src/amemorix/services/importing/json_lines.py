@@ -11,6 +11,7 @@ from ...errors import InvalidRequest
 from ..ingest_requests import IngestText, Message
 from .lines import Line, read_lines
 from .occurrences import Occurrences, digest
+from .onebot import is_event, turn_of
 from .records import Bad, Record
 
 __all__ = ["JsonLines", "LineReader"]
@@ -29,14 +30,14 @@ class LineReader:
     """Makes a record of one line; what has no `external_id` is known by what it says and how often that was said before.
 
     A line that is a text (`source_type`, `knowledge_type`, `entities` …, or `content` without a speaker) is stored as by
-    `ingest_text`, any other as a chat turn.
+    `ingest_text`, an event of OneBot by who said what where, any other as a chat turn.
     """
 
     def __init__(self) -> None:
         self._said = Occurrences()
 
     def read(self, line: Line) -> Record | Bad | None:
-        """The record; None for an empty line."""
+        """The record; None for an empty line, and for an event in which nobody says anything."""
         place = f"line {line.number}"
         if line.raw is None:
             return Bad(place, "the line is too long")
@@ -53,7 +54,7 @@ class LineReader:
         if not isinstance(value, dict):
             return Bad(place, "must be a JSON object")
         try:
-            return self._record(value, place)
+            return turn_of(value, place) if is_event(value) else self._record(value, place)
         except RecursionError:
             return Bad(place, "nested too deep")
 
