@@ -71,6 +71,8 @@ class ImportFile:
     counts: Counter[str]
     seconds: float
     error: str
+    notes: Counter[str]
+    """What was left out or is missing, by kind: how often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +233,13 @@ class ImportRepository:
         share: float,
         records: int,
         counts: Mapping[str, int],
+        notes: Mapping[str, int] | None = None,
         seconds: float,
     ) -> None:
         """How far the file is now; what another chunk came to is added."""
         values = {
             "id": file.id, "position": position, "share": share, "records": file.records + records,
-            "counts": _json(file.counts + Counter(counts)), "seconds": seconds,
+            "counts": _json(file.counts + Counter(counts)), "notes": _json(file.notes + Counter(notes)), "seconds": seconds,
         }  # fmt: skip
         db.execute(self._q["import_file_told"], values)
         db.execute(self._q["import_progressed"], {"id": file.task})
@@ -328,6 +331,7 @@ def _task(row: Sequence[Any]) -> ImportTask:
 def _file(row: Sequence[Any]) -> ImportFile:
     values = list(row)
     values[11], values[14] = bool(row[11]), Counter[str](json.loads(row[14]))
+    values[17] = Counter[str](json.loads(row[17]))
     return ImportFile(*values)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,6 +45,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 """What a column is taken for, by its heading; others are kept as metadata."""
 OF_AUTHORS = {"speaker": ("author", *COLUMNS["speaker"]), "person_id": ("authorid", *COLUMNS["person_id"])}
 """The same where authors have ids, as in a table of DiscordChatExporter: elsewhere an author writes books."""
+SAID = frozenset({"message", "msg", "strcontent", "消息", "消息内容", "消息正文", "聊天内容", "发言", "发言内容"})
+"""What is under such a heading somebody has said."""
 CALLED = frozenset({"nickname", "昵称", "姓名", "发送者昵称", "发送人昵称", "群昵称", "群名片", "用户昵称"})
 SENT_BY = frozenset({"sender", "from", "发送者", "发送人"})
 """Beside a column of names these hold ids, as WeChat is written out."""
@@ -90,7 +92,7 @@ class CsvTable:
     def _heading(self, rows: Iterator[list[str]]) -> list[tuple[str, str]]:
         """(meaning, name) of each column; the meaning is empty for one that is only kept."""
         try:
-            names = [name.strip() for name in next(rows, [])]
+            names = _told_apart(name.strip() for name in next(rows, []))
         except (csv.Error, UnicodeDecodeError) as exc:
             raise InvalidRequest(f"file: it is no table: {exc}.", field="file") from exc
         if missing := sorted(set(self._columns.values()) - set(names)):
@@ -128,7 +130,23 @@ class CsvTable:
             return Record("turn", arguments, place)
         if "time" in arguments:
             arguments["timestamp"] = arguments.pop("time")
-        return Record("text", arguments, place)
+        return Record("text", arguments, place, _missing(heading))
+
+
+def _missing(heading: list[tuple[str, str]]) -> dict[str, int]:
+    """What a table is told of each row that looks like a chat's and has nobody who speaks."""
+    names = {meaning: name.lower() for meaning, name in heading if meaning}
+    more = any(not meaning for meaning, _ in heading) or names["text"] in SAID
+    chat = {"chat_id", "group_id", "user_id"} & names.keys()
+    return {"no_speaker_column": 1} if chat or ("time" in names and more) else {}
+
+
+def _told_apart(names: Iterable[str]) -> list[str]:
+    """The headings, none of them empty or there twice."""
+    found: list[str] = []
+    for number, name in enumerate(names, start=1):
+        found.append(f"{name} {number}".strip() if not name or name in found else name)
+    return found
 
 
 def _columns(names: Collection[str]) -> dict[str, tuple[str, ...]]:

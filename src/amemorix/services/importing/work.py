@@ -202,7 +202,7 @@ class ImportWork:
         self._rows.put_chunk(db, row)
         self._rows.file_told(
             db, self._fresh(db, file), position=chunk.stop if position is None else position, share=chunk.share,
-            records=chunk.records, counts=counts, seconds=(until := time.monotonic()) - since,
+            records=chunk.records, counts=counts, notes=None if failed else chunk.notes, seconds=(until := time.monotonic()) - since,
         )  # fmt: skip
         return until
 

@@ -62,11 +62,13 @@ from import_tasks where :status is null or status = :status order by id desc lim
 select count(*) from import_tasks where :status is null or status = :status;
 
 -- name: import_files
-select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error
+select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error,
+       notes
 from import_files where task in (select value from json_each(:tasks)) order by id;
 
 -- name: import_file
-select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error
+select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error,
+       notes
 from import_files where id = :id;
 
 -- name: import_file_begin
@@ -78,7 +80,7 @@ update import_files set status = 'preparing' where id = :id and status = 'queued
 
 -- name: import_file_told
 update import_files set position = :position, share = :share, records = :records, counts = :counts,
-                        seconds = seconds + :seconds
+                        notes = :notes, seconds = seconds + :seconds
 where id = :id;
 
 -- name: import_file_end
