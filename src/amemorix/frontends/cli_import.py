@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,13 +92,12 @@ async def _finished(memory: Memory, task: dict[str, Any]) -> dict[str, Any]:
 async def _problems(memory: Memory, task: str, file: str) -> list[dict[str, str]]:
     """The first that could not be stored, and whether there are more."""
     found: list[dict[str, str]] = []
-    args = {"action": "chunks", "task_id": task, "file_id": file, "limit": PAGE, "offset": 0}
-    while len(found) <= SHOWN_PROBLEMS:
-        chunks = (await answered(memory, COMPONENT, args))["items"]
+    which = {"action": "chunks", "task_id": task, "file_id": file, "limit": PAGE}
+    for page in count():
+        chunks = (await answered(memory, COMPONENT, {**which, "offset": page * PAGE}))["items"]
         found += [problem for chunk in chunks for problem in chunk["errors"]]
-        if len(chunks) < PAGE:
+        if len(chunks) < PAGE or len(found) > SHOWN_PROBLEMS:
             break
-        args["offset"] += PAGE
     more = f"and more; `amemorix call {COMPONENT} chunks --task-id {task} --file-id {file}` shows them."
     return found[:SHOWN_PROBLEMS] + ([{"place": "", "reason": more}] if len(found) > SHOWN_PROBLEMS else [])
 

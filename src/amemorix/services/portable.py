@@ -38,7 +38,16 @@ __all__ = ["ALWAYS_THERE", "LEFT_BEHIND", "VECTORS", "Exported", "PortableServic
 VECTORS = ("embedding_generations", "embeddings", "token_vectors", "relation_embeddings", "embedding_failures")
 WATERMARKS = "embedded_upto:"
 """What the keys begin with under which the store keeps how far the vectors are."""
-LEFT_BEHIND = ("meta", "changes", "audit", "import_tasks", "import_files", "import_chunks", "import_sources")
+LEFT_BEHIND = (
+    "meta",
+    "changes",
+    "audit",
+    "import_tasks",
+    "import_files",
+    "import_chunks",
+    "import_sources",
+    "import_marks",
+)
 """Tables that are carried otherwise, or speak of the files and calls of this installation."""
 ALWAYS_THERE = ("meta", "changes", "embedding_generations", "chat_usage", "audit")
 """Tables that have rows in an empty memory too."""

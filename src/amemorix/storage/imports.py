@@ -178,6 +178,7 @@ class ImportRepository:
         if status == "cancelled":
             db.execute(self._q["import_files_cancelled"], {"task": task})
             db.execute(self._q["import_chunks_cancelled"], {"task": task})
+            db.execute(self._q["import_marks_spent"])
         db.execute(self._q["import_task_end"], {"id": task, "status": status, "error": error, "now": now})
 
     def cancel(self, db: sqlite3.Connection, task: int, now: float) -> str | None:
@@ -247,6 +248,7 @@ class ImportRepository:
     def file_end(self, db: sqlite3.Connection, file: int, status: str, error: str = "") -> None:
         """The file is at its end."""
         db.execute(self._q["import_file_end"], {"id": file, "status": status, "error": error})
+        db.execute(self._q["import_marks_spent"])
 
     def known(self, db: sqlite3.Connection, file: ImportFile, now: float) -> tuple[int, int] | None:
         """(file, task) that stored this content in the same way before, if all its sources still hold something."""
@@ -298,6 +300,17 @@ class ImportRepository:
     def next_chunk(self, db: sqlite3.Connection, file: int) -> int:
         """The number after the last chunk."""
         return db.execute(self._q["import_chunk_last"], {"file": file}).fetchone()[0] + 1
+
+    # where its reader is
+
+    def put_mark(self, db: sqlite3.Connection, file: int, mark: bytes) -> None:
+        """Keep the place of a file's reader, instead of the one that was kept before."""
+        db.execute(self._q["import_mark_put"], {"file": file, "mark": mark})
+
+    def mark(self, db: sqlite3.Connection, file: int) -> bytes:
+        """The place that was kept; empty if none was."""
+        row = db.execute(self._q["import_mark"], {"file": file}).fetchone()
+        return b"" if row is None else row[0]
 
     # the dating of what has no time
 

@@ -11,6 +11,7 @@ from typing import IO, Any
 from ...errors import InvalidRequest
 from .encoding import Encoding, encoding_of
 from .lines import LONGEST_LINE, Line, read_lines
+from .marks import Mark, Marking
 from .occurrences import Occurrences, digest
 from .records import Bad, Record
 
@@ -52,13 +53,14 @@ SENT_BY = frozenset({"sender", "from", "发送者", "发送人"})
 """Beside a column of names these hold ids, as WeChat is written out."""
 
 
-class CsvTable:
+class CsvTable(Marking):
     """A table with a heading; positions are byte offsets.
 
     `columns` says which heading means what, where the usual names do not: {"text": "comment"}.
     """
 
     def __init__(self, *, columns: Mapping[str, str] | None = None) -> None:
+        super().__init__()
         self._columns = dict(columns or {})
         if unknown := sorted(self._columns.keys() - COLUMNS.keys()):
             raise InvalidRequest(
@@ -73,12 +75,16 @@ class CsvTable:
             lines = _Lines(file, encoding)
             rows = csv.reader(lines, _dialect(path, encoding), strict=True)
             heading = self._heading(rows)
-            said, number = Occurrences(), 1
+            begun = self.beginning(start)
+            said, number = begun.said, max(begun.number, 1)
+            if begun.position:
+                lines.jump(begun.position)
             while True:
                 number += 1
                 try:
                     row = next(rows, None)
                 except (csv.Error, UnicodeDecodeError) as exc:
+                    self.mark = Mark(lines.after, number, said)
                     if lines.after > start:
                         yield lines.after, Bad(f"row {number}", f"cannot be read: {exc}")
                     continue
@@ -86,6 +92,7 @@ class CsvTable:
                     return
                 if any(cell.strip() for cell in row):
                     record = self._record(heading, row, f"row {number}", said)
+                    self.mark = Mark(lines.after, number, said)
                     if lines.after > start:
                         yield lines.after, record
 
@@ -163,9 +170,14 @@ class _Lines:
     """The lines as texts, and how far the table is read."""
 
     def __init__(self, file: IO[bytes], encoding: Encoding) -> None:
+        self._file = file
         self._lines: Iterator[Line] = read_lines(file)
         self._encoding = encoding
         self.after = 0
+
+    def jump(self, offset: int) -> None:
+        """Go on there, where a row begins."""
+        self._lines, self.after = read_lines(self._file, offset, 1), offset
 
     def __iter__(self) -> _Lines:
         return self

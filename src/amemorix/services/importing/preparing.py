@@ -105,6 +105,8 @@ class Chunk:
     share: float = 0.0
     last: bool = False
     """Nothing follows."""
+    mark: bytes = b""
+    """Where the reader is at its end, where that is worth to be kept."""
 
     @property
     def notes(self) -> Counter[str]:

@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 from ...errors import Conflict, InvalidRequest, MemoryFault
 from ...storage.imports import ImportFile
 from .formats import FORMATS, detect, reader_for
+from .marks import Mark, Marking
 from .places import Opened, Places, holds_links
 from .preparing import Chunk, Preparer
 from .records import Bad, Record
@@ -21,6 +22,8 @@ from .records import Bad, Record
 __all__ = ["SourceFile", "Stopped"]
 
 PORTION = 1 << 20
+MARK_EVERY = 32 << 20
+"""Bytes after which the place of a reader is kept anew: so much is read again after an interruption."""
 BREATH_RECORDS, BREATH_SECONDS = 8, 0.00005
 """After so many records the thread lets others run, who else would wait for its turn to end."""
 MOST_CHARS = 500_000
@@ -61,6 +64,7 @@ class SourceFile:
         self._rows: Iterator[tuple[int, Record | Bad]] = iter(())
         self._at = file.position
         self._broken: MemoryFault | None = None
+        self._marked = 0
         try:
             self._opened = self._stack.enter_context(places.opened(file.root, file.path))
             if most_bytes and self._opened.size > most_bytes:
@@ -87,8 +91,8 @@ class SourceFile:
         given = {key: self._params[key] for key in WHAT_COUNTS if key in self._params}
         return hashlib.sha256(json.dumps([self.format, given], sort_keys=True).encode()).hexdigest()[:32]
 
-    def begin(self, position: int) -> None:
-        """Read from a position on."""
+    def begin(self, position: int, mark: bytes = b"") -> None:
+        """Read from a position on; by a mark that was kept of the file, what stands before it is not read again."""
         self._end_reading()
         params = self._params
         options = {
@@ -96,6 +100,10 @@ class SourceFile:
             "reference_time": params.get("chat_reference_time"),
         }  # fmt: skip
         self._reader = reader_for(self.format, options)
+        known = Mark.unpacked(mark) if mark else None
+        self._marked = known.position if known else 0
+        if known and isinstance(self._reader, Marking):
+            self._reader.resume(known)
         self._rows = self._reader.read(self._path, position)
         self._at, self._broken = position, None
 
@@ -120,6 +128,7 @@ class SourceFile:
             if chunk.records % BREATH_RECORDS == 0:
                 time.sleep(BREATH_SECONDS)
         self._at = chunk.stop
+        chunk.mark = self._mark(chunk)
         chunk.share = 1.0 if chunk.last else self._share(chunk.stop)
         return chunk
 
@@ -136,6 +145,14 @@ class SourceFile:
             raise InvalidRequest(f"file: it cannot be read: {exc.strerror or exc}.", field="file") from exc
         except RecursionError as exc:
             raise InvalidRequest("file: it is nested too deep.", field="file") from exc
+
+    def _mark(self, chunk: Chunk) -> bytes:
+        """The reader's place, now and then."""
+        mark = self._reader.mark if isinstance(self._reader, Marking) else None
+        if mark is None or chunk.last or mark.position != chunk.stop or chunk.stop - self._marked < MARK_EVERY:
+            return b""
+        self._marked = chunk.stop
+        return mark.packed()
 
     def _share(self, position: int) -> float:
         if FORMATS[self.format].by_bytes:

@@ -592,6 +592,12 @@ create table import_sources (
     primary key (file, source)
 ) strict, without rowid;
 
+-- Where the reader of a long file is that is under way, so that it need not begin anew: digests of what it has met, no text.
+create table import_marks (
+    file integer primary key references import_files (id) on delete cascade,
+    mark blob not null
+) strict;
+
 -- A search for better retrieval settings. A profile is an object of dotted settings and values.
 create table tuning_tasks (
     id integer primary key autoincrement,

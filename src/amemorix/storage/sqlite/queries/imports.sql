@@ -140,6 +140,17 @@ where f.root = 'staging'
 -- name: import_staged_used
 select distinct path from import_files where root = 'staging';
 
+-- name: import_mark_put
+insert into import_marks (file, mark) values (:file, :mark) on conflict (file) do update set mark = excluded.mark;
+
+-- name: import_mark
+select mark from import_marks where file = :file;
+
+-- name: import_marks_spent
+-- of files that are at their end
+delete from import_marks
+where file in (select id from import_files where status in ('completed', 'skipped', 'failed', 'cancelled'));
+
 -- name: import_undated
 -- paragraphs without a time of their own
 select p.id, p.content, p.recorded_at from paragraphs p
