@@ -73,6 +73,8 @@ async def test_a_search_takes_the_way_and_leaves_it(tmp_path: Path) -> None:
             return super().embed(texts)
 
     async with memory_host(tmp_path, embed=Watching(16)) as host:
+        await host.invoke("ingest_text", {"external_id": "a", "source_type": "note", "text": "The tea is in the tin"})
+        await host.settle(PATIENCE)
         ways.append(host.kernel.store.right_of_way)
         await host.invoke("search_memory", {"query": "where is the tea"})
         assert (seen, ways[0].is_taken) == ([True], False)
