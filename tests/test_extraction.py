@@ -89,8 +89,8 @@ async def test_a_crash_before_the_transaction_repeats_nothing_and_loses_nothing(
         await host.settle(20)
         kernel = host.kernel
 
-        def fails(db: sqlite3.Connection, readings: Any, origin: Any, now: float) -> None:
-            type(kernel.store.extractions).keep(kernel.store.extractions, db, readings, origin, now)
+        def fails(*args: Any, **kwargs: Any) -> None:
+            type(kernel.store.extractions).keep(kernel.store.extractions, *args, **kwargs)
             raise RuntimeError("the power went")
 
         kernel.store.extractions.keep = fails  # type: ignore[method-assign]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.services import namings
+from amemorix.services import extraction, namings
 from amemorix.testing import memory_host
 from entrance import said, told
 from memory_dump import rows_of, tables
@@ -80,6 +80,37 @@ async def test_an_entity_is_found_in_the_lines_before_it(host: AMemorixHostServi
     await host.settle(20)
     name = "馒头" if "馒头" in late else "coco bean"
     assert {row for row in await rows_of(host, sql) if row[0] == name} == {(name, 1), (name, 2)}
+
+
+@pytest.mark.parametrize(
+    ("naming", "other"),
+    [("We got a dog named Coco Bean.", "coco beans are cheap"), ("我的猫叫馒头", "今天买了馒头店的票")],
+)
+async def test_a_line_that_was_read_when_the_name_was_known_is_not_read_again(
+    host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch, naming: str, other: str
+) -> None:
+    monkeypatch.setattr(extraction, "STEP", 1)
+    await host.kernel.pause()
+    await said(host, "c", ("Ann", naming), ("Ann", other))
+    await host.settle(20)
+    assert await rows_of(host, "select id from changes where kind in ('naming', 'mention') and id = 2") == []
+
+
+async def test_a_line_that_was_being_read_when_the_name_was_looked_for_is_read_again(host: AMemorixHostService) -> None:
+    kernel = host.kernel
+    reader, names = kernel.knowledge.extraction, kernel.knowledge.namings
+    await kernel.pause()
+    await said(host, "c", ("Ann", "馒头真可爱"))
+    await names.drain()
+    unknowing = await kernel.store.read(reader._by_rule)
+    created = await host.invoke("memory_graph_admin", {"action": "create_node", "name": "馒头"})
+    assert created["success"], created
+    await names.drain()
+    assert unknowing is not None
+    await kernel.store.write(lambda db: reader._keep(db, extraction.CURSOR, unknowing))
+    await host.settle(20)
+    linked = "select e.norm from paragraph_entities l join entities e on e.id = l.entity where l.paragraph = 1"
+    assert ("馒头",) in await rows_of(host, linked)
 
 
 @LATER
