@@ -33,6 +33,8 @@ __all__ = ["backup", "backups", "export", "import_export", "restore"]
 T = TypeVar("T")
 ADMIN = "memory_runtime_admin"
 LOOK_SECONDS = 0.1
+WHY = {"before_restore": "set aside by a restore", "before_import": "set aside by an import"}
+"""Why a backup is there, in words for people."""
 Look = Callable[[], Awaitable[dict[str, Any]]]
 """Tells how far the work is."""
 
@@ -62,8 +64,8 @@ def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
     for one in answer["backups"]:
         made = datetime.fromtimestamp(one["created_at"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         count = one["counts"].get("paragraphs", 0)
-        table.add_row(one["id"], made, one["reason"].replace("_", " "), _size(one["bytes"]), f"{count:,}",
-                      "" if one["sound"] else "damaged")  # fmt: skip
+        table.add_row(one["id"], made, WHY.get(one["reason"], one["reason"]), _size(one["bytes"]), f"{count:,}",
+                      "" if one["sound"] else "damaged", style="" if one["sound"] else "red")  # fmt: skip
     if answer["backups"]:
         out().print(table)
     else:
