@@ -13,6 +13,7 @@ from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
+from ...acting import naming
 from ...clock import Clock
 from ...config.model import Config
 from ...errors import Conflict, NotFound
@@ -118,7 +119,7 @@ class TuningService:
         if not self._settings.enabled:
             raise Conflict("Tuning is switched off (`tuning.enabled`).", setting="tuning.enabled")
         options = {name: value for name, value in asdict(wish).items() if name not in ("labelled", "reason", "rounds")}
-        now = self._clock.now()
+        now, name = self._clock.now(), naming()
         labelled = await self._store.read(
             lambda db: read_labelled(self._store, db, wish.labelled, config=self._config, now=now)
         )
@@ -133,6 +134,7 @@ class TuningService:
             )
             self._tasks.keep_queries(db, id_, _undivided(labelled))
             self._tasks.prune(db, self._settings.keep_tasks)
+            name(task_id=f"t{id_}")
             return self._tasks.get(db, id_)
 
         created = await self._store.write(unit)
@@ -172,6 +174,7 @@ class TuningService:
         """End a task that waits or is under way. Raises NotFound, Conflict if it has ended."""
         task = (await self.get(id_)).task
         now = self._clock.now()
+        naming()(task_id=f"t{id_}")
         if not await self._store.write(lambda db: self._tasks.cancel(db, id_, now)):
             raise Conflict(f"Tuning task {id_} is {task.status}: there is nothing to cancel.", field="task_id")
         self._cancelled.add(id_)
@@ -180,6 +183,7 @@ class TuningService:
     async def apply_best(self, id_: int, *, validate: bool = True, reason: str = "") -> Applied:
         """Apply what a task found. Raises NotFound, Conflict if it has not ended or found nothing better, and
         (`validate`) if it does not recommend it or the settings have changed since."""
+        naming()(task_id=f"t{id_}")
         task = (await self.get(id_)).task
         if task.status != "completed":
             raise Conflict(f"Tuning task {id_} is {task.status}, not completed.", field="task_id")
