@@ -17,6 +17,7 @@ __all__ = [
 
 OPEN = ("queued", "preparing", "running", "cancel_requested")
 """States of a task that is not at its end."""
+STATES = (*OPEN, "cancelled", "completed", "completed_with_errors", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,11 @@ class ImportRepository:
     def open_count(self, db: sqlite3.Connection) -> int:
         """Tasks that wait or are under way."""
         return db.execute(self._q["import_open_count"]).fetchone()[0]
+
+    def states(self, db: sqlite3.Connection) -> dict[str, int]:
+        """State -> tasks in it; every state is there."""
+        found = dict(db.execute(self._q["import_states"]).fetchall())
+        return {state: found.get(state, 0) for state in STATES}
 
     def claim(self, db: sqlite3.Connection, *, worker: str, now: float, lease: float) -> ImportTask | None:
         """Take the oldest open task for `lease` seconds."""
