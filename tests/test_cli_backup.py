@@ -213,7 +213,8 @@ def test_an_export_makes_another_memory(tmp_path: Path, monkeypatch: pytest.Monk
     tell(*TURNS)
     assert "rows" in good("export", "all.jsonl")
     assert "there already" in bad("export", "all.jsonl")
-    assert "folder" in bad("export", "none/all.jsonl")
+    assert "There is no folder" in bad("export", "none/all.jsonl")
+    assert "There is no file nothere.jsonl." in bad("import-export", "nothere.jsonl")
     assert "not empty" in bad("import-export", "all.jsonl")
     assert list((tmp_path / "data" / "a-memorix" / "exports").iterdir()) == []
     other = scratch_config(tmp_path / "other", {"embedding.provider": "none"})

@@ -178,10 +178,12 @@ class ImportRepository:
         return None if row is None else row[0]
 
     def end(self, db: sqlite3.Connection, task: int, status: str, *, error: str = "", now: float) -> None:
-        """The task is at its end; what was not read of a cancelled one never is."""
+        """The task is at its end; what was not read of a cancelled one never is, of a failed one it can be tried again."""
         if status == "cancelled":
             db.execute(self._q["import_files_cancelled"], {"task": task})
             db.execute(self._q["import_chunks_cancelled"], {"task": task})
+        if status == "failed":
+            db.execute(self._q["import_files_given_up"], {"task": task, "error": error})
         db.execute(self._q["import_task_end"], {"id": task, "status": status, "error": error, "now": now})
 
     def cancel(self, db: sqlite3.Connection, task: int, now: float) -> str | None:

@@ -8,6 +8,7 @@ import logging
 import sqlite3
 import time
 import uuid
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
@@ -40,6 +41,7 @@ OPEN = ("queued", "running")
 MOST_ATTEMPTS = 3
 LEAST = {"train": 8, "validation": 6, "held_out": 6}
 """Questions without which a part tells nothing."""
+PARTS = {"train": "learn from", "validation": "choose by", "held_out": "test with"}
 FROM_MODEL = 0.5
 """How much of the set the chat model may write."""
 LAST_STEPS = 2
@@ -388,12 +390,17 @@ def _undivided(labelled: Sequence[Draft]) -> list[NewQuery]:
 
 
 def _must_be_enough(parts: Sequence[NewQuery]) -> None:
-    for split, least in LEAST.items():
-        count = sum(one.split == split for one in parts)
-        if count < least:
-            raise _TooFew(
-                f"There is too little to learn from: {count} questions for the part `{split}`, where {least} are needed."
-            )
+    counts = Counter(one.split for one in parts)
+    if all(counts[split] >= least for split, least in LEAST.items()):
+        return
+    kinds = ", ".join(f"{count} of kind {kind}" for kind, count in sorted(Counter(one.kind for one in parts).items()))
+    found = ", ".join(f"{counts[split]} to {what}" for split, what in PARTS.items())
+    needed = ", ".join(f"{LEAST[split]} to {what}" for split, what in PARTS.items())
+    raise _TooFew(
+        f"There is too little to learn from: {len(parts)} questions were found ({kinds or 'none of any kind'}; {found}), "
+        f"where {needed} are needed, each from other sessions. More stored chats in which questions are answered make "
+        "more of them, and so do facts and episodes; or give your own with their answers (`queries`; `amemorix tune --queries FILE`)."
+    )
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -87,6 +87,10 @@ where id = :id;
 -- name: import_file_end
 update import_files set status = :status, error = :error, share = iif(:status = 'completed', 1, share) where id = :id;
 
+-- name: import_files_given_up
+update import_files set status = 'failed', error = :error
+where task = :task and status in ('queued', 'preparing', 'writing');
+
 -- name: import_files_cancelled
 update import_files set status = 'cancelled' where task = :task and status in ('queued', 'preparing', 'writing');
 
