@@ -15,6 +15,8 @@ from conftest import Open
 from entrance import contents, hits, refused, stats
 from import_entrance import COMPONENT, SECONDS, admin, created, ended, imported, jsonl, pasted, raw_folder, turn
 
+NO_ROOM = "create trigger no_room before insert on paragraphs begin select raise(abort, 'no room'); end"
+
 
 async def turned_away(
     host: AMemorixHostService, args: dict[str, Any], field: str = "", code: str = "invalid_request"
@@ -402,3 +404,14 @@ async def test_imports_may_be_switched_off(opened: Open, settings: dict[str, Any
     for action, more in (("create_paste", {"content": "x"}), ("create_temporal_backfill", {}), ("create_raw_scan", {})):
         result = await host.invoke(COMPONENT, {"action": action, **more})
         assert (result["success"], result["error_code"]) == (False, "conflict")
+
+
+async def test_a_task_that_was_given_up_is_tried_again(opened: Open) -> None:
+    host = await opened(imports={"max_attempts": 1})
+    await host.kernel.store.write(lambda db: db.execute(NO_ROOM))
+    task = await pasted(host, "a.txt", "绿茶很好。")
+    assert (task["status"], "no room" in task["error"]) == ("failed", True)
+    await host.kernel.store.write(lambda db: db.execute("drop trigger no_room"))
+    again = (await admin(host, "retry_failed", task_id=task["task_id"]))["task"]["task_id"]
+    assert (await ended(host, again))["counts"] == {"stored": 1}
+    await turned_away(host, {"action": "retry_failed", "task_id": again}, "task_id", "conflict")

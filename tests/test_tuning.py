@@ -161,7 +161,10 @@ async def test_too_little_to_learn_from_is_said(opened: Open) -> None:
     await said(host, "c", ("Ada", "Where is the kite?"), ("Ben", "Up in the tall birch tree behind the chapel."))
     done = await ended(host, await create(host))
     assert done["task"]["status"] == "failed"
-    assert "too little" in done["task"]["error"]
+    told = done["task"]["error"]
+    assert "too little to learn from: 0 questions were found (none of any kind; " in told
+    assert "8 to learn from, 6 to choose by, 6 to test with are needed" in told
+    assert "`queries`" in told
 
 
 async def test_a_purge_takes_the_questions_along(filled: AMemorixHostService) -> None:
@@ -441,3 +444,30 @@ async def test_the_command_tunes_and_applies(tmp_path: Path) -> None:
     ElementTree.parse(plot)
     changed = tomllib.loads(path.read_text("utf-8"))["retrieval"]["weights"]["window"]
     assert (changed > 0) == ("Recommended: round" in done.stdout) is True
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"query": "花生", "expected": ["p1"]}\n{"query": "tea"', "line 2: not valid JSON"),
+        ("[{]", "is not JSON"),
+        ("\n", "holds no question"),
+        ('{"query": "花生", "expected": ["p99"]}', "queries.0.expected.0: 'p99' is no paragraph"),
+        ('[{"query": "花生"}]', "queries.0.expected is required"),
+        ('{"query": "花生", "expected": ["p1"]}\n\n{"query": "tea", "expected": "p2"}\n', "2 of kind labelled"),
+        ('[{"query": "花生", "expected": ["p1"]}, {"query": "tea", "expected": ["p2"]}]', "2 of kind labelled"),
+    ],
+)
+async def test_the_command_takes_questions_of_ones_own(tmp_path: Path, text: str, told: str) -> None:
+    async with memory_host(tmp_path, **SETTINGS) as host:
+        await said(host, "c", ("林澈", "我对花生过敏。"), ("Tom", "I like tea."))
+        path = host.config_path
+    (tmp_path / "questions.jsonl").write_text(text, "utf-8")
+    args = ["tune", "--queries", str(tmp_path / "questions.jsonl"), "--config", str(path)]
+    done = await asyncio.to_thread(CliRunner().invoke, app, args)
+    assert (done.exit_code, told in done.output) == (1, True), done.output
+
+
+async def test_the_command_wants_a_file_of_questions_that_is_there(tmp_path: Path) -> None:
+    done = await asyncio.to_thread(CliRunner().invoke, app, ["tune", "--queries", str(tmp_path / "none.jsonl")])
+    assert (done.exit_code, "cannot be read" in done.output) == (1, True)

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import InvalidRequest, StorageFailure
 from ..services.importing.formats import FORMATS
-from .access import Memory, answered, opened
+from .access import LocalMemory, Memory, answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, remark, say
 from .progress_bars import progress_bars
 
@@ -38,6 +38,8 @@ def import_command(
     for path in files:
         if not path.exists():
             raise InvalidRequest(f"There is no file {path}.", field="files")
+    if chat_log and not chat:
+        raise InvalidRequest("--chat-log needs --chat: the chat that was saved.", field="chat")
     told = {
         "chat_id": chat,
         "format": format_,
@@ -56,7 +58,19 @@ def import_command(
 async def _import(files: list[Path], told: dict[str, Any], wait: bool, config: Path) -> list[dict[str, Any]]:
     async with opened(config, note=remark) as memory:
         tasks = await _created(memory, files, told)
-        return [await _finished(memory, task) for task in tasks] if wait else tasks
+        if wait:
+            tasks = [await _finished(memory, task) for task in tasks]
+            await _tell_of_vectors(memory)
+        return tasks
+
+
+async def _tell_of_vectors(memory: Memory) -> None:
+    """A daemon makes them at once; this process ends before they are made."""
+    if isinstance(memory, LocalMemory):
+        left = (await answered(memory, "memory_stats", {}))["embedding"]["pending"]
+        if left:
+            remark(f"{left:,} paragraphs have no vector yet: words find them; the vectors are made in the background "
+                   "when the memory is opened next, as by `amemorix serve`.")  # fmt: skip
 
 
 async def _created(memory: Memory, files: list[Path], told: dict[str, Any]) -> list[dict[str, Any]]:
@@ -108,19 +122,24 @@ def _tell(task: dict[str, Any]) -> None:
     waiting = task["status"] in OPEN
     say(f"{task['task_id']} {task['status']}{'' if waiting else f': {_counted(task)}'}")
     for number, file in enumerate(task["files"]):
-        if number < SHOWN_FILES and file["format"] and not file["error"]:
+        if number < SHOWN_FILES and file["format"] and not file["error"] and not waiting:
             remark(f"{file['name']}: read as {file['format']}, {_counted(file)}")
         if file["error"]:
             remark(f"{file['name']}: {file['error']}", "" if file["status"] == "skipped" else "red")
         for problem in file.get("problems", ()):
             remark(f"{file['name']}, {problem['place']}: {problem['reason']}", "red")
+    if task["error"] and any(file["error"] == task["error"] for file in task["files"]):  # no fault of the file
+        remark(f"`{_retry(task)}` tries it again.")
     params = task["params"]
     if not task["counts"].get("failed") or params.get("dry_run"):
         return
     remark("Mend the file and import it again: what is stored already stays as it is.")
     if not params.get("skip_bad"):
-        remark("`--skip-bad` stores the good records beside the bad ones.")
-        remark(f"`amemorix call {COMPONENT} retry_failed --task-id {task['task_id']}` tries the same records again.")
+        remark(f"`{_retry(task)} --overrides '{{\"skip_bad\": true}}'` stores the good records beside the bad ones.")
+
+
+def _retry(task: dict[str, Any]) -> str:
+    return f"amemorix call {COMPONENT} retry_failed --task-id {task['task_id']}"
 
 
 def _counted(one: dict[str, Any]) -> str:

@@ -289,8 +289,8 @@ create table undo_records (
     undone_at real
 ) strict;
 
--- Who changed what is stored, and when; `records` are the rows from which it can be looked up or undone, `target` the
--- records it was asked to work on. Neither holds a text.
+-- Who changed what is stored, and when; `records` are the rows from which it can be looked up or undone, `target` what
+-- it worked on: by number where it has one, else as the caller called it. A purge looks through both.
 create table audit (
     id integer primary key autoincrement,
     at real not null,
