@@ -77,7 +77,7 @@ async def test_the_heartbeat_notices_what_blocks_the_loop() -> None:
         time.sleep(0.05)  # noqa: ASYNC251 - it is what is measured
         await asyncio.sleep(0.01)
 
-    assert 40 < pulse.longest < 5_000
+    assert 40 < pulse.longest < 60_000
     assert pulse.p99 <= pulse.longest
 
 

@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 from amemorix.frontends.cli import app
 from amemorix.frontends.daemon import announced, find_daemon
 from amemorix.frontends.openapi import BASE_PATH
+from amemorix.frontends.serving import GRACE_SECONDS
 from amemorix.testing import scratch_config
 from daemon_process import Running, daemon
 
@@ -37,7 +38,7 @@ def command(config: Path, *args: str, env: Mapping[str, str] | None = None) -> R
 def stop(running: Running, number: int = signal.SIGTERM) -> float:
     started = time.monotonic()
     running.process.send_signal(number)
-    assert running.process.wait(timeout=20) == 0
+    assert running.process.wait(timeout=120) == 0
     return time.monotonic() - started
 
 
@@ -48,7 +49,7 @@ def test_a_daemon_answers_and_ends_when_it_is_told_to(config: Path, tmp_path: Pa
         assert stored["stored_ids"] == ["p1"]
         found = web.post(f"{BASE_PATH}/search_memory", json={"query": "peanuts", "chat_id": "c"}).json()
         assert [hit["external_id"] for hit in found["hits"]] == ["m1"]
-        assert stop(running) < 5
+        assert stop(running) < GRACE_SECONDS
         assert running.process.stdout is not None
         assert "Traceback" not in running.process.stdout.read()
     assert not (tmp_path / "data" / "a-memorix" / "daemon.json").exists()

@@ -14,6 +14,7 @@ from amemorix.testing import memory_host
 from conftest import Open
 from entrance import contents, hits, refused, stats
 from import_entrance import COMPONENT, admin, created, ended, imported, jsonl, pasted, raw_folder, turn
+from pace import until
 
 
 async def turned_away(
@@ -206,11 +207,11 @@ async def test_what_runs_is_cancelled_after_the_chunk_at_most(opened: Open) -> N
 
 async def begun(host: AMemorixHostService, task: str) -> None:
     """Wait for the first records."""
-    for _ in range(2000):
-        if (await admin(host, "get", task_id=task))["task"]["records"]:
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it does not begin")
+
+    async def some() -> bool:
+        return bool((await admin(host, "get", task_id=task))["task"]["records"])
+
+    await until(some, "it does not begin")
 
 
 async def staged(host: AMemorixHostService) -> Path:
@@ -250,11 +251,8 @@ async def test_files_that_are_handed_over_go_when_they_are_imported(opened: Open
     task = await imported(host, "create_upload", files=files, chat_id="c")
     assert [(file["name"], file["format"]) for file in task["files"]] == [("a.md", "md"), ("b.csv", "csv")]
     assert task["counts"] == {"stored": 2}
-    for _ in range(500):  # they go after the task has ended
-        if not list((await staged(host)).iterdir()):
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("the staged files stay")
+    folder = await staged(host)
+    await until(lambda: not list(folder.iterdir()), "the staged files stay")  # they go after the task has ended
 
 
 async def test_a_staged_file_that_failed_waits_for_another_try(opened: Open) -> None:

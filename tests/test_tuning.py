@@ -171,7 +171,7 @@ async def test_a_purge_takes_the_questions_along(filled: AMemorixHostService) ->
     args = {"action": "execute", "mode": "paragraph", "selector": {"ids": [f"p{target}"]}, "purge": True}
     done = await filled.invoke("memory_delete_admin", args)
     assert done["success"], done
-    await filled.settle(20)
+    await filled.settle(120)
     assert len(await rows_of(filled, QUERIES.format(1))) == before - 1
 
 
@@ -301,7 +301,7 @@ async def test_trying_settings_counts_as_no_use(filled: AMemorixHostService) -> 
 async def test_a_killed_task_goes_on_at_its_next_round(opened: Open, tmp_path: Path) -> None:
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     command = [sys.executable, tuning_life.__file__, str(killed), "3"]
-    died = await asyncio.to_thread(subprocess.run, command, timeout=60, check=False, capture_output=True)
+    died = await asyncio.to_thread(subprocess.run, command, timeout=120, check=False, capture_output=True)
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()
 
     async with memory_host(killed, embed=HashEmbedder(), **SETTINGS, **OFF) as host:
