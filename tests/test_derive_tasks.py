@@ -96,6 +96,7 @@ async def test_a_profile_that_kills_the_process_is_given_up(tmp_path: Path) -> N
 async def test_work_that_is_cut_short_counts_no_try(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often the host stops or changes its settings meanwhile."""
     host = await opened(episode={**QUIET, "max_attempts": 2})
+    await host.kernel.pause()  # nothing else takes the task up
     await said(host, "c", ("Ada", "a kite by the sea"))
     service = host.kernel.knowledge.episodes
     with monkeypatch.context() as patch:
@@ -106,6 +107,7 @@ async def test_work_that_is_cut_short_counts_no_try(opened: Open, monkeypatch: p
             step.cancel()
             await asyncio.gather(step, return_exceptions=True)
     assert (await status(host, "memory_episode_admin"))["pending"] == 1
+    host.kernel.start()
     await host.settle(120)
 
     assert (await status(host, "memory_episode_admin"))["completed"] == 1

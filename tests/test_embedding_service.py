@@ -561,6 +561,8 @@ async def test_what_is_deleted_and_written_during_a_rebuild_is_right_after_it(se
 
 
 async def test_a_vector_that_came_while_the_loop_was_held_up_is_used(dense_host: AMemorixHostService) -> None:
+    await told(dense_host, "kite")
+    await dense_host.settle(120)
     serving, work = dense_host.kernel.vectors.dense.serving, Future[list[Encoded]]()
     finishing = asyncio.create_task(dense_host.kernel.vectors.dense.finish(Asking(("", "kite"), serving, work), 1.0))
     await asyncio.sleep(0)

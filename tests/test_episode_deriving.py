@@ -319,6 +319,7 @@ async def test_news_that_come_while_it_is_worked_on_are_not_lost(opened: Open, m
 
 async def test_a_cut_short_step_is_taken_up_at_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     host = await opened(episode=MANUAL)
+    await host.kernel.pause()  # nothing else takes the task up
     await said(host, "c", ("Ada", "kite", START))
     service = host.kernel.knowledge.episodes
     with monkeypatch.context() as patch:
@@ -327,6 +328,7 @@ async def test_a_cut_short_step_is_taken_up_at_once(opened: Open, monkeypatch: p
         await until(host, "processing", 1)
         step.cancel()
         await asyncio.gather(step, return_exceptions=True)
+    host.kernel.start()
     await host.settle(120)
 
     assert await written(host) == [(1, 1, 1)]

@@ -269,7 +269,7 @@ async def test_a_task_is_cancelled(spoilt: AMemorixHostService) -> None:
 
 async def test_the_queue_has_an_end(opened: Open) -> None:
     host = await opened(tuning={"max_queue_size": 2, "poll_interval_seconds": 3600.0})
-    await asyncio.sleep(0.05)
+    await host.kernel.pause()  # nobody takes a task from it
     for _ in range(2):
         await create(host)
     error = await host.invoke(ADMIN, {"action": "create_task"})
