@@ -206,6 +206,7 @@ async def test_talk_in_full_flow_waits_for_the_pause_of_the_settings(opened: Ope
     await said(host, "c", ("Ada", "kite", START))
     await until(host, "lag", 0)
     await said(host, "c", ("Ada", "lamp", START + 1))
+    await until(host, "pending", 1)
     await asyncio.sleep(0.1)
     assert (await asked(host, "status"))["pending"] == 1
     assert await listed(host) == []

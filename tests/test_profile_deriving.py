@@ -142,8 +142,12 @@ async def test_a_profile_follows_after_a_pause(tmp_path: Path) -> None:
         tmp_path, clock=clock, profile={"debounce_seconds": 60, "poll_interval_seconds": 0.01}
     ) as host:
         await say(host, "c", "我喜欢茶")
+
+        async def waits() -> bool:
+            return (await task_counts(host))[0] == 1
+
+        await until(waits)
         await asyncio.sleep(0.3)
-        assert (await task_counts(host))[0] == 1
         assert (await profile(host))["version"] == 0
         clock.advance(61)
 
