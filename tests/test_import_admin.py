@@ -201,8 +201,7 @@ async def test_what_runs_is_cancelled_after_the_chunk_at_most(opened: Open) -> N
     assert found["status"] == "cancelled"
     assert before <= found["records"] <= before + 5
     assert (await stats(host))["paragraphs"] == found["records"], "what was stored stays"
-    folder = await staged(host)
-    await until(lambda: not list(folder.iterdir()), "the staged file stays")  # it goes after the task has ended
+    await nothing_staged(host)
     assert (await pasted(host, "b.txt", "a lamp"))["status"] == "completed", "the next one has its turn"
 
 
@@ -213,6 +212,12 @@ async def begun(host: AMemorixHostService, task: str) -> None:
         return bool((await admin(host, "get", task_id=task))["task"]["records"])
 
     await until(some, "it does not begin")
+
+
+async def nothing_staged(host: AMemorixHostService) -> None:
+    """Staged files go after the task has ended."""
+    folder = await staged(host)
+    await until(lambda: not list(folder.iterdir()), "the staged files stay")
 
 
 async def staged(host: AMemorixHostService) -> Path:
@@ -252,8 +257,7 @@ async def test_files_that_are_handed_over_go_when_they_are_imported(opened: Open
     task = await imported(host, "create_upload", files=files, chat_id="c")
     assert [(file["name"], file["format"]) for file in task["files"]] == [("a.md", "md"), ("b.csv", "csv")]
     assert task["counts"] == {"stored": 2}
-    folder = await staged(host)
-    await until(lambda: not list(folder.iterdir()), "the staged files stay")  # they go after the task has ended
+    await nothing_staged(host)
 
 
 async def test_a_staged_file_that_failed_waits_for_another_try(opened: Open) -> None:

@@ -72,12 +72,6 @@ class DenseLane:
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], Encoded] = OrderedDict()
         self._rest_until = 0.0
-        self._asking = 0
-
-    @property
-    def asked(self) -> bool:
-        """Whether a query is being embedded at this moment."""
-        return self._asking > 0
 
     @property
     def serving(self) -> Serving | None:
@@ -105,11 +99,7 @@ class DenseLane:
             return Asking(answer=Asked(known, serving.vectors, serving.generation.id))
         if time.monotonic() < self._rest_until:
             return Asking(answer=Asked(failed=True))
-        with self._lock:
-            self._asking += 1
-        work = self._pool.submit(encode, serving.embedder, [text])
-        work.add_done_callback(self._ended)
-        return Asking(key, serving, work)
+        return Asking(key, serving, self._pool.submit(encode, serving.embedder, [text]))
 
     async def finish(self, asking: Asking, timeout: float) -> Asked:
         """The query embedded, or the reason to do without; waits at most `timeout` seconds."""
@@ -124,10 +114,6 @@ class DenseLane:
             return Asked(failed=True)
         self._remember(asking.key, encoded)
         return Asked(encoded, asking.serving.vectors, asking.serving.generation.id)
-
-    def _ended(self, _: Future[list[Encoded]]) -> None:
-        with self._lock:
-            self._asking -= 1
 
     def close(self) -> None:
         """Let the threads go."""

@@ -188,6 +188,7 @@ class ExtractionService:
         known = self._known(db, set().union(*possible.values()))
         readings: list[Reading] = []
         for one in material:
+            self._store.right_of_way.give_way()
             if one.chat not in persons:
                 names = self._store.extractions.person_names(db, one.chat)
                 persons[one.chat] = {normalise_name(name): Mention(name, "person") for name in names}

@@ -97,7 +97,10 @@ class NamingService:
 
     async def run(self) -> None:
         """Look for ever; ends when cancelled."""
-        await for_ever(self.step, what="looking for names", pause=PAUSE, idle_share=IDLE_SHARE)
+        await for_ever(
+            self.step, what="looking for names", pause=PAUSE, idle_share=IDLE_SHARE,
+            gives_way=lambda: self._store.importing,
+        )  # fmt: skip
 
     async def drain(self) -> None:
         """Look until nothing is left to do."""

@@ -49,6 +49,7 @@ from .relations import RelationRepository
 from .retention import RetentionRepository
 from .retrieval_profiles import RetrievalProfileRepository
 from .revisions import RevisionRepository
+from .right_of_way import RightOfWay
 from .sources import SourceRepository
 from .statements import StatementRepository
 from .summaries import SummaryRepository
@@ -81,6 +82,8 @@ class MetadataStore:
         """Whether other rows are about to take the place of these."""
         self.importing = False
         """Whether files are being imported: what derives in the background gives way."""
+        self.right_of_way = RightOfWay()
+        """Searches take it; what works in the background gives way."""
         self.names = NameRepository()
         self.namings = NamingRepository()
         self.texts = TextRepository(self.names)
