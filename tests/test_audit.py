@@ -41,7 +41,7 @@ async def test_a_change_is_told_with_its_caller_and_how_to_undo_it(host: AMemori
     assert (ingest["component"], ingest["undo"], ingest["door"]) == ("ingest_text", [], "host")
     assert ingest["rows"] > 0
     await ask(host, "memory_delete_admin", action="restore", operation_id=deleted["operation_id"])
-    assert (await timeline(host))[0]["target"] == f"operation_id={deleted['operation_id'].removeprefix('d')}"
+    assert (await timeline(host))[0]["target"] == f"operation_id={deleted['operation_id']}"
 
 
 @pytest.mark.parametrize("text", ["Tom likes tea.", "林澈住在上海。"])
@@ -108,7 +108,7 @@ async def test_bad_questions_name_the_field(host: AMemorixHostService, args: dic
 async def test_settings_are_noted_by_name(host: AMemorixHostService) -> None:
     await host.update_config({"retrieval": {"candidates": 90}})
     [item] = await timeline(host, of_component="config")
-    assert item["target"] == "retrieval.candidates"
+    assert item["target"] == "settings=retrieval.candidates"
 
 
 async def test_what_is_too_old_is_forgotten(opened: Open) -> None:

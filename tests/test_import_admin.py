@@ -14,6 +14,9 @@ from amemorix.testing import memory_host
 from conftest import Open
 from entrance import contents, hits, refused, stats
 from import_entrance import COMPONENT, admin, created, ended, imported, jsonl, pasted, raw_folder, turn
+from pace import until
+
+NO_ROOM = "create trigger no_room before insert on paragraphs begin select raise(abort, 'no room'); end"
 
 
 async def turned_away(
@@ -200,17 +203,23 @@ async def test_what_runs_is_cancelled_after_the_chunk_at_most(opened: Open) -> N
     assert found["status"] == "cancelled"
     assert before <= found["records"] <= before + 5
     assert (await stats(host))["paragraphs"] == found["records"], "what was stored stays"
-    assert list((await staged(host)).iterdir()) == []
+    await nothing_staged(host)
     assert (await pasted(host, "b.txt", "a lamp"))["status"] == "completed", "the next one has its turn"
 
 
 async def begun(host: AMemorixHostService, task: str) -> None:
     """Wait for the first records."""
-    for _ in range(2000):
-        if (await admin(host, "get", task_id=task))["task"]["records"]:
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it does not begin")
+
+    async def some() -> bool:
+        return bool((await admin(host, "get", task_id=task))["task"]["records"])
+
+    await until(some, "it does not begin")
+
+
+async def nothing_staged(host: AMemorixHostService) -> None:
+    """Staged files go after the task has ended."""
+    folder = await staged(host)
+    await until(lambda: not list(folder.iterdir()), "the staged files stay")
 
 
 async def staged(host: AMemorixHostService) -> Path:
@@ -250,11 +259,7 @@ async def test_files_that_are_handed_over_go_when_they_are_imported(opened: Open
     task = await imported(host, "create_upload", files=files, chat_id="c")
     assert [(file["name"], file["format"]) for file in task["files"]] == [("a.md", "md"), ("b.csv", "csv")]
     assert task["counts"] == {"stored": 2}
-    for _ in range(500):  # they go after the task has ended
-        if not list((await staged(host)).iterdir()):
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("the staged files stay")
+    await nothing_staged(host)
 
 
 async def test_a_staged_file_that_failed_waits_for_another_try(opened: Open) -> None:
@@ -399,3 +404,14 @@ async def test_imports_may_be_switched_off(opened: Open, settings: dict[str, Any
     for action, more in (("create_paste", {"content": "x"}), ("create_temporal_backfill", {}), ("create_raw_scan", {})):
         result = await host.invoke(COMPONENT, {"action": action, **more})
         assert (result["success"], result["error_code"]) == (False, "conflict")
+
+
+async def test_a_task_that_was_given_up_is_tried_again(opened: Open) -> None:
+    host = await opened(imports={"max_attempts": 1})
+    await host.kernel.store.write(lambda db: db.execute(NO_ROOM))
+    task = await pasted(host, "a.txt", "绿茶很好。")
+    assert (task["status"], "no room" in task["error"]) == ("failed", True)
+    await host.kernel.store.write(lambda db: db.execute("drop trigger no_room"))
+    again = (await admin(host, "retry_failed", task_id=task["task_id"]))["task"]["task_id"]
+    assert (await ended(host, again))["counts"] == {"stored": 1}
+    await turned_away(host, {"action": "retry_failed", "task_id": again}, "task_id", "conflict")

@@ -57,7 +57,7 @@ async def test_reasons_and_names_that_quote_it_are_emptied(host: AMemorixHostSer
     operation = await purged(host, "chat", "c")
 
     assert operation["receipt"]["found"] == {}
-    assert operation["receipt"]["scrubbed"] == {"import_files": 1, "import_chunks": 1}
+    assert operation["receipt"]["scrubbed"] == {"import_files": 1, "import_chunks": 1, "audit": 1}
     assert left(data_of(host), [SECRET]) == []
     shown = (await admin(host, "get", task_id=task["task_id"], include_chunks=True))["task"]
     assert (shown["status"], shown["files"][0]["name"]) == ("failed", "")

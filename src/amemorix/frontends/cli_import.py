@@ -12,7 +12,7 @@ import typer
 
 from ..errors import InvalidRequest, StorageFailure
 from ..services.importing.formats import FORMATS
-from .access import Memory, answered, opened
+from .access import LocalMemory, Memory, answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, remark
 from .import_report import COMPONENT, OPEN, missing, tell
 from .progress_bars import progress_bars
@@ -40,6 +40,8 @@ def import_command(
     for path in files:
         if not path.exists():
             raise InvalidRequest(f"There is no file {path}.", field="files")
+    if chat_log and not chat:
+        raise InvalidRequest("--chat-log needs --chat: the chat that was saved.", field="chat")
     told = {
         "chat_id": chat,
         "format": format_,
@@ -59,7 +61,19 @@ def import_command(
 async def _import(files: list[Path], told: dict[str, Any], wait: bool, config: Path) -> list[dict[str, Any]]:
     async with opened(config, note=remark) as memory:
         tasks = await _created(memory, files, told)
-        return [await _finished(memory, task) for task in tasks] if wait else tasks
+        if wait:
+            tasks = [await _finished(memory, task) for task in tasks]
+            await _tell_of_vectors(memory)
+        return tasks
+
+
+async def _tell_of_vectors(memory: Memory) -> None:
+    """A daemon makes them at once; this process ends before they are made."""
+    if isinstance(memory, LocalMemory):
+        left = (await answered(memory, "memory_stats", {}))["embedding"]["pending"]
+        if left:
+            remark(f"{left:,} paragraphs have no vector yet: words find them; the vectors are made in the background "
+                   "when the memory is opened next, as by `amemorix serve`.")  # fmt: skip
 
 
 async def _created(memory: Memory, files: list[Path], told: dict[str, Any]) -> list[dict[str, Any]]:

@@ -20,11 +20,13 @@ def tell(task: dict[str, Any]) -> None:
     waiting = task["status"] in OPEN
     say(f"{task['task_id']} {task['status']}{'' if waiting else f': {_counted(task)}'}")
     for number, file in enumerate(task["files"]):
-        _tell_file(file, number < SHOWN_FILES)
+        _tell_file(file, number < SHOWN_FILES and not waiting)
     if (more := len(task["files"]) - SHOWN_FILES) > 0:
         remark(f"and {more} more files; `amemorix call {COMPONENT} get --task-id {task['task_id']}` shows them all.")
     if len(task["files"]) > 1 and not waiting:
         remark(_files(task))
+    if task["error"] and any(file["error"] == task["error"] for file in task["files"]):  # no fault of the file
+        remark(f"`{_retry(task)}` tries it again.")
     if task["counts"].get("failed") and not task["params"].get("dry_run"):
         _tell_a_way_on(task)
 
@@ -52,8 +54,11 @@ def _tell_file(file: dict[str, Any], whole: bool) -> None:
 def _tell_a_way_on(task: dict[str, Any]) -> None:
     remark("Mend the file and import it again: what is stored already stays as it is.")
     if not task["params"].get("skip_bad"):
-        remark("`--skip-bad` stores the good records beside the bad ones.")
-        remark(f"`amemorix call {COMPONENT} retry_failed --task-id {task['task_id']}` tries the same records again.")
+        remark(f"`{_retry(task)} --overrides '{{\"skip_bad\": true}}'` stores the good records beside the bad ones.")
+
+
+def _retry(task: dict[str, Any]) -> str:
+    return f"amemorix call {COMPONENT} retry_failed --task-id {task['task_id']}"
 
 
 def _files(task: dict[str, Any]) -> str:

@@ -72,12 +72,6 @@ class DenseLane:
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], Encoded] = OrderedDict()
         self._rest_until = 0.0
-        self._asking = 0
-
-    @property
-    def asked(self) -> bool:
-        """Whether a query is being embedded at this moment."""
-        return self._asking > 0
 
     @property
     def serving(self) -> Serving | None:
@@ -105,19 +99,14 @@ class DenseLane:
             return Asking(answer=Asked(known, serving.vectors, serving.generation.id))
         if time.monotonic() < self._rest_until:
             return Asking(answer=Asked(failed=True))
-        with self._lock:
-            self._asking += 1
-        work = self._pool.submit(encode, serving.embedder, [text])
-        work.add_done_callback(self._ended)
-        return Asking(key, serving, work)
+        return Asking(key, serving, self._pool.submit(encode, serving.embedder, [text]))
 
     async def finish(self, asking: Asking, timeout: float) -> Asked:
         """The query embedded, or the reason to do without; waits at most `timeout` seconds."""
         if asking.answer is not None or asking.work is None or asking.serving is None:
             return asking.answer or Asked()
         try:
-            async with asyncio.timeout(timeout):
-                encoded = (await asyncio.wrap_future(asking.work))[0]
+            encoded = (await _made(asking.work, timeout))[0]
         except (ModelUnavailable, TimeoutError) as exc:
             log.warning("the query was not embedded (%s); the other lanes answer", exc or "time-out")
             if isinstance(exc, TimeoutError) or exc.details.get("endpoint_down"):
@@ -125,10 +114,6 @@ class DenseLane:
             return Asked(failed=True)
         self._remember(asking.key, encoded)
         return Asked(encoded, asking.serving.vectors, asking.serving.generation.id)
-
-    def _ended(self, _: Future[list[Encoded]]) -> None:
-        with self._lock:
-            self._asking -= 1
 
     def close(self) -> None:
         """Let the threads go."""
@@ -145,3 +130,14 @@ class DenseLane:
             self._seen[key] = encoded
             while len(self._seen) > REMEMBERED_QUERIES:
                 self._seen.popitem(last=False)
+
+
+async def _made(work: Future[list[Encoded]], seconds: float) -> list[Encoded]:
+    """What the model made; a loop that was held up takes what came meanwhile. Raises TimeoutError if nothing did."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.wrap_future(work)
+    except TimeoutError:
+        if work.done() and not work.cancelled():
+            return work.result()
+        raise

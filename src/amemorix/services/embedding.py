@@ -50,9 +50,7 @@ class EmbeddingService:
         self._dense = dense
         self._clock = clock
         self._generations = Generations(store, clock)
-        self._filler = VectorFiller(
-            store, settings=settings, indexes=indexes, dense=dense, clock=clock, threads=threads
-        )
+        self._filler = VectorFiller(store, settings=settings, indexes=indexes, clock=clock, threads=threads)
         self._target: Filling | None = None
         self._gave_way = False
         self._wake = asyncio.Event()

@@ -181,10 +181,11 @@ class FactService:
     def _readings(self, db: sqlite3.Connection, ids: Sequence[int]) -> tuple[_Reading, ...]:
         self._indexes.names.catch_up(db)
         persons = self._material.persons(db, ids)
-        return tuple(
-            _Reading(paragraph, tuple(self._heard(db, paragraph, persons.get(paragraph.id, []))))
-            for paragraph in self._material.material(db, ids)
-        )
+        found: list[_Reading] = []
+        for paragraph in self._material.material(db, ids):
+            self._store.right_of_way.give_way()
+            found.append(_Reading(paragraph, tuple(self._heard(db, paragraph, persons.get(paragraph.id, [])))))
+        return tuple(found)
 
     def _heard(self, db: sqlite3.Connection, paragraph: FactMaterial, persons: Sequence[PersonThere]) -> list[_Heard]:
         if not paragraph.live:

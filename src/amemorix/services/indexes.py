@@ -120,7 +120,9 @@ class Indexes:
     def follow(self) -> None:
         """Catch up with the change log and merge what has accumulated; on a background thread."""
         for projection in self:
+            self._store.right_of_way.give_way()
             self._store.read_here(projection.catch_up)
+            self._store.right_of_way.give_way()
             projection.tidy()
 
     def save(self) -> list[str]:

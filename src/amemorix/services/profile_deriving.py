@@ -150,6 +150,7 @@ class ProfileDeriver:
     def _draft(
         self, db: sqlite3.Connection, subject: _Subject, scope: int, read: Sequence[Line], before: str, now: float
     ) -> ProfileDraft:
+        self._store.right_of_way.give_way()
         lines = [line for line in read if line.scope == scope and line.alive]
         known = living(db, self._store, load(before) if before else [], (scope,), now)
         kept = self._still_meant(db, subject, scope, known)

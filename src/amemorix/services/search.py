@@ -26,6 +26,7 @@ from ..retrieval.result import FactItem, Hit, RetrievalResult
 from ..retrieval.retention import DAY
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey
+from ..storage.right_of_way import RightOfWay
 from ..storage.time_limit import time_limit
 from ..tracing import carried, span
 from .dense import Asking, DenseLane
@@ -85,16 +86,18 @@ class SearchService:
         dense: DenseLane,
         clock: Clock,
         zone: tzinfo,
+        right_of_way: RightOfWay,
         glosses: GlossTable | None = None,
         hidden: Sequence[int] = (),
     ) -> None:
-        """`hidden` are paragraphs to search as if they were not stored."""
+        """Each search takes `right_of_way`; `hidden` are paragraphs to search as if they were not stored."""
         self._store = store
         self._config = config
         self._indexes = indexes
         self._dense = dense
         self._clock = clock
         self._zone = zone
+        self._right_of_way = right_of_way
         self._glosses = glosses
         self._hidden = np.unique(np.array(hidden, np.int64)) if hidden else None
         self._retriever = DualPathRetriever(
@@ -114,10 +117,11 @@ class SearchService:
         asking = ChatKey(request.chat_id, request.group_id, request.user_id)
         if request.respect_filter and not await self._served(asking):
             return RetrievalResult(mode=request.mode, filtered=True)
-        begun = await self._store.read(carried(lambda db: self._begin(db, ask)))
-        if isinstance(begun, RetrievalResult):
-            return begun
-        return await self._finish(request.mode, begun)
+        with self._right_of_way.taken():
+            begun = await self._store.read(carried(lambda db: self._begin(db, ask)))
+            if isinstance(begun, RetrievalResult):
+                return begun
+            return await self._finish(request.mode, begun)
 
     def _begin(self, db: sqlite3.Connection, ask: _Ask) -> _Begun | RetrievalResult:
         """Plan the search, send the query to the model, and meanwhile look up its words."""

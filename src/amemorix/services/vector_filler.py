@@ -20,7 +20,6 @@ from ..storage.database import Unit
 from ..storage.embeddings import ParagraphVectors, Pending, Waiting
 from ..storage.metadata_store import MetadataStore
 from ..storage.relations import PendingRelation, RelationVector
-from .dense import DenseLane
 from .due_relations import DueRelations
 from .filling import Filling
 from .indexes import Indexes
@@ -34,7 +33,7 @@ GIVE_UP_AFTER = 5
 """Tries after which a text no longer holds up the switch to its generation."""
 BATCHES_AHEAD = 12
 GIVE_WAY_SECONDS = 0.25
-"""While a query is being embedded, a batch waits, but no longer than this."""
+"""While a search is under way, a batch waits, but no longer than this."""
 T = TypeVar("T")
 P = TypeVar("P", Pending, PendingRelation)
 
@@ -48,14 +47,12 @@ class VectorFiller:
         *,
         settings: Embedding,
         indexes: Indexes,
-        dense: DenseLane,
         clock: Clock,
         threads: int,
     ) -> None:
         self._store = store
         self._settings = settings
         self._indexes = indexes
-        self._dense = dense
         self._clock = clock
         self._relations = DueRelations(store, retry_seconds=settings.retry_seconds, give_up_after=GIVE_UP_AFTER)
         self._pool = ThreadPoolExecutor(threads, "amemorix-embed", initializer=_be_nice)
@@ -130,10 +127,8 @@ class VectorFiller:
         return [one for part in await asyncio.gather(*work) for one in part]
 
     def _in_turn(self, make: Callable[[Sequence[P]], list[T]], part: Sequence[P]) -> list[T]:
-        """One part, once no query is being embedded or a moment has passed; on an embedding thread."""
-        until = time.monotonic() + GIVE_WAY_SECONDS
-        while self._dense.asked and time.monotonic() < until:
-            time.sleep(0.005)
+        """One part, once nobody searches or a moment has passed; on an embedding thread."""
+        self._store.right_of_way.give_way(GIVE_WAY_SECONDS)
         return make(part)
 
     async def _keep(self, target: Filling, outcomes: Sequence[ParagraphVectors | Failure]) -> None:

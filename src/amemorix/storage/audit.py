@@ -96,7 +96,7 @@ class AuditRepository:
             records = _joined(known.records, new)
             values = {
                 "id": known.row, "at": act.at, "rows": rows, "calls": int(known.act is not act),
-                "records": json.dumps(records),
+                "target": act.target, "records": json.dumps(records),
             }  # fmt: skip
             if db.execute(self._q["audit_add"], values).fetchone():
                 self._open[key] = _Open(known.row, known.began, act, records)

@@ -235,6 +235,7 @@ class ErasureRepository:
 
     def begin(self, db: sqlite3.Connection, operation: int) -> bool:
         """Set out to purge an executed operation; False if it is in another state."""
+        db.execute(self._q["purge_begin_audit"], {"id": operation})
         return db.execute(self._q["purge_begin"], {"id": operation}).fetchone() is not None
 
     def note(self, db: sqlite3.Connection, operation: int, receipt: dict[str, Any]) -> None:

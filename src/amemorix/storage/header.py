@@ -9,6 +9,8 @@ from ..errors import StorageFailure
 __all__ = ["refuse_if_cut_short"]
 
 _HEADER_BYTES = 100
+_SIGNS = {"indexes": "indexes/*/current.json", "backups": "backups/*/manifest.json"}
+"""What a memory leaves beside its database, and where."""
 
 
 def refuse_if_cut_short(path: Path) -> None:
@@ -34,16 +36,17 @@ def refuse_if_cut_short(path: Path) -> None:
     if size < max(wanted, _HEADER_BYTES):
         raise StorageFailure(
             f"{path} is cut short: {size} of {wanted or 'an unknown number of'} bytes are there. Restore it from a backup.",
-            file=str(path),
-        )
+            file=str(path), damaged=True,
+        )  # fmt: skip
 
 
 def _refuse_if_emptied(path: Path) -> None:
-    """An empty file is a memory that was never begun, unless indexes of one stand beside it."""
-    if next(path.parent.glob("indexes/*/current.json"), None) is not None:
+    """An empty file is a memory that was never begun, unless indexes or backups of one stand beside it."""
+    beside = next((kind for kind, sign in _SIGNS.items() if next(path.parent.glob(sign), None) is not None), "")
+    if beside:
         raise StorageFailure(
-            f"{path} is empty, and indexes of a memory stand beside it: what it held is lost. Restore it from a backup; "
-            "to begin anew, remove the folder `indexes`.", file=str(path),
+            f"{path} is empty, and {beside} of a memory stand beside it: what it held is lost. Restore it from a backup; "
+            "to begin anew, remove the empty file.", file=str(path), damaged=True,
         )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ __all__ = [
 
 OPEN = ("queued", "preparing", "running", "cancel_requested")
 """States of a task that is not at its end."""
+STATES = (*OPEN, "cancelled", "completed", "completed_with_errors", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,11 @@ class ImportRepository:
         """Tasks that wait or are under way."""
         return db.execute(self._q["import_open_count"]).fetchone()[0]
 
+    def states(self, db: sqlite3.Connection) -> dict[str, int]:
+        """State -> tasks in it; every state is there."""
+        found = dict(db.execute(self._q["import_states"]).fetchall())
+        return {state: found.get(state, 0) for state in STATES}
+
     def claim(self, db: sqlite3.Connection, *, worker: str, now: float, lease: float) -> ImportTask | None:
         """Take the oldest open task for `lease` seconds."""
         values = {"worker": worker, "now": now, "until": now + lease}
@@ -174,12 +180,14 @@ class ImportRepository:
         return None if row is None else row[0]
 
     def end(self, db: sqlite3.Connection, task: int, status: str, *, error: str = "", now: float) -> None:
-        """The task is at its end; what was not read of a cancelled one never is."""
+        """The task is at its end; what was not read of a cancelled one never is, of a failed one it can be tried again."""
         if status == "cancelled":
             db.execute(self._q["import_files_cancelled"], {"task": task})
             db.execute(self._q["import_chunks_cancelled"], {"task": task})
-            db.execute(self._q["import_marks_spent"])
+        if status == "failed":
+            db.execute(self._q["import_files_given_up"], {"task": task, "error": error})
         db.execute(self._q["import_task_end"], {"id": task, "status": status, "error": error, "now": now})
+        db.execute(self._q["import_marks_spent"])
 
     def cancel(self, db: sqlite3.Connection, task: int, now: float) -> str | None:
         """Cancel what waits, ask what runs to end; the new state, None if it cannot be cancelled."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from ..acting import acting
+from ..acting import Act, acting
 from .audit import AuditRepository
 from .changes import ChangeRepository
 from .chat_usage import ChatUsageRepository
@@ -49,6 +49,7 @@ from .relations import RelationRepository
 from .retention import RetentionRepository
 from .retrieval_profiles import RetrievalProfileRepository
 from .revisions import RevisionRepository
+from .right_of_way import RightOfWay
 from .sources import SourceRepository
 from .statements import StatementRepository
 from .summaries import SummaryRepository
@@ -81,6 +82,8 @@ class MetadataStore:
         """Whether other rows are about to take the place of these."""
         self.importing = False
         """Whether files are being imported: what derives in the background gives way."""
+        self.right_of_way = RightOfWay()
+        """Searches take it; what works in the background gives way."""
         self.names = NameRepository()
         self.namings = NamingRepository()
         self.texts = TextRepository(self.names)
@@ -150,6 +153,10 @@ class MetadataStore:
         """Run a unit of work in a transaction; returns after the commit is durable."""
         act = acting()
         return await self._database.write(unit if act is None else self.audit.noting(unit, act))
+
+    async def note(self, act: Act) -> None:
+        """Note an act that changes something else than rows."""
+        await self._database.write(lambda db: self.audit.put(db, act))
 
     async def read(self, unit: Unit[T]) -> T:
         """Run a unit of work on a reader thread, within one snapshot."""

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from ...storage.metadata_store import MetadataStore
 from ..analysis import Analyser
 from .finding import Check, Finding
+from .way_back import WayBack
 
-__all__ = ["DatabaseCheck", "ReferenceCheck", "TermCheck"]
+__all__ = ["DatabaseCheck", "HistoryCheck", "ReferenceCheck", "TermCheck"]
 
 INDEX_DAMAGE = re.compile(r"row \d+ missing from index|wrong # of entries in index|non-unique entry in index")
 """What SQLite says of an index that does not fit its table: it can be made anew from the table."""
@@ -21,8 +22,9 @@ BATCH = 200
 class DatabaseCheck(Check):
     """SQLite's own check of the file; `deep` also compares each of its indexes with the table."""
 
-    def __init__(self, store: MetadataStore) -> None:
+    def __init__(self, store: MetadataStore, way_back: WayBack) -> None:
         self._store = store
+        self._way_back = way_back
 
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
         """Whether the file is whole."""
@@ -30,13 +32,38 @@ class DatabaseCheck(Check):
         if not damage:
             return [Finding("database", True, "intact")]
         repairable = all(INDEX_DAMAGE.search(line) for line in damage)
-        mend = "Run the check with repair: the indexes are made anew." if repairable else "Restore a backup."
-        return [Finding("database", False, "; ".join(damage), mend, repairable)]
+        if repairable:
+            mend = "Run the check with repair: the indexes are made anew."
+            return [Finding("database", False, "; ".join(damage), mend, repairable)]
+        mend = await asyncio.to_thread(self._way_back.sentence)
+        return [Finding("database", False, f"damaged: {'; '.join(damage)}", mend)]
 
     async def mend(self) -> str:
         """Make SQLite's indexes anew."""
         await self._store.reindex()
         return "every index of the database was made anew"
+
+
+class HistoryCheck(Check):
+    """An empty memory beside backups of another one may have taken the place of a database that was lost."""
+
+    def __init__(self, store: MetadataStore, way_back: WayBack) -> None:
+        self._store = store
+        self._way_back = way_back
+
+    async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
+        """Nothing to tell of a memory that holds anything."""
+        return await asyncio.to_thread(self._strangers)
+
+    def _strangers(self) -> list[Finding]:
+        if self._store.read_here(self._store.copies.counts).get("paragraphs"):
+            return []
+        others = self._way_back.of_others(self._store.database_id)
+        if not others:
+            return []
+        detail = f"this memory is empty, and {len(others):,} backups of another one stand beside it"
+        mend = f"If that one was lost: {self._way_back.sentence()} If you begin anew, the first text ends this notice."
+        return [Finding("history", False, detail, mend)]
 
 
 class ReferenceCheck(Check):

@@ -223,6 +223,7 @@ class Writer:
         """(what became of the records, sources told). Raises Unwritable for the first that the rows refuse."""
         counts, sources = Counter[str](), set[int]()
         for item in items:
+            self._store.right_of_way.give_way()
             try:
                 counts.update(self._one(db, item, sources, now))
             except MemoryFault as exc:

@@ -6,13 +6,13 @@ import contextlib
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any, Protocol, runtime_checkable
 
 from ...errors import Conflict, InvalidRequest, MemoryFault
 from ...storage.imports import ImportFile
+from ...storage.right_of_way import RightOfWay
 from .formats import FORMATS, detect, reader_for
 from .marks import Mark, Marking
 from .places import Opened, Places, holds_links
@@ -24,8 +24,6 @@ __all__ = ["SourceFile", "Stopped"]
 PORTION = 1 << 20
 MARK_EVERY = 32 << 20
 """Bytes after which the place of a reader is kept anew: so much is read again after an interruption."""
-BREATH_RECORDS, BREATH_SECONDS = 8, 0.00005
-"""After so many records the thread lets others run, who else would wait for its turn to end."""
 MOST_CHARS = 500_000
 """A chunk ends after so many characters, however few records they are."""
 WHAT_COUNTS = (
@@ -56,10 +54,12 @@ class SourceFile:
         places: Places,
         most_bytes: float,
         go_on: Callable[[], bool],
+        right_of_way: RightOfWay,
     ) -> None:
         self._file = file
         self._params = params
         self._go_on = go_on
+        self._right_of_way = right_of_way
         self._stack = ExitStack()
         self._rows: Iterator[tuple[int, Record | Bad]] = iter(())
         self._at = file.position
@@ -113,6 +113,7 @@ class SourceFile:
         while chunk.records < most and (chunk.chars < MOST_CHARS if upto is None else chunk.stop < upto):
             if not self._go_on():
                 raise Stopped
+            self._right_of_way.give_way()
             try:
                 found = self._row()
             except MemoryFault as exc:
@@ -125,8 +126,6 @@ class SourceFile:
                 break
             chunk.stop, record = found
             preparer.add(chunk, record)
-            if chunk.records % BREATH_RECORDS == 0:
-                time.sleep(BREATH_SECONDS)
         self._at = chunk.stop
         chunk.mark = self._mark(chunk)
         chunk.share = 1.0 if chunk.last else self._share(chunk.stop)

@@ -102,8 +102,9 @@ class ImportWork:
     def _open(self, task: ImportTask, file: ImportFile) -> SourceFile:
         most = self._settings.max_file_size_mb * MEGABYTE
         return SourceFile(
-            file, task.params, places=self._places, most_bytes=most, go_on=lambda: not self._stopping.is_set()
-        )
+            file, task.params, places=self._places, most_bytes=most, go_on=lambda: not self._stopping.is_set(),
+            right_of_way=self._store.right_of_way,
+        )  # fmt: skip
 
     async def _begun(self, task: ImportTask, file: ImportFile, source: SourceFile, lease: Lease) -> bool:
         """Note what the file is; False if the same was imported before and is still there."""

@@ -14,6 +14,7 @@ from ...errors import ModelUnavailable
 from ...models.glosses import GlossTable
 from ...retrieval.request import KernelSearchRequest
 from ...storage.metadata_store import MetadataStore
+from ...storage.right_of_way import RightOfWay
 from ...storage.tuning import QueryRow
 from ..dense import DenseLane
 from ..indexes import Indexes
@@ -27,7 +28,7 @@ UNHURRIED = {"retrieval.lane_budget_ms": 60_000.0, "retrieval.rerank.budget_ms":
 """A machine that is busy must not make settings look worse than they are."""
 MOST_HITS = 200
 AT_MOST = 1.0
-"""Seconds that a question waits for callers' questions to be embedded."""
+"""Seconds that a question waits for callers' questions to be answered."""
 
 
 class Cancelled(Exception):
@@ -94,7 +95,7 @@ class Evaluator:
         config = with_profile(self._config, {**profile, **UNHURRIED})
         return SearchService(
             self._store, config=config, indexes=self._indexes, dense=self._dense, clock=self._clock, zone=self._zone,
-            glosses=self._glosses, hidden=hidden,
+            right_of_way=RightOfWay(), glosses=self._glosses, hidden=hidden,
         )  # fmt: skip
 
     async def _answered(self, services: tuple[SearchService, SearchService], query: QueryRow, k: int) -> Outcome:
@@ -129,5 +130,5 @@ class Evaluator:
 
     async def _give_way(self) -> None:
         until = time.monotonic() + AT_MOST
-        while self._callers.asked and time.monotonic() < until:  # noqa: ASYNC110 - other threads count it
+        while self._store.right_of_way.is_taken and time.monotonic() < until:  # noqa: ASYNC110 - other threads count it
             await asyncio.sleep(0.005)

@@ -8,7 +8,7 @@ insert into audit (at, until, component, action, target, requested_by, door, rec
 values (:at, :at, :component, :action, :target, :requested_by, :door, :records, :rows) returning id;
 
 -- name: audit_add
-update audit set until = max(until, :at), calls = calls + :calls, rows = rows + :rows, records = :records where id = :id returning id;
+update audit set until = max(until, :at), calls = calls + :calls, rows = rows + :rows, target = :target, records = :records where id = :id returning id;
 
 -- name: audit_page
 select id, at, until, component, action, target, requested_by, door, calls, rows, records from audit

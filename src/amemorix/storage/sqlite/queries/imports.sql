@@ -12,6 +12,9 @@ insert into import_chunks (file, number, start, stop, status) values (:file, :nu
 -- name: import_open_count
 select count(*) from import_tasks where status in ('queued', 'preparing', 'running', 'cancel_requested');
 
+-- name: import_states
+select status, count(*) from import_tasks group by status;
+
 -- name: import_claim
 -- the oldest that is open; what another worker had begun is taken over
 update import_tasks set status = iif(status = 'queued', 'preparing', status), worker = :worker, leased_until = :until,
@@ -85,6 +88,10 @@ where id = :id;
 
 -- name: import_file_end
 update import_files set status = :status, error = :error, share = iif(:status = 'completed', 1, share) where id = :id;
+
+-- name: import_files_given_up
+update import_files set status = 'failed', error = :error
+where task = :task and status in ('queued', 'preparing', 'writing');
 
 -- name: import_files_cancelled
 update import_files set status = 'cancelled' where task = :task and status in ('queued', 'preparing', 'writing');
