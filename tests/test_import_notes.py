@@ -28,7 +28,7 @@ async def counted(host: AMemorixHostService, table: str) -> int:
 
 
 async def test_a_text_may_tell_more_than_a_thousand_relations(host: AMemorixHostService) -> None:
-    docs = [{"idx": "1", "passage": "小雨养了一只猫。", "extracted_entities": [f"n{n}" for n in range(MANY)],
+    docs = [{"idx": "1", "passage": "a list of names", "extracted_entities": [f"n{n}" for n in range(MANY)],
              "extracted_triples": triples(MANY)}]  # fmt: skip
     task = await told(host, "a-openie.json", {"docs": docs})
     assert (task["status"], task["counts"], task["warnings"]) == ("completed", {"stored": 1}, [])
@@ -123,3 +123,20 @@ def test_every_note_is_a_sentence() -> None:
     assert sentences({f"{BEYOND}tags": 2000, "relations": 0}) == [
         f"2,000 tags are left out: one text has at most {MOST_OF_A_TEXT:,}."
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "like_a_chat"),
+    [
+        ("2026-03-01 20:15 林澈: 去爬山\n" * 4, True),
+        ("2026/3/1 20:15 Ada\nhello\n\n2026/3/1 20:16 Ben\nhi\n" * 3, True),
+        ("小雨：去吗\n大黄：去\n" * 3, True),
+        ("Note: a kite\nA story that goes on and on.\nAnd on.\n" * 5, False),
+        ("name: tea house\nopens: nine\ncloses: ten\nphone: 12\nowner: Ada\n", False),
+        ("The tea house opens at nine.\n\n茶馆九点开门。\n", False),
+    ],
+)
+async def test_a_text_that_looks_like_a_chat_is_told(host: AMemorixHostService, text: str, like_a_chat: bool) -> None:
+    task = await pasted(host, "a.txt", text, chat_id="c")
+    assert task["status"] == "completed"
+    assert [one.startswith("a.txt: it looks like a saved chat") for one in task["warnings"]] == [True] * like_a_chat

@@ -16,7 +16,7 @@ from .marks import Mark, Marking
 from .occurrences import Occurrences, digest
 from .records import Bad, Record
 
-__all__ = ["ChatLog"]
+__all__ = ["ChatLog", "looks_like_chat"]
 
 _TIME = r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:[ T]+\d{1,2}[:：]\d{2}(?:[:：]\d{2})?)?"
 _SAID = re.compile(
@@ -24,6 +24,9 @@ _SAID = re.compile(
 )
 _HEAD = re.compile(rf"^\s*(?:({_TIME})\s+([^\s:：][^\n:：]{{0,59}}?)|([^\s:：][^\n:：]{{0,59}}?)\s+({_TIME}))\s*$")
 LONGEST_TURN = 20_000
+SAMPLE = 1 << 16
+LEAST = 4
+"""Lines that begin a turn, where a text is taken for a chat."""
 
 
 class _Turn:
@@ -97,6 +100,19 @@ class ChatLog(Marking):
         self.mark = Mark(turn.after, turn.last, said, {"timed": timed, "after_rule": turn.after_rule})
         if turn.after > start:
             yield turn.after, Record("turn", arguments, f"line {turn.number}")
+
+
+def looks_like_chat(path: Path) -> bool:
+    """Whether a text is written like a chat: lines with time and name, or hardly any line without one of a few names."""
+    encoding = encoding_of(path)
+    with path.open("rb") as file:
+        lines = [line for line in file.read(SAMPLE).decode(encoding, "ignore").split("\n") if line.strip()]
+    begun = [turn for number, line in enumerate(lines) if (turn := _begun(line, number, 0, None))]
+    timed = sum(bool(turn.time) for turn in begun)
+    if timed >= LEAST and timed * 3 >= len(lines):
+        return True
+    names = {turn.speaker for turn in begun}
+    return len(begun) >= LEAST and len(begun) * 5 >= len(lines) * 4 and 1 < len(names) <= len(begun) // 2
 
 
 def _begun(text: str, number: int, after: int, export: Export | None) -> _Turn | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .chat_log import looks_like_chat
 from .encoding import encoding_of
 from .lines import Line, read_lines
 from .marks import Mark, Marking
@@ -28,6 +29,7 @@ class _Sections:
 
     def __init__(self, said: Occurrences | None = None) -> None:
         self.said = said or Occurrences()
+        self.left: dict[str, int] = {}
         self.held: list[str] = []
         self.chars = 0
         self.first = 1
@@ -50,7 +52,8 @@ class _Sections:
             return None
         key = digest(text.encode())
         arguments = {"external_id": f"text:{key}:{self.said.count(key)}", "text": text, **more}
-        return Record("text", arguments, f"lines {self.first}-{last}")
+        left, self.left = self.left, {}
+        return Record("text", arguments, f"lines {self.first}-{last}", left)
 
 
 class PlainText(Marking):
@@ -61,6 +64,8 @@ class PlainText(Marking):
         begun = self.beginning(start)
         encoding, sections = encoding_of(path), _Sections(begun.said)
         after, number = begun.position, begun.number
+        if not after and looks_like_chat(path):
+            sections.left = {"looks_like_chat": 1}
         with path.open("rb") as file:
             for line in read_lines(file, after, number):
                 text = _decoded(line, encoding)

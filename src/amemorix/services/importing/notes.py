@@ -14,6 +14,8 @@ _SENTENCES = {
     "no_speaker": "{count} messages do not say who speaks; they are stored without a speaker.",
     "no_speaker_column": "{count} rows are stored as texts of nobody: no column says who speaks. If this is a chat, name the "
     'column, `columns` {{"speaker": HEADING}} (`--columns speaker=HEADING`), and import it again.',
+    "looks_like_chat": "it looks like a saved chat and is stored as a text that nobody says: with `chat_log` (`--chat-log`) it "
+    "is stored turn by turn.",
     "own_chat": "{count} messages name a group or a private chat of their own; they are stored there, and not in the chat "
     "that the import names.",
     "relations": "{count} relations are left out: without a subject, a predicate and another object.",

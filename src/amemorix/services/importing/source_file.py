@@ -64,7 +64,8 @@ class SourceFile:
         self._rows: Iterator[tuple[int, Record | Bad]] = iter(())
         self._at = file.position
         self._broken: MemoryFault | None = None
-        self._marked = 0
+        self._marked = self._passed = 0
+        self._reading = False
         try:
             self._opened = self._stack.enter_context(places.opened(file.root, file.path))
             if most_bytes and self._opened.size > most_bytes:
@@ -93,6 +94,11 @@ class SourceFile:
 
     def begin(self, position: int, mark: bytes = b"") -> None:
         """Read from a position on; by a mark that was kept of the file, what stands before it is not read again."""
+        known = Mark.unpacked(mark) if mark else None
+        upto = known.position if known else 0
+        if self._reading and self._broken is None and upto <= self._at <= position:
+            self._at = self._passed = position  # the same reading goes on
+            return
         self._end_reading()
         params = self._params
         options = {
@@ -100,8 +106,7 @@ class SourceFile:
             "reference_time": params.get("chat_reference_time"),
         }  # fmt: skip
         self._reader = reader_for(self.format, options)
-        known = Mark.unpacked(mark) if mark else None
-        self._marked = known.position if known else 0
+        self._marked, self._passed, self._reading = upto, 0, True
         if known and isinstance(self._reader, Marking):
             self._reader.resume(known)
         self._rows = self._reader.read(self._path, position)
@@ -136,7 +141,7 @@ class SourceFile:
         if self._broken is not None:
             raise self._broken
         try:
-            return next(self._rows, None)
+            return self._next_row()
         except InvalidRequest as exc:
             text = str(exc).replace(f"{self._path.name} ", f"{self._file.name} ")
             raise InvalidRequest(text, **exc.details) from exc
@@ -144,6 +149,14 @@ class SourceFile:
             raise InvalidRequest(f"file: it cannot be read: {exc.strerror or exc}.", field="file") from exc
         except RecursionError as exc:
             raise InvalidRequest("file: it is nested too deep.", field="file") from exc
+
+    def _next_row(self) -> tuple[int, Record | Bad] | None:
+        found = next(self._rows, None)
+        while found is not None and found[0] <= self._passed:
+            if not self._go_on():
+                raise Stopped
+            found = next(self._rows, None)
+        return found
 
     def _mark(self, chunk: Chunk) -> bytes:
         """The reader's place, now and then."""
