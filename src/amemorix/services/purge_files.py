@@ -19,6 +19,7 @@ from ..storage.compaction import Compaction, file_chunks, open_copy
 from ..storage.erasure import Targets
 from ..storage.metadata_store import MetadataStore
 from .backup_folder import MANIFEST, BackupFolder
+from .importing.encoding import encoding_of
 from .opaque_files import packed_as, read_wide
 from .portable_file import header_of, is_portable
 from .purge_copies import CopyErasing, without
@@ -340,16 +341,20 @@ def _written(path: Path) -> tuple[int, int] | None:
 
 
 def _respelled(path: Path) -> Iterator[bytes]:
-    """What a file in one of the other encodings says."""
-    wide = False
-    for chunk in read_wide(path):
-        wide = True
-        yield chunk
-    if wide or packed_as(path):
-        return
-    with path.open(encoding="gb18030", errors="replace") as file:
-        while text := file.read(PORTION):
-            yield text.encode("utf-8", "replace")
+    """What a text in another encoding than UTF-8 says."""
+    yield from read_wide(path)
+    if _is_gb18030(path):
+        with path.open(encoding="gb18030", errors="replace") as file:
+            while text := file.read(PORTION):
+                yield text.encode("utf-8", "replace")
+
+
+def _is_gb18030(path: Path) -> bool:
+    """Not for what is no text: read as one, any bytes are Chinese words by chance."""
+    try:
+        return encoding_of(path) == "gb18030"
+    except InvalidRequest:
+        return False
 
 
 def _texts_of(path: Path) -> Iterator[str]:
