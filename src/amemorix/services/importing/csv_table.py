@@ -114,7 +114,7 @@ class CsvTable(Marking):
         if not any(meaning == "text" for meaning, _ in found):
             raise InvalidRequest(
                 f"columns: no column holds the text. Its heading is one of {', '.join(COLUMNS['text'])}; "
-                "or say so: {\"text\": HEADING}.", field="columns",
+                "or say so with `columns`: {\"text\": HEADING} (`--columns text=HEADING`).", field="columns",
             )  # fmt: skip
         return found
 
