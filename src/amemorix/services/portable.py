@@ -79,13 +79,13 @@ class PortableService:
     async def export(self, path: str, vectors: bool) -> Exported:
         """Write everything into a file below the folder of exports, or within a root; others go on meanwhile.
 
-        Raises InvalidRequest for a path outside, Conflict if there is such a file, StorageFailure if the disk refuses.
+        Raises InvalidRequest for a path outside or in a backup, Conflict if there is such a file, StorageFailure if the
+        disk refuses.
         """
         place = (
             self._place(path) if path else self._home / f"memory-{int(self._clock.now() * 1000)}-{token_hex(4)}.jsonl"
         )
-        if place.exists():
-            raise Conflict(f"path: {place} is there already.", field="path")
+        self._backups.beside_backups(place, "path")
         async with using_files(self._store):
             with self._thread.doing("export"):
                 return await self._thread.run(lambda: self._exported(place, vectors))
@@ -136,6 +136,8 @@ class PortableService:
     # on the thread
 
     def _exported(self, place: Path, vectors: bool) -> Exported:
+        if place.exists():
+            raise _taken(place)
         draft = place.with_name(f".{place.name}.portable.{process_mark()}.part")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -143,7 +145,7 @@ class PortableService:
                 header, written, seal = self._store.read_here(lambda db: self._written(db, file, vectors))
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(draft, place)
+            _named(draft, place)
         except OSError as exc:
             raise StorageFailure(f"{place} cannot be written: {exc.strerror or exc}.", file=str(place)) from exc
         finally:
@@ -197,6 +199,20 @@ class PortableService:
                 "The memory is not empty: an export is only taken into a new one, so that its ids stay what they were.",
                 tables=held,
             )
+
+
+def _named(draft: Path, place: Path) -> None:
+    """Give the draft its name. Raises Conflict if another has it by now."""
+    try:
+        os.link(draft, place)
+    except OSError as exc:
+        if isinstance(exc, FileExistsError) or place.exists():
+            raise _taken(place) from exc
+        os.replace(draft, place)  # a file system without links
+
+
+def _taken(place: Path) -> Conflict:
+    return Conflict(f"path: {place} is there already.", field="path")
 
 
 def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
