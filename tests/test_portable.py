@@ -376,6 +376,35 @@ async def test_an_export_with_a_number_that_leaves_none_is_refused(tmp_path: Pat
         assert (await told(host, KEPT))["stored_ids"]
 
 
+MARKS = {
+    "episodes_upto": "99999999", "facts_upto": "-1", "facts_scan": "0:99999", "extracted_upto": "abc",
+    "model_extracted_upto": "0:99999", "profiles_upto": "１", "profiles_seen": "99999", "names_sought": "1:2",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["floor", *MARKS])
+async def test_an_export_whose_readers_would_never_read_again_is_refused(tmp_path: Path, key: str) -> None:
+    async with memory_host(tmp_path) as host:
+        await told(host, KEPT, chat_id="c")
+        await host.settle(30)
+        lines = Path((await exported(host))["path"]).read_bytes().splitlines(keepends=True)
+    header = json.loads(lines[0])
+    assert key in ("floor", "facts_scan", "model_extracted_upto", "names_sought") or key in header["meta"]
+    wrong = {**header, "floor": header["numbers"]["changes"] + 1}
+    if key != "floor":
+        wrong = {**header, "meta": {**header["meta"], key: MARKS[key]}}
+    async with memory_host(tmp_path / "b") as host:
+        exports = data_of(host) / "exports"
+        exports.mkdir(parents=True)
+        (exports / "x.jsonl").write_bytes(resealed([json.dumps(wrong).encode() + b"\n", *lines[1:-1]]))
+        error = await refused(host, ADMIN, {"action": "import_export", "path": "x.jsonl"}, "path")
+        assert "x.jsonl cannot be right" in error
+        assert {"floor": "changes_floor"}.get(key, key) in error
+        (exports / "x.jsonl").write_bytes(b"".join(lines))
+        assert (await admin(host, "import_export", path="x.jsonl"))["imported"]
+        await host.settle(30)
+
+
 async def test_an_import_is_in_the_audit_of_what_it_brings(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host:
         await told(host, KEPT)

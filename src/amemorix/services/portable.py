@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -30,6 +30,7 @@ from .file_turns import exchanging_files, using_files
 from .graph_export import EXPORTS
 from .index_making import make_indexes
 from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, portable_rows
+from .reading_marks import ReadingMarks
 from .runtime import RuntimeStatus
 from .takeover import DatabaseTakeover, takeover_act
 
@@ -263,3 +264,9 @@ def _fill(db: sqlite3.Connection, header: PortableHeader, file: BinaryIO, path: 
                 thread.so_far(read, total)
         rows.write(db, table, header.tables[table].columns, batch)
     rows.finish(db, header.floor, header.meta, header.numbers)
+    if wrong := ReadingMarks().impossible(db):
+        raise InvalidRequest(f"path: the header of {path} cannot be right: {_told(wrong)}.", field="path")
+
+
+def _told(wrong: Mapping[str, str]) -> str:
+    return "; ".join(f"{key}: {why}" for key, why in wrong.items())
