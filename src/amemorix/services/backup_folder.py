@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -11,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
@@ -108,7 +110,8 @@ class BackupFolder:
     def all(self) -> list[Backup]:
         """Every backup, the newest first."""
         found = {backup.folder.resolve(): backup for place in (*self.roots, self.home) for backup in _within(place)}
-        return sorted(found.values(), key=_age, reverse=True)
+        aged = [(age, backup) for backup in found.values() if (age := _age(backup))]
+        return [backup for _, backup in sorted(aged, key=itemgetter(0), reverse=True)]
 
     def find(self, which: str, field: str = "backup") -> Backup:
         """The backup of an id, or of a path within a root. Raises NotFound, InvalidRequest for a path outside."""
@@ -135,6 +138,13 @@ class BackupFolder:
                 field=field, allowed=[str(root) for root in roots],
             )  # fmt: skip
         return real
+
+    def beside_backups(self, place: Path, field: str) -> Path:
+        """The place, if it is in no backup: it would go with it. Raises InvalidRequest."""
+        for folder in (place, *place.parents):
+            if folder.name.startswith((UNFINISHED, ASIDE)) or read(folder):
+                raise InvalidRequest(f"{field}: {folder} is a backup; nothing else may be in it.", field=field)
+        return place
 
     def elsewhere(self, database_id: str) -> list[Path]:
         """Folders within the roots that hold copies of a database: its backups, and what was left unfinished."""
@@ -214,9 +224,19 @@ class BackupFolder:
         write(folder, changed)
 
     def remove(self, backup: Backup) -> None:
-        """Remove a backup: its manifest first, so that half of one is never taken for a whole."""
+        """Remove a backup: its manifest first, so that half of one is never taken for a whole; folders in it stay.
+
+        Raises NotFound if it has gone meanwhile.
+        """
+        if read(backup.folder) is None:
+            raise NotFound(f"backup: there is no backup {backup.manifest.id!r} any more.", field="backup")
         (backup.folder / MANIFEST).unlink(missing_ok=True)
-        shutil.rmtree(backup.folder)
+        below = list(backup.folder.iterdir())
+        for path in below:
+            if path.is_symlink() or not path.is_dir():
+                path.unlink(missing_ok=True)
+        if not any(path.is_dir() for path in below):
+            backup.folder.rmdir()
 
     def prune(self, reason: Reason, keep: int) -> list[str]:
         """Remove all but the newest of those made for this reason; names them.
@@ -228,7 +248,8 @@ class BackupFolder:
         old = [one for one in here if one.manifest.reason == reason][keep:]
         gone = [one for one in old if one is not last.get(one.manifest.database_id)]
         for backup in gone:
-            self.remove(backup)
+            with contextlib.suppress(NotFound):
+                self.remove(backup)
         return [backup.manifest.id for backup in gone]
 
 
@@ -272,8 +293,12 @@ def _unfinished(place: Path) -> list[Path]:
     return [path for path in found if not path.is_symlink()]
 
 
-def _age(backup: Backup) -> tuple[float, int, int]:
-    written = (backup.folder / MANIFEST).stat().st_mtime_ns
+def _age(backup: Backup) -> tuple[float, int, int] | None:
+    """What tells which is newer; None if it has gone meanwhile."""
+    try:
+        written = (backup.folder / MANIFEST).stat().st_mtime_ns
+    except OSError:
+        return None
     return backup.manifest.created_at, backup.manifest.change_seq, written
 
 

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from ...clock import Clock
 from ...config.model import Config
-from ...errors import MemoryFault
+from ...errors import InvalidRequest, MemoryFault
 from ...ops import Request
 from ...retrieval.request import Name, RequiredName
 from ...storage.imports import Problem
@@ -34,6 +34,7 @@ LONGEST_REASON = 300
 SOURCE_TYPE = "import"
 OF_THE_CALL = ("chat_id", "group_id", "user_id", "source", "expires_at", "ttl_seconds", "respect_filter")
 """Arguments of a turn that belong to the call and not to the message."""
+CHAT_WORDS = ("chat_id", "group_id", "user_id")
 LISTS = ("person_ids", "participants", "tags", "entities", "relations")
 """Arguments of a text of which there may be more than one text can have."""
 
@@ -138,6 +139,7 @@ class Preparer:
         self._source = f"{SOURCE_TYPE}:{name}"
         self._chat_id = params.get("chat_id", "")
         self._everyone = params.get("scope_type") == "global"
+        self._closed = params.get("scope_type") == "chat"
         self._knowledge = params.get("strategy_override", "auto")
         self._respect_filter = params.get("respect_filter", True)
 
@@ -164,9 +166,11 @@ class Preparer:
         notes = {**record.left, **self._noted(record, given)}
         match record.kind:
             case "override":
+                self._shown_to_all()
                 return Item(record.place, Override.model_validate(given))
             case "alias":
-                return Item(record.place, FurtherName.model_validate(given))
+                kept = _within(self._chat_id, given) if self._closed else given
+                return Item(record.place, FurtherName.model_validate(kept))
             case "turn":
                 request = IngestMessages.model_validate(self._call_of(given))
             case "summary":
@@ -191,9 +195,15 @@ class Preparer:
             found["own_chat"] = int(bool(own and self._chat_id))
         return {key: count for key, count in found.items() if count}
 
+    def _shown_to_all(self) -> None:
+        if self._closed:
+            raise InvalidRequest("scope_type: the text of a profile is shown in every chat, not in one only.")
+
     def _in_chat(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments, in the task's chat if they name none of their own."""
-        own = any(given.get(key) for key in ("chat_id", "group_id", "user_id"))
+        if self._closed:
+            return {"respect_filter": self._respect_filter, **_within(self._chat_id, given)}
+        own = any(given.get(key) for key in CHAT_WORDS)
         chat = {} if own or not self._chat_id else {"chat_id": self._chat_id}
         return {"respect_filter": self._respect_filter, **given, **chat}
 
@@ -273,6 +283,17 @@ class Writer:
             return known
         chat = self._store.names.chat(db, ChatKey(chat_id), now) if chat_id else 0
         return self._store.names.person(db, Person(person_id, person_id), chat, now)
+
+
+def _within(chat_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments, seen in this chat only. Raises InvalidRequest if they are another chat's."""
+    chat, group, user = (str(given.get(key) or "").strip() for key in CHAT_WORDS)
+    own = chat_key(chat, group, user)
+    if not chat_id or (own is not None and own.chat_id != chat_id):
+        named = own.chat_id if own else ""
+        raise InvalidRequest(f"chat_id: it names {named!r}, and scope_type `chat` lets in only {chat_id!r}.")
+    kept = {key: value for key, value in given.items() if key not in (*CHAT_WORDS, "scope")}
+    return {**kept, "chat_id": chat_id}
 
 
 def _within_bounds(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -192,7 +192,9 @@ def _hash(opened: Opened, go_on: Callable[[], bool]) -> str:
                 if name.endswith("-shm"):
                     continue  # written by whoever reads a SQLite database
                 about = os.stat(name, dir_fd=here, follow_symlinks=False)
-                found.update(f"{folder}/{name}:{about.st_size}:{about.st_mtime_ns}\n".encode())
+                found.update(
+                    f"{folder}/{name}:{about.st_size}:{about.st_mtime_ns}\n".encode("utf-8", "surrogateescape")
+                )
         return found.hexdigest()
     offset = 0
     while portion := os.pread(opened.descriptor, PORTION, offset):
