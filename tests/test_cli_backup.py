@@ -224,6 +224,8 @@ def test_an_export_makes_another_memory(tmp_path: Path, monkeypatch: pytest.Monk
 
     assert paragraphs() == 2
     assert "折叠伞" in good("search", "折叠伞", "--chat", "c")
+    taken_in = [line for line in good("audit").splitlines() if "import_export" in line]
+    assert [('file="all.jsonl"' in line, " cli " in line) for line in taken_in] == [(True, True)]
     assert "no export" in bad("import-export", "talk.jsonl")
 
 
