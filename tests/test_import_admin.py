@@ -13,7 +13,8 @@ from amemorix import AMemorixHostService
 from amemorix.testing import memory_host
 from conftest import Open
 from entrance import contents, hits, refused, stats
-from import_entrance import COMPONENT, SECONDS, admin, created, ended, imported, jsonl, pasted, raw_folder, turn
+from import_entrance import COMPONENT, admin, created, ended, imported, jsonl, pasted, raw_folder, turn
+from pace import until
 
 NO_ROOM = "create trigger no_room before insert on paragraphs begin select raise(abort, 'no room'); end"
 
@@ -208,18 +209,17 @@ async def test_what_runs_is_cancelled_after_the_chunk_at_most(opened: Open) -> N
 
 async def begun(host: AMemorixHostService, task: str) -> None:
     """Wait for the first records."""
-    for _ in range(2000):
-        if (await admin(host, "get", task_id=task))["task"]["records"]:
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it does not begin")
+
+    async def some() -> bool:
+        return bool((await admin(host, "get", task_id=task))["task"]["records"])
+
+    await until(some, "it does not begin")
 
 
 async def nothing_staged(host: AMemorixHostService) -> None:
     """Staged files go after the task has ended."""
-    async with asyncio.timeout(SECONDS):
-        while list((await staged(host)).iterdir()):  # noqa: ASYNC110 - nothing tells when a file goes
-            await asyncio.sleep(0.01)
+    folder = await staged(host)
+    await until(lambda: not list(folder.iterdir()), "the staged files stay")
 
 
 async def staged(host: AMemorixHostService) -> Path:

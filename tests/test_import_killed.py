@@ -57,7 +57,7 @@ def test_every_record_is_there_once_after_kills(tmp_path: Path, name: str) -> No
     assert 0 < reached < ROWS
 
     process = begun(tmp_path, file)
-    out, errors = process.communicate(timeout=120)
+    out, errors = process.communicate(timeout=240)
     assert process.returncode == 0, errors
     *counts, status = out.split()
     assert (status, int(counts[-1])) == ("completed", ROWS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shlex
 import sqlite3
@@ -23,6 +22,7 @@ from amemorix.testing import scratch_config
 from conftest import Open
 from entrance import contents
 from import_entrance import COMPONENT, ended, jsonl, turn
+from pace import until
 
 URL = f"{BASE_PATH}{UPLOAD_PATH}"
 
@@ -57,11 +57,7 @@ async def test_files_are_staged_and_imported(web: httpx.AsyncClient, host: AMemo
     body = {"files": [{"staged": file["staged"], "name": file["name"]} for file in answer["files"]]}
     task = (await web.post(f"{BASE_PATH}/{COMPONENT}/create_upload", json=body)).json()["task"]["task_id"]
     assert (await ended(host, task))["counts"] == {"stored": 3001}
-    for _ in range(1000):
-        if not staged(host):
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"still staged: {staged(host)}")
+    await until(lambda: not staged(host), "the files are still staged")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ insert into meta (key, value) values ('database_id', lower(hex(randomblob(16))))
 -- naming: a paragraph holds a name that has become known since it was read.
 create table changes (
     seq integer primary key autoincrement,
-    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'relation_embedding', 'person', 'entity', 'naming')),
+    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'relation_embedding', 'person', 'entity', 'naming', 'mention')),
     id integer not null
 ) strict;
 
@@ -85,8 +85,8 @@ create table external_memory_refs (
 -- scope: the chat that may see the row, 0 for everyone. An undated row has no event times. deleted_reason: how it came
 -- into the recycle bin, empty for what was deleted otherwise.
 -- flags: 1 the text is a question, 2 it speaks of time, 4 it gives a number, 8 it holds a proper name, 16 it is Chinese,
--- Japanese or Korean. extracted: the rules have read what it tells, so that they never read more out of it when it is
--- deleted and comes back.
+-- Japanese or Korean. extracted: 0 until the rules have read what it tells, so that they never read more out of it when it
+-- is deleted and comes back; then one more than the last row of name_news that they knew of.
 create table paragraphs (
     id integer primary key autoincrement,
     source integer not null references sources (id),
@@ -100,7 +100,7 @@ create table paragraphs (
     knowledge text not null default '' check (knowledge in ('', 'factual', 'narrative', 'quote')),
     speaker integer not null default 0,
     flags integer not null default 0,
-    extracted integer not null default 0 check (extracted in (0, 1)),
+    extracted integer not null default 0 check (extracted >= 0),
     event_start real,
     event_end real check ((event_end is null) = (event_start is null) and (event_end is null or event_end >= event_start)),
     recorded_at real not null,
