@@ -192,13 +192,19 @@ def test_a_database_that_was_emptied_is_no_new_memory(tmp_path: Path, left: str)
     assert f"{left} of a memory stand beside it" in " ".join(looked().split())
 
 
-def test_an_empty_memory_beside_backups_of_another_one_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", ["backups", "indexes"])
+def test_no_memory_begins_in_the_place_of_one_whose_database_is_gone(tmp_path: Path, left: str) -> None:
     tell(*TURNS)
     id_ = good("backup").split(":")[0]
-    (tmp_path / "data" / "a-memorix" / "memory.db").unlink()
-    assert f"`amemorix restore {id_}`" in looked()
-    tell(TURNS[0])
-    assert "All is well" in good("check")
+    good("call", "memory_runtime_admin", "save")
+    folder = tmp_path / "data" / "a-memorix"
+    (folder / "memory.db").unlink()
+    shutil.rmtree(folder / ({"backups", "indexes"} - {left}).pop())
+
+    assert f"{left} of a memory stand beside it" in bad("search", "peanuts")
+    assert "is not there" in bad("ingest", "talk.jsonl", "--chat", "c")
+    assert not (folder / "memory.db").exists()
+    assert (f"`amemorix restore {id_}`" in looked()) == (left == "backups")
 
 
 def test_a_backup_is_restored_into_another_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

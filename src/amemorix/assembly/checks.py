@@ -8,7 +8,7 @@ from ..services.analysis import Analyser
 from ..services.backup_folder import BackupFolder
 from ..services.checking.around import ChatCheck, ConfigCheck, DiskCheck, ModelCheck
 from ..services.checking.derived import IndexCheck, VectorCheck, WorkCheck
-from ..services.checking.rows import DatabaseCheck, HistoryCheck, ReferenceCheck, TermCheck
+from ..services.checking.rows import DatabaseCheck, ReferenceCheck, TermCheck
 from ..services.checking.service import CheckService
 from ..services.checking.way_back import WayBack
 from ..services.runtime import RuntimeStatus
@@ -25,7 +25,6 @@ def checks(ground: Ground, *, vectors: Vectors, status: RuntimeStatus, environ: 
     return CheckService(
         (
             DatabaseCheck(store, way_back),
-            HistoryCheck(store, way_back),
             ReferenceCheck(store),
             TermCheck(store, Analyser(config.ingest.chunk_chars, ground.zone)),
             VectorCheck(store, vectors.embedding),

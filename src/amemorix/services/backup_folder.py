@@ -232,11 +232,17 @@ class BackupFolder:
         shutil.rmtree(backup.folder)
 
     def prune(self, reason: Reason, keep: int) -> list[str]:
-        """Remove all but the newest of those made for this reason; names them."""
-        old = [one for one in self.all() if one.manifest.reason == reason and one.folder.parent == self.home][keep:]
-        for backup in old:
+        """Remove all but the newest of those made for this reason; names them.
+
+        The newest that holds texts stays for every database, whatever came after it: it may be all that is left of one.
+        """
+        here = [one for one in self.all() if one.folder.parent == self.home]
+        last = {one.manifest.database_id: one for one in reversed(here) if one.manifest.counts.get("paragraphs")}
+        old = [one for one in here if one.manifest.reason == reason][keep:]
+        gone = [one for one in old if one is not last.get(one.manifest.database_id)]
+        for backup in gone:
             self.remove(backup)
-        return [backup.manifest.id for backup in old]
+        return [backup.manifest.id for backup in gone]
 
 
 def sealed(folder: Path, watch: Watch = lambda _: None) -> dict[str, FileSeal]:

@@ -39,13 +39,6 @@ class WayBack:
             )
         return found
 
-    def of_others(self, database_id: str) -> list[Backup]:
-        """Backups, beside the database, of another one that holds texts."""
-        return [
-            one for one in self._beside()
-            if one.whole and one.manifest.counts.get("paragraphs") and one.manifest.database_id != database_id
-        ]  # fmt: skip
-
     def _beside(self) -> list[Backup]:
         return [one for one in self._backups.all() if one.folder.parent == self._backups.home]
 
