@@ -108,12 +108,14 @@ async def test_backups_are_made_by_themselves_and_only_the_newest_are_kept(opene
 async def test_the_last_backup_of_another_memory_outlives_those_of_an_empty_one(tmp_path: Path) -> None:
     clock, backup = FrozenClock(), {"every_hours": 1, "keep": 1}
     async with memory_host(tmp_path, clock=clock, backup=backup) as host:
+        await host.kernel.pause()  # the loop makes none in between
         await told(host, "The kettle is blue.")
         assert await host.kernel.copying.backups.due()
         full = (await admin(host, "list_backups"))["backups"][0]
     data, aside = tmp_path / "data" / "a-memorix", tmp_path / "aside"
     data.rename(aside)
     async with memory_host(tmp_path, clock=clock, backup=backup) as host:
+        await host.kernel.pause()  # the loop makes none in between
         (aside / "backups").rename(data / "backups")
         for _ in range(3):
             clock.advance(3601)

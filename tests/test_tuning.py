@@ -307,7 +307,7 @@ async def test_trying_settings_counts_as_no_use(filled: AMemorixHostService) -> 
 async def test_a_killed_task_goes_on_at_its_next_round(opened: Open, tmp_path: Path) -> None:
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     command = [sys.executable, tuning_life.__file__, str(killed), "3"]
-    died = await asyncio.to_thread(subprocess.run, command, timeout=120, check=False, capture_output=True)
+    died = await asyncio.to_thread(subprocess.run, command, timeout=300, check=False, capture_output=True)
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()
 
     async with memory_host(killed, embed=HashEmbedder(), **SETTINGS, **OFF) as host:
