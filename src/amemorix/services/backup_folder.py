@@ -24,7 +24,18 @@ from ..storage.copies import Inventory
 from ..storage.exchange import sync_folder
 from ..storage.metadata_store import DATABASE_FILE
 
-__all__ = ["BACKUPS", "MANIFEST", "SETTINGS", "Backup", "BackupFolder", "FileSeal", "Manifest", "Reason", "sealed"]
+__all__ = [
+    "BACKUPS",
+    "MANIFEST",
+    "ON_PURPOSE",
+    "SETTINGS",
+    "Backup",
+    "BackupFolder",
+    "FileSeal",
+    "Manifest",
+    "Reason",
+    "sealed",
+]
 
 BACKUPS = "backups"
 MANIFEST = "manifest.json"
@@ -34,6 +45,8 @@ FORMAT = "amemorix-backup"
 UNFINISHED, ASIDE = ".partial-", ".aside-"
 BLOCK = 1 << 20
 Reason = Literal["manual", "scheduled", "before_restore", "before_import"]
+ON_PURPOSE = ("manual", "scheduled")
+"""Reasons of backups that were made to be restored; the others are of what was set aside."""
 _LEFT = re.compile(rf"{re.escape(UNFINISHED)}[0-9a-f]+-[0-9a-f]+-[0-9a-f]{{12}}")
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")
 Watch = Callable[[int], None]
