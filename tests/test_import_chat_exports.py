@@ -1,4 +1,4 @@
-"""Chats that QQ and DiscordChatExporter wrote out: who said what, when, and nothing of their headings."""
+"""Chats that QQ, WeChat, WhatsApp and DiscordChatExporter wrote out: who said what, when, and nothing of their headings."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_the_text_of_discord_is_told_by_itself(tmp_path: Path) -> None:
     assert detect(path.name, path) == "chat_log"
     assert turns("chat_log", path) == [
         ("mia", None, "2026/01/02 18:03", "my favourite game is Hades\nnote: I play every evening"),
-        ("noah#1234", None, "2026/01/02 00:05", "I prefer Celeste\n\n{Attachments}\nhttps://cdn/x.png"),
+        ("noah#1234", None, "2026/01/02 00:05", "I prefer Celeste"),
     ]
 
 
@@ -204,3 +204,141 @@ async def test_an_exported_chat_wants_to_know_its_chat(host: AMemorixHostService
     task = await pasted(host, "群.txt", QQ)
     assert task["status"] == "failed"
     assert "chat_id is required" in task["files"][0]["chunk_list"][0]["errors"][0]["reason"]
+
+
+HEADING = QQ[: QQ.index("2026")]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("上午 9:05:01", "09:05:01"),
+        ("下午 3:15:01", "15:15:01"),
+        ("凌晨 12:05:01", "00:05:01"),
+        ("上午 12:05:01", "00:05:01"),
+        ("中午 12:05:01", "12:05:01"),
+        ("中午 1:05:01", "13:05:01"),
+        ("晚上 8:05:01", "20:05:01"),
+        ("下午12:30:05", "12:30:05"),
+        ("9:05:01 PM", "21:05:01"),
+        ("12:05:01 AM", "00:05:01"),
+    ],
+)
+def test_hours_of_qq_by_twelve(tmp_path: Path, written: str, read: str) -> None:
+    path = write(tmp_path / "a.txt", f"{HEADING}2025-01-02 {written} 小雨\n我对芒果过敏\n")
+    assert detect(path.name, path) == "chat_log"
+    assert turns("chat_log", path) == [("小雨", None, f"2025/01/02 {read}", "我对芒果过敏")]
+    path = write(tmp_path / "b.txt", f"2025-01-02 {written} 小雨：我对芒果过敏\n")
+    assert turns("chat_log", path) == [("小雨", None, f"2025/01/02 {read}", "我对芒果过敏")]
+
+
+async def test_an_export_without_a_message_fails(host: AMemorixHostService) -> None:
+    task = await pasted(host, "a.txt", f"{HEADING}2. Januar 2025, 9 Uhr, 小雨\n我对芒果过敏\n", chat_id="c")
+    assert (task["status"], task["files"][0]["status"]) == ("failed", "failed")
+    assert "begins as qq writes a chat out, and none of its lines begins a message" in task["files"][0]["error"]
+
+
+WHATSAPP = """02/01/2025, 09:05 - Messages and calls are end-to-end encrypted. Tap to learn more.
+02/01/2025, 09:06 - Mia: I'm allergic to mango: sorry
+and to kiwi
+02/01/2025, 09:06 - Mia created group "Trip: Rome"
+02/01/2025, 09:07 - 小雨: <Media omitted>
+02/01/2025, 09:08 - 小雨: 我也过敏
+13/01/2025, 21:07 - Noah Levi: bye
+"""
+
+
+def test_the_text_of_whatsapp_is_told_by_itself(tmp_path: Path) -> None:
+    path = write(tmp_path / "WhatsApp Chat with Mia.txt", WHATSAPP)
+    assert detect(path.name, path) == "chat_log"
+    assert turns("chat_log", path) == [
+        ("Mia", None, "2025/01/02 09:06", "I'm allergic to mango: sorry\nand to kiwi"),
+        ("小雨", None, "2025/01/02 09:08", "我也过敏"),
+        ("Noah Levi", None, "2025/01/13 21:07", "bye"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "times"),
+    [
+        ("[13/01/25, 9:06:11 PM] Mia: a\n[01/02/25, 9:06:11\u202fAM] Mia: b", ["2025/01/13 21:06:11", "2025/02/01 09:06:11"]),
+        ("[1/2/25, 12:06:11 AM] Mia: a\n[1/13/25, 9:06:11 AM] Mia: b", ["2025/01/02 00:06:11", "2025/01/13 09:06:11"]),
+        ("30.12.24, 21:06 - Mia: a\n02.01.25, 09:06 - Mia: b", ["2024/12/30 21:06", "2025/01/02 09:06"]),
+        ("2025/1/2 上午9:06 - Mia: a\n2025/1/2 下午3:06 - Mia: b", ["2025/01/02 09:06", "2025/01/02 15:06"]),
+        ("[2025/1/2 凌晨12:06:11] Mia: a\n[2025/1/2 晚上8:06:11] Mia: b", ["2025/01/02 00:06:11", "2025/01/02 20:06:11"]),
+        ("10/01/2025, 09:06 - Mia: a\n01/02/2025, 09:06 - Mia: b", ["2025/01/10 09:06", "2025/02/01 09:06"]),
+        ("01/10/2025, 09:06 - Mia: a\n02/01/2025, 09:06 - Mia: b", ["2025/01/10 09:06", "2025/02/01 09:06"]),
+        ("2/1/25, 9:06 p. m. - Mia: a\n14/1/25, 9:06 a. m. - Mia: b", ["2025/01/02 21:06", "2025/01/14 09:06"]),
+    ],
+)  # fmt: skip
+def test_times_of_whatsapp_are_read_as_its_countries_write_them(tmp_path: Path, lines: str, times: list[str]) -> None:
+    path = write(tmp_path / "_chat.txt", f"\u200e{lines}\n")
+    assert detect(path.name, path) == "chat_log"
+    assert turns("chat_log", path) == [("Mia", None, time, text) for time, text in zip(times, "ab", strict=True)]
+
+
+def test_what_an_iphone_adds_is_not_said(tmp_path: Path) -> None:
+    lines = (
+        "[02/01/25, 21:06:11] Hikers: \u200eMessages and calls are end-to-end encrypted.",
+        "\u200e[02/01/25, 21:06:12] ~ Mia: \u200eimage omitted",
+        "[02/01/25, 21:06:13] ~ Mia: the lake \u200e<attached: 00000012-PHOTO.jpg>",
+        "[22/01/25, 21:06:14] Noah: \u200eThis message was deleted.",
+    )
+    path = write(tmp_path / "_chat.txt", "\n".join(lines))
+    assert turns("chat_log", path) == [("Mia", None, "2025/01/02 21:06:13", "the lake")]
+
+
+async def test_dates_that_may_be_read_two_ways_are_noted(host: AMemorixHostService) -> None:
+    task = await pasted(host, "a.txt", "02/01/2025, 09:06 - Mia: I like jazz\n03/01/2025, 09:06 - Noah: ok\n", chat_id="c")
+    assert task["counts"] == {"stored": 2}
+    assert "2 messages have dates such as 03/04/2025" in task["files"][0]["warnings"][0]
+    found = await hits(host, "who likes jazz", chat_id="c")
+    assert found[0]["speaker"] == "Mia"
+    sure = await pasted(host, "b.txt", "02/01/2025, 09:06 - Mia: I like jazz\n13/01/2025, 09:06 - Noah: ok\n", chat_id="c")
+    assert not sure["files"][0]["warnings"]
+
+
+def test_the_text_of_wechat_is_told_by_itself(tmp_path: Path) -> None:
+    text = "小雨 2025-01-02 09:05:01\n我对芒果过敏\n\nLin Che  2025-01-02 15:15:01\n记住了: 2025-01-03\n"
+    path = write(tmp_path / "wechat.txt", text)
+    assert detect(path.name, path) == "chat_log"
+    assert turns("chat_log", path) == [
+        ("小雨", None, "2025/01/02 09:05:01", "我对芒果过敏"),
+        ("Lin Che", None, "2025/01/02 15:15:01", "记住了: 2025-01-03"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[02/01/2025 09:06:11] error: disk full\n[02/01/2025 09:06:12] error: disk full\n",
+        "2025-01-02 09:06:11 - root: started\n2025-01-02 09:06:12 - root: stopped\n",
+        "Meeting 2025-01-02 09:05\nWe met.\n\nMeeting 2025-01-09 09:05\nWe met again.\n",
+        "Notes of the trip\n02/01/2025, 09:06 - Mia: hello\n",
+    ],
+)
+def test_other_texts_with_times_are_no_chats(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path / "a.txt", text)
+    assert detect(path.name, path) == "txt"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["02/01/2025, 09:06 - Mia: hello", "09:06 Mia: hello", "2. 1. 2025 09:06 hello", "1月2日: 出发", "On 02/01/2025: we met",
+     "下午3:15 出发"],
+)  # fmt: skip
+def test_a_date_or_a_time_is_no_name(tmp_path: Path, line: str) -> None:
+    path = write(tmp_path / "a.txt", f"Mia: hi\n{line}\n大黄2号: ok\n10001: yes\n")
+    assert turns("chat_log", path) == [
+        ("Mia", None, None, f"hi\n{line}"),
+        ("大黄2号", None, None, "ok"),
+        ("10001", None, None, "yes"),
+    ]
+
+
+@pytest.mark.parametrize("block", ["{Attachments}\nhttps://cdn/x.png", "{Reactions}\n👍 (2)", "{Embed}\nhttps://a\nTitle"])
+def test_blocks_of_discord_are_not_said(tmp_path: Path, block: str) -> None:
+    head = DISCORD[: DISCORD.index("[")]
+    said = f"[01/13/2026 6:03 PM] mia\nsee {{Reactions}}\n{{Embed}} too\n\n{block}\n\n[01/13/2026 6:04 PM] noah\n\n{block}\n"
+    path = write(tmp_path / "a.txt", f"{head}{said}")
+    assert turns("chat_log", path) == [("mia", None, "2026/01/13 18:03", "see {Reactions}\n{Embed} too")]

@@ -1,16 +1,17 @@
-"""How programs for chatting write chats out as text: the message manager of QQ, and DiscordChatExporter."""
+"""How programs for chatting write chats out as text: the message manager of QQ, WeChat, WhatsApp, DiscordChatExporter."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import InvalidRequest
+from .chat_times import HALF
 from .encoding import encoding_of
+from .whatsapp import Head, is_whatsapp, said_in, whatsapp_head
 
-__all__ = ["Export", "export_of", "is_furniture", "is_notice", "person_of"]
+__all__ = ["Export", "export_of", "is_furniture", "is_notice", "person_of", "written"]
 
 SAMPLE = 1 << 16
 SYSTEM = ("系统消息", ("10000", "1000000"))
@@ -18,11 +19,16 @@ SYSTEM = ("系统消息", ("10000", "1000000"))
 _RULE = re.compile(r"={30,}")
 _BESIDE_A_RULE = re.compile(r"={30,}|消息(?:分组|对象)[:：].*|Exported [\d.,\s]+ message.*")
 _QQ_TITLE = re.compile(r"\s*消息记录[（(]")
-_QQ_HEAD = re.compile(r"(\d{4}-\d{1,2}-\d{1,2} \d{1,2}:\d{2}:\d{2})\s+(\S[^\n]{0,99})")
+_QQ_TIME = rf"\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}} (?:(?:{HALF})\s?)?\d{{1,2}}:\d{{2}}:\d{{2}}(?:\s?[AaPp][Mm])?"
+_QQ_HEAD = re.compile(rf"({_QQ_TIME})\s+(\S[^\n]{{0,99}})")
+_WECHAT_HEAD = re.compile(rf"(\S[^\n:：]{{0,59}}?)\s+({_QQ_TIME})")
 _DISCORD_TITLE = re.compile(r"\s*={30,}\s*\n(?:Guild|Server): .*\n(?:Channel): ")
 _DISCORD_HEAD = re.compile(r"\[([^\]]{8,40})\]\s(\S[^\n]{0,99}?)(?: \(pinned\))?")
 _DISCORD_TIME = re.compile(
     r"(\d{1,4})([-/. ])(\d{1,2}|[A-Za-z]{3})[-/. ](\d{1,4}),?\s(\d{1,2})[:.](\d{2})(?:[:.]\d{2})?(?:\s?([AaPp])\.?[Mm]\.?)?"
+)
+_DISCORD_BLOCK = re.compile(
+    r"\n\s*\n\{(?:Attachments|Embeds?|Stickers?|Reactions|Inline Emoji|Invites?|Polls?|Forwarded Message)\}[ \t]*(?:\n.*)?\Z", re.S
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WITH_ID = re.compile(r"(.*?)\s*(?:[(（]([0-9]{5,12})[)）]|<([^<>\s]+@[^<>\s]+)>)", re.S)
@@ -31,10 +37,12 @@ _TITLE = re.compile(r"【[^】]{1,20}】\s*(?=\S)")
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A program's way to write: `head` gives the (time, name) of a line that begins a message, else None."""
+    """A program's way to write: `head` gives the (time, name, text) of a line that begins a message, else None."""
 
     program: str
-    head: Callable[[str], tuple[str, str] | None]
+    head: Head
+    unsure: bool = False
+    """Nothing tells whether the day or the month is first."""
 
 
 def export_of(path: Path) -> Export | None:
@@ -49,9 +57,19 @@ def export_of(path: Path) -> Export | None:
         heads = [match for line in sample.split("\n") if (match := _DISCORD_HEAD.fullmatch(line.rstrip()))]
         day_first = any(_has_day_first(match.group(1)) for match in heads)
         return Export("discord", lambda text: _discord_head(text, day_first))
-    if _QQ_TITLE.match(sample) or sum(_names_an_id(line.rstrip()) for line in sample.split("\n")) > 1:
+    lines = sample.split("\n")
+    if is_whatsapp(lines):
+        return Export("whatsapp", *whatsapp_head(_lines_of(path, encoding)))
+    if _QQ_TITLE.match(sample) or sum(_names_an_id(line.rstrip()) for line in lines) > 1:
         return Export("qq", _qq_head)
-    return None
+    return Export("wechat", _wechat_head) if _is_wechat(lines) else None
+
+
+def written(export: Export, text: str) -> str:
+    """What somebody wrote in a message, without what the program added."""
+    if export.program == "whatsapp":
+        return said_in(text)
+    return _DISCORD_BLOCK.sub("", f"\n\n{text}").strip() if export.program == "discord" else text
 
 
 def is_furniture(text: str, after_rule: bool) -> tuple[bool, bool]:
@@ -79,9 +97,26 @@ def _names_an_id(line: str) -> bool:
     return head is not None and bool(_WITH_ID.fullmatch(head[1]))
 
 
-def _qq_head(text: str) -> tuple[str, str] | None:
+def _qq_head(text: str) -> tuple[str, str, str] | None:
     found = _QQ_HEAD.fullmatch(text)
-    return (found.group(1), found.group(2)) if found else None
+    return (found.group(1), found.group(2), "") if found else None
+
+
+def _wechat_head(text: str) -> tuple[str, str, str] | None:
+    found = _WECHAT_HEAD.fullmatch(text)
+    return (found.group(2), found.group(1), "") if found else None
+
+
+def _is_wechat(lines: list[str]) -> bool:
+    """Whether the first line that says anything has a name and a time to the second, and another one later."""
+    first = next((line.rstrip() for line in lines if line.strip()), "")
+    return bool(_wechat_head(first)) and sum(bool(_wechat_head(line.rstrip())) for line in lines) > 1
+
+
+def _lines_of(path: Path, encoding: str) -> list[str]:
+    """More of a file: which of two numbers is the day may show late."""
+    with path.open("rb") as file:
+        return file.read(SAMPLE << 5).decode(encoding, "ignore").removeprefix("\ufeff").splitlines()
 
 
 def _has_day_first(time: str) -> bool:
@@ -90,7 +125,7 @@ def _has_day_first(time: str) -> bool:
     return found is not None and (found.group(2) == "." or 12 < int(found.group(1)) < 32)
 
 
-def _discord_head(text: str, day_first: bool) -> tuple[str, str] | None:
+def _discord_head(text: str, day_first: bool) -> tuple[str, str, str] | None:
     head = _DISCORD_HEAD.fullmatch(text)
     found = _DISCORD_TIME.fullmatch(head.group(1)) if head else None
     if head is None or found is None:
@@ -106,4 +141,4 @@ def _discord_head(text: str, day_first: bool) -> tuple[str, str] | None:
         month = str(_MONTHS.index(month.lower()) + 1) if month.lower() in _MONTHS else "0"
     clock = int(hour) % 12 + (12 if half in "Pp" else 0) if half else int(hour)
     year = f"20{year}" if len(year) == 2 else year
-    return f"{year}-{int(month):02}-{int(day):02} {clock:02}:{minute}", head.group(2)
+    return f"{year}-{int(month):02}-{int(day):02} {clock:02}:{minute}", head.group(2), ""

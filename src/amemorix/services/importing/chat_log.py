@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidRequest
-from .chat_exports import Export, export_of, is_furniture, is_notice, person_of
+from .chat_exports import Export, export_of, is_furniture, is_notice, person_of, written
+from .chat_times import HALF, by_24_hours
 from .encoding import encoding_of
 from .lines import read_lines
 from .marks import Mark, Marking
@@ -18,7 +19,13 @@ from .records import Bad, Record
 
 __all__ = ["ChatLog", "looks_like_chat"]
 
-_TIME = r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:[ T]+\d{1,2}[:：]\d{2}(?:[:：]\d{2})?)?"
+_CLOCK = rf"(?:(?:{HALF})\s*)?\d{{1,2}}[:：]\d{{2}}(?:[:：]\d{{2}})?(?:\s?[AP]M\b)?"
+_TIME = rf"\d{{4}}[-/.年]\d{{1,2}}[-/.月]\d{{1,2}}日?(?:[ T]+{_CLOCK})?"
+_NO_NAME = re.compile(
+    r"[^:：]*\d{1,4}[-/.年]\d{1,2}[-/.月]\d{1,4}(?!\d)[^:：]*[:：]|[^:：]*(?:^|[\s,，(（]|午|晚上|早上|凌晨)\d{1,2}[:：][0-5]\d(?!\d)"
+    r"|\s*\d{1,2}月(?:\d{1,2}[日号])?\s*[:：]"
+)
+"""A line whose first colon is one of a time, or comes after a date."""
 _SAID = re.compile(
     rf"^\s*(?:[\[(（【]?({_TIME})[\])）】]?[ ,，-]*)?([^\s:：\[\]][^:：\n]{{0,39}}?)\s*[:：]\s*(?!//)(\S.*)$", re.S
 )
@@ -33,14 +40,14 @@ class _Turn:
     def __init__(self, number: int, after: int, speaker: str, time: str, text: str) -> None:
         self.number, self.after, self.speaker, self.time = number, after, speaker, time
         self.lines = [text] if text else []
-        self.last, self.after_rule = number, False
+        self.last, self.after_rule, self.notice = number, False, False
 
 
 class ChatLog(Marking):
     """Turns of `name: text`, with a time before it or not, or of a line `time name` and the lines below it.
 
-    What begins with no name goes on with the turn before. The headings of the exports of QQ and Discord are passed over, and
-    of a name with an id in it, `大黄(10002)`, the two are told apart. `reference_time` is the time of turns that have none. Positions
+    What begins with no name goes on with the turn before. The headings and notices of the exports of QQ, WeChat, WhatsApp and Discord are
+    passed over, and of a name with an id in it, `大黄(10002)`, the two are told apart. `reference_time` is the time of turns that have none. Positions
     are byte offsets.
     """
 
@@ -53,13 +60,14 @@ class ChatLog(Marking):
         encoding, export, at = encoding_of(path), export_of(path), self.beginning(start)
         said, after_rule = at.said, bool(at.more.get("after_rule"))
         turn: _Turn | None = None
+        met = at.position > 0
         timed = bool(at.more.get("timed"))  # where turns have times, what has none goes on with the turn before
         with path.open("rb") as file:
             for line in read_lines(file, at.position, at.number):
                 if line.raw is None or len(line.raw) > LONGEST_TURN * 4:
                     raise InvalidRequest(f"file: line {line.number} is too long for a chat log.", field="file")
                 if b"\0" in line.raw:
-                    yield from self._told(turn, said, start, timed)
+                    yield from self._told(turn, said, start, timed, export)
                     self.mark = Mark(line.after, line.number, said, {"timed": timed, "after_rule": after_rule})
                     if line.after > start:
                         yield line.after, Bad(f"line {line.number}", "it holds NUL bytes: it is no text")
@@ -71,22 +79,29 @@ class ChatLog(Marking):
                     if furniture:
                         continue
                 begun = _begun(text, line.number, line.after, export)
+                met = met or begun is not None
                 timed = timed or (begun is not None and bool(begun.time))
                 if begun is not None and (begun.time or not timed):
-                    yield from self._told(turn, said, start, timed)
+                    yield from self._told(turn, said, start, timed, export)
                     turn = begun
                 elif turn is not None:
                     turn.lines.append(text)
                     turn.after, turn.last, turn.after_rule = line.after, line.number, after_rule
                 elif text.strip() and export is None:
                     turn = _Turn(line.number, line.after, "", "", text)
-            yield from self._told(turn, said, start, timed)
+            yield from self._told(turn, said, start, timed, export)
+        if export is not None and not met:
+            raise InvalidRequest(
+                f"file: it begins as {export.program} writes a chat out, and none of its lines begins a message.", field="file"
+            )
 
     def _told(
-        self, turn: _Turn | None, said: Occurrences, start: int, timed: bool
+        self, turn: _Turn | None, said: Occurrences, start: int, timed: bool, export: Export | None
     ) -> Iterator[tuple[int, Record | Bad]]:
         text = "" if turn is None else "\n".join(turn.lines).strip()
-        if turn is None or not text:
+        if export is not None:
+            text = written(export, text)
+        if turn is None or turn.notice or not text:
             return
         name, person_id = person_of(turn.speaker)
         if is_notice(name, person_id):
@@ -99,7 +114,8 @@ class ChatLog(Marking):
             arguments |= {"speaker": name, "person_id": person_id}
         self.mark = Mark(turn.after, turn.last, said, {"timed": timed, "after_rule": turn.after_rule})
         if turn.after > start:
-            yield turn.after, Record("turn", arguments, f"line {turn.number}")
+            left = {"day_or_month": 1} if export is not None and export.unsure else {}
+            yield turn.after, Record("turn", arguments, f"line {turn.number}", left)
 
 
 def looks_like_chat(path: Path) -> bool:
@@ -118,15 +134,20 @@ def looks_like_chat(path: Path) -> bool:
 def _begun(text: str, number: int, after: int, export: Export | None) -> _Turn | None:
     if export is not None:
         found = export.head(text)
-        return _Turn(number, after, found[1], _plain(found[0]), "") if found else None
+        if found is None:
+            return None
+        turn = _Turn(number, after, found[1], _plain(found[0]), found[2])
+        turn.notice = not found[1]
+        return turn
     if head := _HEAD.match(text):
         time, speaker = head.group(1) or head.group(4), head.group(2) or head.group(3)
         return _Turn(number, after, speaker, _plain(time), "")
-    if said := _SAID.match(text):
+    if (said := _SAID.match(text)) and not _NO_NAME.match(text, said.start(2)):
         return _Turn(number, after, said.group(2), _plain(said.group(1) or ""), said.group(3))
     return None
 
 
 def _plain(time: str) -> str:
     """As it is read everywhere."""
+    time = by_24_hours(time)
     return re.sub(r"[-.年月]", "/", time).replace("日", "").replace("：", ":").replace("T", " ").strip()

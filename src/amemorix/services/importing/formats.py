@@ -61,7 +61,7 @@ FORMATS: dict[str, Format] = {
     "chat_log": Format(
         "amemorix.services.importing.chat_log:ChatLog",
         "A saved chat: `name: text` lines, with or without a time. 聊天记录。",
-        "a time, a name, a colon and the text; or a line with time and name and the text below it, as QQ and "
+        "a time, a name, a colon and the text; or a line with time and name and the text below it; as QQ, WeChat, WhatsApp and "
         "DiscordChatExporter write them",
         "2025-03-01 09:30 周宁: 我把伞放在值班柜里。\nHannah: Thanks!",
         by_bytes=True,

@@ -16,6 +16,10 @@ _SENTENCES = {
     'column, `columns` {{"speaker": HEADING}} (`--columns speaker=HEADING`), and import it again.',
     "looks_like_chat": "it looks like a saved chat and is stored as a text that nobody says: with `chat_log` (`--chat-log`) it "
     "is stored turn by turn.",
+    "day_or_month": "{count} messages have dates such as 03/04/2025, of which nothing in the file tells the day from the month; "
+    "they are read as its country most likely writes them.",
+    "long_name": "{count} names or ids are cut to {longest} characters.",
+    "nothing": "there is nothing in it that somebody says or writes: nothing is stored.",
     "own_chat": "{count} messages name a group or a private chat of their own; they are stored there, and not in the chat "
     "that the import names.",
     "relations": "{count} relations are left out: without a subject, a predicate and another object.",
