@@ -289,12 +289,16 @@ def test_what_an_iphone_adds_is_not_said(tmp_path: Path) -> None:
 
 
 async def test_dates_that_may_be_read_two_ways_are_noted(host: AMemorixHostService) -> None:
-    task = await pasted(host, "a.txt", "02/01/2025, 09:06 - Mia: I like jazz\n03/01/2025, 09:06 - Noah: ok\n", chat_id="c")
+    task = await pasted(
+        host, "a.txt", "02/01/2025, 09:06 - Mia: I like jazz\n03/01/2025, 09:06 - Noah: ok\n", chat_id="c"
+    )
     assert task["counts"] == {"stored": 2}
     assert "2 messages have dates such as 03/04/2025" in task["files"][0]["warnings"][0]
     found = await hits(host, "who likes jazz", chat_id="c")
     assert found[0]["speaker"] == "Mia"
-    sure = await pasted(host, "b.txt", "02/01/2025, 09:06 - Mia: I like jazz\n13/01/2025, 09:06 - Noah: ok\n", chat_id="c")
+    sure = await pasted(
+        host, "b.txt", "02/01/2025, 09:06 - Mia: I like jazz\n13/01/2025, 09:06 - Noah: ok\n", chat_id="c"
+    )
     assert not sure["files"][0]["warnings"]
 
 
@@ -336,7 +340,9 @@ def test_a_date_or_a_time_is_no_name(tmp_path: Path, line: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("block", ["{Attachments}\nhttps://cdn/x.png", "{Reactions}\n👍 (2)", "{Embed}\nhttps://a\nTitle"])
+@pytest.mark.parametrize(
+    "block", ["{Attachments}\nhttps://cdn/x.png", "{Reactions}\n👍 (2)", "{Embed}\nhttps://a\nTitle"]
+)
 def test_blocks_of_discord_are_not_said(tmp_path: Path, block: str) -> None:
     head = DISCORD[: DISCORD.index("[")]
     said = f"[01/13/2026 6:03 PM] mia\nsee {{Reactions}}\n{{Embed}} too\n\n{block}\n\n[01/13/2026 6:04 PM] noah\n\n{block}\n"

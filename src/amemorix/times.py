@@ -32,6 +32,8 @@ _ACCEPTED = (
 )
 _LONGEST_TEXT = 100
 _LATEST = 253_402_300_800.0  # the year 10000
+_BARE_MINUTES = re.compile(r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}[ t]+[0-9]{1,2})((?::[0-9]{1,2}){1,2})")
+"""A date with a clock as tables write it, `2025/1/3 9:1`."""
 _MILLISECONDS = (1e11, 1e13)  # epoch numbers between these count milliseconds
 
 _TIME_WORDS = re.compile(
@@ -72,7 +74,7 @@ def read_time(value: Any, *, now: float, zone: tzinfo, edge: Edge) -> float:
     Raises ValueError with a sentence that says what is accepted.
     """
     if isinstance(value, str):
-        span = _read_text(_fold(value).strip(), now, zone)
+        span = _read_text(_BARE_MINUTES.sub(_padded, _fold(value).strip()), now, zone)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         span = _number_span(value)
         value = "this number"
@@ -192,6 +194,10 @@ def _read_text(text: str, now: float, zone: tzinfo) -> Span | None:
     if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) and not re.fullmatch(r"(19|20)[0-9]{6}", text):
         return _number_span(float(text))
     return _read_iso(text, zone)
+
+
+def _padded(found: re.Match[str]) -> str:
+    return found.group(1) + "".join(f":{part:0>2}" for part in found.group(2).split(":")[1:])
 
 
 def _read_iso(text: str, zone: tzinfo) -> Span | None:

@@ -106,7 +106,8 @@ class FileItem(BaseModel):
     progress: float
     records: int
     counts: dict[str, int] = Field(
-        description="What became of the records: `stored`, `existing`, `revised`, `failed` …"
+        description="What became of the records: `stored`, `existing`, `revised`, `failed` …; `gone`: told by the same "
+        "file before, and not there any more."
     )
     chunks: dict[str, int] = Field(description="Chunks by status.")
     error: str
@@ -223,7 +224,7 @@ def _task(
 
 
 def _share(file: ImportFile) -> float:
-    return 1.0 if file.status in ("completed", "skipped", "failed", "cancelled") else file.share
+    return 1.0 if file.status in ("completed", "skipped", "failed") else file.share
 
 
 def _file(

@@ -14,6 +14,8 @@ OPEN = ("queued", "preparing", "running", "cancel_requested")
 SHOWN_FILES = 20
 _FATES = ("stored", "existing", "readable", "in part", "failed", "cancelled", "without a text")
 
+_WELL = ("stored", "existing", "revised", "readable", "filtered")
+
 
 def tell(task: dict[str, Any]) -> None:
     """An import as it stands: what came of it on standard output, all else beside it."""
@@ -43,7 +45,8 @@ def _tell_file(file: dict[str, Any], whole: bool) -> None:
     if whole and file["format"] and not file["error"]:
         remark(f"{file['name']}: read as {file['format']}, {_counted(file)}")
     if file["error"]:
-        remark(f"{file['name']}: {file['error']}", "" if file["status"] == "skipped" else "red")
+        colour = ("yellow" if file["counts"].get("gone") else "") if file["status"] == "skipped" else "red"
+        remark(f"{file['name']}: {file['error']}", colour)
     for problem in file.get("problems", ()):
         place = f", {problem['place']}" if problem["place"] else ""
         remark(f"{file['name']}{place}: {problem['reason']}", "red")
@@ -76,7 +79,7 @@ def _fate(file: dict[str, Any], skip_bad: bool) -> str:
     if file["status"] in ("failed", "cancelled"):
         return file["status"]
     if counts.get("failed") and not skip_bad:
-        return "in part"
+        return "in part" if any(counts.get(one) for one in _WELL) else "failed"
     if file["status"] == "skipped" or (counts.get("existing") and not (counts.get("stored") or counts.get("revised"))):
         return "existing"
     return "readable" if counts.get("readable") else "stored" if counts else "without a text"

@@ -271,6 +271,15 @@ class ImportRepository:
         for source in sources:
             db.execute(self._q["import_source_met"], {"file": file, "source": source})
 
+    def may_lack(self, db: sqlite3.Connection, file: int) -> bool:
+        """Whether something may be gone of what the file has told."""
+        return bool(db.execute(self._q["import_may_lack"], {"file": file}).fetchone()[0])
+
+    def lacking(self, db: sqlite3.Connection, file: int, ids: Iterable[str]) -> int:
+        """How many of these texts the sources of the file do not hold any more."""
+        values = {"file": file, "ids": json.dumps(list(ids))}
+        return db.execute(self._q["import_lacking"], values).fetchone()[0]
+
     def staged(self, db: sqlite3.Connection, since: float) -> set[str]:
         """Staged files that are wanted, also by tasks that ended with failures after `since`."""
         return {row[0] for row in db.execute(self._q["import_staged"], {"since": since})}

@@ -92,7 +92,8 @@ class ChatLog(Marking):
             yield from self._told(turn, said, start, timed, export)
         if export is not None and not met:
             raise InvalidRequest(
-                f"file: it begins as {export.program} writes a chat out, and none of its lines begins a message.", field="file"
+                f"file: it begins as {export.program} writes a chat out, and none of its lines begins a message.",
+                field="file",
             )
 
     def _told(

@@ -33,8 +33,10 @@ class DiscordExport:
         self.share = share
 
 
-def _turn(member: Member) -> Record | None:
+def _turn(member: Member) -> Record | Bad | None:
     item = member.value
+    if not isinstance(item.get("author"), dict):
+        return Bad(member.place, "is no message of Discord: there is no `author`")
     text = text_of(item.get("content"))
     if not text or name(item.get("type")) not in SAID:
         return None

@@ -14,6 +14,8 @@ from ...text import clean_text, normalise_name
 from ...times import Edge, local_zone, read_time
 
 __all__ = [
+    "LONGEST_NAME",
+    "CutName",
     "Metadata",
     "digest",
     "entities",
@@ -47,7 +49,8 @@ def name(value: Any) -> str:
     """A name or an id that can be stored, cut where it is far too long; empty if there is none."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    return text_of(value)[:LONGEST_NAME].strip()
+    whole = text_of(value)
+    return whole.strip() if len(whole) <= LONGEST_NAME else CutName(whole[:LONGEST_NAME].strip())
 
 
 def texts(value: Any) -> list[str]:
@@ -97,6 +100,12 @@ def moment(value: Any, edge: Edge = "start", zone: tzinfo | None = None) -> floa
         return read_time(value, now=0.0, zone=zone or local_zone(), edge=edge)
     except (ValueError, OverflowError):
         return None
+
+
+class CutName(str):
+    """A name that was too long."""
+
+    __slots__ = ()
 
 
 class Metadata(dict[str, Any]):

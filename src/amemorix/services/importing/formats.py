@@ -93,6 +93,13 @@ FORMATS: dict[str, Format] = {
         '{"paragraphs": [{"content": "Ada lives in Porto.", "entities": ["Ada"], '
         '"relations": [{"subject": "Ada", "predicate": "lives in", "object": "Porto"}]}]}',
     ),
+    "messages": Format(
+        "amemorix.services.importing.messages:Conversation",
+        "A conversation with a language model, or any messages in JSON that say who speaks. 带 role 的对话 JSON。",
+        "messages, data or a list: role, speaker, sender or name; content or text (a text, or parts with a text); time, id",
+        '{"messages": [{"role": "user", "content": "I like jazz"}, {"role": "assistant", "content": "Noted."}]}',
+        options=("reference_time",),
+    ),
     "lpmm_openie": Format(
         "amemorix.services.importing.lpmm:LpmmOpenie",
         "The OpenIE files of LPMM. LPMM 的 OpenIE 文件。",
@@ -222,6 +229,8 @@ def _kind_of_json(path: Path) -> str | None:
             for number, (prefix, event, value) in enumerate(events(file)):
                 if event == "map_key" and prefix in _PEEKED:
                     keys.add(f"{prefix}.{value}".lstrip("."))
+                if event == "start_map" and prefix.rpartition(".")[0] in _PEEKED:
+                    keys.add(f"{prefix}.*")
                 if number > PEEK_EVENTS:
                     break
     except (ijson.IncompleteJSONError, TooDeep):
@@ -240,13 +249,14 @@ def _of_messages(*names: str) -> frozenset[str]:
     return frozenset(f"{where}.{name}" for where in _MESSAGES for name in names)
 
 
-_ONEBOT = _of_messages("raw_message", "post_type", "sender")
+_ONEBOT = _of_messages("raw_message", "post_type", "sender.*")
 _TELEGRAM = {"chats", "personal_information", *_of_messages("from_id", "actor_id", "text_entities", "date_unixtime")}
 _KINDS: tuple[tuple[str, Callable[[set[str]], Any]], ...] = (
     ("jsonl", lambda keys: keys & {"post_type", "raw_message"}),
     ("onebot", lambda keys: keys & _ONEBOT),
     ("telegram", lambda keys: keys & _TELEGRAM),
-    ("discord", lambda keys: "messages" in keys or {"guild", "channel"} <= keys),
+    ("discord", lambda keys: keys & _of_messages("author.*") or {"guild", "channel"} <= keys),
+    ("messages", lambda keys: "messages" in keys or keys & _of_messages("role", "speaker", "sender")),
     ("lpmm_openie", lambda keys: "docs" in keys),
     ("graphiti", lambda keys: keys & _GRAPH),
     ("mem0", lambda keys: keys & {"results", "memories"} or "item.memory" in keys),

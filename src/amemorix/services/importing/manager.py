@@ -130,7 +130,9 @@ class ImportTaskManager:
                 f"task_id: i{task} is {found.status}: wait, or cancel it.", field="task_id", status=found.status
             )
         if not files:
-            raise Conflict(f"task_id: nothing of i{task} failed.", field="task_id", status=found.status)
+            way = (": it was cancelled. Import the same files again: what is stored stays as it is, and the rest follows"
+                   if found.status == "cancelled" else "")  # fmt: skip
+            raise Conflict(f"task_id: nothing of i{task} failed{way}.", field="task_id", status=found.status)
         params = {**found.params, **overrides}
         if params.get("scope_type") == "chat" and not params.get("chat_id"):
             raise InvalidRequest("overrides.chat_id: it is required with scope_type `chat`.", field="overrides.chat_id")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .foreign_values import LONGEST_NAME
+
 __all__ = ["BEYOND", "MOST_OF_A_TEXT", "sentences"]
 
 MOST_OF_A_TEXT = 5_000
@@ -37,4 +39,4 @@ def _sentence(kind: str, count: int) -> str:
     if kind.startswith(BEYOND):
         of = kind.removeprefix(BEYOND)
         return f"{count:,} {of} are left out: one text has at most {MOST_OF_A_TEXT:,}."
-    return _SENTENCES.get(kind, f"{kind}: {{count}}").format(count=f"{count:,}")
+    return _SENTENCES.get(kind, f"{kind}: {{count}}").format(count=f"{count:,}", longest=LONGEST_NAME)

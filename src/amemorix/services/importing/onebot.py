@@ -76,7 +76,11 @@ def turn_of(value: Row, place: str) -> Record | None:
     return Record("turn", arguments, place)
 
 
-def _of_member(member: Member) -> Record | None:
+def _of_member(member: Member) -> Record | Bad | None:
+    if not (
+        is_event(member.value) or isinstance(member.value.get("sender"), dict) or name(member.value.get("post_type"))
+    ):
+        return Bad(member.place, "is no message of OneBot: there is no `sender` with a text")
     return turn_of(member.value, member.place)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -24,7 +24,7 @@ from ..ingest import IngestService
 from ..ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, RelationInput
 from ..relation_write import RelationWriteService
 from ..scope import chat_key, served
-from .foreign_values import Metadata
+from .foreign_values import CutName, Metadata
 from .notes import BEYOND, MOST_OF_A_TEXT
 from .records import Bad, Record
 
@@ -191,6 +191,7 @@ class Preparer:
         }
         about = given.get("metadata")
         found["metadata"] = int(isinstance(about, Metadata) and about.left_out > 0)
+        found["long_name"] = len(set(_cut(list(given.values()))))
         if record.kind == "turn":
             found["no_speaker"] = int(not (given.get("speaker") or given.get("person_id")))
             own = not given.get("chat_id") and (given.get("group_id") or given.get("user_id"))
@@ -310,6 +311,17 @@ def _within_bounds(given: Mapping[str, Any]) -> dict[str, Any]:
         key: value[:MOST_OF_A_TEXT] if key in LISTS and isinstance(value, list) else value
         for key, value in given.items()
     }
+
+
+def _cut(values: Iterable[Any]) -> Iterator[str]:
+    """The names that were too long."""
+    for value in values:
+        if isinstance(value, CutName):
+            yield value
+        elif isinstance(value, list):
+            yield from _cut(cast(list[Any], value))
+        elif isinstance(value, dict) and not isinstance(value, Metadata):
+            yield from _cut(cast(dict[str, Any], value).values())
 
 
 def _first(exc: ValidationError) -> str:

@@ -51,8 +51,10 @@ class TelegramExport:
         if prefix.endswith("id") and before in CHATS and event == "number":
             self._ids[before] = name(int(value))
 
-    def _turn(self, member: Member) -> Record | None:
+    def _turn(self, member: Member) -> Record | Bad | None:
         item = member.value
+        if not item.keys() & {"text", "from", "from_id", "date"}:
+            return Bad(member.place, "is no message of Telegram: there is no `text`, no `from` and no `date`")
         text = clean_text(_spelled(item))
         if not text or item.get("type", "message") != "message":
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from .chat_times import HALF, HALF_AFTER, half_of
 
@@ -21,7 +22,9 @@ _IPHONE = re.compile(rf"\[{_STAMP}\]\s(\S.*)", re.S)
 _SAID = re.compile(r"([^:\n\"“”]{1,100}): ?(.*)", re.S)
 _MARK = "\u200e"
 """Before what the program itself writes."""
-_NOTICE = re.compile(r"Messages (?:you send to this group )?and calls are (?:now )?(?:secured with )?end-to-end encrypt|消息和通话都?(?:进行|已)?端[对到]端加密")
+_NOTICE = re.compile(
+    r"Messages (?:you send to this group )?and calls are (?:now )?(?:secured with )?end-to-end encrypt|消息和通话都?(?:进行|已)?端[对到]端加密"
+)
 _SENT = re.compile(
     r"<(?:Media omitted|Medien ausgeschlossen|Multimedia omitido|Médias omis|省略多媒体文件|媒体文件已略去|忽略多媒体文件)>"
     r"|\u200e?<attached: [^>\n]+>|\u200e[^\n]{0,60} omitted|\u200e?\S+\.\w{2,5} \(file attached\)"
@@ -94,7 +97,7 @@ def _order(stamps: Sequence[Stamp]) -> tuple[bool, bool]:
 
 
 def _turned_back(days: Sequence[tuple[int, int, int]]) -> int:
-    return sum(after < before for before, after in zip(days, days[1:], strict=False))
+    return sum(after < before for before, after in pairwise(days))
 
 
 def _time(stamp: Stamp, day_first: bool) -> str:

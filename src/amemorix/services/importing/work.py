@@ -109,7 +109,7 @@ class ImportWork:
     async def _begun(self, task: ImportTask, file: ImportFile, source: SourceFile, lease: Lease) -> bool:
         """Note what the file is; False if the same was imported before and is still there."""
 
-        def unit(db: sqlite3.Connection) -> bool:
+        def unit(db: sqlite3.Connection) -> ImportFile | None:
             self.hold(db, lease)
             self._rows.file_begin(
                 db, file.id, format_=source.format, size=source.size, sha256=source.sha256, options=source.options
@@ -117,11 +117,47 @@ class ImportWork:
             fresh = self._fresh(db, file.id)
             wanted = bool(task.params.get("force")) or task.parent is not None or fresh.position > 0
             known = None if wanted else self._rows.known(db, fresh, self._clock.now())
-            if known is not None:
-                self._rows.file_end(db, file.id, "skipped", f"The same file was imported before, as i{known[1]}.")
-            return known is None
+            return self._rows.file(db, known[0]) if known else None
 
-        return await self._store.write(unit)
+        known = await self._store.write(unit)
+        if known is not None:
+            gone = await self._gone(task, known, source, lease)
+            await self._passed_over(file, known, gone, lease)
+        return known is None
+
+    async def _gone(self, task: ImportTask, known: ImportFile, source: SourceFile, lease: Lease) -> int:
+        """How many texts are not there any more of those that a file has told."""
+        if not await self._store.read(lambda db: self._rows.may_lack(db, known.id)):
+            return 0
+        preparer = Preparer(self._ingest, name=known.name, params=task.params, clock=self._clock)
+        await self.off(lambda: source.begin(0))
+        gone, last = 0, False
+        while not last:
+            started = time.monotonic()
+            chunk = await self.off(lambda: source.next(preparer, self._settings.chunk_records))
+            told = [text.external_id for item in chunk.items if isinstance(item.what, tuple) for text in item.what]
+            gone += await self._store.read(lambda db, told=told: self._rows.lacking(db, known.id, told))
+            await self._store.write(lambda db: self.hold(db, lease))
+            last = chunk.last
+            await self._rest(started)
+        return max(gone - known.counts["filtered"], 0)
+
+    async def _passed_over(self, file: ImportFile, known: ImportFile, gone: int, lease: Lease) -> None:
+        """Say of a file that was imported before what of it is still there."""
+        there = known.counts["stored"] + known.counts["existing"] + known.counts["revised"]
+        error = f"The same file was imported before, as i{known.task}."
+        if gone:
+            error += f" {gone:,} of its {there:,} texts are not there any more; `force` (`--force`) stores them again."
+        counts = +Counter(existing=max(there - gone, 0), gone=gone)
+
+        def unit(db: sqlite3.Connection) -> None:
+            self.hold(db, lease)
+            self._rows.file_told(
+                db, self._fresh(db, file.id), position=0, share=0.0, records=0, counts=counts, seconds=0.0
+            )
+            self._rows.file_end(db, file.id, "skipped", error)
+
+        await self._store.write(unit)
 
     async def _chunks(self, task: ImportTask, file: int, source: SourceFile, lease: Lease) -> None:
         fresh = await self._store.read(lambda db: self._fresh(db, file))
@@ -247,6 +283,17 @@ class ImportWork:
     async def _file_ended(self, file: ImportFile, lease: Lease, status: str, error: str = "") -> None:
         def unit(db: sqlite3.Connection) -> None:
             self.hold(db, lease)
+            if status == "completed" and not (fresh := self._fresh(db, file.id)).records:
+                self._rows.file_told(
+                    db,
+                    fresh,
+                    position=fresh.position,
+                    share=1.0,
+                    records=0,
+                    counts={},
+                    notes={"nothing": 1},
+                    seconds=0.0,
+                )
             self._rows.file_end(db, file.id, status, error)
 
         await self._store.write(unit)

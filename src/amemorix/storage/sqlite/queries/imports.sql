@@ -136,6 +136,22 @@ where s.file = :file and not exists (
       and (p.expires_at is null or p.expires_at > :now))
 limit 1;
 
+-- name: import_may_lack
+-- whether something may be gone of what a file has told: a text lies in the recycle bin, or anything was purged since
+select exists (
+           select 1 from import_sources s cross join external_memory_refs r on r.source = s.source
+           where s.file = :file and r.deleted_at is not null)
+    or exists (
+           select 1 from import_files f join import_tasks t on t.id = f.task
+           join delete_operations d on d.purged_at >= t.created_at where f.id = :file);
+
+-- name: import_lacking
+-- how many of these ids the sources of a file do not hold
+select count(*) from json_each(:ids) k
+where not exists (
+    select 1 from import_sources s cross join external_memory_refs r on r.source = s.source and r.external_id = k.value
+    where s.file = :file and r.deleted_at is null);
+
 -- name: import_staged
 -- staged files that are still wanted: by tasks that are open, and for a while by those that may be tried again
 select distinct f.path from import_files f join import_tasks t on t.id = f.task
