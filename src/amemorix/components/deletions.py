@@ -77,8 +77,13 @@ class Receipt(BaseModel):
     needles: int = Field(default=0, description="Fragments looked for: UTF-8, as JSON writes them, and term hashes.")
     held_elsewhere: int = Field(default=0, description="Fragments that rows which stay hold too.")
     too_short: int = Field(default=0, description="Texts of fewer than six bytes, which are not looked for.")
+    incoming: list[str] = Field(
+        default_factory=list,
+        description="Imports at work meanwhile that may bring, or have brought, more of what was purged.",
+    )
     complete: bool = Field(
-        default=True, description="False after a crash: not every fragment was known, so the database was rewritten."
+        default=True,
+        description="False with `incoming`, and after a crash: not every fragment was known, so the database was rewritten.",
     )
     files: int = Field(default=0, description="Files looked through, byte by byte.")
     bytes: int = 0

@@ -31,8 +31,10 @@ class PurgeReceipt:
     """Fragments that rows which stay hold as well, and which say nothing therefore."""
     too_short: int = 0
     """Texts of fewer than six bytes, which cannot be told from chance."""
+    incoming: list[str] = field(default_factory=list[str])
+    """Imports at work meanwhile that had told of what is purged: they may bring, or have brought, more of it."""
     complete: bool = True
-    """False if a crash came between: what had been erased before could not be looked for, and the database was written
+    """False if such an import may bring it back, or if a crash came between: what had been erased before could not be looked for, and the database was written
     anew whatever was found."""
     files: int = 0
     bytes: int = 0
