@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,23 @@ async def test_a_staged_file_of_another_chat_stays(host: AMemorixHostService) ->
     assert (await ended(host, own))["status"] == "failed"
 
 
+async def test_a_backup_keeps_what_speaks_of_the_neighbour_only(host: AMemorixHostService) -> None:
+    for chat in ("discord:111222", "discord:999888"):
+        await said(host, chat, ("Ann", f"the otter of {chat}"))
+        await pasted(host, f"{chat}.jsonl", lines([turn(1)]), chat_id=chat)
+        await reason(host, f"because {chat} asked")
+    made = await host.invoke(RUNTIME, {"action": "backup"})
+    await purged(host, mode="chat", selector="discord:111222")
+    with closing(sqlite3.connect(Path(made["backup"]["path"]) / "memory.db")) as db:
+        told = [db.execute(f"select {what} order by 1").fetchall() for what in (
+            "params from import_tasks", "name from import_files", "reason from retrieval_profiles")]  # fmt: skip
+    assert told == [
+        [('{"chat_id": "discord:999888"}',), ("{}",)],
+        [("",), ("discord:999888.jsonl",)],
+        [("",), ("because discord:999888 asked",)],
+    ]
+
+
 async def test_persons_and_references_of_nearly_the_same_id_keep_everything(host: AMemorixHostService) -> None:
     for number in (300, 301):
         await host.invoke("ingest_messages", {"chat_id": f"c{number}", "messages": [
@@ -150,7 +169,7 @@ def many(folder: Path, count: int, **more: Any) -> Path:
 async def test_a_purged_chat_is_not_brought_back_by_an_import_under_way(
     tmp_path: Path, chat: str, in_two: bool
 ) -> None:
-    roots = {"roots": [str(tmp_path)], "chunk_records": 50, "poll_interval_seconds": 0.02}
+    roots = {"roots": [str(tmp_path)], "chunk_records": 50, "poll_interval_seconds": 0.02, "idle_share": 20}
     async with memory_host(tmp_path / "m", imports=roots) as host:
         task = await slow(host, many(tmp_path / "in", 1500), chat_id=chat)
         if in_two:
@@ -168,12 +187,12 @@ async def test_a_purged_chat_is_not_brought_back_by_an_import_under_way(
 
 
 async def test_a_purged_person_who_is_still_being_imported_is_told(tmp_path: Path) -> None:
-    roots = {"roots": [str(tmp_path)], "chunk_records": 50, "poll_interval_seconds": 0.02}
+    roots = {"roots": [str(tmp_path)], "chunk_records": 50, "poll_interval_seconds": 0.02, "idle_share": 4}
     async with memory_host(tmp_path / "m", imports=roots) as host:
-        task = await slow(host, many(tmp_path / "in", 1500, person_id="qzyx01"), chat_id="priv")
+        task = await slow(host, many(tmp_path / "in", 500, person_id="qzyx01"), chat_id="priv")
         receipt = await purged(host, mode="person", selector="qzyx01")
         done = await ended(host, task)
-        assert (done["status"], done["counts"]["stored"]) == ("completed", 1500), "others are imported by it too"
+        assert (done["status"], done["counts"]["stored"]) == ("completed", 500), "others are imported by it too"
         assert (receipt["complete"], receipt["incoming"]) == (False, [task])
         await purged(host, mode="person", selector="qzyx01")
         again = await purged_rows(host)
@@ -218,7 +237,10 @@ async def test_a_purge_beside_which_settings_change_still_proves_what_it_did(tmp
         exported = await host.invoke(RUNTIME, {"action": "export"})
         assert made["success"] and exported["success"]
         erasing = asyncio.create_task(admin(host, "execute", mode="chat", selector="priv", purge=True))
-        while not await rows_of(host, 'select id from delete_operations where receipt like \'%"step": "erase"%\''):
+        begun = 'select id from delete_operations where receipt like \'%"step": "erase"%\''
+        for _ in range(10_000):
+            if await rows_of(host, begun):
+                break
             await asyncio.sleep(0.001)
         for candidates in (61, 62):
             await host.update_config({"retrieval": {"candidates": candidates}})

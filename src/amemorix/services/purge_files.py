@@ -348,7 +348,7 @@ def _without_all(needles: Needles, texts: Iterator[bytes]) -> Needles:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """What a file says, line by line, in either encoding that is imported; a long line in pieces that overlap."""
+    """What a file says, line by line, in either encoding that is imported."""
     for encoding in ("utf-8", "gb18030"):
         with path.open(encoding=encoding, errors="replace") as file:
             while line := file.readline(PORTION):
