@@ -113,6 +113,10 @@ async def test_backups_and_exports_are_told(host: AMemorixHostService, tmp_path:
     await ask(host, RUNTIME, action="delete_backup", backup=made)
     assert await targets(host, "delete_backup") == [f"backup={made}"]
     assert (tmp_path / "data" / "a-memorix" / "exports" / "all.jsonl").exists()
+    [again] = await timeline(host, of_action="restore_backup")
+    [undo] = again["undo"]
+    await ask(host, RUNTIME, action="delete_backup", backup=undo["id"])
+    assert [row["undo"] for row in await timeline(host, of_action="restore_backup")] == [[]]
 
 
 async def test_a_backup_by_the_clock_is_told(opened: Open) -> None:

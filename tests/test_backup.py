@@ -16,7 +16,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.errors import NotReady
-from amemorix.services.backup_folder import BackupFolder
+from amemorix.services.backup_folder import MANIFEST, BackupFolder
 from amemorix.services.copy_thread import CopyThread
 from amemorix.storage.database import Database
 from amemorix.storage.delete_operations import NewOperation
@@ -103,6 +103,26 @@ async def test_backups_are_made_by_themselves_and_only_the_newest_are_kept(opene
     assert [one["reason"] for one in listed] == ["scheduled", "scheduled", "manual"]
     assert listed[-1]["id"] == by_hand
     assert made[1:] == [False, True, True, True]
+
+
+async def test_the_last_backup_of_another_memory_outlives_those_of_an_empty_one(tmp_path: Path) -> None:
+    clock, backup = FrozenClock(), {"every_hours": 1, "keep": 1}
+    async with memory_host(tmp_path, clock=clock, backup=backup) as host:
+        await host.kernel.pause()  # the loop makes none in between
+        await told(host, "The kettle is blue.")
+        assert await host.kernel.copying.backups.due()
+        full = (await admin(host, "list_backups"))["backups"][0]
+    data, aside = tmp_path / "data" / "a-memorix", tmp_path / "aside"
+    data.rename(aside)
+    async with memory_host(tmp_path, clock=clock, backup=backup) as host:
+        await host.kernel.pause()  # the loop makes none in between
+        (aside / "backups").rename(data / "backups")
+        for _ in range(3):
+            clock.advance(3601)
+            assert await host.kernel.copying.backups.due()
+        listed = (await admin(host, "list_backups"))["backups"]
+    assert [one["counts"]["paragraphs"] for one in listed] == [0, 1]
+    assert listed[-1]["id"] == full["id"]
 
 
 async def test_the_loop_makes_one_by_itself(opened: Open) -> None:
@@ -649,3 +669,75 @@ def test_what_was_made_ready_only_is_forgotten(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
     forget_incoming(tmp_path / "memory.db")
     assert [path.name for path in tmp_path.iterdir()] == ["memory.db"]
+
+
+# beside each other
+
+
+async def test_nothing_is_put_into_a_backup(opened: Open, tmp_path: Path) -> None:
+    host = await opened(backup={"roots": [str(tmp_path / "root")]})
+    await told(host, "The kettle is blue. 水壶是蓝色的。")
+    for first in (await backed_up(host), await backed_up(host, path=str(tmp_path / "root"))):
+        for place in (first["path"], f"{first['path']}/deep/er"):
+            error = await refused(host, ADMIN, {"action": "backup", "path": place}, "path")
+            assert first["id"] in error
+            await refused(host, ADMIN, {"action": "export", "path": f"{place}/all.jsonl"}, "path")
+    await refused(host, ADMIN, {"action": "backup", "path": str(tmp_path / "root" / ".partial-1-2-3")}, "path")
+    assert len((await admin(host, "list_backups"))["backups"]) == 2
+
+
+async def test_a_backup_that_was_put_into_another_outlives_it(host: AMemorixHostService) -> None:
+    await told(host, "The kettle is blue.")
+    outer, inner = await backed_up(host), await backed_up(host)
+    shutil.move(inner["path"], Path(outer["path"]) / inner["id"])
+    assert (await admin(host, "delete_backup", backup=outer["id"]))["deleted"]
+    assert [one["id"] for one in (await admin(host, "list_backups"))["backups"]] == [inner["id"]]
+    assert (await admin(host, "verify_backup", backup=inner["id"]))["sound"]
+    assert [path.name for path in Path(outer["path"]).iterdir()] == [inner["id"]]
+
+
+async def test_of_those_that_delete_a_backup_one_does_and_the_others_are_told(host: AMemorixHostService) -> None:
+    await told(host, "The kettle is blue.")
+    made = await backed_up(host)
+    calls = [{"action": "delete_backup", "backup": made["id"]} for _ in range(4)]
+    answers = await asyncio.gather(*(host.invoke(ADMIN, call) for call in calls))
+    assert sorted(answer.get("error_code", "") for answer in answers) == ["", *["not_found"] * 3]
+    assert not Path(made["path"]).exists()
+
+
+async def test_a_list_beside_deletions_tells_what_is_there(host: AMemorixHostService) -> None:
+    await told(host, "The kettle is blue.")
+    kept = await backed_up(host)
+    gone = [await backed_up(host) for _ in range(8)]
+    seen: list[dict[str, Any]] = []
+    listing = True
+
+    async def list_on() -> None:
+        while listing:
+            seen.append(await host.invoke(ADMIN, {"action": "list_backups"}))
+
+    lists = [asyncio.create_task(list_on()) for _ in range(3)]
+    for one in gone:
+        await admin(host, "delete_backup", backup=one["id"])
+    listing = False
+    await asyncio.gather(*lists)
+    assert all(answer["success"] and kept["id"] in {one["id"] for one in answer["backups"]} for answer in seen)
+
+
+def test_a_backup_that_goes_while_it_is_looked_at_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = BackupFolder(tmp_path)
+    made = [
+        folder.publish(at := folder.begin(folder.home), folder.seal(at, None, reason="manual", now=n))
+        for n in (1.0, 2.0)
+    ]
+    looked = Path.stat
+
+    def stat(path: Path, **how: Any) -> Any:
+        if path.name == MANIFEST and path.parent == made[0].folder:
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return looked(path, **how)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    assert [one.manifest.id for one in folder.all()] == [made[1].manifest.id]

@@ -159,7 +159,8 @@ def test_a_check_of_a_database_that_cannot_be_opened_tells_what_to_restore(
     assert (home / "memory.db").read_bytes() == before
     assert ("`amemorix check`" in bad("stats")) == (kind == "damaged: ")
     good("restore", old)
-    assert "All is well" in good("check")
+    checked = run("check")
+    assert "All is well" in checked.stdout and "WARNING" not in checked.output
     assert "set aside by a restore" in good("backups")
 
 
@@ -167,6 +168,18 @@ def test_a_check_says_that_there_is_nothing_to_restore(tmp_path: Path) -> None:
     tell(*TURNS)
     spoil(tmp_path / "data" / "a-memorix" / "memory.db", "text")
     assert "There is no sound backup" in looked()
+
+
+def test_a_check_prefers_backups_that_were_made_on_purpose(tmp_path: Path) -> None:
+    tell(*TURNS)
+    made = good("backup").split(":")[0]
+    aside = good("restore", made).split()[-1].removesuffix(".")
+    spoil(tmp_path / "data" / "a-memorix" / "memory.db", "text")
+    table = looked()
+    assert f"`amemorix restore {made}` puts back" in table
+    assert f"{aside}: " in table and "set aside when another took its place" in table
+    shutil.rmtree(tmp_path / "data" / "a-memorix" / "backups" / made)
+    assert f"`amemorix restore {aside}` puts back" in looked()
 
 
 @pytest.mark.parametrize("left", ["indexes", "backups"])
@@ -179,13 +192,19 @@ def test_a_database_that_was_emptied_is_no_new_memory(tmp_path: Path, left: str)
     assert f"{left} of a memory stand beside it" in " ".join(looked().split())
 
 
-def test_an_empty_memory_beside_backups_of_another_one_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", ["backups", "indexes"])
+def test_no_memory_begins_in_the_place_of_one_whose_database_is_gone(tmp_path: Path, left: str) -> None:
     tell(*TURNS)
     id_ = good("backup").split(":")[0]
-    (tmp_path / "data" / "a-memorix" / "memory.db").unlink()
-    assert f"`amemorix restore {id_}`" in looked()
-    tell(TURNS[0])
-    assert "All is well" in good("check")
+    good("call", "memory_runtime_admin", "save")
+    folder = tmp_path / "data" / "a-memorix"
+    (folder / "memory.db").unlink()
+    shutil.rmtree(folder / ({"backups", "indexes"} - {left}).pop())
+
+    assert f"{left} of a memory stand beside it" in bad("search", "peanuts")
+    assert "is not there" in bad("ingest", "talk.jsonl", "--chat", "c")
+    assert not (folder / "memory.db").exists()
+    assert (f"`amemorix restore {id_}`" in looked()) == (left == "backups")
 
 
 def test_a_backup_is_restored_into_another_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,6 +243,8 @@ def test_an_export_makes_another_memory(tmp_path: Path, monkeypatch: pytest.Monk
 
     assert paragraphs() == 2
     assert "折叠伞" in good("search", "折叠伞", "--chat", "c")
+    taken_in = [line for line in good("audit").splitlines() if "import_export" in line]
+    assert [('file="all.jsonl"' in line, " cli " in line) for line in taken_in] == [(True, True)]
     assert "no export" in bad("import-export", "talk.jsonl")
 
 

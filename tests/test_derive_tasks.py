@@ -25,7 +25,7 @@ QUIET = {"poll_interval_seconds": 3600, "debounce_seconds": 0}
 def killed(folder: Path, what: str) -> None:
     """Let a process derive until it dies of it."""
     command = [sys.executable, deadly_life.__file__, str(folder), what]
-    died = subprocess.run(command, timeout=120, check=False, capture_output=True, text=True)
+    died = subprocess.run(command, timeout=300, check=False, capture_output=True, text=True)
     assert (died.returncode, died.stdout) == (-signal.SIGKILL, "open\n"), died.stderr
 
 

@@ -186,7 +186,9 @@ async def test_a_chat_that_is_not_served_sees_nothing(opened: Open) -> None:
 async def still(opened: Open, clock: FrozenClock | None = None) -> AMemorixHostService:
     """A memory that makes episodes only when it is told to."""
     settings = {"poll_interval_seconds": 3600, "debounce_seconds": 3600}
-    return await opened(episode=settings, **({"clock": clock} if clock else {}))
+    host = await opened(episode=settings, **({"clock": clock} if clock else {}))
+    await host.kernel.pause()  # on a slow machine the first look of the background would come in between
+    return host
 
 
 async def expiring(host: AMemorixHostService, word: str, at: float) -> None:

@@ -169,7 +169,7 @@ def test_the_command_fails_when_one_file_of_several_did(tmp_path: Path) -> None:
     done = run("import", good, str(tmp_path / "photo.png"), part, "--chat", "c")
     assert done.exit_code == 1
     assert done.stdout == "i1 completed_with_errors: 2 failed, 1 stored\n"
-    assert "1 of 3 files failed, 1 of 3 files in part" in done.output
+    assert "3 files: 1 stored, 1 in part, 1 failed" in done.output
 
 
 @pytest.mark.usefixtures("config")
@@ -223,8 +223,51 @@ def test_the_bench_finds_every_record_once_after_kills(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     report = json.loads((tmp_path / "r.json").read_text())
     assert (report["rows"], report["kills"], report["stored"], report["problems"]) == (2000, 1, 2000, [])
-    assert report["searches"] > 0
+    assert report["one_chat"]["count"] > 0 and report["everything"]["count"] > 0
     assert report["rate"] > 0
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_says_what_is_in_which_column(tmp_path: Path) -> None:
+    file = tmp_path / "群.csv"
+    file.write_text("谁,几点,说了什么,号\n林澈,2026-03-01 20:15,明天去爬山,7\n", "utf-8")
+    refused = run("import", str(file), "--chat", "c")
+    assert refused.exit_code == 1
+    assert "no column holds the text" in refused.output
+    done = run("import", str(file), "--chat", "c", "--columns", "text=说了什么， speaker=谁,time=几点,external_id=号")
+    assert (done.exit_code, done.stdout) == (0, "i2 completed: 1 stored\n"), done.output
+    assert "林澈" in run("search", "爬山", "--chat", "c").output
+    without = run("import", str(file), "--chat", "c", "--columns", "text=说了什么,time=几点", "--dry-run")
+    assert "1 rows are stored as texts of nobody" in without.output
+    assert "--columns speaker=HEADING" in without.output
+    for wrong, why in (("text", "MEANING=HEADING"), ("words=号", "no 'words'"), ("text=没有", "no column '没有'")):
+        bad = run("import", str(file), "--chat", "c", "--columns", wrong)
+        assert (bad.exit_code, why in bad.output) == (1, True), bad.output
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_counts_files_and_fails_if_one_did(tmp_path: Path) -> None:
+    folder = tmp_path / "exports" / "mixed"
+    folder.mkdir(parents=True)
+    jsonl(folder / "good.jsonl", turn(1), turn(2))
+    jsonl(folder / "part.jsonl", turn(3), "{bad")
+    (folder / "photo.png").write_bytes(b"\x89PNG\0\0")
+    done = run("import", str(folder), "--chat", "c")
+    assert done.exit_code == 1
+    assert "Not everything was imported: 3 files: 1 stored, 1 in part, 1 failed." in done.output
+    (folder / "photo.png").unlink()
+    jsonl(folder / "part.jsonl", turn(3))
+    done = run("import", str(folder), "--chat", "c")
+    assert done.exit_code == 0, done.output
+    assert "2 files: 1 stored, 1 existing" in done.output
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_says_that_there_are_more_problems(tmp_path: Path) -> None:
+    done = run("import", str(jsonl(tmp_path / "a.jsonl", *["{bad"] * 12)), "--chat", "c")
+    [command] = [line.split("`")[1] for line in done.output.splitlines() if "and more" in line]
+    assert done.output.count("not valid JSON") == 10
+    assert "line 12" in run(*command.split()[1:]).output
 
 
 def test_the_command_offers_another_try_where_the_file_is_not_at_fault(

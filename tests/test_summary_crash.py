@@ -20,7 +20,7 @@ from entrance import hits, stats
 )
 async def test_every_message_is_covered_once_whenever_it_is_killed(tmp_path: Path, question: int, delay: float) -> None:
     command = [sys.executable, summary_life.__file__, str(tmp_path), str(question), str(delay)]
-    died = await asyncio.to_thread(subprocess.run, command, timeout=120, check=False, capture_output=True)
+    died = await asyncio.to_thread(subprocess.run, command, timeout=300, check=False, capture_output=True)
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()
 
     chat = ScriptedChat(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from ..services.analysis import Analyser
 from ..services.backup_folder import BackupFolder
 from ..services.checking.around import ChatCheck, ConfigCheck, DiskCheck, ModelCheck
-from ..services.checking.derived import IndexCheck, VectorCheck, WorkCheck
-from ..services.checking.rows import DatabaseCheck, HistoryCheck, ReferenceCheck, TermCheck
+from ..services.checking.derived import IndexCheck, ReadingCheck, VectorCheck, WorkCheck
+from ..services.checking.rows import DatabaseCheck, ReferenceCheck, TermCheck
 from ..services.checking.service import CheckService
 from ..services.checking.way_back import WayBack
 from ..services.runtime import RuntimeStatus
@@ -25,9 +25,9 @@ def checks(ground: Ground, *, vectors: Vectors, status: RuntimeStatus, environ: 
     return CheckService(
         (
             DatabaseCheck(store, way_back),
-            HistoryCheck(store, way_back),
             ReferenceCheck(store),
             TermCheck(store, Analyser(config.ingest.chunk_chars, ground.zone)),
+            ReadingCheck(store),
             VectorCheck(store, vectors.embedding),
             IndexCheck(store, ground.indexes),
             WorkCheck(store, ground.clock),

@@ -70,7 +70,10 @@ class Common(Request):
         "", description="The chat of whatever names none of its own; without one everybody may find it."
     )
     scope_type: Literal["", "chat", "global"] = Field(
-        "", description="`global`: every chat may find the texts; `chat`: only `chat_id`, which has to be given."
+        "",
+        description="`global`: every chat may find the texts, whatever they say of themselves; `chat`: only `chat_id`, "
+        "which has to be given: what calls itself global stays in that chat, and what names another chat, or is shown "
+        "in every chat as the text of a profile is, counts as bad; empty: as each says, else `chat_id`.",
     )
     strategy_override: Literal["auto", "factual", "narrative", "quote"] = Field(
         "auto",

@@ -87,7 +87,10 @@ async def audit(kernel: SDKMemoryKernel, request: ListChanges) -> Changes:
         limit=request.limit, before=_row(request.before), component=request.of_component or None,
         action=request.of_action or None, requested_by=request.requested_by or None, since=since, upto=until,
     )  # fmt: skip
-    return Changes(items=[_item(row, zone) for row in rows], next="" if following is None else f"a{following}")
+    kept = frozenset[str]()
+    if any(SET_ASIDE.search(row.target) for row in rows):
+        kept = frozenset(one.manifest.id for one in await kernel.copying.backups.list())
+    return Changes(items=[_item(row, zone, kept) for row in rows], next="" if following is None else f"a{following}")
 
 
 def _row(key: str) -> int | None:
@@ -99,18 +102,19 @@ def _row(key: str) -> int | None:
     return int(digits)
 
 
-def _item(row: AuditRow, zone: tzinfo) -> ChangeItem:
+def _item(row: AuditRow, zone: tzinfo, kept: frozenset[str]) -> ChangeItem:
     values: dict[str, Any] = {
         name: getattr(row, name)
         for name in ("at", "until", "component", "action", "requested_by", "door", "calls", "rows", "target")
     }
     when = datetime.fromtimestamp(row.at, zone).strftime("%Y-%m-%d %H:%M:%S")
-    return ChangeItem(id=f"a{row.id}", when=when, undo=list(_undo(row)), **values)
+    return ChangeItem(id=f"a{row.id}", when=when, undo=list(_undo(row, kept)), **values)
 
 
-def _undo(row: AuditRow) -> Iterator[UndoRef]:
+def _undo(row: AuditRow, kept: frozenset[str]) -> Iterator[UndoRef]:
+    """How to undo it: a restore by the backup of what was there before, while that is kept."""
     for kind, ids in row.records.items():
         for id_ in ids:
             yield UndoRef(kind=kind, id=f"{LETTERS[kind]}{id_}", how=UNDONE_BY[kind].format(component=row.component))
-    if aside := SET_ASIDE.search(row.target):
+    if (aside := SET_ASIDE.search(row.target)) and aside[1] in kept:
         yield UndoRef(kind="backup", id=aside[1], how="memory_runtime_admin restore_backup with this backup")

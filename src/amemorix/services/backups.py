@@ -71,9 +71,9 @@ class BackupService:
     async def make(self, reason: Reason = "manual", to: str = "") -> Backup:
         """Back the memory up, into the data directory or a folder within a root.
 
-        Raises InvalidRequest for a path that is outside, StorageFailure if the disk refuses.
+        Raises InvalidRequest for a path that is outside or in another backup, StorageFailure if the disk refuses.
         """
-        place = self.folder.permitted(to, "path") if to else self.folder.home
+        place = self._place(to) if to else self.folder.home
         async with using_files(self._store):
             with self._thread.doing("backup"):
                 made = await self._thread.run(lambda: self._made(place, reason))
@@ -90,7 +90,10 @@ class BackupService:
         """Read a backup from end to end. Raises NotFound, InvalidRequest."""
         backup = await asyncio.to_thread(self.folder.find, which)
         with self._thread.doing("verify"):
-            return await self._thread.run(lambda: examined(backup, self._thread))
+            verdict = await self._thread.run(lambda: examined(backup, self._thread))
+        if verdict.problems:
+            await asyncio.to_thread(self.folder.find, which)
+        return verdict
 
     async def delete(self, which: str) -> Backup:
         """Remove a backup. Raises NotFound, InvalidRequest, StorageFailure."""
@@ -141,6 +144,9 @@ class BackupService:
         with acting_as(Act("background", "backup", "", "memory", self._clock.now())):
             await self.make("scheduled")
         return True
+
+    def _place(self, to: str) -> Path:
+        return self.folder.beside_backups(self.folder.permitted(to, "path"), "path")
 
     # on the thread
 

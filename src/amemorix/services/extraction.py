@@ -23,7 +23,7 @@ from .extraction_model import ModelReader, reading_of
 from .extraction_place import Place
 from .namings import news_sought
 
-__all__ = ["CURSOR", "ExtractionService"]
+__all__ = ["CURSOR", "MODEL_CURSOR", "ExtractionService"]
 
 log = logging.getLogger(__name__)
 CURSOR, MODEL_CURSOR = "extracted_upto", "model_extracted_upto"

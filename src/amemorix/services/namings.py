@@ -15,7 +15,7 @@ from ..storage.namings import Blob
 from ..text import fold, normalise_name, term_hashes, tokens
 from .deriver import for_ever
 
-__all__ = ["NamingService", "news_sought"]
+__all__ = ["PLACE", "NamingService", "news_sought"]
 
 PLACE = "names_sought"
 BATCH = 2_000

@@ -34,12 +34,17 @@ class PurgeReceipt:
     incoming: list[str] = field(default_factory=list[str])
     """Imports at work meanwhile that had told of what is purged: they may bring, or have brought, more of it."""
     complete: bool = True
-    """False if such an import may bring it back, or if a crash came between: what had been erased before could not be looked for, and the database was written
-    anew whatever was found."""
+    """False if a crash came between: what had been erased before could not be looked for, and the database was written
+    anew whatever was found. So it is in the end if something was found, a file could not be looked through, or an import
+    may bring more."""
     files: int = 0
     bytes: int = 0
     found: dict[str, int] = field(default_factory=dict[str, int])
     """Fragments found in the last look through the files, by file: empty, or something is left."""
+    unread: dict[str, str] = field(default_factory=dict[str, str])
+    """Files that could not be looked through, and how they are packed."""
+    warnings: list[str] = field(default_factory=list[str])
+    """What is left to whoever put the files there."""
     rewritten: int = 0
     """How often the database was written anew."""
     log_emptied: bool = False

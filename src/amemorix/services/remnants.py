@@ -47,6 +47,10 @@ class Remnants:
     count: int
     """Fragments of texts, and words that were met as a whole."""
 
+    def with_bytes(self, more: int) -> Remnants:
+        """The same of so many bytes more."""
+        return Remnants(self.bytes + more, self.met, self.count)
+
 
 class Needles:
     """Fragments of texts, several of each and none longer than 23 bytes, so that no border of a page hides them all.

@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 
 from ..clock import Clock
 from ..storage.metadata_store import MetadataStore
-from .backup_folder import BackupFolder
+from .backup_folder import ON_PURPOSE, BackupFolder
 
 __all__ = ["Vitals", "VitalsService"]
-
-ON_PURPOSE = ("manual", "scheduled")
-"""Reasons of backups that were made to be restored; the others are what was set aside."""
 
 
 @dataclass(frozen=True, slots=True)

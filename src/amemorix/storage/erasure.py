@@ -105,6 +105,7 @@ class ErasureRepository:
         done.counts["episodes"] += self._run(db, "erase_episodes", going)
         self._profiles(db, going, done)
         done.counts["paragraphs"] += self._run(db, "erase_paragraphs", going)
+        db.execute(self._q["erase_import_marks"])
         done.counts["facts"] += self._run(db, "erase_facts", self._ids(db, "facts_unfounded", facts))
         self._relations(db, self._ids(db, "relations_unfounded", relations), done)
         self._orphans(db, entities, done)

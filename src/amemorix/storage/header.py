@@ -26,9 +26,10 @@ def refuse_if_cut_short(path: Path) -> None:
         if log.exists() and log.stat().st_size:
             return
         if not header:
-            _refuse_if_emptied(path)
+            _refuse_if_lost(path, "empty")
             return
     except FileNotFoundError:
+        _refuse_if_lost(path, "not there")
         return
     except OSError as exc:
         raise StorageFailure(f"{path} cannot be read: {exc.strerror}.", file=str(path)) from exc
@@ -40,13 +41,13 @@ def refuse_if_cut_short(path: Path) -> None:
         )  # fmt: skip
 
 
-def _refuse_if_emptied(path: Path) -> None:
-    """An empty file is a memory that was never begun, unless indexes or backups of one stand beside it."""
+def _refuse_if_lost(path: Path, state: str) -> None:
+    """Without rows it is a memory that was never begun, unless indexes or backups of one stand beside it."""
     beside = next((kind for kind, sign in _SIGNS.items() if next(path.parent.glob(sign), None) is not None), "")
     if beside:
         raise StorageFailure(
-            f"{path} is empty, and {beside} of a memory stand beside it: what it held is lost. Restore it from a backup; "
-            "to begin anew, remove the empty file.", file=str(path), damaged=True,
+            f"{path} is {state}, and {beside} of a memory stand beside it: what it held is lost. Restore it from a backup; "
+            f"to begin anew, move {path.parent} away.", file=str(path), damaged=True,
         )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from ..analysis import Analyser
 from .finding import Check, Finding
 from .way_back import WayBack
 
-__all__ = ["DatabaseCheck", "HistoryCheck", "ReferenceCheck", "TermCheck"]
+__all__ = ["DatabaseCheck", "ReferenceCheck", "TermCheck"]
 
 INDEX_DAMAGE = re.compile(r"row \d+ missing from index|wrong # of entries in index|non-unique entry in index")
 """What SQLite says of an index that does not fit its table: it can be made anew from the table."""
@@ -42,28 +42,6 @@ class DatabaseCheck(Check):
         """Make SQLite's indexes anew."""
         await self._store.reindex()
         return "every index of the database was made anew"
-
-
-class HistoryCheck(Check):
-    """An empty memory beside backups of another one may have taken the place of a database that was lost."""
-
-    def __init__(self, store: MetadataStore, way_back: WayBack) -> None:
-        self._store = store
-        self._way_back = way_back
-
-    async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
-        """Nothing to tell of a memory that holds anything."""
-        return await asyncio.to_thread(self._strangers)
-
-    def _strangers(self) -> list[Finding]:
-        if self._store.read_here(self._store.copies.counts).get("paragraphs"):
-            return []
-        others = self._way_back.of_others(self._store.database_id)
-        if not others:
-            return []
-        detail = f"this memory is empty, and {len(others):,} backups of another one stand beside it"
-        mend = f"If that one was lost: {self._way_back.sentence()} If you begin anew, the first text ends this notice."
-        return [Finding("history", False, detail, mend)]
 
 
 class ReferenceCheck(Check):

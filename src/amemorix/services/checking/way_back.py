@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, tzinfo
 
 from ...storage.migrations import migrations
-from ..backup_folder import Backup, BackupFolder
+from ..backup_folder import ON_PURPOSE, Backup, BackupFolder
 from ..backups import examined
 from ..copy_thread import CopyThread
 from .finding import Finding
@@ -23,14 +23,14 @@ class WayBack:
         self._zone = zone
 
     def sentence(self) -> str:
-        """What to do: the newest backup that is sound."""
+        """What to do: the newest sound backup that was made on purpose, else the newest that was set aside."""
         best, _ = self._looked_through()
         if best is None:
             return "There is no sound backup to restore."
         return f"`amemorix restore {best.manifest.id}` puts back {self._told(best)}."
 
     def findings(self) -> list[Finding]:
-        """The newest backups, and why those before the first sound one cannot be restored."""
+        """The newest backups, and why those that were looked through cannot be restored."""
         best, problems = self._looked_through()
         found = [self._finding(backup, problems) for backup in self._mine()[:SHOWN]]
         if best is None:
@@ -38,13 +38,6 @@ class WayBack:
                 Finding("backup", False, "there is no sound backup", "Mend the file, or begin anew elsewhere.")
             )
         return found
-
-    def of_others(self, database_id: str) -> list[Backup]:
-        """Backups, beside the database, of another one that holds texts."""
-        return [
-            one for one in self._beside()
-            if one.whole and one.manifest.counts.get("paragraphs") and one.manifest.database_id != database_id
-        ]  # fmt: skip
 
     def _beside(self) -> list[Backup]:
         return [one for one in self._backups.all() if one.folder.parent == self._backups.home]
@@ -55,9 +48,9 @@ class WayBack:
         return [one for one in self._backups.all() if not mine or one.manifest.database_id in mine]
 
     def _looked_through(self) -> tuple[Backup | None, dict[str, str]]:
-        """The newest sound backup, and of newer ones, by id, what is wrong with them."""
+        """The sound backup to restore, and of those that would go before it, by id, what is wrong with them."""
         problems: dict[str, str] = {}
-        for backup in self._mine():
+        for backup in sorted(self._mine(), key=lambda one: one.manifest.reason not in ON_PURPOSE):
             wrong = _problem(backup)
             if not wrong:
                 return backup, problems
@@ -67,7 +60,8 @@ class WayBack:
     def _finding(self, backup: Backup, problems: dict[str, str]) -> Finding:
         id_ = backup.manifest.id
         wrong = problems.get(id_) or _known_problem(backup)
-        detail = f"{id_}: {self._told(backup)}" + (f"; {wrong}" if wrong else "")
+        why = "" if backup.manifest.reason in ON_PURPOSE else "; set aside when another took its place"
+        detail = f"{id_}: {self._told(backup)}{why}" + (f"; {wrong}" if wrong else "")
         return Finding("backup", not wrong, detail, "" if wrong else f"`amemorix restore {id_}`")
 
     def _told(self, backup: Backup) -> str:

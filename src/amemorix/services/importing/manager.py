@@ -121,7 +121,8 @@ class ImportTaskManager:
     async def retry(self, task: int, overrides: Mapping[str, Any]) -> tuple[int, dict[str, int]]:
         """(new task, what it reads again): the chunks that failed, and the rest of files that failed.
 
-        Raises NotFound, Conflict if the task is not at its end or nothing of it failed.
+        Raises NotFound, Conflict if the task is not at its end or nothing of it failed, InvalidRequest for no chat where
+        one is required.
         """
         found, files = await self._store.read(lambda db: self._failed_of(db, task))
         if found.is_open:
@@ -131,6 +132,8 @@ class ImportTaskManager:
         if not files:
             raise Conflict(f"task_id: nothing of i{task} failed.", field="task_id", status=found.status)
         params = {**found.params, **overrides}
+        if params.get("scope_type") == "chat" and not params.get("chat_id"):
+            raise InvalidRequest("overrides.chat_id: it is required with scope_type `chat`.", field="overrides.chat_id")
         child = await self.create(found.kind, params, files, requested_by=found.requested_by, parent=task)
         chunks = [file for file in files if file.chunks]
         return child, {

@@ -546,7 +546,7 @@ create index import_tasks_by_parent on import_tasks (parent) where parent is not
 
 -- root: the name of a folder of the data directory, or the path of a configured one; path is below it. position: how far
 -- it is read, as its reader counts; rest: 0 if only chunks that failed before are read again. options: what the outcome
--- depends on besides the content. seconds: time spent on it.
+-- depends on besides the content. seconds: time spent on it. notes: what was left out or is missing, by kind, how often.
 create table import_files (
     id integer primary key autoincrement,
     task integer not null references import_tasks (id) on delete cascade,
@@ -564,7 +564,8 @@ create table import_files (
     records integer not null default 0,
     counts text not null default '{}' check (json_valid(counts)),
     seconds real not null default 0,
-    error text not null default ''
+    error text not null default '',
+    notes text not null default '{}' check (json_valid(notes))
 ) strict;
 
 create index import_files_by_task on import_files (task);
@@ -590,6 +591,12 @@ create table import_sources (
     source integer not null,
     primary key (file, source)
 ) strict, without rowid;
+
+-- Where the reader of a long file is that is under way, so that it need not begin anew: digests of what it has met, no text.
+create table import_marks (
+    file integer primary key references import_files (id) on delete cascade,
+    mark blob not null
+) strict;
 
 -- A search for better retrieval settings. A profile is an object of dotted settings and values.
 create table tuning_tasks (

@@ -74,11 +74,13 @@ from import_tasks where :status is null or status = :status order by id desc lim
 select count(*) from import_tasks where :status is null or status = :status;
 
 -- name: import_files
-select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error
+select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error,
+       notes
 from import_files where task in (select value from json_each(:tasks)) order by id;
 
 -- name: import_file
-select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error
+select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error,
+       notes
 from import_files where id = :id;
 
 -- name: import_file_begin
@@ -90,7 +92,7 @@ update import_files set status = 'preparing' where id = :id and status = 'queued
 
 -- name: import_file_told
 update import_files set position = :position, share = :share, records = :records, counts = :counts,
-                        seconds = seconds + :seconds
+                        notes = :notes, seconds = seconds + :seconds
 where id = :id;
 
 -- name: import_file_end
@@ -153,6 +155,17 @@ where f.root = 'staging'
 
 -- name: import_staged_used
 select distinct path from import_files where root = 'staging';
+
+-- name: import_mark_put
+insert into import_marks (file, mark) values (:file, :mark) on conflict (file) do update set mark = excluded.mark;
+
+-- name: import_mark
+select mark from import_marks where file = :file;
+
+-- name: import_marks_spent
+-- of files that are at their end
+delete from import_marks
+where file in (select id from import_files where status in ('completed', 'skipped', 'failed', 'cancelled'));
 
 -- name: import_undated
 -- paragraphs without a time of their own
