@@ -16,8 +16,10 @@ from ..config.model import Facts, Profile
 from ..storage.fact_material import FactMaterial, PersonThere
 from ..storage.facts import FactGroup, FactRow, Transition
 from ..storage.metadata_store import MetadataStore
-from ..strategies.fact_rules import Claim, Reader, read_facts, statement
+from ..strategies.fact_rules import LAST, Claim, Reader, read_facts, statement
 from ..strategies.fact_slots import STATEMENT, slot_of
+from ..strategies.fact_timeline import ANY
+from ..strategies.fact_unnamed import mentions_somebody
 from ..text import content_hash, fold
 from .dedup import Candidate, MemUpdateChecker, UpdateAction, UpdateDecision
 from .deriver import for_ever
@@ -40,6 +42,9 @@ TRUST = {
     "trusted_import": ("imported", 0.9),
 }
 OWN_WORDS, HEARSAY, SUMMARISED = ("direct_user", 0.9), ("rule", 0.7), ("summary", 0.6)
+UNNAMED = ("direct_user", 0.75)
+JUST_BEFORE, WITHIN_SECONDS = 3, 1_800.0
+"""Lines before one that names nobody in which somebody may have been brought in, and how old they may be."""
 NOT_THE_PERSON = ("bot", "assistant", "model", "summary", "llm", "inferred")
 """What an `evidence_source` begins with that is not the person's own words."""
 MOST_READ, MOST_STATEMENTS = 1_000, 64
@@ -196,13 +201,24 @@ class FactService:
             meant = [person for person in persons if person.role == ABOUT] or persons
             return [h for person in meant for h in self._told(db, paragraph, person.person, named, at)]
         speaker = paragraph.speaker if paragraph.kind == "message" else 0
-        how = Reader(at, self._zone, bool(speaker), names=tuple(named))
+        how = Reader(at, self._zone, bool(speaker), names=tuple(named), own=bool(speaker))
         other = SUMMARISED if paragraph.kind == "summary" else _corrected(paragraph) or HEARSAY
         found = read_facts(paragraph.content, how)
+        if any(claim.unnamed for claim in found) and self._is_disturbed(db, paragraph):
+            found = [claim for claim in found if not claim.unnamed]
         return [
-            _Heard(named[claim.who] if claim.who else speaker, claim, *(other if claim.who else OWN_WORDS))
+            _Heard(named[claim.who] if claim.who else speaker, claim, *(other if claim.who else _own(claim)))
             for claim in found
         ]
+
+    def _is_disturbed(self, db: sqlite3.Connection, paragraph: FactMaterial) -> bool:
+        """Whether what was said right before may have been about somebody else."""
+        own = frozenset({paragraph.speaker})
+        for content, speaker in self._material.just_before(db, paragraph.id, JUST_BEFORE, WITHIN_SECONDS):
+            others = [name for name, row in self._names_in(content, paragraph.scope) if row != own]
+            if mentions_somebody(content, others, by_other=speaker != paragraph.speaker):
+                return True
+        return False
 
     def _told(
         self, db: sqlite3.Connection, paragraph: FactMaterial, person: int, named: dict[str, int], at: float
@@ -218,15 +234,14 @@ class FactService:
 
     def _named(self, paragraph: FactMaterial) -> dict[str, int]:
         """Names in the text, each with the one person it can mean there."""
-        directory = self._indexes.names.index
-        chats = (0, paragraph.scope)
-        found: dict[str, int] = {}
-        spoken = (name.removesuffix("'s").removesuffix("’s") for name in directory.find(paragraph.content, chats).names)
-        for name in sorted(spoken, key=len, reverse=True):
-            meant = directory.matching(name, chats)
-            if len(meant) == 1:
-                found[name] = next(iter(meant))
-        return found
+        meant = self._names_in(paragraph.content, paragraph.scope)
+        return {name: next(iter(rows)) for name, rows in meant if len(rows) == 1}
+
+    def _names_in(self, content: str, scope: int) -> list[tuple[str, frozenset[int]]]:
+        """Names in a text, the longest first, each with the persons that it can mean in a chat."""
+        directory, chats = self._indexes.names.index, (0, scope)
+        spoken = (name.removesuffix("'s").removesuffix("’s") for name in directory.find(content, chats).names)
+        return [(name, directory.matching(name, chats)) for name in sorted(spoken, key=len, reverse=True)]
 
     # comparing statements
 
@@ -273,7 +288,8 @@ class FactService:
         for reading in step.readings:
             at = reading.paragraph.recorded_at
             for heard in reading.heard:
-                self._take(db, reading.paragraph, heard, Change(now, at, "stated"))
+                for meant in self._ending(db, reading.paragraph, heard):
+                    self._take(db, reading.paragraph, meant, Change(now, at, "stated"))
         self._misread(db, step, now)
         for group, since in known:
             self._ledger.settle(db, group, Change(now, now, "evidence came or went"), since=since)
@@ -296,6 +312,19 @@ class FactService:
             self._evidence.drop(db, fact, paragraph)
             self._ledger.settle(db, group, Change(now, now, "the name means somebody else"))
             self._ledger.tell(db, group, now, whole=True)
+
+    def _ending(self, db: sqlite3.Connection, paragraph: FactMaterial, heard: _Heard) -> list[_Heard]:
+        """What is to be taken in: of what only ends something, the denials of what is held."""
+        claim = heard.claim
+        if not claim.only_ends:
+            return [heard]
+        rows = self._facts.in_group(db, FactGroup(heard.person, None, paragraph.scope, claim.attribute, None))
+        held = [row for row in rows if row.polarity > 0 and row.status in ("active", "conflicted")]
+        if claim.norm == LAST:
+            newest = max((row.valid_from for row in held), default=0.0)
+            last = [row for row in held if row.valid_from == newest]
+            return [replace(heard, claim=replace(claim, value=row.value, norm=row.norm)) for row in last]
+        return [heard] if any(claim.norm in (row.norm, ANY) for row in held) else []
 
     def _take(self, db: sqlite3.Connection, paragraph: FactMaterial, heard: _Heard, change: Change) -> None:
         claim, decision = heard.claim, heard.decision
@@ -364,6 +393,11 @@ def _giving_way(row: FactRow, new: FactRow, at: float) -> dict[str, object]:
         "id": row.id, "status": "superseded", "pinned": 1, "asserted_at": row.asserted_at, "deleted_at": None,
         "valid_to": max(row.valid_from, new.valid_from), "superseded_at": at, "superseded_by": new.id,
     }  # fmt: skip
+
+
+def _own(claim: Claim) -> tuple[str, float]:
+    """The standing of a speaker's own words, less sure where they do not say of whom."""
+    return UNNAMED if claim.unnamed else OWN_WORDS
 
 
 def group_of(person: int | None, entity: int | None, scope: int, attribute: str, norm: str) -> FactGroup:

@@ -10,6 +10,7 @@ from .correction import Correction
 
 __all__ = [
     "alike",
+    "calls_kin",
     "bears_on",
     "bears_on_value",
     "corrected",
@@ -17,6 +18,7 @@ __all__ = [
     "is_present",
     "in_its_words",
     "matters",
+    "only_asks",
     "of_household",
     "of_that_one",
     "parts_of",
@@ -138,7 +140,24 @@ def is_present(part: str, correction: Correction) -> bool:
     spoken = f"{correction.subject} {correction.about}"
     if correction.action == "replace" and (_ASKED.search(part) or (_PAST.search(part) and not _PAST.search(spoken))):
         return False
-    return not _KIN_FIRST.match(part) or _KIN.search(spoken) is not None
+    return not _KIN_FIRST.match(part) or _KIN.search(spoken) is not None or calls_kin(part, correction)
+
+
+def calls_kin(part: str, correction: Correction) -> bool:
+    """Whether the clause tells of a relative by the name that the correction gives: `my sister Anna`."""
+    found = _KIN_FIRST.match(part)
+    return bool(found and correction.subject) and holds(_after_kin(part[found.end() :]), correction.subject)
+
+
+def _after_kin(rest: str) -> str:
+    """What stands right after a relative, where a name would."""
+    found = _KIN_NAME.match(rest)
+    return found[0] if found else ""
+
+
+def only_asks(part: str) -> bool:
+    """Whether the clause asks, and tells nothing."""
+    return _ASKED.search(part) is not None
 
 
 def of_household(parts: Sequence[str], correction: Correction) -> set[int]:

@@ -11,14 +11,19 @@ from ..text import clean_text, content_hash, fold
 from ..times import Span, find_span, is_question
 from .chat_markup import spoken
 from .clauses import NOBODY, Clause, Whose, after, clauses, without_laugh
+from .fact_frames import denies_allergy, jokes, unframed
 from .fact_patterns import PATTERNS, SUBJECT, Pattern
 from .fact_slots import FAVOURITE, STATEMENT
+from .fact_timeline import ANY
+from .fact_unnamed import ended_pet, is_alone, is_fit, is_own
 from .fact_values import accepted, normal, parts
 
-__all__ = ["Claim", "Reader", "read_facts", "statement"]
+__all__ = ["LAST", "Claim", "Reader", "read_facts", "statement"]
 
 PLAN_SECONDS = 60 * 86_400.0
 """A plan for no named time is one for so long."""
+LAST = "^"
+"""The norm of a denial of whichever value was told last."""
 LONGEST = 4_000
 """Facts are read from the first characters of a text only."""
 _SINCE = frozenset({"partner", "residence", "workplace", "occupation", "school", "pet", "spouse", "avoids", "diet", "allergy",
@@ -100,6 +105,10 @@ class Claim:
     valid_to: float | None = None
     told: float | None = None
     """Of one that names its own start: up to when it vouches for it. A change lasts until it is told."""
+    unnamed: bool = False
+    """It does not say whom it is about: the speaker, if nobody else is being talked of."""
+    only_ends: bool = False
+    """It means something only where what it denies is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +124,8 @@ class Reader:
     """The whole text is about one person: 他, "the user" and a missing subject mean that one."""
     names: tuple[str, ...] = ()
     """Persons who are known by these names, as they stand in the text."""
+    own: bool = False
+    """News that name nobody are the speaker's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +164,17 @@ def read_facts(text: str, how: Reader) -> list[Claim]:
     """What the text states; empty for questions, suppositions, memories of what was, and words of others."""
     found: dict[tuple[str, str, str], Claim] = {}
     before = NOBODY
-    for sentence, joking in _sentences(_listed(_unquoted(spoken(clean_text(text)[:LONGEST])))):
+    said_there = spoken(clean_text(text)[:LONGEST])
+    if how.own and denies_allergy(said_there):
+        return [Claim("", "allergy", LAST, LAST, -1, how.at, only_ends=True)]
+    line = unframed(said_there)
+    for sentence, joking in _sentences(_listed(_unquoted(line))):
         raw = _bare(sentence)
         said = clauses(raw, how.names, before)
         before = _goes_on_after(said)
         if not _is_statement(sentence):
             continue
-        for claim in _in_sentence(raw, said, how):
+        for claim in _in_sentence(raw, said, how, line if how.own and how.first else ""):
             if not (joking and claim.attribute in _NO_JOKE):
                 found.setdefault((claim.who, claim.attribute, claim.norm), claim)
     return list(found.values())
@@ -176,6 +191,8 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     said = _SENTENCE.findall(text)
     bare = [without_laugh(sentence) for sentence in said]
     for i, sentence in enumerate(bare):
+        if i + 1 < len(said) and jokes(said[i + 1]):
+            continue
         laughs_after = i + 1 < len(bare) and bare[i + 1] != said[i + 1] and not bare[i + 1].strip()
         yield sentence, sentence != said[i] or laughs_after
 
@@ -211,9 +228,11 @@ def _goes_on_after(said: list[Clause]) -> Whose:
     return of if of.owner == "other" else NOBODY
 
 
-def _in_sentence(raw: str, said: list[Clause], how: Reader) -> Iterator[Claim]:
+def _in_sentence(raw: str, said: list[Clause], how: Reader, line: str) -> Iterator[Claim]:
+    """The claims of a sentence; those that name nobody where it stands in a `line` that is the speaker's own."""
     folded = fold(raw)
     before: str | None = None
+    unnamed = False
     at = 0
     while at < len(said):
         one = said[at]
@@ -226,8 +245,15 @@ def _in_sentence(raw: str, said: list[Clause], how: Reader) -> Iterator[Claim]:
             text = raw[start:stop].strip()
             clause = _Clause(text, folded[start:stop].strip(), _CAPITAL.search(text) is not None)
             claims = _owned(_in_clause(clause, how, _carried(one.whose, before)), one.whose, how)
+            unnamed = unnamed and one.whose.owner != "speaker"
+            if not claims and line and not (one.whose.carried and one.whose.owner == "other"):
+                told = [
+                    claim for claim in _unnamed(clause, how, line) if not one.whose.kin or claim.attribute in _OF_KIN
+                ]
+                claims = told or _of_gone_pet(clause, how)
+                unnamed = unnamed or bool(claims)
             if claims:
-                yield from claims
+                yield from (replace(claim, unnamed=True) if unnamed else claim for claim in claims)
                 before = claims[0].who
                 at += width - 1
                 break
@@ -281,6 +307,37 @@ def _subjects(clause: _Clause, how: Reader, before: str | None) -> Iterator[_Cla
         raw, folded = (said[lead.end() if lead else 0 :] for said in (clause.raw, clause.folded))
         for mark in (SUBJECT,) if raw[:1] > "\u2e80" else (f"{SUBJECT} ", f"{SUBJECT} is "):
             yield _Clause(mark + raw, mark + folded, clause.cased, before or "")
+
+
+def _unnamed(clause: _Clause, how: Reader, line: str) -> list[Claim]:
+    """What a clause that names nobody tells of the speaker, if the line tells of nobody else."""
+    at = line.find(clause.raw)
+    if at < 0 or _FIRST.search(clause.folded) or not is_alone(line, at, at + len(clause.raw), how.names):
+        return []
+    lead = _LEAD.match(clause.folded)
+    head = lead.end() if lead else 0
+    mark = SUBJECT if clause.raw[head : head + 1] > "\u2e80" else f"{SUBJECT} "
+    for verb in ("", "is ") if mark != SUBJECT else ("",):
+        marked = _Clause(mark + verb + clause.raw[head:], mark + verb + clause.folded[head:], clause.cased, "")
+        bare, span = _without_times(marked, how)
+        told = bare.raw.removeprefix(mark + verb) if SUBJECT in bare.raw else ""
+        if is_own(told.lstrip(" ,，"), clause.raw[:head], line):
+            bare = _Clause(mark + verb + told.lstrip(" ,，"), mark + verb + fold(told).lstrip(" ,，"), clause.cased, "")
+            found = _read(marked, how, None) or _read(bare, how, span)
+            fit = [one for one in found if one.norm == ANY or is_fit(one.attribute, one.value)]
+            if fit:
+                return [replace(one, unnamed=True, only_ends=one.polarity < 0) for one in fit]
+    return []
+
+
+def _of_gone_pet(clause: _Clause, how: Reader) -> list[Claim]:
+    """The end of a pet that is called by its name."""
+    bare, span = _without_times(clause, how)
+    name = ended_pet(bare.raw.strip())
+    times = _times("pet", -1, span, how.at, is_change=True) if name and name not in how.names else None
+    if times is None:
+        return []
+    return [Claim("", "pet", name, normal("pet", name), -1, *times, only_ends=True)]
 
 
 def _without_times(clause: _Clause, how: Reader) -> tuple[_Clause, Span | None]:
