@@ -10,7 +10,16 @@ from .chat_markup import GAP
 from .chinese_phrases import is_person, tagged_words
 from .clauses import KIN_EN, KIN_ZH
 
-__all__ = ["ATTRIBUTES", "ended_pet", "is_alone", "is_fit", "is_own", "mentions_somebody"]
+__all__ = [
+    "ATTRIBUTES",
+    "ended_pet",
+    "hints_at_end_of_pet",
+    "hints_at_news",
+    "is_alone",
+    "is_fit",
+    "is_own",
+    "mentions_somebody",
+]
 
 ATTRIBUTES = frozenset(
     {"residence", "workplace", "occupation", "school", "pet", "diet", "avoids", "partner", "spouse", "child"}
@@ -96,10 +105,22 @@ _GONE_ZH = re.compile(
     rf"(?:[呜唉哎,，\s]*)(?:我?们?家?的?(?:{_PET_ZH})?)?(?P<v>[^\s,，。的我你他她它们家]{{1,6}}?)(?:今天|昨天|前天|昨晚|今早|刚刚?|已经|还是|终于|去年|上周|上个?月|最近|永远地?)*"
     r"(?:去世|过世|离世|病逝|死|不在|去(?:了)?[喵汪狗猫](?:星球?)|回[喵汪]星|送人|送走)了[啊呀呜…~。.!！]*"
 )
+_GONE = re.compile(r"[世逝死在星球人走]了|\b(?:died|passed|bridge|put)\b")
 _GONE_EN = re.compile(
     r"(?:(?i:sadly|unfortunately|so|well),? )?(?:(?i:my|our) (?:[a-z]+ ){0,2})?(?P<v>[A-Z][\w'-]*) (?:has |just |sadly |unfortunately )*"
     r"(?:died|passed away|passed on|crossed the rainbow bridge|(?:was|had to be) put (?:down|to sleep))(?: peacefully| of old age| in (?:his|her|its|their) sleep)?[.! ]*"
 )
+
+
+def hints_at_news(clause: str) -> bool:
+    """Whether it is worth a closer look."""
+    said = simplified(clause)
+    return any(rule.search(said) for rule in (_CHANGE_ZH, _STATE_ZH, _SPOUSE_ZH, _CHANGE_EN, _STATE_EN))
+
+
+def hints_at_end_of_pet(clause: str) -> bool:
+    """Whether it is worth a closer look."""
+    return _GONE.search(clause) is not None
 
 
 def is_alone(line: str, start: int, stop: int, names: Sequence[str]) -> bool:
