@@ -92,6 +92,8 @@ SILENT_ZH = [
     "想搬到北京", "准备搬到北京了", "快搬到北京了", "等搬到北京了再说", "别搬到北京了", "要是搬到北京了就好了", "如果换工作了，现在在字节就好了", "梦到搬到北京了",
     "差点搬到北京了", "以前住在苏州，现在不知道", "现在住在酒店", "现在住在小雨家", "现在在努力工作", "加入了群聊", "不吃香菜", "养了一盆花", "豆包说它死了",
     "我在梦里当老师", "我在游戏里当老板", "我在话剧社当演员", "我不过敏",
+    "搬到三楼了", "搬到会议室了", "搬到QQ群了", "换工作了，现在在犹豫", "入职半年了", "跳槽去吃饭了", "养了一只电子狗", "和初恋在一起了",
+    "又分手了，这电视剧", "现在在图书馆学习", "搬到新办公室了",
 ]  # fmt: skip
 SILENT_EN = [
     "Tom moved to Berlin last week.", "Tom got a job. Moved to Berlin last week.", "Anna switched jobs. Now working at Stripe.",
@@ -103,6 +105,7 @@ SILENT_EN = [
     "Would have moved to Berlin", "Want to move to Berlin", "Wish I had moved to Berlin", "Never moved to Berlin", "Used to live in Rome", "Live in Berlin!",
     "Work at Google!", "Quit Google", "Living in fear now", "Working at night now", "Broke up with Tom? No way", "Tom's dog Rex died?", "The battery died yesterday",
     "I'm not allergic", "Moved to Berlin in a dream.",
+    "Moved to Cloudflare", "Moved to Apple Music", "Moved to Room 5", "Settled in nicely", "Adopted a dog in Minecraft", "Living in Python now",
 ]  # fmt: skip
 
 

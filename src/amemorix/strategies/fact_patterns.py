@@ -73,7 +73,7 @@ _JOB_EN = (
     "police officer|soldier|librarian|translator|editor|therapist|psychologist|counselor|coach|freelancer|salesperson|"
     "product manager|intern|mechanic|baker|tailor|entrepreneur|attorney|surgeon|paramedic|social worker|stay-at-home (?:mom|dad)"
 )
-_PET_ZH = "(?:小|大|老)?[^\\s,，的了]{0,3}?(?:猫咪?|狗狗?|犬|兔子?|仓鼠|鹦鹉|乌龟|金鱼|柯基|柴犬|金毛|泰迪|布偶|英短|哈士奇|边牧|龙猫|刺猬|蜥蜴)"
+_PET_ZH = "(?!电子|虚拟|机器|玩具|赛博)(?:小|大|老)?[^\\s,，的了]{0,3}?(?:猫咪?|狗狗?|犬|兔子?|仓鼠|鹦鹉|乌龟|金鱼|柯基|柴犬|金毛|泰迪|布偶|英短|哈士奇|边牧|龙猫|刺猬|蜥蜴)"
 _PET_EN = r"(?:[a-z]+ ){0,2}(?:cat|dog|kitten|puppy|rabbit|bunny|hamster|parrot|turtle|tortoise|goldfish|corgi|beagle|poodle|labrador|horse|snake|lizard|guinea pig|ferret)"
 _SCHOOL_ZH = r"(?P<v>清华|北大|复旦|交大|浙大|武大|人大|[^\s,，。的]{1,16}?(?:大学|学院|中学|高中|初中|小学|职高|技校|附中|[一二三四五六七八九]中|清华|北大|复旦|交大|浙大|武大|人大))"
 _ENG = r"(?P<v>[^,.;!?]{1,60}?)"
@@ -100,12 +100,12 @@ _NO_STAGE = (
 _AT = _NO_STAGE + r"在[^\s,，。!！?？]{2,12}?"
 _A = r"(?:一名|一个|一位|个|名|位)"
 _KEEPS = r"(?:have|has|own|owns|got|adopted|bought)(?: got)?"
-_CALLED = r"(?:叫做?|名叫|名字是)"
+_CALLED = r"(?:叫(?![声个得唤嚷我他她你])做?|名叫|名字是)"
 _TONGUE = r"(?P<v>[^\s,，。]{1,16}?(?:语|文|话))"
 _TONGUE_EN = "(?:english|french|german|spanish|italian|portuguese|chinese|mandarin|cantonese|japanese|korean|russian|arabic|hindi|dutch|swedish|polish|turkish|thai|vietnamese|greek|hebrew|latin|ukrainian|finnish|danish|norwegian|czech)"
 _MATE_ZH = "(?:我的?)?(?:前?男朋?友|前?女朋?友|对象|老公|老婆|爱人|丈夫|妻子|未婚[夫妻]|[他她])"
 _MATE_EN = "(?:my|his|her|their|@'s) (?:girlfriend|boyfriend|partner|fianc[eé]e?|husband|wife|ex)"
-_NO_MATE_ZH = "(?!同[事学]|室友|舍友|朋友|家人|[爸妈哥姐弟妹]|父|母|老[师板])"
+_NO_MATE_ZH = "(?!初恋|前任|同[事学]|室友|舍友|朋友|家人|[爸妈哥姐弟妹]|父|母|老[师板])"
 _MEAT_ZH = "(?:红|牛|羊|猪|鸡)?(?:肉|荤)(?:食|菜)?"
 _MEAT_EN = "(?:some )?(?:red )?(?:meat|chicken|beef|pork|steaks?)"
 _GONE_ZH = "(?:干|做|工作|上班|任职|待|呆)?了"
@@ -244,7 +244,7 @@ PATTERNS = (
     _zh("child", "name", rf"@{_OF}(?:儿子|女儿|孩子|宝宝|闺女)(?:的?名字)?{_CALLED}{_SHORT}"),
     _zh("child", "name", rf"@{_OF}(?:儿子|女儿|孩子|宝宝|闺女)(?:今年|都|已经|快|刚)*[0-9一二两三四五六七八九十]{{1,3}}(?:个月|岁半?)了?[,，]\s*{_CALLED}{_SHORT}"),
     _en("child", "name", rf"@'s (?:son|daughter|child|baby|kid)(?:'s name is| is (?:called|named)) {_ENG}"),
-    _zh("pet", "name", rf"@{_ADV}(?:家里?)?新?(?:养|领养|收养|有)了?(?:[一两]?(?:只|条|个|匹))?(?P<t>{_PET_ZH})[,，\s]*(?:名字|它)?(?:叫做?|名叫|是){_SHORT}"),
+    _zh("pet", "name", rf"@{_ADV}(?:家里?)?新?(?:养|领养|收养|有)了?(?:[一两]?(?:只|条|个|匹))?(?P<t>{_PET_ZH})[,，\s]*(?:名字|它)?(?:{_CALLED}|是){_SHORT}"),
     _zh("pet", "thing", rf"@{_ADV}(?:家里?)?新?(?:养|领养|收养)了?(?:[一两三]?(?:只|条|个|匹))?(?P<v>{_PET_ZH})"),
     _zh("pet", "name", rf"@{_OF}(?:家的?)?(?P<t>{_PET_ZH})(?:的?名字)?{_CALLED}{_SHORT}"),
     _en("pet", "name", rf"@ {_NOW}{_KEEPS} an? (?P<t>{_PET_EN}),? (?:named|called|whose name is) {_ENG}"),

@@ -174,7 +174,6 @@ def _in_sentence(raw: str, said: list[Clause], how: Reader, line: str) -> Iterat
     """The claims of a sentence; those that name nobody where it stands in a `line` that is the speaker's own."""
     folded = fold(raw)
     before: str | None = None
-    unnamed = False
     at = 0
     while at < len(said):
         one = said[at]
@@ -186,17 +185,11 @@ def _in_sentence(raw: str, said: list[Clause], how: Reader, line: str) -> Iterat
             start, stop = one.start, said[at + width - 1].stop
             text = raw[start:stop].strip()
             clause = _Clause(text, folded[start:stop].strip(), _CAPITAL.search(text) is not None)
-            claims = _owned(_in_clause(clause, how, _carried(one.whose, before)), one.whose, how)
-            unnamed = unnamed and one.whose.owner != "speaker"
-            if not claims and line and not (one.whose.carried and one.whose.owner == "other"):
-                told = [
-                    claim for claim in _unnamed(clause, how, line) if not one.whose.kin or claim.attribute in _OF_KIN
-                ]
-                claims = told or _of_gone_pet(clause, how)
-                unnamed = unnamed or bool(claims)
+            named = _owned(_in_clause(clause, how, _carried(one.whose, before)), one.whose, how)
+            claims = named or (_news(clause, one.whose, how, line) if line else [])
             if claims:
-                yield from (replace(claim, unnamed=True) if unnamed else claim for claim in claims)
-                before = claims[0].who
+                yield from claims
+                before = named[0].who if named else before
                 at += width - 1
                 break
         at += 1
@@ -251,6 +244,14 @@ def _subjects(clause: _Clause, how: Reader, before: str | None) -> Iterator[_Cla
             yield _Clause(mark + raw, mark + folded, clause.cased, before or "")
 
 
+def _news(clause: _Clause, of: Whose, how: Reader, line: str) -> list[Claim]:
+    """What the clause tells without saying of whom, or of a pet by its name alone."""
+    if of.carried and of.owner == "other":
+        return []
+    told = [claim for claim in _unnamed(clause, how, line) if not of.kin or claim.attribute in _OF_KIN]
+    return told or _of_gone_pet(clause, how)
+
+
 def _unnamed(clause: _Clause, how: Reader, line: str) -> list[Claim]:
     """What a clause that names nobody tells of the speaker, if the line tells of nobody else."""
     at = line.find(clause.raw) if hints_at_news(clause.raw) else -1
@@ -264,7 +265,7 @@ def _unnamed(clause: _Clause, how: Reader, line: str) -> list[Claim]:
         if not is_own(told.raw.removeprefix(mark), clause.raw[:head], line):
             continue
         found = _read(marked, how, None) or _read(told, how, span)
-        fit = [one for one in found if one.norm == ANY or is_fit(one.attribute, one.value)]
+        fit = [one for one in found if one.norm == ANY or is_fit(one.attribute, one.value, clause.folded)]
         if fit:
             return [replace(one, unnamed=True, only_ends=one.polarity < 0) for one in fit]
     return []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..text import simplified
 from .chat_markup import GAP
-from .chinese_phrases import is_person, tagged_words
+from .chinese_phrases import is_firm, is_person, tagged_words
 from .clauses import KIN_EN, KIN_ZH
 
 __all__ = [
@@ -68,8 +68,30 @@ _NO_TOWN_EN = frozenset(_NO_TOWN_EN_WORDS.split())
 
 _NO_PLACE = frozenset("vudrpcym")
 """Kinds of words that stand in no name of a place."""
+_NO_FIRM = frozenset("avmtrdpcuyx")
+"""Kinds of words with which no name of a firm begins."""
+_INDOORS = re.compile(r"[a-z0-9]|[家楼层室群页厅版床桌]$|公司|学校|单位|会议|频道|电影|游戏", re.I)
+_TOWNS_EN_WORDS = (
+    "berlin,munich,hamburg,frankfurt,cologne,stuttgart,leipzig,dresden,vienna,graz,zurich,geneva,basel,bern,paris,lyon,marseille,nice,toulouse,bordeaux,lille,london,manchester,birmingham,leeds"
+    ",bristol,liverpool,edinburgh,glasgow,cardiff,belfast,dublin,cork,galway,oxford,cambridge,brighton,amsterdam,rotterdam,utrecht,eindhoven,brussels,antwerp,ghent,luxembourg,copenhagen,aarhus,oslo"
+    ",bergen,trondheim,stockholm,gothenburg,malmo,helsinki,tampere,reykjavik,lisbon,porto,madrid,barcelona,valencia,seville,malaga,bilbao,rome,milan,turin,naples,florence,bologna,venice,athens"
+    ",thessaloniki,istanbul,ankara,izmir,warsaw,krakow,wroclaw,gdansk,prague,brno,budapest,bratislava,ljubljana,zagreb,belgrade,sarajevo,sofia,bucharest,cluj,kyiv,lviv,odesa,minsk,moscow,petersburg"
+    ",vilnius,riga,tallinn,tbilisi,yerevan,baku,cairo,casablanca,tunis,nairobi,lagos,accra,johannesburg,dubai,doha,riyadh,jeddah,tehran,beirut,amman,jerusalem,haifa,mumbai,delhi,bangalore,bengaluru"
+    ",chennai,hyderabad,pune,kolkata,karachi,lahore,islamabad,dhaka,kathmandu,colombo,bangkok,phuket,hanoi,saigon,jakarta,bali,bandung,singapore,kuala lumpur,penang,manila,cebu,tokyo,osaka,kyoto"
+    ",nagoya,fukuoka,sapporo,yokohama,kobe,seoul,busan,incheon,beijing,shanghai,shenzhen,guangzhou,hangzhou,chengdu,nanjing,suzhou,wuhan,xian,chongqing,tianjin,hong kong,macau,taipei,kaohsiung"
+    ",sydney,melbourne,brisbane,perth,adelaide,canberra,hobart,auckland,wellington,christchurch,new york,nyc,brooklyn,queens,boston,philadelphia,washington,baltimore,atlanta,miami,orlando,tampa"
+    ",chicago,detroit,cleveland,columbus,cincinnati,pittsburgh,minneapolis,milwaukee,st louis,kansas city,nashville,memphis,austin,dallas,houston,san antonio,denver,boulder,phoenix,tucson,las vegas"
+    ",salt lake city,seattle,portland,san francisco,oakland,san jose,los angeles,san diego,sacramento,honolulu,raleigh,charlotte,richmond,toronto,montreal,vancouver,calgary,ottawa,edmonton,quebec"
+    ",winnipeg,halifax,mexico city,guadalajara,havana,bogota,medellin,lima,quito,santiago,valparaiso,buenos aires,montevideo,rio,sao paulo,brasilia,germany,austria,switzerland,france,england,scotland"
+    ",wales,ireland,netherlands,belgium,denmark,norway,sweden,finland,iceland,portugal,spain,italy,greece,turkey,poland,czechia,hungary,slovakia,slovenia,croatia,serbia,bulgaria,romania,ukraine"
+    ",russia,lithuania,latvia,estonia,georgia,armenia,egypt,morocco,kenya,nigeria,ghana,israel,lebanon,india,pakistan,bangladesh,nepal,thailand,vietnam,indonesia,malaysia,philippines,japan,korea,china"
+    ",taiwan,australia,zealand,canada,mexico,cuba,colombia,peru,chile,argentina,uruguay,brazil,usa,america,europe,asia,africa,california,texas,florida,oregon,colorado,arizona,nevada,utah,ohio,michigan"
+    ",illinois,massachusetts,virginia,carolina,hawaii,alaska,bavaria,tuscany,catalonia,ontario,queensland"
+)
+_TOWNS_EN = frozenset(_TOWNS_EN_WORDS.split(","))
+"""Where people move to: what else somebody moves to may be a service, a room or a day."""
 _OTHER = re.compile(
-    r"[你您他她它]|\bTA\b|大家(?!好)|有人|人家|别人|对方|群友|谁|我们|我俩|咱|俺们|[这那](?:人|个人|位|家伙)|某[个人位]|(?<!\w)@|的(?:人|朋友|时候)"
+    r"[你您他她它]|\bTA\b|大家(?!好)|有人|人家|别人|对方|群友|谁|我们|我俩|咱|俺们|[这那](?:人|个人|位|家伙)|某[个人位]|[这那](?:个|部|对|集|本|电|剧|男|女)|主角|[男女]主|电视剧|电影|小说|综艺|明星|(?<!\w)@|的(?:人|朋友|时候)"
     rf"|(?:{KIN_ZH})|\b(?:you|your|he|him|his|she|her|they|them|their|we|us|our|someone|somebody|everyone|people|who|whoever|this (?:guy|girl|person))\b|\b(?:{KIN_EN})\b",
     re.I,
 )
@@ -184,18 +206,34 @@ def is_own(clause: str, lead: str, line: str) -> bool:
     return _STATE_EN.match(said) is not None and _NOW_EN.search(f"{lead}{said}") is not None
 
 
-def is_fit(attribute: str, value: str) -> bool:
-    """Whether what such a statement tells is short and plain enough to be believed."""
+def is_fit(attribute: str, value: str, clause: str) -> bool:
+    """Whether what such a clause tells is plain enough to be believed: where one moves to has to be known as a place."""
     if attribute not in ATTRIBUTES:
         return False
+    if attribute not in ("residence", "workplace"):
+        return len(value) <= (40 if value.isascii() else 14)
     if value.isascii():
         words = value.lower().split()
-        return attribute not in ("residence", "workplace") or (
-            words[0] not in _NO_TOWN_EN and not value[0].isdigit() and value[0].isupper()
+        living = attribute == "workplace" or _STATE_EN.search(clause) is not None
+        return (
+            not re.search("[0-9]", value)
+            and value[0].isupper()
+            and (
+                words[0] not in _NO_TOWN_EN
+                if living
+                else not _TOWNS_EN.isdisjoint((value.lower(), words[0], words[-1]))
+            )
         )
-    if attribute == "residence":
-        return len(value) <= 8 and value[-1:] != "家" and not any(flag[:1] in _NO_PLACE for _, flag in _tagged(value))
-    return len(value) <= 14
+    return _is_plain_zh(attribute, value, clause)
+
+
+def _is_plain_zh(attribute: str, value: str, clause: str) -> bool:
+    flags = [flag for _, flag in _tagged(value)]
+    if attribute == "workplace":
+        return is_firm(value) or (len(value) <= 14 and flags[0][:1] not in _NO_FIRM)
+    if len(value) > 8 or _INDOORS.search(value) or any(flag[:1] in _NO_PLACE for flag in flags):
+        return False
+    return "住" in clause or flags[0] in ("ns", "nr", "nrt", "nz", "nt")
 
 
 def mentions_somebody(line: str, names: Sequence[str], *, by_other: bool) -> bool:
