@@ -114,6 +114,35 @@ async def test_work_that_was_given_up_is_tried_again(opened: Open) -> None:
     assert await bad(host) == []
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("changes_floor", "1000"), ("facts_upto", "99999"), ("facts_upto", "abc"), ("facts_scan", "x"),
+        ("extracted_upto", "-5"), ("episodes_upto", "9" * 40), ("profiles_upto", ""), ("profiles_seen", "none"),
+    ],
+)  # fmt: skip
+async def test_what_would_never_be_read_is_read_again(opened: Open, key: str, value: str) -> None:
+    host = await filled(opened)
+    await host.kernel.pause()
+    await change(
+        host, "insert into meta values (:key, :value) on conflict do update set value = :value", key=key, value=value
+    )
+    turns = (("Mia", "I moved to Rome."), ("小明", "我搬到上海了。"))
+    messages = [{"speaker": name, "person_id": name, "text": text} for name, text in turns]
+    assert (await host.invoke("ingest_messages", {"chat_id": "c", "messages": messages}))["success"]
+    found = (await findings(host))["reading"]
+    assert (found["ok"], found["repairable"]) == (False, True)
+    assert found["detail"].startswith(f"{key}: ")
+
+    assert f"reading: reading begins anew: {key}" in (await ask(host, "repair"))["done"]
+    await host.settle(30)
+    assert await bad(host, deep=True) == []
+    for name, place in (("Mia", "Rome"), ("小明", "上海")):
+        answer = await host.invoke("memory_fact_admin", {"action": "list", "person_id": name})
+        assert [fact["value"] for fact in answer["items"]] == [place]
+        assert place in (await host.invoke("get_person_profile", {"person_id": name, "chat_id": "c"}))["summary"]
+
+
 async def test_a_database_index_that_does_not_fit_its_table_is_made_anew(opened: Open, tmp_path: Path) -> None:
     host = await filled(opened)
     await host.stop()

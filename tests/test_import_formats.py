@@ -15,8 +15,8 @@ from amemorix.errors import InvalidRequest
 from amemorix.services.importing.formats import FORMATS, detect, reader_for
 from amemorix.services.importing.occurrences import Occurrences, digest
 from amemorix.services.importing.records import Bad, Record
-from entrance import contents, hits, stats
-from import_entrance import admin, imported, jsonl, pasted, raw_folder
+from entrance import contents, hits, refused, stats
+from import_entrance import COMPONENT, admin, ended, imported, jsonl, pasted, raw_folder
 
 LOG = """2025-03-01 09:30 周宁: 我把折叠伞放在值班柜里。
 第二层靠左。
@@ -373,3 +373,64 @@ async def test_a_cell_may_be_as_long_as_a_document(host: AMemorixHostService) ->
     assert len(long) > 131_072
     task = await pasted(host, "t.csv", f'text\n"{long}"\n')
     assert task["status"] == "completed", task
+
+
+CLOSED = {"chat_id": "priv", "scope_type": "chat"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"text": "alpha walrus 海象", "scope": "global", "external_id": "w1"}'),
+        ("b.json", '{"paragraphs": [{"content": "alpha walrus 海象", "scope": "global"}]}'),
+        ("c.csv", "text,scope\nalpha walrus 海象,global\n"),
+        ("d.jsonl", '{"text": "alpha walrus 海象", "chat_id": "priv", "group_id": "g", "user_id": "u"}'),
+        ("e.txt", "alpha walrus 海象"),
+    ],
+)
+async def test_what_is_for_one_chat_only_is_seen_there_only(host: AMemorixHostService, name: str, content: str) -> None:
+    task = await pasted(host, name, content, **CLOSED)
+    assert task["counts"] == {"stored": 1}, task
+    for query in ("walrus", "海象"):
+        assert await contents(host, query, chat_id="priv") == ["alpha walrus 海象"]
+        assert await contents(host, query, chat_id="third") == []
+        assert await contents(host, query, group_id="g") == await contents(host, query, user_id="u") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"text": "beta walrus", "chat_id": "elsewhere"}'),
+        ("b.jsonl", '{"text": "beta walrus", "speaker": "Ada", "chat_id": "elsewhere"}'),
+        ("c.jsonl", '{"text": "beta walrus", "speaker": "Ada", "group_id": "elsewhere"}'),
+        ("d.json", '{"paragraphs": [{"content": "beta walrus", "chat_id": "elsewhere"}]}'),
+        ("e.csv", "text,chat_id\nbeta walrus,elsewhere\n"),
+    ],
+)
+async def test_another_chats_records_do_not_come_into_the_one(
+    host: AMemorixHostService, name: str, content: str
+) -> None:
+    task = await pasted(host, name, content, **CLOSED)
+    assert (task["status"], task["counts"]) == ("failed", {"failed": 1})
+    [chunk] = task["files"][0]["chunk_list"]
+    assert "elsewhere" in chunk["errors"][0]["reason"]
+    assert "'priv'" in chunk["errors"][0]["reason"]
+    assert await contents(host, "walrus") == []
+
+
+async def test_good_records_for_one_chat_are_stored_beside_bad_ones(host: AMemorixHostService) -> None:
+    lines = '{"text": "a kite 风筝"}\n{"text": "a lamp", "chat_id": "elsewhere"}'
+    task = await pasted(host, "a.jsonl", lines, skip_bad=True, **CLOSED)
+    assert task["counts"] == {"stored": 1, "failed": 1}
+    assert await contents(host, "风筝", chat_id="priv") == ["a kite 风筝"]
+    assert await contents(host, "lamp") == []
+
+
+async def test_a_failed_import_for_one_chat_is_not_retried_for_none(host: AMemorixHostService) -> None:
+    task = await pasted(host, "a.jsonl", '{"text": "a lamp", "chat_id": "elsewhere"}', **CLOSED)
+    args = {"action": "retry_failed", "task_id": task["task_id"], "overrides": {"chat_id": ""}}
+    await refused(host, COMPONENT, args, "overrides.chat_id")
+    again = await admin(host, "retry_failed", task_id=task["task_id"], overrides={"chat_id": "elsewhere"})
+    assert (await ended(host, again["task"]["task_id"]))["counts"] == {"stored": 1}
+    assert await contents(host, "lamp", chat_id="third") == []
+    assert await contents(host, "lamp", chat_id="elsewhere") == ["a lamp"]

@@ -14,7 +14,7 @@ from amemorix.errors import InvalidRequest, MemoryFault, NotFound
 from amemorix.services.importing.places import Places
 from amemorix.services.importing.staging import Staging, safe_name
 from conftest import Open
-from entrance import stats
+from entrance import contents, refused, stats
 from import_entrance import COMPONENT, created, ended, imported, raw_folder
 
 SECRET = "the secret kite"
@@ -166,3 +166,29 @@ def test_only_ids_are_removed_or_found(tmp_path: Path) -> None:
         faults.append(caught.value)
     assert (tmp_path / "keep").is_dir()
     assert {type(fault) for fault in faults} == {InvalidRequest}
+
+
+async def test_names_that_are_no_utf_8_are_told_by_their_bytes(host: AMemorixHostService, raw: Path) -> None:
+    folder = os.fsencode(raw / "深") + b"/\xb2\xe8"
+    os.makedirs(folder)
+    for name, text in ((b"\xd6\xdc\xc3\xf7.txt", "茶馆九点开门。"), (b"ok.txt", "The oven runs hot.")):
+        Path(os.fsdecode(folder + b"/" + name)).write_text(text, "utf-8")
+    task = await imported(host, "create_raw_scan", relative_path="深", glob="*.txt")
+    assert (task["status"], task["counts"]) == ("completed", {"stored": 2})
+    assert [file["name"] for file in task["files"]] == ["\\xd6\\xdc\\xc3\\xf7.txt", "ok.txt"]
+    assert await contents(host, "茶馆") == ["茶馆九点开门。"]
+    assert await contents(host, "oven") == ["The oven runs hot."]
+
+    path = "深/\\xb2\\xe8/\\xd6\\xdc\\xc3\\xf7.txt"
+    answer = await host.invoke(COMPONENT, {"action": "resolve_path", "relative_path": path})
+    assert (answer["relative_path"], answer["is_file"]) == (path, True)
+    os.mkfifo(os.path.join(folder, b"\xff"))
+    told = {"action": "create_raw_scan", "relative_path": "深/\\xb2\\xe8/\\xff"}
+    assert "深/\\xb2\\xe8/\\xff is neither" in await refused(host, COMPONENT, told, "relative_path")
+
+
+async def test_a_name_that_is_really_spelt_like_bytes_is_meant_itself(host: AMemorixHostService, raw: Path) -> None:
+    (raw / "a\\xff.txt").write_text("a kite")
+    task = await imported(host, "create_raw_scan")
+    assert [file["name"] for file in task["files"]] == ["a\\xff.txt"]
+    assert await contents(host, "kite") == ["a kite"]

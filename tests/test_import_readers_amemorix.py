@@ -16,6 +16,7 @@ from amemorix.clock import FrozenClock
 from amemorix.errors import InvalidRequest
 from amemorix.services.importing.amemorix_directory import AMemorixDirectory
 from amemorix.services.importing.records import Record
+from import_entrance import imported, raw_folder
 from import_readers import Read, bad, peak, read, records, store
 from reference_directory import VERSIONS, ReferenceDirectory, Version
 
@@ -361,3 +362,18 @@ def test_a_large_directory_is_never_held_in_memory(tmp_path: Path) -> None:
         assert found == count
         sizes.append(most)
     assert sizes[1] < sizes[0] + 300_000
+
+
+async def test_a_profiles_text_is_not_shown_to_all_by_an_import_for_one_chat(
+    host: AMemorixHostService, tmp_path: Path
+) -> None:
+    build(await raw_folder(host), "current")
+    wish = {"alias": "raw", "relative_path": "current", "format": "a_memorix", "skip_bad": True}
+    task = await imported(host, "create_raw_scan", chat_id="群一", scope_type="chat", **wish)
+    reasons = [error["reason"] for chunk in task["files"][0]["chunk_list"] for error in chunk["errors"]]
+    assert any("text of a profile" in reason for reason in reasons)
+    assert any("'room-2'" in reason for reason in reasons)
+    assert (await host.invoke("get_person_profile", {"person_id": LI}))["summary"] != "李雷，住在杭州。"
+    assert await texts(host, "water boils", chat_id="room-2") == []
+    assert "Water boils at 100 degrees." in await texts(host, "water boils", chat_id="群一")
+    assert await texts(host, "Alice works Orbit", chat_id="room-2") == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import hashlib
 import json
 import os
 import shutil
@@ -73,7 +75,7 @@ async def filled(host: AMemorixHostService) -> None:
     await told(host, "The kettle is green.", external_id="k")
     gone = await told(host, "A cup of tin.", external_id="cup")
     await host.invoke("memory_delete_admin", {"action": "execute", "mode": "paragraph", "selector": gone["stored_ids"]})
-    await host.settle(30)
+    await host.settle(120)
 
 
 @pytest.mark.parametrize("vectors", [True, False])
@@ -89,7 +91,7 @@ async def test_every_row_is_carried(tmp_path: Path, vectors: bool, backend: str)
     assert sum(done["counts"].values()) == done["rows"] > 100
     async with memory_host(tmp_path / "b", embed=HashEmbedder(32), **settings) as host:
         taken = await admin(host, "import_export", path=carried(done["path"], tmp_path / "b"))
-        await host.settle(30)
+        await host.settle(120)
 
         assert taken["imported"] and taken["counts"] == done["counts"]
         assert await stats(host) == counts
@@ -161,7 +163,7 @@ async def test_what_was_not_derived_yet_is_derived_there(tmp_path: Path) -> None
         assert (await stats(host))["episodes"] == 0
     async with memory_host(tmp_path / "b") as host:
         await admin(host, "import_export", path=carried(done["path"], tmp_path / "b"))
-        await host.settle(30)
+        await host.settle(120)
         assert (await stats(host))["episodes"] == 1
 
 
@@ -175,7 +177,7 @@ async def test_a_memory_that_was_imported_goes_on(tmp_path: Path) -> None:
         again = await told(host, "The kettle is green.", external_id="k")
         assert again["stored_ids"] == [] and again["reason"] == "exists"
         await told(host, "A violin in the attic.")
-        await host.settle(30)
+        await host.settle(120)
     async with memory_host(tmp_path / "b", embed=HashEmbedder(32)) as host:
         assert await contents(host, "violin attic", limit=1) == ["A violin in the attic."]
         assert (await admin(host, "refresh_self_check"))["report"]["ok"]
@@ -224,8 +226,6 @@ async def test_paths_stay_within_their_roots(opened: Open, tmp_path: Path) -> No
 
 def resealed(lines: list[bytes]) -> bytes:
     """The lines with a last one that seals them."""
-    import hashlib
-
     seal = {"end": {"rows": len(lines) - 1, "sha256": hashlib.sha256(b"".join(lines)).hexdigest()}}
     return b"".join(lines) + json.dumps(seal).encode() + b"\n"
 
@@ -309,7 +309,7 @@ async def test_values_are_carried_to_the_last_bit(tmp_path: Path) -> None:
     text = 'a\u2028b\t"quoted" \\ 𝄞 𠮷 \x7f 尾'
     async with memory_host(tmp_path, embed=HashEmbedder(8)) as host:
         await told(host, text, time=1.7e9 + 1 / 3)
-        await host.settle(20)
+        await host.settle(120)
         rows = await tables(host)
         done = await exported(host, vectors=True)
     line = next(line for line in Path(done["path"]).read_bytes().split(b"\n") if line.startswith(b'{"embeddings"'))
@@ -376,6 +376,35 @@ async def test_an_export_with_a_number_that_leaves_none_is_refused(tmp_path: Pat
         assert (await told(host, KEPT))["stored_ids"]
 
 
+MARKS = {
+    "episodes_upto": "99999999", "facts_upto": "-1", "facts_scan": "0:99999", "extracted_upto": "abc",
+    "model_extracted_upto": "0:99999", "profiles_upto": "１", "profiles_seen": "99999", "names_sought": "1:2",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["floor", *MARKS])
+async def test_an_export_whose_readers_would_never_read_again_is_refused(tmp_path: Path, key: str) -> None:
+    async with memory_host(tmp_path) as host:
+        await told(host, KEPT, chat_id="c")
+        await host.settle(30)
+        lines = Path((await exported(host))["path"]).read_bytes().splitlines(keepends=True)
+    header = json.loads(lines[0])
+    assert key in ("floor", "facts_scan", "model_extracted_upto", "names_sought") or key in header["meta"]
+    wrong = {**header, "floor": header["numbers"]["changes"] + 1}
+    if key != "floor":
+        wrong = {**header, "meta": {**header["meta"], key: MARKS[key]}}
+    async with memory_host(tmp_path / "b") as host:
+        exports = data_of(host) / "exports"
+        exports.mkdir(parents=True)
+        (exports / "x.jsonl").write_bytes(resealed([json.dumps(wrong).encode() + b"\n", *lines[1:-1]]))
+        error = await refused(host, ADMIN, {"action": "import_export", "path": "x.jsonl"}, "path")
+        assert "x.jsonl cannot be right" in error
+        assert {"floor": "changes_floor"}.get(key, key) in error
+        (exports / "x.jsonl").write_bytes(b"".join(lines))
+        assert (await admin(host, "import_export", path="x.jsonl"))["imported"]
+        await host.settle(30)
+
+
 async def test_an_import_is_in_the_audit_of_what_it_brings(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host:
         await told(host, KEPT)
@@ -385,3 +414,27 @@ async def test_an_import_is_in_the_audit_of_what_it_brings(tmp_path: Path) -> No
         assert [one["action"] for one in (await admin(host, "audit", of_action="import_export"))["items"]] == [
             "import_export"
         ]
+
+
+async def test_of_two_exports_to_one_file_the_second_is_refused(host: AMemorixHostService) -> None:
+    await told(host, "The kettle is blue. 水壶是蓝色的。")
+    calls = [{"action": "export", "path": "deep/same.jsonl", "vectors": vectors} for vectors in (False, True)]
+    first, second = sorted(
+        await asyncio.gather(*(host.invoke(ADMIN, call) for call in calls)), key=lambda answer: not answer["success"]
+    )
+    assert (first["success"], second["success"], second["error_code"]) == (True, False, "conflict")
+    assert "there already" in second["error"]
+    folder = Path(first["path"]).parent
+    assert [path.name for path in folder.iterdir()] == ["same.jsonl"]
+    lines = Path(first["path"]).read_bytes().splitlines(True)
+    assert hashlib.sha256(b"".join(lines[:-1])).hexdigest() == first["sha256"]
+
+
+async def test_of_two_memories_that_export_to_one_file_one_is_refused(opened: Open, tmp_path: Path) -> None:
+    hosts = [await opened(tmp_path / name, backup={"roots": [str(tmp_path / "root")]}) for name in ("a", "b")]
+    for host in hosts:
+        await told(host, "The kettle is blue. 水壶是蓝色的。")
+    for number in range(10):
+        call = {"action": "export", "path": str(tmp_path / "root" / f"{number}.jsonl")}
+        said = await asyncio.gather(*(host.invoke(ADMIN, call) for host in hosts))
+        assert sorted(answer.get("error_code", "") for answer in said) == ["", "conflict"]

@@ -70,7 +70,10 @@ class Common(Request):
         "", description="The chat of whatever names none of its own; without one everybody may find it."
     )
     scope_type: Literal["", "chat", "global"] = Field(
-        "", description="`global`: every chat may find the texts; `chat`: only `chat_id`, which has to be given."
+        "",
+        description="`global`: every chat may find the texts, whatever they say of themselves; `chat`: only `chat_id`, "
+        "which has to be given: what calls itself global stays in that chat, and what names another chat, or is shown "
+        "in every chat as the text of a profile is, counts as bad; empty: as each says, else `chat_id`.",
     )
     strategy_override: Literal["auto", "factual", "narrative", "quote"] = Field(
         "auto",
@@ -113,7 +116,7 @@ Format = Name
 class Formatted(Common):
     """An import of files whose format may be said."""
 
-    format: Format = Field("auto", description="One of the formats of `get_guide`; `auto`: by name and content.")
+    format: Format = Field("auto", description="One of the formats of `settings`; `auto`: by name and content.")
     input_mode: Literal["", "text", "json"] = Field("", description="Older: `json` is format `json`, `text` is `txt`.")
 
     def format_of(self, name: str, own: str = "") -> str:

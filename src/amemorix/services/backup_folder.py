@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -11,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +24,18 @@ from ..storage.copies import Inventory
 from ..storage.exchange import sync_folder
 from ..storage.metadata_store import DATABASE_FILE
 
-__all__ = ["BACKUPS", "MANIFEST", "SETTINGS", "Backup", "BackupFolder", "FileSeal", "Manifest", "Reason", "sealed"]
+__all__ = [
+    "BACKUPS",
+    "MANIFEST",
+    "ON_PURPOSE",
+    "SETTINGS",
+    "Backup",
+    "BackupFolder",
+    "FileSeal",
+    "Manifest",
+    "Reason",
+    "sealed",
+]
 
 BACKUPS = "backups"
 MANIFEST = "manifest.json"
@@ -32,6 +45,8 @@ FORMAT = "amemorix-backup"
 UNFINISHED, ASIDE = ".partial-", ".aside-"
 BLOCK = 1 << 20
 Reason = Literal["manual", "scheduled", "before_restore", "before_import"]
+ON_PURPOSE = ("manual", "scheduled")
+"""Reasons of backups that were made to be restored; the others are of what was set aside."""
 _LEFT = re.compile(rf"{re.escape(UNFINISHED)}[0-9a-f]+-[0-9a-f]+-[0-9a-f]{{12}}")
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")
 Watch = Callable[[int], None]
@@ -108,7 +123,8 @@ class BackupFolder:
     def all(self) -> list[Backup]:
         """Every backup, the newest first."""
         found = {backup.folder.resolve(): backup for place in (*self.roots, self.home) for backup in _within(place)}
-        return sorted(found.values(), key=_age, reverse=True)
+        aged = [(age, backup) for backup in found.values() if (age := _age(backup))]
+        return [backup for _, backup in sorted(aged, key=itemgetter(0), reverse=True)]
 
     def find(self, which: str, field: str = "backup") -> Backup:
         """The backup of an id, or of a path within a root. Raises NotFound, InvalidRequest for a path outside."""
@@ -135,6 +151,13 @@ class BackupFolder:
                 field=field, allowed=[str(root) for root in roots],
             )  # fmt: skip
         return real
+
+    def beside_backups(self, place: Path, field: str) -> Path:
+        """The place, if it is in no backup: it would go with it. Raises InvalidRequest."""
+        for folder in (place, *place.parents):
+            if folder.name.startswith((UNFINISHED, ASIDE)) or read(folder):
+                raise InvalidRequest(f"{field}: {folder} is a backup; nothing else may be in it.", field=field)
+        return place
 
     def elsewhere(self, database_id: str) -> list[Path]:
         """Folders within the roots that hold copies of a database: its backups, and what was left unfinished."""
@@ -214,16 +237,33 @@ class BackupFolder:
         write(folder, changed)
 
     def remove(self, backup: Backup) -> None:
-        """Remove a backup: its manifest first, so that half of one is never taken for a whole."""
+        """Remove a backup: its manifest first, so that half of one is never taken for a whole; folders in it stay.
+
+        Raises NotFound if it has gone meanwhile.
+        """
+        if read(backup.folder) is None:
+            raise NotFound(f"backup: there is no backup {backup.manifest.id!r} any more.", field="backup")
         (backup.folder / MANIFEST).unlink(missing_ok=True)
-        shutil.rmtree(backup.folder)
+        below = list(backup.folder.iterdir())
+        for path in below:
+            if path.is_symlink() or not path.is_dir():
+                path.unlink(missing_ok=True)
+        if not any(path.is_dir() for path in below):
+            backup.folder.rmdir()
 
     def prune(self, reason: Reason, keep: int) -> list[str]:
-        """Remove all but the newest of those made for this reason; names them."""
-        old = [one for one in self.all() if one.manifest.reason == reason and one.folder.parent == self.home][keep:]
-        for backup in old:
-            self.remove(backup)
-        return [backup.manifest.id for backup in old]
+        """Remove all but the newest of those made for this reason; names them.
+
+        The newest that holds texts stays for every database, whatever came after it: it may be all that is left of one.
+        """
+        here = [one for one in self.all() if one.folder.parent == self.home]
+        last = {one.manifest.database_id: one for one in reversed(here) if one.manifest.counts.get("paragraphs")}
+        old = [one for one in here if one.manifest.reason == reason][keep:]
+        gone = [one for one in old if one is not last.get(one.manifest.database_id)]
+        for backup in gone:
+            with contextlib.suppress(NotFound):
+                self.remove(backup)
+        return [backup.manifest.id for backup in gone]
 
 
 def sealed(folder: Path, watch: Watch = lambda _: None) -> dict[str, FileSeal]:
@@ -266,8 +306,12 @@ def _unfinished(place: Path) -> list[Path]:
     return [path for path in found if not path.is_symlink()]
 
 
-def _age(backup: Backup) -> tuple[float, int, int]:
-    written = (backup.folder / MANIFEST).stat().st_mtime_ns
+def _age(backup: Backup) -> tuple[float, int, int] | None:
+    """What tells which is newer; None if it has gone meanwhile."""
+    try:
+        written = (backup.folder / MANIFEST).stat().st_mtime_ns
+    except OSError:
+        return None
     return backup.manifest.created_at, backup.manifest.change_seq, written
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from ..acting import acting
+from ..acting import Act, acting, acting_as
 from ..clock import Clock
 from ..config import patched
 from ..config.model import Config
@@ -21,6 +21,7 @@ from ..storage.copies import HIGHEST_NUMBER, CopyRepository
 from ..storage.exchange import forget_incoming, incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
 from ..storage.migrations import build, check, migrations
+from .audit import noted
 from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
 from .copy_thread import CopyThread
 from .deriver import for_ever
@@ -70,14 +71,15 @@ class BackupService:
     async def make(self, reason: Reason = "manual", to: str = "") -> Backup:
         """Back the memory up, into the data directory or a folder within a root.
 
-        Raises InvalidRequest for a path that is outside, StorageFailure if the disk refuses.
+        Raises InvalidRequest for a path that is outside or in another backup, StorageFailure if the disk refuses.
         """
-        place = self.folder.permitted(to, "path") if to else self.folder.home
+        place = self._place(to) if to else self.folder.home
         async with using_files(self._store):
             with self._thread.doing("backup"):
                 made = await self._thread.run(lambda: self._made(place, reason))
                 if reason == "scheduled":
                     await self._thread.run(lambda: self.folder.prune(reason, self._config.backup.keep))
+            await noted(self._store, backup=made.manifest.id)
         return made
 
     async def list(self) -> list[Backup]:
@@ -88,13 +90,17 @@ class BackupService:
         """Read a backup from end to end. Raises NotFound, InvalidRequest."""
         backup = await asyncio.to_thread(self.folder.find, which)
         with self._thread.doing("verify"):
-            return await self._thread.run(lambda: examined(backup, self._thread))
+            verdict = await self._thread.run(lambda: examined(backup, self._thread))
+        if verdict.problems:
+            await asyncio.to_thread(self.folder.find, which)
+        return verdict
 
     async def delete(self, which: str) -> Backup:
         """Remove a backup. Raises NotFound, InvalidRequest, StorageFailure."""
         backup = await asyncio.to_thread(self.folder.find, which)
         async with using_files(self._store):
             await self._thread.run(lambda: self._removed(backup))
+            await noted(self._store, backup=backup.manifest.id)
         return backup
 
     async def restore(self, which: str, status: RuntimeStatus, kernel: object) -> Restoration:
@@ -109,7 +115,7 @@ class BackupService:
         backup = await asyncio.to_thread(self.folder.find, which)
         takeover = DatabaseTakeover(
             self._store.folder, self.folder, reason="before_restore", now=self._clock.now(), check=self._no_purge,
-            act=takeover_act("restore_backup", self._clock.now(), f"backup={backup.manifest.id}"),
+            act=takeover_act("restore_backup", self._clock.now(), backup=backup.manifest.id),
         )  # fmt: skip
         async with exchanging_files(self._store):
             with self._thread.doing("restore"):
@@ -135,8 +141,12 @@ class BackupService:
             return False
         if self._store.exchanging:
             return False
-        await self.make("scheduled")
+        with acting_as(Act("background", "backup", "", "memory", self._clock.now())):
+            await self.make("scheduled")
         return True
+
+    def _place(self, to: str) -> Path:
+        return self.folder.beside_backups(self.folder.permitted(to, "path"), "path")
 
     # on the thread
 

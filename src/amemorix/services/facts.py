@@ -26,7 +26,7 @@ from .deriver import for_ever
 from .fact_ledger import UNDO_KIND, Change, FactLedger, Said, snapshot
 from .indexes import Indexes
 
-__all__ = ["CURSOR", "FactService", "group_of"]
+__all__ = ["CURSOR", "SCAN", "FactService", "group_of"]
 
 log = logging.getLogger(__name__)
 CURSOR, SCAN = "facts_upto", "facts_scan"
@@ -169,7 +169,7 @@ class FactService:
         floor, last = self._store.changes.bounds(db)
         scan = self._store.changes.get(db, SCAN)
         if cursor < floor or scan:
-            return self._scanned(db, cursor, last, scan or None)
+            return self._scanned(db, cursor, last, scan)
         if cursor >= last:
             return None
         upto, ids, named = self._material.changed(db, cursor, STEP)

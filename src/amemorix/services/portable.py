@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -22,6 +22,7 @@ from ..storage.exchange import incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
 from ..storage.migrations import migrations
 from ..storage.portable import PortableRepository, building
+from .audit import noted
 from .backup_folder import BackupFolder
 from .backups import carried_out
 from .copy_thread import CopyThread
@@ -30,6 +31,7 @@ from .file_turns import exchanging_files, using_files
 from .graph_export import EXPORTS
 from .index_making import make_indexes
 from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, portable_rows
+from .reading_marks import ReadingMarks
 from .runtime import RuntimeStatus
 from .takeover import DatabaseTakeover, takeover_act
 
@@ -38,7 +40,16 @@ __all__ = ["ALWAYS_THERE", "LEFT_BEHIND", "VECTORS", "Exported", "PortableServic
 VECTORS = ("embedding_generations", "embeddings", "token_vectors", "relation_embeddings", "embedding_failures")
 WATERMARKS = "embedded_upto:"
 """What the keys begin with under which the store keeps how far the vectors are."""
-LEFT_BEHIND = ("meta", "changes", "audit", "import_tasks", "import_files", "import_chunks", "import_sources")
+LEFT_BEHIND = (
+    "meta",
+    "changes",
+    "audit",
+    "import_tasks",
+    "import_files",
+    "import_chunks",
+    "import_sources",
+    "import_marks",
+)
 """Tables that are carried otherwise, or speak of the files and calls of this installation."""
 ALWAYS_THERE = ("meta", "changes", "embedding_generations", "chat_usage", "audit")
 """Tables that have rows in an empty memory too."""
@@ -79,16 +90,18 @@ class PortableService:
     async def export(self, path: str, vectors: bool) -> Exported:
         """Write everything into a file below the folder of exports, or within a root; others go on meanwhile.
 
-        Raises InvalidRequest for a path outside, Conflict if there is such a file, StorageFailure if the disk refuses.
+        Raises InvalidRequest for a path outside or in a backup, Conflict if there is such a file, StorageFailure if the
+        disk refuses.
         """
         place = (
             self._place(path) if path else self._home / f"memory-{int(self._clock.now() * 1000)}-{token_hex(4)}.jsonl"
         )
-        if place.exists():
-            raise Conflict(f"path: {place} is there already.", field="path")
+        self._backups.beside_backups(place, "path")
         async with using_files(self._store):
             with self._thread.doing("export"):
-                return await self._thread.run(lambda: self._exported(place, vectors))
+                done = await self._thread.run(lambda: self._exported(place, vectors))
+            await noted(self._store, {"file": done.path.name})
+        return done
 
     async def take_in(self, path: str, status: RuntimeStatus, kernel: object) -> PortableHeader:
         """Fill this memory, which is empty, with an export; it is closed and opened again at the end.
@@ -103,7 +116,7 @@ class PortableService:
             raise NotFound(f"path: there is no file {place}.", field="path")
         takeover = DatabaseTakeover(
             self._store.folder, self._backups, reason="before_import", now=self._clock.now(), check=self._must_be_empty,
-            act=takeover_act("import_export", self._clock.now()),
+            act=takeover_act("import_export", self._clock.now(), file=place.name),
         )  # fmt: skip
         async with exchanging_files(self._store):
             with self._thread.doing("import"):
@@ -136,6 +149,8 @@ class PortableService:
     # on the thread
 
     def _exported(self, place: Path, vectors: bool) -> Exported:
+        if place.exists():
+            raise _taken(place)
         draft = place.with_name(f".{place.name}.portable.{process_mark()}.part")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -143,7 +158,7 @@ class PortableService:
                 header, written, seal = self._store.read_here(lambda db: self._written(db, file, vectors))
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(draft, place)
+            _named(draft, place)
         except OSError as exc:
             raise StorageFailure(f"{place} cannot be written: {exc.strerror or exc}.", file=str(place)) from exc
         finally:
@@ -199,6 +214,20 @@ class PortableService:
             )
 
 
+def _named(draft: Path, place: Path) -> None:
+    """Give the draft its name. Raises Conflict if another has it by now."""
+    try:
+        os.link(draft, place)
+    except OSError as exc:
+        if isinstance(exc, FileExistsError) or place.exists():
+            raise _taken(place) from exc
+        os.replace(draft, place)  # a file system without links
+
+
+def _taken(place: Path) -> Conflict:
+    return Conflict(f"path: {place} is there already.", field="path")
+
+
 def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
     """Make the database that an export describes ready to be that of a data directory. Blocking.
 
@@ -247,3 +276,9 @@ def _fill(db: sqlite3.Connection, header: PortableHeader, file: BinaryIO, path: 
                 thread.so_far(read, total)
         rows.write(db, table, header.tables[table].columns, batch)
     rows.finish(db, header.floor, header.meta, header.numbers)
+    if wrong := ReadingMarks().impossible(db):
+        raise InvalidRequest(f"path: the header of {path} cannot be right: {_told(wrong)}.", field="path")
+
+
+def _told(wrong: Mapping[str, str]) -> str:
+    return "; ".join(f"{key}: {why}" for key, why in wrong.items())

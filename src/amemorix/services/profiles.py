@@ -22,7 +22,7 @@ from .deriver import for_ever
 from .profile_deriving import EVERYTHING, ProfileDeriver, ProfileDraft
 from .profile_model import improved
 
-__all__ = ["CURSOR", "PersonProfileService", "Queue"]
+__all__ = ["CURSOR", "SEEN", "PersonProfileService", "Queue"]
 
 log = logging.getLogger(__name__)
 CURSOR, SEEN = "profiles_upto", "profiles_seen"

@@ -54,13 +54,17 @@ class CopyRepository:
         floor, last = self._changes.bounds(db)
         return Inventory(
             self._changes.get(db, "database_id") or "", self._compaction.version(db), floor, last,
-            self.counts(db), dict(db.execute(self._q["number_counters"]).fetchall()),
+            self.counts(db), self.given(db),
         )  # fmt: skip
 
     def counts(self, db: sqlite3.Connection) -> dict[str, int]:
         """Table -> its rows."""
         statements = db.execute(self._q["statements_counting"]).fetchall()
         return {name: db.execute(sql).fetchone()[0] for name, sql in statements}
+
+    def given(self, db: sqlite3.Connection) -> dict[str, int]:
+        """Table -> the highest number that it has given out."""
+        return dict(db.execute(self._q["number_counters"]).fetchall())
 
     def numbers(self, path: Path) -> dict[str, int]:
         """Table -> the highest number that a copy has given out; none of one that cannot be read, and thus not restored."""

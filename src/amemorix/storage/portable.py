@@ -12,11 +12,13 @@ from .compaction import open_copy
 from .migrations import build
 from .queries import array, queries
 
-__all__ = ["OWN_KEYS", "PortableRepository", "building"]
+__all__ = ["FLOOR", "OWN_KEYS", "PortableRepository", "building"]
 
 Row = tuple[Any, ...]
 PAGE = 500
-OWN_KEYS = ("database_id", "incarnation", "changes_floor")
+FLOOR = "changes_floor"
+"""Where the change log begins."""
+OWN_KEYS = ("database_id", "incarnation", FLOOR)
 """What a database says of itself alone."""
 
 
@@ -46,7 +48,11 @@ class PortableRepository:
 
     def meta(self, db: sqlite3.Connection) -> dict[str, str]:
         """What the store keeps of itself, but what is of this database alone."""
-        return {key: value for key, value in db.execute(self._q["meta_all"]) if key not in OWN_KEYS}
+        return {key: value for key, value in self.kept(db).items() if key not in OWN_KEYS}
+
+    def kept(self, db: sqlite3.Connection) -> dict[str, str]:
+        """Everything that the store keeps of itself."""
+        return dict(db.execute(self._q["meta_all"]).fetchall())
 
     # writing, into a database that `building` makes
 
@@ -57,7 +63,7 @@ class PortableRepository:
 
     def finish(self, db: sqlite3.Connection, floor: int, meta: Mapping[str, str], numbers: Mapping[str, int]) -> None:
         """Write what the store kept of itself, where its change log begins, and how far numbers were given out."""
-        for key, value in {**meta, "changes_floor": str(floor)}.items():
+        for key, value in {**meta, FLOOR: str(floor)}.items():
             db.execute(self._q["meta_put"], {"key": key, "value": value})
         for name, highest in numbers.items():
             db.execute(self._q["number_counter_raise"], {"name": name, "seq": highest})

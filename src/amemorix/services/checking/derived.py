@@ -12,9 +12,10 @@ from ...storage.embeddings import Generation
 from ...storage.metadata_store import MetadataStore
 from ..embedding import EmbeddingService
 from ..indexes import Indexes
+from ..reading_marks import ReadingMarks
 from .finding import Check, Finding
 
-__all__ = ["IndexCheck", "VectorCheck", "WorkCheck"]
+__all__ = ["IndexCheck", "ReadingCheck", "VectorCheck", "WorkCheck"]
 
 BATCH = 2_000
 WORK = ("episodes", "profile")
@@ -153,3 +154,24 @@ class WorkCheck(Check):
         now = self._clock.now()
         count = await self._store.write(lambda db: self._store.health.retry_work(db, now))
         return f"{count:,} tasks are tried again"
+
+
+class ReadingCheck(Check):
+    """How far the change log has been read lies within it."""
+
+    def __init__(self, store: MetadataStore) -> None:
+        self._store = store
+        self._marks = ReadingMarks()
+
+    async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
+        """One finding for all marks."""
+        wrong = await self._store.read(self._marks.impossible)
+        if not wrong:
+            return [Finding("reading", True, "all that was written is read, or will be")]
+        detail = "; ".join(f"{key}: {why}" for key, why in wrong.items())
+        return [Finding("reading", False, detail, "Run the check with repair: it is read again.", repairable=True)]
+
+    async def mend(self) -> str:
+        """Let it be read from the beginning."""
+        begun = await self._store.write(lambda db: self._marks.begin_anew(db))
+        return f"reading begins anew: {', '.join(begun)}"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import fnmatch
+import json
 import os
+import re
 import stat
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ STAGING = "staging"
 """Files that were handed over; they are the program's own, and go when they have been read."""
 ALIASES = {"raw": "source/raw", "lpmm": "source/lpmm", "maibot": "source/maibot", "converted": "converted"}
 """Names of folders below `imports/`."""
+_TOLD_BYTE = re.compile(rb"\\x([89a-f][0-9a-f])")
 _BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -43,7 +46,8 @@ class Places:
     """Resolves (root, path) pairs, where a root is an alias or one of the configured folders.
 
     A path is followed from its root one name at a time, and no symbolic link on the way: what is opened lies below the
-    root even if names are exchanged meanwhile.
+    root even if names are exchanged meanwhile. Bytes of a name that are no UTF-8, as in old Chinese archives, are told
+    as `\\xff`.
     """
 
     def __init__(self, data_dir: Path, roots: Iterable[str]) -> None:
@@ -75,8 +79,10 @@ class Places:
                 below = given.relative_to(root).as_posix()
                 return name, "" if below == "." else _checked(below)
         raise InvalidRequest(
-            "path: it lies below none of the folders in `imports.roots`.", field="path", allowed=self.roots
-        )
+            f"path: {path} lies below none of the folders in `imports.roots`. "
+            f"`amemorix config set imports.roots '{json.dumps([*self.roots, path], ensure_ascii=False)}'` allows it.",
+            field="path", allowed=self.roots,
+        )  # fmt: skip
 
     def shown(self, root: str, path: str) -> Path:
         """Where it would be; nothing is opened. Raises InvalidRequest."""
@@ -85,7 +91,8 @@ class Places:
     @contextlib.contextmanager
     def opened(self, root: str, path: str) -> Generator[Opened]:
         """Hold a file or folder open. Raises InvalidRequest for a link or a special file, NotFound if nothing is there."""
-        folder, parts = self._folder(root), _parts(path)
+        folder = self._folder(root)
+        parts = _spelt(folder, _parts(path))
         with contextlib.ExitStack() as stack:
             above = _open(folder, parts[:-1])
             stack.callback(os.close, above)
@@ -108,7 +115,7 @@ class Places:
             if not opened.is_folder:
                 yield path
                 return
-            for found, _ in sorted(_files(opened.descriptor, recursive=recursive)):
+            for found in sorted(_told(name) for name, _ in _files(opened.descriptor, recursive=recursive)):
                 if fnmatch.fnmatch(found, pattern) or fnmatch.fnmatch(PurePosixPath(found).name, pattern):
                     yield f"{path}/{found}" if path else found
 
@@ -139,7 +146,21 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def _name(parts: tuple[str, ...]) -> str:
-    return "/".join(parts) or "The folder"
+    return _told("/".join(parts)) or "The folder"
+
+
+def _told(path: str) -> str:
+    """A path that can be written down."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _spelt(folder: Path, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The names as the disk has them: a told byte stands for itself, unless a name is really spelt so."""
+    for number, part in enumerate(parts):
+        meant = os.fsdecode(_TOLD_BYTE.sub(lambda found: bytes([int(found[1], 16)]), os.fsencode(part)))
+        if meant != part and not os.path.lexists(folder.joinpath(*parts[: number + 1])):
+            parts = (*parts[:number], meant, *parts[number + 1 :])
+    return parts
 
 
 def _open(folder: Path, parts: tuple[str, ...], above: int | None = None) -> int:

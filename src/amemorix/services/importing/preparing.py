@@ -6,13 +6,13 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
 
 from ...clock import Clock
 from ...config.model import Config
-from ...errors import MemoryFault
+from ...errors import InvalidRequest, MemoryFault
 from ...ops import Request
 from ...retrieval.request import Name, RequiredName
 from ...storage.imports import Problem
@@ -21,9 +21,11 @@ from ...storage.records import ChatKey, NewText, Person
 from ...text import clean_text, normalise_name
 from ..filters import restricts
 from ..ingest import IngestService
-from ..ingest_requests import IngestMessages, IngestSummary, IngestText
+from ..ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, RelationInput
 from ..relation_write import RelationWriteService
 from ..scope import chat_key, served
+from .foreign_values import Metadata
+from .notes import BEYOND, MOST_OF_A_TEXT
 from .records import Bad, Record
 
 __all__ = ["Chunk", "Item", "Preparer", "Unwritable", "Writer"]
@@ -32,6 +34,22 @@ LONGEST_REASON = 300
 SOURCE_TYPE = "import"
 OF_THE_CALL = ("chat_id", "group_id", "user_id", "source", "expires_at", "ttl_seconds", "respect_filter")
 """Arguments of a turn that belong to the call and not to the message."""
+CHAT_WORDS = ("chat_id", "group_id", "user_id")
+LISTS = ("person_ids", "participants", "tags", "entities", "relations")
+"""Arguments of a text of which there may be more than one text can have."""
+
+
+Many = Annotated[list[RequiredName], Field(max_length=MOST_OF_A_TEXT)]
+
+
+class ImportedText(IngestText):
+    """A text of which a file may tell more than a call."""
+
+    person_ids: Many = Field(default_factory=list)
+    participants: Many = Field(default_factory=list)
+    tags: Many = Field(default_factory=list)
+    entities: list[EntityInput] = Field(default_factory=list, max_length=MOST_OF_A_TEXT)
+    relations: list[RelationInput] = Field(default_factory=list, max_length=MOST_OF_A_TEXT)
 
 
 class Override(Request):
@@ -65,6 +83,8 @@ class Item:
     what: tuple[NewText, ...] | Override | FurtherName
     asking: ChatKey | None = None
     """The chat that the filter of the configuration is asked about."""
+    notes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What of it is left out or missing."""
 
     @property
     def chars(self) -> int:
@@ -86,6 +106,13 @@ class Chunk:
     share: float = 0.0
     last: bool = False
     """Nothing follows."""
+    mark: bytes = b""
+    """Where the reader is at its end, where that is worth to be kept."""
+
+    @property
+    def notes(self) -> Counter[str]:
+        """What is left out or missing of what can be stored."""
+        return sum((Counter(item.notes) for item in self.items if item.notes), Counter[str]())
 
     def without(self, problem: Problem) -> None:
         """Leave out what turned out not to be writable."""
@@ -112,6 +139,7 @@ class Preparer:
         self._source = f"{SOURCE_TYPE}:{name}"
         self._chat_id = params.get("chat_id", "")
         self._everyone = params.get("scope_type") == "global"
+        self._closed = params.get("scope_type") == "chat"
         self._knowledge = params.get("strategy_override", "auto")
         self._respect_filter = params.get("respect_filter", True)
 
@@ -135,23 +163,47 @@ class Preparer:
 
     def _item(self, record: Record) -> Item:
         given = {key: value for key, value in record.arguments.items() if value is not None}
+        notes = {**record.left, **self._noted(record, given)}
         match record.kind:
             case "override":
+                self._shown_to_all()
                 return Item(record.place, Override.model_validate(given))
             case "alias":
-                return Item(record.place, FurtherName.model_validate(given))
+                kept = _within(self._chat_id, given) if self._closed else given
+                return Item(record.place, FurtherName.model_validate(kept))
             case "turn":
                 request = IngestMessages.model_validate(self._call_of(given))
             case "summary":
                 request = IngestSummary.model_validate(self._in_chat(given))
             case "text":
-                request = IngestText.model_validate(self._text_of(given))
+                request = ImportedText.model_validate(self._text_of(_within_bounds(given)))
         asking = chat_key(request.chat_id, request.group_id, request.user_id) if request.respect_filter else None
-        return Item(record.place, tuple(self._ingest.prepared(request, self._clock.now())), asking)
+        return Item(record.place, tuple(self._ingest.prepared(request, self._clock.now())), asking, notes)
+
+    def _noted(self, record: Record, given: Mapping[str, Any]) -> dict[str, int]:
+        """What a person should know of the record."""
+        found = {
+            f"{BEYOND}{key}": more
+            for key in LISTS
+            if isinstance(value := given.get(key), list) and (more := len(value) - MOST_OF_A_TEXT) > 0
+        }
+        about = given.get("metadata")
+        found["metadata"] = int(isinstance(about, Metadata) and about.left_out > 0)
+        if record.kind == "turn":
+            found["no_speaker"] = int(not (given.get("speaker") or given.get("person_id")))
+            own = not given.get("chat_id") and (given.get("group_id") or given.get("user_id"))
+            found["own_chat"] = int(bool(own and self._chat_id))
+        return {key: count for key, count in found.items() if count}
+
+    def _shown_to_all(self) -> None:
+        if self._closed:
+            raise InvalidRequest("scope_type: the text of a profile is shown in every chat, not in one only.")
 
     def _in_chat(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments, in the task's chat if they name none of their own."""
-        own = any(given.get(key) for key in ("chat_id", "group_id", "user_id"))
+        if self._closed:
+            return {"respect_filter": self._respect_filter, **_within(self._chat_id, given)}
+        own = any(given.get(key) for key in CHAT_WORDS)
         chat = {} if own or not self._chat_id else {"chat_id": self._chat_id}
         return {"respect_filter": self._respect_filter, **given, **chat}
 
@@ -231,6 +283,24 @@ class Writer:
             return known
         chat = self._store.names.chat(db, ChatKey(chat_id), now) if chat_id else 0
         return self._store.names.person(db, Person(person_id, person_id), chat, now)
+
+
+def _within(chat_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments, seen in this chat only. Raises InvalidRequest if they are another chat's."""
+    chat, group, user = (str(given.get(key) or "").strip() for key in CHAT_WORDS)
+    own = chat_key(chat, group, user)
+    if not chat_id or (own is not None and own.chat_id != chat_id):
+        named = own.chat_id if own else ""
+        raise InvalidRequest(f"chat_id: it names {named!r}, and scope_type `chat` lets in only {chat_id!r}.")
+    kept = {key: value for key, value in given.items() if key not in (*CHAT_WORDS, "scope")}
+    return {**kept, "chat_id": chat_id}
+
+
+def _within_bounds(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: value[:MOST_OF_A_TEXT] if key in LISTS and isinstance(value, list) else value
+        for key, value in given.items()
+    }
 
 
 def _first(exc: ValidationError) -> str:
