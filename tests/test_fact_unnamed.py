@@ -56,6 +56,7 @@ NEWS: list[tuple[str, Fact]] = [
 ]
 ENDS: list[tuple[str, Fact]] = [
     ("豆包昨天去世了", ("pet", "豆包", -1)),
+    ("豆包昨天走了", ("pet", "豆包", -1)),
     ("我的猫年糕死了", ("pet", "年糕", -1)),
     ("Biscuit died yesterday.", ("pet", "Biscuit", -1)),
     ("My dog Biscuit passed away.", ("pet", "Biscuit", -1)),
@@ -151,10 +152,13 @@ def test_hearsay_and_jokes_stay_so(text: str) -> None:
         ("我在微软上海做产品经理", [("occupation", "产品经理", 1), ("workplace", "微软上海", 1)]),
         ("我在上海做产品经理", [("occupation", "产品经理", 1)]),
         ("我女儿三岁了，叫朵朵", [("child", "朵朵", 1)]),
+        ("豆包去年走了，新养了一只猫叫年糕", [("pet", "年糕 (猫)", 1), ("pet", "豆包", -1)]),
+        ("领养了一只猫，叫声好大", [("pet", "猫", 1)]),
+        ("搬家了，现在在苏州上班", [("residence", "苏州", 1)]),
         ("我最近又能吃香菜了", [("avoids", "香菜", -1)]),
     ],
 )
-def test_sentences_with_a_subject_that_were_not_read(text: str, facts: list[Fact]) -> None:
+def test_all_that_a_line_tells(text: str, facts: list[Fact]) -> None:
     assert sorted(told(text)) == sorted(facts)
 
 
@@ -235,6 +239,22 @@ async def test_what_is_no_more_is_not_given_a_made_up_name(chat: Chat, line: str
     await chat.say("小雨", "早")
     await chat.say("Ada", line)
     assert await chat.facts("Ada") | await chat.facts("小雨") == set(held)
+
+
+@pytest.mark.parametrize(
+    ("before", "news", "gone", "there"),
+    [
+        ("我养了一只柯基叫豆包", "豆包昨天去世了", "宠物", "不再养：豆包"),
+        ("my dog is called Biscuit, he's a corgi", "Biscuit died yesterday.", "corgi", "no longer has: Biscuit"),
+    ],
+)
+async def test_a_pet_that_died_leaves_the_profile(chat: Chat, before: str, news: str, gone: str, there: str) -> None:
+    await chat.say("Ada", before)
+    await chat.say("Ada", news)
+    chat.clock.advance(3600)
+    await chat.host.settle(20)
+    summary = (await chat.host.invoke("get_person_profile", {"person_id": "id-Ada", "chat_id": "c"}))["summary"]
+    assert gone not in summary and there in summary
 
 
 async def test_a_joke_taken_back_ends_what_was_told_last(chat: Chat) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import sqlite3
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from ..text import content_hash, fold
 from .dedup import Candidate, MemUpdateChecker, UpdateAction, UpdateDecision
 from .deriver import for_ever
 from .fact_ledger import UNDO_KIND, Change, FactLedger, Said, snapshot
+from .fact_standing import CORRECTION, HEARSAY, PERSON_FACT, SUMMARISED, corrected, own, standing_of
 from .indexes import Indexes
 
 __all__ = ["CURSOR", "SCAN", "FactService", "group_of"]
@@ -35,18 +35,8 @@ STEP = 100
 IDLE_SHARE = 3.0
 """Seconds of rest for each second of work, so that deriving never crowds out calls."""
 ABOUT = 3
-PERSON_FACT, CORRECTION = "person_fact", "correction"
-TRUST = {
-    "manual_confirmed": ("manual", 0.97),
-    "server_verified": ("imported", 0.9),
-    "trusted_import": ("imported", 0.9),
-}
-OWN_WORDS, HEARSAY, SUMMARISED = ("direct_user", 0.9), ("rule", 0.7), ("summary", 0.6)
-UNNAMED = ("direct_user", 0.75)
 JUST_BEFORE, WITHIN_SECONDS = 3, 1_800.0
 """Lines before one that names nobody in which somebody may have been brought in, and how old they may be."""
-NOT_THE_PERSON = ("bot", "assistant", "model", "summary", "llm", "inferred")
-"""What an `evidence_source` begins with that is not the person's own words."""
 MOST_READ, MOST_STATEMENTS = 1_000, 64
 """Facts of a person that are read to find statements, and statements that a new one is compared with: the newest."""
 
@@ -202,12 +192,12 @@ class FactService:
             return [h for person in meant for h in self._told(db, paragraph, person.person, named, at)]
         speaker = paragraph.speaker if paragraph.kind == "message" else 0
         how = Reader(at, self._zone, bool(speaker), names=tuple(named), own=bool(speaker))
-        other = SUMMARISED if paragraph.kind == "summary" else _corrected(paragraph) or HEARSAY
+        other = SUMMARISED if paragraph.kind == "summary" else corrected(paragraph) or HEARSAY
         found = read_facts(paragraph.content, how)
         if any(claim.unnamed for claim in found) and self._is_disturbed(db, paragraph):
             found = [claim for claim in found if not claim.unnamed]
         return [
-            _Heard(named[claim.who] if claim.who else speaker, claim, *(other if claim.who else _own(claim)))
+            _Heard(named[claim.who] if claim.who else speaker, claim, *(other if claim.who else own(claim)))
             for claim in found
         ]
 
@@ -224,7 +214,7 @@ class FactService:
         self, db: sqlite3.Connection, paragraph: FactMaterial, person: int, named: dict[str, int], at: float
     ) -> list[_Heard]:
         """What a text says that is about one person; a text that no rule reads is a statement as a whole."""
-        standing = _corrected(paragraph) or _standing(paragraph.metadata)
+        standing = corrected(paragraph) or standing_of(paragraph.metadata)
         how = Reader(at, self._zone, first=True, about=True, names=tuple(named))
         found = read_facts(paragraph.content, how)
         whole = paragraph.source_type == PERSON_FACT
@@ -395,30 +385,7 @@ def _giving_way(row: FactRow, new: FactRow, at: float) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _own(claim: Claim) -> tuple[str, float]:
-    """The standing of a speaker's own words, less sure where they do not say of whom."""
-    return UNNAMED if claim.unnamed else OWN_WORDS
-
-
 def group_of(person: int | None, entity: int | None, scope: int, attribute: str, norm: str) -> FactGroup:
     """The facts that a fact of this attribute and value may contradict."""
     single = slot_of(attribute).cardinality == "single"
     return FactGroup(person, entity, scope, attribute, None if single else norm)
-
-
-def _corrected(paragraph: FactMaterial) -> tuple[str, float] | None:
-    """The authority of a statement that was stored to correct what was held, as the one who corrected it gave it."""
-    if paragraph.source_type != CORRECTION:
-        return None
-    authority = json.loads(paragraph.metadata).get("authority")
-    return TRUST["manual_confirmed"] if authority == "manual" else OWN_WORDS if authority == "direct_user" else None
-
-
-def _standing(metadata: str) -> tuple[str, float]:
-    """The authority of a fact that a caller hands over, and how sure it is; a person's own words are not doubted."""
-    given = json.loads(metadata)
-    trust, source = str(given.get("trust", "")), str(given.get("evidence_source", "")).strip().lower()
-    if trust in TRUST:
-        return TRUST[trust]
-    own = source and not source.startswith(NOT_THE_PERSON)
-    return OWN_WORDS if own else SUMMARISED

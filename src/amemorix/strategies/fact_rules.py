@@ -285,7 +285,7 @@ def _of_gone_pet(clause: _Clause, how: Reader) -> list[Claim]:
     if not hints_at_end_of_pet(clause.raw):
         return []
     bare, span = _without_times(clause, how)
-    name = ended_pet(bare.raw.strip())
+    name = ended_pet(clause.raw.strip()) or ended_pet(bare.raw.strip())
     times = _times("pet", -1, span, how.at, is_change=True) if name and name not in how.names else None
     if times is None:
         return []

@@ -125,7 +125,7 @@ _TOLD_TO = re.compile(r"[你您]|\b(?:you|your|u)\b", re.I)
 _PET_ZH = r"(?:猫咪?|狗狗?|狗子|兔子?|仓鼠|鹦鹉|乌龟|柯基|柴犬|金毛|泰迪|布偶|英短|哈士奇|边牧|龙猫|宠物)"
 _GONE_ZH = re.compile(
     rf"(?:[呜唉哎,，\s]*)(?:我?们?家?的?(?:{_PET_ZH})?)?(?P<v>[^\s,，。的我你他她它们家]{{1,6}}?)(?:今天|昨天|前天|昨晚|今早|刚刚?|已经|还是|终于|去年|上周|上个?月|最近|永远地?)*"
-    r"(?:去世|过世|离世|病逝|死|不在|去(?:了)?[喵汪狗猫](?:星球?)|回[喵汪]星|送人|送走)了[啊呀呜…~。.!！]*"
+    r"(?:去世|过世|离世|病逝|死|不在|去(?:了)?[喵汪狗猫](?:星球?)|回[喵汪]星|送人|送走|(?<=昨天|前天|昨晚|今早|去年|上周|个月|永远|远地)走)了[啊呀呜…~。.!！]*"
 )
 _GONE = re.compile(r"[世逝死在星球人走]了|\b(?:died|passed|bridge|put)\b")
 _GONE_EN = re.compile(
@@ -174,7 +174,7 @@ def _opens_well(before: str) -> bool:
         for part in re.split(r"[，,。！!？?；;…~\n]+|(?<=[\u4e00-\u9fff])\s+", before)
         if re.search(r"[\u4e00-\u9fff]", part)
     )
-    return all(_OPENS_ZH.match(part.strip()) for part in chinese)
+    return all(_OPENS_ZH.match(part.strip()) or ended_pet(part.strip()) for part in chinese)
 
 
 def _names_in(text: str) -> bool:
