@@ -163,6 +163,8 @@ class Preparer:
 
     def _item(self, record: Record) -> Item:
         given = {key: value for key, value in record.arguments.items() if value is not None}
+        if record.kind == "turn":
+            given = self._by_whom(given)
         notes = {**record.left, **self._noted(record, given)}
         match record.kind:
             case "override":
@@ -194,6 +196,13 @@ class Preparer:
             own = not given.get("chat_id") and (given.get("group_id") or given.get("user_id"))
             found["own_chat"] = int(bool(own and self._chat_id))
         return {key: count for key, count in found.items() if count}
+
+    def _by_whom(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Beside a chat a `user_id` says who spoke, unless that is said already; without one it is a private chat's."""
+        placed = self._chat_id or given.get("chat_id") or given.get("group_id")
+        if not given.get("user_id") or given.get("person_id") or not placed:
+            return given
+        return {**{key: value for key, value in given.items() if key != "user_id"}, "person_id": given["user_id"]}
 
     def _shown_to_all(self) -> None:
         if self._closed:
