@@ -11,7 +11,20 @@ from ..text import simplified
 from ..times import is_question
 from .chinese_phrases import is_person, tagged_words
 
-__all__ = ["KIN_EN", "KIN_ZH", "NOBODY", "Clause", "Mood", "Owner", "Whose", "after", "clauses", "mood_of", "whose", "without_laugh"]
+__all__ = [
+    "KIN_EN",
+    "KIN_ZH",
+    "NOBODY",
+    "Clause",
+    "Mood",
+    "Owner",
+    "Whose",
+    "after",
+    "clauses",
+    "mood_of",
+    "whose",
+    "without_laugh",
+]
 
 Owner = Literal["unsaid", "speaker", "us", "named", "they", "other"]
 """`they`: somebody who is only pointed at; `other`: somebody else, kin and pets among them."""
@@ -49,9 +62,7 @@ _BARE_KIN = re.compile(rf"(?:{KIN_ZH})(?!们|我|[，,]?我)")
 _KIN_AFTER = re.compile(
     rf"\s*(?:他|她)?(?:的|家里?的?)?(?:{KIN_ZH})|['’]s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{KIN_EN}){_IN_LAW}\b", re.I
 )
-_THEIR_KIN = re.compile(
-    rf"(?:的|家里?的?)?(?:{KIN_ZH})|['’]?s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{KIN_EN}){_IN_LAW}\b", re.I
-)
+_THEIR_KIN = re.compile(rf"(?:的|家里?的?)?(?:{KIN_ZH})|['’]?s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{KIN_EN}){_IN_LAW}\b", re.I)
 _FIRST = re.compile(
     r"我(?![们俩国校司方等])|俺(?!们)|本人|在下|\bI(?:['’](?:m|ve|d|ll))?\b|\bi(?:['’]?(?:m|ve))?\b|\b[Mm]y(?:self)?\b"
 )
