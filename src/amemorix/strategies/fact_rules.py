@@ -61,7 +61,7 @@ _REPORTED = re.compile(
     re.I,
 )
 _HARMLESS = re.compile(
-    r"(?:我|是|都)*(?:之前|以前|原来|本来|当时)(?:是|都)?我?(?:搞|弄|记|说|写|查|测|以为)错了?|\bi (?:just )?(?:thought|believed) (?:i was|so)\b|"
+    r"(?:我|是|都){0,4}(?:之前|以前|原来|本来|当时)(?:是|都)?我?(?:搞|弄|记|说|写|查|测|以为)错了?|\bi (?:just )?(?:thought|believed) (?:i was|so)\b|"
     r"说实话|老实说|说真的|话说|来说|说一下|提一下|说起来|跟[你大][们家]?说|和[你大][们家]?说|告诉[你大][们家]?|[会能]说|[会能]讲|说[中英日法德韩俄]|忘了说|我说过|小说|听说读写|演讲"
 )
 _LIST = re.compile(
@@ -149,9 +149,14 @@ class _Clause:
         )
 
 
+_Met = dict[tuple[_Clause, str | None], list[Claim]]
+"""What a clause says, with whom the one before it was about."""
+
+
 def read_facts(text: str, how: Reader) -> list[Claim]:
     """What the text states; empty for questions, suppositions, memories of what was, and words of others."""
     found: dict[tuple[str, str, str], Claim] = {}
+    met: _Met = {}
     before = NOBODY
     for sentence, joking in _sentences(_listed(_unquoted(spoken(clean_text(text)[:LONGEST])))):
         raw = _bare(sentence)
@@ -159,7 +164,7 @@ def read_facts(text: str, how: Reader) -> list[Claim]:
         before = _goes_on_after(said)
         if not _is_statement(sentence):
             continue
-        for claim in _in_sentence(raw, said, how):
+        for claim in _in_sentence(raw, said, how, met):
             if not (joking and claim.attribute in _NO_JOKE):
                 found.setdefault((claim.who, claim.attribute, claim.norm), claim)
     return list(found.values())
@@ -211,7 +216,8 @@ def _goes_on_after(said: list[Clause]) -> Whose:
     return of if of.owner == "other" else NOBODY
 
 
-def _in_sentence(raw: str, said: list[Clause], how: Reader) -> Iterator[Claim]:
+def _in_sentence(raw: str, said: list[Clause], how: Reader, met: _Met) -> Iterator[Claim]:
+    """The claims of a sentence; what was met before is not read again."""
     folded = fold(raw)
     before: str | None = None
     at = 0
@@ -225,7 +231,10 @@ def _in_sentence(raw: str, said: list[Clause], how: Reader) -> Iterator[Claim]:
             start, stop = one.start, said[at + width - 1].stop
             text = raw[start:stop].strip()
             clause = _Clause(text, folded[start:stop].strip(), _CAPITAL.search(text) is not None)
-            claims = _owned(_in_clause(clause, how, _carried(one.whose, before)), one.whose, how)
+            key = clause, _carried(one.whose, before)
+            if key not in met:
+                met[key] = _in_clause(clause, how, key[1])
+            claims = _owned(met[key], one.whose, how)
             if claims:
                 yield from claims
                 before = claims[0].who
