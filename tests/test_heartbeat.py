@@ -152,3 +152,20 @@ async def indexes_built_again(folder: Path, beats: list[float]) -> None:
             for _ in range(10):
                 assert (await host.invoke("search_memory", {"query": "kettle violin"}))["hits"]
             await host.settle(60)
+
+
+async def test_a_long_message_of_one_repeated_word_holds_nobody_up(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host:
+        await host.invoke(
+            "ingest_messages", {"chat_id": "a", "messages": [{"speaker": "林澈", "text": "我在上海上班。"}]}
+        )
+        await host.settle(30)
+        beats: list[float] = []
+        async with heartbeat(beats):
+            for n, word in enumerate(("我", "我不吃，", "的", "and ")):
+                said = [{"speaker": "Ann", "text": (word * 50_000)[:50_000], "external_id": str(n)}]
+                assert (await host.invoke("ingest_messages", {"chat_id": "c", "messages": said}))["success"]
+                await host.settle(30)
+                found = await host.invoke("search_memory", {"chat_id": "c", "query": (word * 10_000)[:10_000]})
+                assert found["success"]
+        assert max(beats) < 4 * LONGEST_PAUSE
