@@ -45,7 +45,7 @@ class ChatEndpoint:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
             scripted = self.script.pop(0) if self.script else None
-        self.open.wait(10)
+        self.open.wait(60)
         with self._lock:
             self._at_once -= 1
         if scripted:

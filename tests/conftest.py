@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from amemorix import AMemorixHostService
 from amemorix.models.catalog import DEFAULT_MODEL
@@ -17,6 +18,8 @@ from amemorix.testing import HashEmbedder, memory_host
 
 Open = Callable[..., Awaitable[AMemorixHostService]]
 ROOT = Path(__file__).parent.parent
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 @pytest.fixture

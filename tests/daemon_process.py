@@ -47,4 +47,4 @@ def daemon(config: Path, *args: str, env: Mapping[str, str] | None = None) -> Ge
         yield Running(process, found[0], banner)
     finally:
         process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)

@@ -56,7 +56,7 @@ async def live(folder: Path, what: str) -> None:
     chat = ScriptedChat(asked) if what == "profile" else None
     async with memory_host(folder, chat=chat, **SETTINGS) as host:
         print("open", flush=True)
-        await host.settle(20)
+        await host.settle(120)
         print("alive", flush=True)
 
 

@@ -29,8 +29,8 @@ from history_model import COMPONENTS, Delete, Held, Ledger, Operation, Piece, Sh
 __all__ = ["CHATS", "ERRANDS", "Life", "configure", "small_steps", "warm_up"]
 
 CHATS = 3
-SETTLE_SECONDS = 30.0
-LIFE_SECONDS = 45.0
+SETTLE_SECONDS = 120.0
+LIFE_SECONDS = 180.0
 ERRANDS = ("open", "save", "rebuild", "reload", "stop")
 """What a process may be killed in the middle of."""
 RELOADS: tuple[dict[str, Any], ...] = (

@@ -24,7 +24,7 @@ from history_model import Ledger
 
 __all__ = ["History", "Killer"]
 
-HUNG_SECONDS = 60.0
+HUNG_SECONDS = 240.0
 MOST_MESSAGES = 400
 
 

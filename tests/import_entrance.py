@@ -14,7 +14,7 @@ __all__ = ["COMPONENT", "admin", "created", "ended", "imported", "jsonl", "paste
 
 COMPONENT = "memory_import_admin"
 OPEN = ("queued", "preparing", "running", "cancel_requested")
-SECONDS = 60.0
+SECONDS = 120.0
 
 
 async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from amemorix.services.importing import source_file
 from amemorix.testing import memory_host
 from import_entrance import admin
 
@@ -14,6 +15,7 @@ __all__: list[str] = []
 
 async def live(folder: Path, file: Path, chunk: int) -> None:
     """Begin the import, or go on with it; the records stored are told whenever there are more."""
+    source_file.MARK_EVERY = 1  # the place of the reader is kept with every chunk
     settings = {"roots": [str(file.parent)], "chunk_records": chunk, "idle_share": 1}
     async with memory_host(folder, imports=settings) as host:
         tasks = (await admin(host, "list"))["items"]

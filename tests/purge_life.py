@@ -24,7 +24,7 @@ async def live(what: str, folder: Path, seed: int, backend: str) -> None:
         if what == "fill":
             gone = await fill(host, random.Random(seed), "away", 60)
             stays = await fill(host, random.Random(-seed), "here", 30)
-            await host.settle(30)
+            await host.settle(120)
             await host.invoke("memory_runtime_admin", {"action": "save"})
             await host.kernel.store.read(lambda db: backed_up(db, data_of(host) / "memory.before-migration"))
             await admin(host, "execute", mode="chat", selector="away")
@@ -32,7 +32,7 @@ async def live(what: str, folder: Path, seed: int, backend: str) -> None:
             return
         tell("ready")
         if what == "finish":
-            await host.settle(60)
+            await host.settle(120)
         await host.invoke(ADMIN, {"action": "purge", "operation_id": "d1"})
         shown = await admin(host, "get_operation", operation_id="d1")
         tell(shown["operation"])

@@ -41,7 +41,40 @@ async def test_a_change_is_told_with_its_caller_and_how_to_undo_it(host: AMemori
     assert (ingest["component"], ingest["undo"], ingest["door"]) == ("ingest_text", [], "host")
     assert ingest["rows"] > 0
     await ask(host, "memory_delete_admin", action="restore", operation_id=deleted["operation_id"])
-    assert (await timeline(host))[0]["target"] == f"operation_id={deleted['operation_id'].removeprefix('d')}"
+    assert (await timeline(host))[0]["target"] == f"operation_id={deleted['operation_id']}"
+
+
+async def test_only_what_can_be_undone_now_is_offered(host: AMemorixHostService) -> None:
+    await note(host, "n1", "林澈对花生过敏。", chat_id="c")
+    first = await ask(host, "memory_delete_admin", action="execute", mode="paragraph", selector=[1])
+    await ask(host, "memory_delete_admin", action="restore", operation_id=first["operation_id"])
+    assert [item["undo"] for item in await timeline(host, of_action="execute")] == [[]]
+    second = await ask(host, "memory_delete_admin", action="execute", mode="paragraph", selector=[1])
+    assert [[u["id"] for u in item["undo"]] for item in await timeline(host)][:1] == [[second["operation_id"]]]
+    await ask(host, "memory_delete_admin", action="purge", operation_id=second["operation_id"])
+    assert [item["undo"] for item in await timeline(host, of_component="memory_delete_admin")] == [[]] * 4
+
+
+@pytest.mark.parametrize(
+    ("told", "wish"),
+    [
+        ("Anna lives in Lisbon.", "Anna lives in Berlin, not Lisbon"),
+        ("安娜住在里斯本。", "安娜不住在里斯本，她住在柏林"),
+    ],
+)
+async def test_a_correction_is_undone_from_where_it_was_carried_out(
+    host: AMemorixHostService, told: str, wish: str
+) -> None:
+    await note(host, "n1", told, chat_id="c")
+    correction = {"component": "memory_correction_admin"}
+    plan = (await ask(host, **correction, action="preview", text=wish, chat_id="c"))["plan_id"]
+    [previewed] = await timeline(host, of_component="memory_correction_admin")
+    assert (previewed["undo"], previewed["target"]) == ([], f"plan_id={plan}")
+    await ask(host, **correction, action="execute", plan_id=plan, confirmed=True)
+    [executed, _] = await timeline(host, of_component="memory_correction_admin")
+    assert [(u["kind"], u["id"]) for u in executed["undo"]] == [("correction", plan)]
+    await ask(host, **correction, action="rollback", plan_id=plan)
+    assert [item["undo"] for item in await timeline(host, of_component="memory_correction_admin")] == [[]] * 3
 
 
 @pytest.mark.parametrize("text", ["Tom likes tea.", "林澈住在上海。"])
@@ -108,7 +141,7 @@ async def test_bad_questions_name_the_field(host: AMemorixHostService, args: dic
 async def test_settings_are_noted_by_name(host: AMemorixHostService) -> None:
     await host.update_config({"retrieval": {"candidates": 90}})
     [item] = await timeline(host, of_component="config")
-    assert item["target"] == "retrieval.candidates"
+    assert item["target"] == "settings=retrieval.candidates"
 
 
 async def test_what_is_too_old_is_forgotten(opened: Open) -> None:

@@ -22,7 +22,7 @@ from amemorix.errors import InvalidRequest
 
 NO_MODEL = {"embedding.provider": "none"}
 ROWS = 300
-EFFORT = Effort(searches=5, embedded_texts=50, seconds=0.2, runs=1)
+EFFORT = Effort(searches=5, embedded_texts=50, seconds=1.0, runs=1)
 
 
 def test_the_corpus_is_the_same_every_time_and_has_the_size_asked_for() -> None:
@@ -77,7 +77,7 @@ async def test_the_heartbeat_notices_what_blocks_the_loop() -> None:
         time.sleep(0.05)  # noqa: ASYNC251 - it is what is measured
         await asyncio.sleep(0.01)
 
-    assert 40 < pulse.longest < 5_000
+    assert 40 < pulse.longest < 60_000
     assert pulse.p99 <= pulse.longest
 
 

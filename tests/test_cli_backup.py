@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,7 +27,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Commands find this configuration without being told."""
     path = scratch_config(tmp_path, {"embedding.provider": "none", "http.port": 0})
     monkeypatch.setenv("AMEMORIX_CONFIG", str(path))
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "900")
     monkeypatch.chdir(tmp_path)
     return path
 
@@ -104,6 +107,106 @@ def test_a_database_that_cannot_be_opened_is_restored(tmp_path: Path, damage: st
         assert "cannot be restored" in bad("restore", aside[0].name)
 
 
+def looked(*args: str) -> str:
+    """The table of a check that finds something."""
+    result = run("check", *args)
+    assert result.exit_code == 1 and result.stderr == "", result.stderr
+    return result.stdout
+
+
+def spoil(database: Path, damage: str) -> None:
+    raw = database.read_bytes()
+    if damage == "newer":
+        with closing(sqlite3.connect(database)) as db:
+            db.execute("pragma user_version = 99")
+    elif damage == "other tables":
+        database.unlink()
+        with closing(sqlite3.connect(database)) as db:
+            db.execute("create table diary (entry text)")
+    else:
+        spoilt = {
+            "pages": raw[:100] + b"\xff" * 200_000 + raw[200_100:],
+            "cut": raw[:5000],
+            "text": b"diary" * 999,
+            "empty": b"",
+        }
+        database.write_bytes(spoilt[damage])
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [("pages", "damaged: "), ("cut", "damaged: "), ("text", "damaged: "), ("empty", "damaged: "), ("newer", "newer: "),
+     ("other tables", "other tables: ")],
+)  # fmt: skip
+def test_a_check_of_a_database_that_cannot_be_opened_tells_what_to_restore(
+    tmp_path: Path, damage: str, kind: str
+) -> None:
+    tell(*TURNS)
+    old, new = (good("backup").split(":")[0] for _ in range(2))
+    home = tmp_path / "data" / "a-memorix"
+    with (home / "backups" / new / "memory.db").open("rb+") as file:
+        file.seek(-1, 2)
+        file.write(b"x")
+    spoil(home / "memory.db", damage)
+    before = (home / "memory.db").read_bytes()
+
+    table = looked()
+
+    assert kind in table and "The memory cannot be opened." in table
+    assert f"`amemorix restore {old}` puts back" in table and "2 paragraphs" in table
+    assert f"restore {new}" not in table and "not what was written" in table
+    assert looked("--repair").replace(" ", "") == table.replace(" ", "")
+    assert (home / "memory.db").read_bytes() == before
+    assert ("`amemorix check`" in bad("stats")) == (kind == "damaged: ")
+    good("restore", old)
+    checked = run("check")
+    assert "All is well" in checked.stdout and "WARNING" not in checked.output
+    assert "set aside by a restore" in good("backups")
+
+
+def test_a_check_says_that_there_is_nothing_to_restore(tmp_path: Path) -> None:
+    tell(*TURNS)
+    spoil(tmp_path / "data" / "a-memorix" / "memory.db", "text")
+    assert "There is no sound backup" in looked()
+
+
+def test_a_check_prefers_backups_that_were_made_on_purpose(tmp_path: Path) -> None:
+    tell(*TURNS)
+    made = good("backup").split(":")[0]
+    aside = good("restore", made).split()[-1].removesuffix(".")
+    spoil(tmp_path / "data" / "a-memorix" / "memory.db", "text")
+    table = looked()
+    assert f"`amemorix restore {made}` puts back" in table
+    assert f"{aside}: " in table and "set aside when another took its place" in table
+    shutil.rmtree(tmp_path / "data" / "a-memorix" / "backups" / made)
+    assert f"`amemorix restore {aside}` puts back" in looked()
+
+
+@pytest.mark.parametrize("left", ["indexes", "backups"])
+def test_a_database_that_was_emptied_is_no_new_memory(tmp_path: Path, left: str) -> None:
+    tell(*TURNS)
+    good("backup")
+    home = tmp_path / "data" / "a-memorix"
+    shutil.rmtree(home / {"indexes": "backups", "backups": "indexes"}[left])
+    spoil(home / "memory.db", "empty")
+    assert f"{left} of a memory stand beside it" in " ".join(looked().split())
+
+
+@pytest.mark.parametrize("left", ["backups", "indexes"])
+def test_no_memory_begins_in_the_place_of_one_whose_database_is_gone(tmp_path: Path, left: str) -> None:
+    tell(*TURNS)
+    id_ = good("backup").split(":")[0]
+    good("call", "memory_runtime_admin", "save")
+    folder = tmp_path / "data" / "a-memorix"
+    (folder / "memory.db").unlink()
+    shutil.rmtree(folder / ({"backups", "indexes"} - {left}).pop())
+
+    assert f"{left} of a memory stand beside it" in bad("search", "peanuts")
+    assert "is not there" in bad("ingest", "talk.jsonl", "--chat", "c")
+    assert not (folder / "memory.db").exists()
+    assert (f"`amemorix restore {id_}`" in looked()) == (left == "backups")
+
+
 def test_a_backup_is_restored_into_another_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tell(*TURNS)
     id_ = good("backup").split(":")[0]
@@ -129,7 +232,8 @@ def test_an_export_makes_another_memory(tmp_path: Path, monkeypatch: pytest.Monk
     tell(*TURNS)
     assert "rows" in good("export", "all.jsonl")
     assert "there already" in bad("export", "all.jsonl")
-    assert "folder" in bad("export", "none/all.jsonl")
+    assert "There is no folder" in bad("export", "none/all.jsonl")
+    assert "There is no file nothere.jsonl." in bad("import-export", "nothere.jsonl")
     assert "not empty" in bad("import-export", "all.jsonl")
     assert list((tmp_path / "data" / "a-memorix" / "exports").iterdir()) == []
     other = scratch_config(tmp_path / "other", {"embedding.provider": "none"})
@@ -139,6 +243,8 @@ def test_an_export_makes_another_memory(tmp_path: Path, monkeypatch: pytest.Monk
 
     assert paragraphs() == 2
     assert "折叠伞" in good("search", "折叠伞", "--chat", "c")
+    taken_in = [line for line in good("audit").splitlines() if "import_export" in line]
+    assert [('file="all.jsonl"' in line, " cli " in line) for line in taken_in] == [(True, True)]
     assert "no export" in bad("import-export", "talk.jsonl")
 
 

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from amemorix.config import parse, patched, read_text, watch, write_text
+from pace import PATIENCE
 
 
 class Watched:
@@ -19,13 +20,14 @@ class Watched:
         self.options = {"tick_seconds": 0.1, **options}
 
     async def __aenter__(self):
-        self.task = asyncio.create_task(watch(self.path, self.on_change, stop=self.stop, **self.options))
+        seen = self.path.read_bytes() if self.path.exists() else None
+        self.task = asyncio.create_task(watch(self.path, self.on_change, stop=self.stop, seen=seen, **self.options))
         await asyncio.sleep(0.2)
         return self
 
     async def __aexit__(self, *exc):
         self.stop.set()
-        await asyncio.wait_for(self.task, 5)
+        await asyncio.wait_for(self.task, PATIENCE)
 
     async def on_change(self):
         self.calls.put_nowait(None)
@@ -35,7 +37,7 @@ class Watched:
     async def told(self, times):
         """Wait until told so often, and a little longer to see that it stays so."""
         for _ in range(times):
-            await asyncio.wait_for(self.calls.get(), 10)
+            await asyncio.wait_for(self.calls.get(), PATIENCE)
         await asyncio.sleep(0.3)
         assert self.calls.empty()
 
@@ -132,7 +134,7 @@ async def test_an_exception_is_logged_and_the_watch_goes_on(path, caplog):
 async def test_stops_at_once(path):
     async with Watched(path, tick_seconds=60.0) as watched:
         watched.stop.set()
-        await asyncio.wait_for(watched.task, 1)
+        await asyncio.wait_for(watched.task, 30)
 
 
 async def test_can_be_cancelled(path):
@@ -141,4 +143,4 @@ async def test_can_be_cancelled(path):
     await asyncio.sleep(0.3)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(task, 1)
+        await asyncio.wait_for(task, 30)

@@ -123,7 +123,7 @@ def test_a_killed_writer_leaves_one_whole_text(tmp_path):
     for path in paths:
         path.parent.mkdir()
         writers.append(subprocess.Popen([sys.executable, "-c", KILLED, str(path)]))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not all(map(backups_of, paths)) and time.monotonic() < deadline:
         time.sleep(0.02)
     for writer in writers:

@@ -18,7 +18,7 @@ async def known(host: AMemorixHostService, *texts: str, **args: Any) -> list[str
     """What is known of the person after these texts, in order."""
     for text in texts:
         await told(host, text, source_type="person_fact", person_ids=["林澈"], **{"chat_id": "c", **args})
-        await host.settle(20)
+        await host.settle(120)
     found = await host.invoke("memory_fact_admin", {"action": "list", "status": ["active"], "chat_id": "c"})
     return sorted(item["value"] for item in found["items"])
 
@@ -95,7 +95,7 @@ async def test_a_merged_statement_goes_with_either_of_its_texts(opened: Open) ->
         db.execute("delete from paragraphs where content = 'Runs on Sundays'")
 
     await host.kernel.store.write(purge)
-    await host.settle(20)
+    await host.settle(120)
     assert await known(host) == ["Swims on Sundays"]
 
 

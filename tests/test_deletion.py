@@ -247,14 +247,14 @@ async def test_a_chat_is_cleared_by_one_call(host: AMemorixHostService, given: d
 
 async def test_a_restored_deletion_is_as_if_it_had_not_been(dense_host: AMemorixHostService) -> None:
     await kite(dense_host)
-    await dense_host.settle(10)
+    await dense_host.settle(120)
     before, ranked = await tables(dense_host), await hits(dense_host, "kite hall lamp", limit=20)
     done = await admin(dense_host, "execute", mode="mixed", selector={"sources": ["a", "b"], "entity_names": ["kite"]})
-    await dense_host.settle(10)
+    await dense_host.settle(120)
     assert await hits(dense_host, "kite hall lamp", limit=20) == []
 
     back = await admin(dense_host, "restore", operation_id=done["operation_id"])
-    await dense_host.settle(10)
+    await dense_host.settle(120)
 
     assert (back["status"], back["not_restored"]) == ("restored", [])
     assert back["counts"] == {"entity": 1, "paragraph": 3, "ref": 3, "relation": 1}
@@ -309,9 +309,9 @@ async def test_a_paragraph_that_was_not_embedded_yet_is_after_its_restore(opened
     host.kernel.start()
     for n in range(5):
         await told(host, f"A lamp, number {n}.")
-    await host.settle(10)
+    await host.settle(120)
     await admin(host, "restore", operation_id=done["operation_id"])
-    await host.settle(10)
+    await host.settle(120)
     missing = "select count(*) from paragraphs p where not exists (select 1 from embeddings e where e.paragraph = p.id)"
     assert await rows_of(host, missing) == [(0,)]
 
@@ -336,11 +336,11 @@ async def test_profiles_that_were_derived_anew_hold_up_no_restore(host: AMemorix
     await said(host, "c", ("林澈", "我喜欢喝乌龙茶。"), ("林澈", "我对花生过敏。"))
     refresh = {"action": "refresh", "person_id": "林澈"}
     assert (await host.invoke("memory_profile_admin", refresh))["success"]
-    await host.settle(10)
+    await host.settle(120)
     done = await admin(host, "execute", mode="chat", selector="c")
     await said(host, "c", ("林澈", "我住在杭州。"))
     assert (await host.invoke("memory_profile_admin", refresh))["success"]
-    await host.settle(10)
+    await host.settle(120)
     assert (await rows_of(host, "select count(*) > 0 from profile_snapshots")) == [(1,)]
     back = await admin(host, "restore", operation_id=done["operation_id"])
     assert (back["status"], back["not_restored"]) == ("restored", [])
@@ -422,7 +422,7 @@ async def test_what_does_not_fit_deletes_nothing(
     host: AMemorixHostService, action: str, args: dict[str, Any], field: str, code: str
 ) -> None:
     await kite(host)
-    await host.settle(20)
+    await host.settle(120)
     before = await tables(host)
     await refused(host, ADMIN, {"action": action, **args}, field, code)
     assert await tables(host) == before

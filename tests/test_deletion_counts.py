@@ -113,7 +113,7 @@ async def test_a_preview_counts_what_changes(tmp_path: Path, seed: int) -> None:
         await fill(host, rng)
         counted = 0
         for _ in range(3):
-            await host.settle(60)
+            await host.settle(120)
             wish = selection(rng)
             seen = await host.invoke("memory_delete_admin", {"action": "preview", **wish})
             if not seen["success"]:
@@ -139,7 +139,7 @@ async def test_a_preview_counts_what_changes(tmp_path: Path, seed: int) -> None:
             stale = [key for key, (_, some) in before[3].items() if key not in moved and some & dead]
             assert counts["profiles_changed"] == len(stale)
 
-            await host.settle(60)
+            await host.settle(120)
             after = await profiles(host)
             assert all(after[key][0] != before[3][key][0] for key in stale if key in after), "each was derived anew"
             remade = {row: some for row, some in (await episodes(host)).items() if row in losing}
@@ -152,7 +152,7 @@ async def test_a_preview_counts_what_changes(tmp_path: Path, seed: int) -> None:
 async def test_facts_that_were_read_are_counted(host: AMemorixHostService) -> None:
     await said(host, "c1", ("Ann", "I live in Oslo.", 1.7e9), ("Ann", "I'm allergic to nuts.", 1.7e9 + 60))
     await said(host, "群聊", ("林澈", "我对花生过敏。", 1.7e9), ("林澈", "我住在北京。", 1.7e9 + 60))
-    await host.settle(30)
+    await host.settle(120)
     for person in ("Ann", "林澈"):
         counts = (await admin(host, "preview", mode="person", selector=person))["counts"]
         assert counts["facts"] == 2 and counts["episodes"] == 1 and counts["profiles"] >= 1, counts

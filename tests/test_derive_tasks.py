@@ -17,6 +17,7 @@ from amemorix.services.episodes import EpisodeService
 from amemorix.testing import memory_host
 from conftest import Open
 from entrance import said
+from pace import until
 
 QUIET = {"poll_interval_seconds": 3600, "debounce_seconds": 0}
 
@@ -24,7 +25,7 @@ QUIET = {"poll_interval_seconds": 3600, "debounce_seconds": 0}
 def killed(folder: Path, what: str) -> None:
     """Let a process derive until it dies of it."""
     command = [sys.executable, deadly_life.__file__, str(folder), what]
-    died = subprocess.run(command, timeout=60, check=False, capture_output=True, text=True)
+    died = subprocess.run(command, timeout=300, check=False, capture_output=True, text=True)
     assert (died.returncode, died.stdout) == (-signal.SIGKILL, "open\n"), died.stderr
 
 
@@ -36,11 +37,11 @@ async def status(host: AMemorixHostService, component: str) -> dict[str, Any]:
 
 async def begun(host: AMemorixHostService) -> None:
     """Wait until an episode is being worked on."""
-    for _ in range(2_000):
-        if (await status(host, "memory_episode_admin"))["processing"]:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("nothing was begun")
+
+    async def working() -> bool:
+        return bool((await status(host, "memory_episode_admin"))["processing"])
+
+    await until(working, "nothing was begun")
 
 
 @pytest.mark.parametrize("deadly", ["the bomb ticks", "那颗炸弹在响"])
@@ -53,7 +54,7 @@ async def test_a_source_that_kills_the_process_is_given_up_and_takes_no_other_al
     for _ in range(deadly_life.MOST["episodes"]):
         await asyncio.to_thread(killed, tmp_path, "episodes")
     async with memory_host(tmp_path, **deadly_life.SETTINGS) as host:
-        await host.settle(20)
+        await host.settle(120)
         found = await status(host, "memory_episode_admin")
 
     assert (found["completed"], found["failed"], found["pending"], found["processing"]) == (2, 1, 0, 0)
@@ -70,7 +71,7 @@ async def test_a_source_that_was_given_up_can_be_asked_for_again(tmp_path: Path)
     for _ in range(deadly_life.MOST["episodes"]):
         await asyncio.to_thread(killed, tmp_path, "episodes")
     async with memory_host(tmp_path, **deadly_life.SETTINGS) as host:
-        await host.settle(20)
+        await host.settle(120)
         done = await host.invoke("memory_episode_admin", {"action": "process_pending"})
 
     assert (done["rebuilt"], done["failed"]) == (1, 0)
@@ -83,7 +84,7 @@ async def test_a_profile_that_kills_the_process_is_given_up(tmp_path: Path) -> N
     for _ in range(deadly_life.MOST["profile"]):
         await asyncio.to_thread(killed, tmp_path, "profile")
     async with memory_host(tmp_path, profile=QUIET) as host:
-        await host.settle(20)
+        await host.settle(120)
         found = await status(host, "memory_profile_admin")
 
     assert (found["completed"], found["failed"], found["pending"], found["processing"]) == (1, 1, 0, 0)
@@ -95,6 +96,7 @@ async def test_a_profile_that_kills_the_process_is_given_up(tmp_path: Path) -> N
 async def test_work_that_is_cut_short_counts_no_try(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often the host stops or changes its settings meanwhile."""
     host = await opened(episode={**QUIET, "max_attempts": 2})
+    await host.kernel.pause()  # nothing else takes the task up
     await said(host, "c", ("Ada", "a kite by the sea"))
     service = host.kernel.knowledge.episodes
     with monkeypatch.context() as patch:
@@ -105,6 +107,7 @@ async def test_work_that_is_cut_short_counts_no_try(opened: Open, monkeypatch: p
             step.cancel()
             await asyncio.gather(step, return_exceptions=True)
     assert (await status(host, "memory_episode_admin"))["pending"] == 1
-    await host.settle(20)
+    host.kernel.start()
+    await host.settle(120)
 
     assert (await status(host, "memory_episode_admin"))["completed"] == 1

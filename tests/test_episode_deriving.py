@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import pace
 from amemorix import AMemorixHostService
 from amemorix.services import episode_grouping
 from amemorix.services.episodes import EpisodeService
@@ -42,11 +43,11 @@ async def listed(host: AMemorixHostService) -> list[tuple[str, int, int]]:
 
 async def until(host: AMemorixHostService, name: str, value: int) -> None:
     """Wait until the status says so."""
-    for _ in range(2_000):
-        if (await asked(host, "status"))[name] == value:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"{name} never came to {value}")
+
+    async def so() -> bool:
+        return (await asked(host, "status"))[name] == value
+
+    await pace.until(so, f"{name} never came to {value}")
 
 
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -67,11 +68,11 @@ async def test_episodes_that_do_not_change_are_not_written_again(opened: Open) -
     clock = FrozenClock()
     host = await opened(episode=MANUAL, clock=clock)
     await said(host, "c", *[("Ada", f"kite {n}", START + n * 2 * DAY) for n in range(4)])
-    await host.settle(20)
+    await host.settle(120)
     before = (await asked(host, "list"))["items"]
     clock.advance(1000)
     await said(host, "c", ("Ada", "one more kite", START + 6 * DAY + 60))
-    await host.settle(20)
+    await host.settle(120)
     after = (await asked(host, "list"))["items"]
 
     assert after[1:] == before[1:]
@@ -86,11 +87,11 @@ async def test_an_edit_keeps_the_id_and_counts_the_revision(opened: Open, words:
     host = await opened(episode=MANUAL)
     turns = [{"external_id": f"m{n}", "speaker": "Ada", "text": f"{words} {n}", "time": START + n} for n in range(5)]
     await host.invoke("ingest_messages", {"chat_id": "c", "messages": turns})
-    await host.settle(20)
+    await host.settle(120)
     (first,) = await listed(host)
     for changed in (2, 0):
         await host.invoke("ingest_messages", {"chat_id": "c", "messages": [turns[changed] | {"text": f"new {words}"}]})
-        await host.settle(20)
+        await host.settle(120)
 
     assert await listed(host) == [(first[0], 3, 5)]
 
@@ -99,10 +100,10 @@ async def test_an_episode_that_is_cut_in_two_goes_on_as_its_beginning(opened: Op
     host = await opened(episode={**MANUAL, "gap_hours": 1})
     await said(host, "c", ("Ada", "kite", START), ("Ada", "lamp", START + 7200), ("Ada", "rope", START + 7300))
     await told(host, "bridge", source="chat:c", chat_id="c", timestamp=START + 3600, external_id="bridge")
-    await host.settle(20)
+    await host.settle(120)
     (whole,) = await listed(host)
     await told(host, "gone", source="chat:c", chat_id="c", timestamp=START + 90 * DAY, external_id="bridge")
-    await host.settle(20)
+    await host.settle(120)
 
     assert await listed(host) == [(whole[0], 2, 1), ("e2", 1, 2), ("e3", 1, 1)]
 
@@ -112,11 +113,11 @@ async def test_an_appended_paragraph_reads_its_neighbourhood_only(
 ) -> None:
     host = await opened(episode={**MANUAL, "max_paragraphs": 20})
     await said(host, "c", *[("Ada", f"kite {n % 7} wind", START + n * 60) for n in range(3000)])
-    await host.settle(60)
+    await host.settle(120)
     before = await listed(host)
     pages = counting(monkeypatch)
     await said(host, "c", ("Ada", "one more", START + 3000 * 60))
-    await host.settle(20)
+    await host.settle(120)
     after = await listed(host)
 
     assert 0 < sum(pages) <= 2 * 20 + 1
@@ -140,10 +141,10 @@ async def test_a_revision_in_a_very_long_source_reads_a_page_or_two(
     pages = counting(monkeypatch)
 
     await edited(host, 7_003)
-    await host.settle(20)
+    await host.settle(120)
     once = sum(pages)
     await edited(host, 3_001, 17_777)
-    await host.settle(20)
+    await host.settle(120)
 
     assert 0 < once <= 2 * episode_grouping.PAGE
     assert sum(pages) - once <= 4 * episode_grouping.PAGE
@@ -188,7 +189,7 @@ async def test_a_long_source_done_in_slices_comes_out_the_same(
     settings = {**MANUAL, "max_paragraphs": 30}
     whole = await opened(tmp_path / "whole", episode=settings)
     await said(whole, "c", *turns)
-    await whole.settle(30)
+    await whole.settle(120)
     monkeypatch.setattr(episode_grouping, "SLICE", 100)
     monkeypatch.setattr(episode_grouping, "PAGE", 50)
     sliced = await opened(tmp_path / "sliced", episode=settings)
@@ -205,6 +206,7 @@ async def test_talk_in_full_flow_waits_for_the_pause_of_the_settings(opened: Ope
     await said(host, "c", ("Ada", "kite", START))
     await until(host, "lag", 0)
     await said(host, "c", ("Ada", "lamp", START + 1))
+    await until(host, "pending", 1)
     await asyncio.sleep(0.1)
     assert (await asked(host, "status"))["pending"] == 1
     assert await listed(host) == []
@@ -233,7 +235,7 @@ async def test_a_failure_keeps_its_reason_and_is_tried_again_a_few_times(
     await said(host, "d", ("Ada", "lamp", START))
     waits: list[float] = []
     for attempt in range(1, 4):
-        await host.settle(20)
+        await host.settle(120)
         status = await asked(host, "status")
         (failure,) = status["failures"]
         assert (status["failed"], status["completed"]) == (1, 1)
@@ -242,7 +244,7 @@ async def test_a_failure_keeps_its_reason_and_is_tried_again_a_few_times(
         assert failure["given_up"] == (attempt == 3)
         waits.append(failure["next_at"] - clock.now())
         clock.advance(waits[-1])
-    await host.settle(20)
+    await host.settle(120)
     assert waits == [10, 15, 15]
     assert (await asked(host, "status"))["failures"][0]["attempts"] == 3, "it has been given up"
 
@@ -259,10 +261,10 @@ async def test_news_of_a_source_that_failed_is_a_new_beginning(opened: Open, mon
     with monkeypatch.context() as patch:
         patch.setattr(episode_grouping.EpisodeGrouping, "derive", lambda *_: 1 / 0)
         await said(host, "c", ("Ada", "kite", START))
-        await host.settle(20)
+        await host.settle(120)
     assert (await asked(host, "status"))["failures"][0]["given_up"]
     await said(host, "c", ("Ada", "lamp", START + 1))
-    await host.settle(20)
+    await host.settle(120)
 
     assert await listed(host) == [("e1", 1, 2)]
 
@@ -311,13 +313,14 @@ async def test_news_that_come_while_it_is_worked_on_are_not_lost(opened: Open, m
         return found
 
     monkeypatch.setattr(EpisodeService, "_derive", interrupted)
-    await host.settle(20)
+    await host.settle(120)
 
     assert await written(host) == [(1, 2, 2)]
 
 
 async def test_a_cut_short_step_is_taken_up_at_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     host = await opened(episode=MANUAL)
+    await host.kernel.pause()  # nothing else takes the task up
     await said(host, "c", ("Ada", "kite", START))
     service = host.kernel.knowledge.episodes
     with monkeypatch.context() as patch:
@@ -326,7 +329,8 @@ async def test_a_cut_short_step_is_taken_up_at_once(opened: Open, monkeypatch: p
         await until(host, "processing", 1)
         step.cancel()
         await asyncio.gather(step, return_exceptions=True)
-    await host.settle(20)
+    host.kernel.start()
+    await host.settle(120)
 
     assert await written(host) == [(1, 1, 1)]
 
@@ -335,11 +339,11 @@ async def test_a_paragraph_that_is_removed_takes_the_words_of_its_episode_along(
     """A purge removes rows: no episode may go on telling of them, and the rest is grouped again."""
     host = await opened(episode=MANUAL)
     await said(host, "c", ("Ada", "the secret walrus", START), ("Ada", "an open kite", START + 1))
-    await host.settle(20)
+    await host.settle(120)
     await host.kernel.store.write(lambda db: db.execute("delete from paragraphs where content like '%secret%'"))
     counts = "select (select count(*) from episodes), (select count(*) from episode_terms)"
     assert await host.kernel.store.read(lambda db: db.execute(counts).fetchone()) == (0, 0)
-    await host.settle(20)
+    await host.settle(120)
 
     assert [item["summary"] for item in (await asked(host, "list"))["items"]] == ["Ada: an open kite"]
 
@@ -353,7 +357,7 @@ async def main():
     settings = {"poll_interval_seconds": 0.01, "debounce_seconds": 0, "max_paragraphs": 8}
     async with memory_host(Path(sys.argv[1]), episode=settings) as host:
         print("open", flush=True)
-        await host.settle(60)
+        await host.settle(120)
         print("done", flush=True)
 
 asyncio.run(main())
@@ -368,12 +372,12 @@ async def test_a_kill_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path: 
         await fill(host, topics)
     async with memory_host(tmp_path / "calm", episode={**quiet, "debounce_seconds": 0}) as host:
         await fill(host, topics)
-        await host.settle(60)
+        await host.settle(120)
         wanted = await grouping(host)
     for delay in (0.0, 0.02, 0.05, 0.1, 0.15):
         killed(tmp_path / "killed", delay)
     async with memory_host(tmp_path / "killed", episode={**quiet, "debounce_seconds": 0}) as host:
-        await host.settle(60)
+        await host.settle(120)
         assert (await asked(host, "status"))["completed"] == 40, await asked(host, "status")
         assert await grouping(host) == wanted
         assert {revision for _, revision, _ in await written(host)} == {1}, "no episode was made twice"

@@ -31,7 +31,7 @@ async def episodes(host: AMemorixHostService) -> list[dict[str, Any]]:
             for id_, row in full.items()
         ]  # fmt: skip
 
-    await host.settle(20)
+    await host.settle(120)
     return sorted(await kernel.store.read(read), key=lambda one: (one["source"], one["paragraphs"]))
 
 
@@ -102,7 +102,7 @@ async def test_a_revision_shows_in_its_episode(host: AMemorixHostService) -> Non
     message = {"external_id": "m", "speaker": "Ada", "time": START + 90}
     for text in ("the secret kite", "the open kite"):
         await host.invoke("ingest_messages", {"chat_id": "c", "messages": [{**message, "text": text}]})
-        await host.settle(10)
+        await host.settle(120)
     (episode,) = await episodes(host)
 
     assert len(episode["paragraphs"]) == 3
@@ -113,7 +113,7 @@ async def test_a_revision_shows_in_its_episode(host: AMemorixHostService) -> Non
 async def test_an_episode_is_as_good_as_its_best_paragraph(host: AMemorixHostService) -> None:
     await said(host, "c", *turns(0, 1, 2, words="walrus on the pier"))
     await said(host, "c", *turns(3 * DAY, 3 * DAY + 1, words="lemon cake"))
-    await host.settle(10)
+    await host.settle(120)
     first, *rest = await hits(host, "walrus", mode="episode")
 
     assert "walrus" in first["content"]
@@ -184,7 +184,7 @@ async def test_step_by_step_gives_the_same_as_all_at_once(opened: Open, tmp_path
     at_once = await opened(tmp_path / "once", **settings)
     for step in history(seed):
         await play(slowly, step)
-        await slowly.settle(20)
+        await slowly.settle(120)
         await play(at_once, step)
 
     assert await episodes(slowly) == await episodes(at_once)
@@ -193,7 +193,7 @@ async def test_step_by_step_gives_the_same_as_all_at_once(opened: Open, tmp_path
 async def test_every_live_paragraph_is_in_one_episode(host: AMemorixHostService) -> None:
     for step in history(99):
         await play(host, step)
-        await host.settle(20)
+        await host.settle(120)
     held = [paragraph for one in await episodes(host) for paragraph in one["paragraphs"]]
     live = await hits(host, mode="time", time_start=1, limit=200)
 

@@ -349,11 +349,11 @@ def spent(text: str) -> float:
     return min(once() for _ in range(5))
 
 
-@pytest.mark.parametrize("text", ["我", "我是", "都是我", "I ", "我不吃，"])
+@pytest.mark.parametrize("text", ["我", "是", "我是", "都是我", "I ", "我不吃，"])
 def test_what_is_repeated_takes_no_more_than_its_length(text: str) -> None:
     read(text)
     few, many = ((text * 4_000)[:chars] for chars in (800, 3_200))
-    assert spent(many) < 9 * spent(few) + 0.002
+    assert spent(many) < 6 * spent(few) + 0.002
 
 
 def test_a_clause_that_is_repeated_is_read_once() -> None:

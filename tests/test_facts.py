@@ -27,7 +27,7 @@ async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str
 
 
 async def facts(host: AMemorixHostService, **args: Any) -> list[dict[str, Any]]:
-    await host.settle(20)
+    await host.settle(120)
     return (await admin(host, "list", limit=1000, **args))["items"]
 
 
@@ -41,7 +41,7 @@ async def held(host: AMemorixHostService, **args: Any) -> set[Key]:
 
 async def dump(host: AMemorixHostService) -> list[tuple[Any, ...]]:
     """Every fact that stands, without its row."""
-    await host.settle(20)
+    await host.settle(120)
     items = await facts(host)
     return sorted(
         (item["chat_id"], item["person_id"], item["attribute"], item["value"], item["denied"], item["status"], item["valid_from"],
@@ -77,7 +77,7 @@ async def test_a_newer_statement_takes_the_place_of_the_older(
 
 async def test_the_raw_texts_stay(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + DAY))
-    await host.settle(20)
+    await host.settle(120)
     assert {hit["content"] for hit in (await found(host, "住在上海 搬到北京", limit=10))["hits"]} == {
         "我住在上海",
         "我搬到北京了",
@@ -86,7 +86,7 @@ async def test_the_raw_texts_stay(host: AMemorixHostService) -> None:
 
 async def test_an_older_statement_that_comes_later_changes_nothing(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我搬到北京了", START + DAY))
-    await host.settle(20)
+    await host.settle(120)
     await said(host, "c", ("林澈", "我住在上海", START))
     old, new = await facts(host)
 
@@ -107,7 +107,7 @@ async def test_saying_it_again_is_evidence(host: AMemorixHostService) -> None:
 async def test_coming_back_is_a_time_of_its_own(host: AMemorixHostService) -> None:
     for n, text in enumerate(["我住在上海", "我搬到北京了", "我搬回上海了"]):
         await said(host, "c", ("林澈", text, START + n * DAY))
-        await host.settle(20)
+        await host.settle(120)
     spans = [(f["value"], f["valid_from"] - START, f["valid_to"] and f["valid_to"] - START) for f in await facts(host)]
     assert spans == [("上海", 2 * DAY, None), ("北京", DAY, 2 * DAY), ("上海", 0, DAY)]
 
@@ -168,7 +168,7 @@ async def test_what_has_ended_is_not_held_true(
     turns = [("林澈", first, START), ("林澈", end, START + DAY)]
     for turn in reversed(turns) if late else turns:
         await said(host, "c", turn)
-        await host.settle(20)
+        await host.settle(120)
     old = next(f for f in await facts(host) if f["valid_from"] == START)
     assert (old["attribute"], old["status"], old["valid_to"]) == (attribute, "superseded", START + DAY)
 
@@ -194,7 +194,7 @@ async def test_a_change_that_is_told_later_counts_from_its_start(
     turns = [("林澈", first, START), ("林澈", change, START + DAY)]
     for turn in reversed(turns) if late else turns:
         await said(host, "c", turn)
-        await host.settle(20)
+        await host.settle(120)
         clock.advance(DAY)
     then, now = sorted(await facts(host), key=lambda f: f["status"], reverse=True)
 
@@ -232,7 +232,7 @@ async def test_what_was_before_is_no_news(
     turns = [("林澈", first, START), ("林澈", past, START + DAY)]
     for turn in reversed(turns) if late else turns:
         await said(host, "c", turn)
-        await host.settle(20)
+        await host.settle(120)
     assert await held(host) == {(attribute, value, "active")}
 
 
@@ -240,7 +240,7 @@ async def test_a_change_in_another_chat_counts_too(opened: Open) -> None:
     host = await opened(shared_memory_groups=[{"targets": ["c", "d"]}])
     await said(host, "c", ("林澈", "我住在上海", START))
     await said(host, "d", ("林澈", "我上个月搬到北京", START + DAY))
-    await host.settle(20)
+    await host.settle(120)
     assert [f["value"] for f in (await found(host, "林澈住在哪里", chat_id="c"))["facts"]] == ["北京"]
 
 
@@ -272,7 +272,7 @@ async def test_what_several_chats_say_is_put_in_order_for_whom_may_see_them(open
     host = await opened(shared_memory_groups=[{"targets": ["c", "d"]}])
     await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我对花生过敏", START))
     await said(host, "d", ("林澈", "我搬到北京了", START + DAY), ("林澈", "我对花生过敏", START + DAY))
-    await host.settle(20)
+    await host.settle(120)
     together = [f["value"] for f in (await found(host, "林澈住在哪里", chat_id="c"))["facts"]]
     allergies = [f["value"] for f in (await found(host, "林澈对什么过敏", chat_id="c"))["facts"]]
 
@@ -307,7 +307,7 @@ async def test_a_new_wording_takes_the_facts_of_the_old_with_it(host: AMemorixHo
     message = {"external_id": "m", "speaker": "林澈", "time": START}
     for text in ("我住在上海", "我住在北京"):
         await host.invoke("ingest_messages", {"chat_id": "c", "messages": [{**message, "text": text}]})
-        await host.settle(20)
+        await host.settle(120)
     assert await held(host) == {("residence", "北京", "active")}
 
 
@@ -316,7 +316,7 @@ async def test_purged_words_are_in_no_fact(host: AMemorixHostService) -> None:
         host, "c", ("林澈", "我对花生过敏", START), ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + 1)
     )
     await told(host, "每周三晚上夜跑", source_type="person_fact", person_ids=["林澈"], chat_id="c")
-    await host.settle(20)
+    await host.settle(120)
 
     def purge(db: Any) -> None:
         db.execute(
@@ -324,7 +324,7 @@ async def test_purged_words_are_in_no_fact(host: AMemorixHostService) -> None:
         )
 
     await host.kernel.store.write(purge)
-    await host.settle(20)
+    await host.settle(120)
     tables = ("facts", "fact_evidence", "fact_transitions", "undo_records")
     texts = await host.kernel.store.read(
         lambda db: [str(row) for table in tables for row in db.execute(f"select * from {table}")]
@@ -336,7 +336,7 @@ async def test_purged_words_are_in_no_fact(host: AMemorixHostService) -> None:
 async def test_a_paragraph_that_moves_takes_its_facts_out_of_sight(host: AMemorixHostService) -> None:
     await told(host, "林澈对花生过敏", source_type="person_fact", person_ids=["林澈"], chat_id="c", scope="global")
     await said(host, "d", ("小美", "你好", START))
-    await host.settle(20)
+    await host.settle(120)
     scope = await host.kernel.store.read(lambda db: host.kernel.store.names.chat_row(db, "c"))
     await host.kernel.store.write(
         lambda db: db.execute("update paragraphs set scope = ? where kind = 'text'", (scope,))
@@ -396,7 +396,7 @@ async def test_what_gave_way_to_news_comes_back_exactly(host: AMemorixHostServic
     (fact,) = await facts(host)
     before = await row(host, fact["id"])
     await said(host, "c", ("林澈", "我搬到北京了", START + DAY))
-    await host.settle(20)
+    await host.settle(120)
     undo = (await admin(host, "get", fact_id=fact["id"]))["transitions"][-1]["undo_id"]
     await admin(host, "undo", undo_id=undo)
 
@@ -481,7 +481,7 @@ async def test_any_order_gives_the_same_facts(opened: Open, tmp_path: Path, seed
         for turn in turns:
             await said(host, "c", turn)
             if name == "other" and rng.random() < 0.5:
-                await host.settle(20)
+                await host.settle(120)
         outcomes.append(await dump(host))
     assert outcomes[0] == outcomes[1]
     assert ("c", "林澈", "residence", "上海", False, "active") in [one[:6] for one in outcomes[0]]
@@ -493,7 +493,7 @@ async def test_every_order_of_three(opened: Open, tmp_path: Path) -> None:
         host = await opened(tmp_path / str(n), facts={"poll_interval_seconds": 3600})
         for turn in turns:
             await said(host, "c", turn)
-            await host.settle(20)
+            await host.settle(120)
         outcomes.append(await dump(host))
     assert all(outcome == outcomes[0] for outcome in outcomes)
 
@@ -516,7 +516,7 @@ async def test_a_crash_between_reading_and_storing_loses_and_repeats_nothing(tmp
         once = await dump(host)
         assert once
         await host.kernel.store.write(lambda db: host.kernel.store.changes.put(db, "facts_upto", "0"))
-        await host.settle(20)
+        await host.settle(120)
         assert await dump(host) == once
         await host.kernel.store.write(lambda db: service._keep(db, read))
         assert await dump(host) == once
@@ -525,7 +525,7 @@ async def test_a_crash_between_reading_and_storing_loses_and_repeats_nothing(tmp
 async def test_a_log_that_was_cut_is_made_up_for(tmp_path: Path) -> None:
     async with memory_host(tmp_path, facts={"enabled": False}) as host:
         await said(host, "c", *STATEMENTS)
-        await host.settle(20)
+        await host.settle(120)
         store = host.kernel.store
         await store.write(lambda db: store.changes.prune(db, store.changes.bounds(db)[1]))
         assert await facts(host) == []
@@ -541,7 +541,7 @@ async def test_a_log_that_was_cut_is_made_up_for(tmp_path: Path) -> None:
 
 async def test_a_profile_is_wanted_when_facts_change(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我住在上海", START), ("小美", "今天天气不错", START))
-    await host.settle(20)
+    await host.settle(120)
     store = host.kernel.store
     tasks = await store.read(lambda db: store.derive_tasks.list(db, "profile", status=None, limit=10, offset=0))
     persons = await store.read(lambda db: store.fact_material.person_names(db, [task.key for task in tasks], None))
@@ -549,7 +549,7 @@ async def test_a_profile_is_wanted_when_facts_change(host: AMemorixHostService) 
     told = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
     assert told["traits"] == ["我住在上海"]
     await said(host, "c", ("林澈", "我搬到北京了", START + DAY))
-    await host.settle(20)
+    await host.settle(120)
     told = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
     assert "上海" not in told["summary"]
     assert "北京" in told["summary"]
@@ -561,7 +561,7 @@ async def test_a_profile_is_wanted_when_facts_change(host: AMemorixHostService) 
 async def test_a_search_brings_the_facts_it_asks_for(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我住在上海", START), ("林澈", "我搬到北京了", START + DAY), ("林澈", "我对花生过敏", START + DAY),
                ("Melanie", "I live in Berlin", START), ("Melanie", "I have a dog named Rex", START))  # fmt: skip
-    await host.settle(20)
+    await host.settle(120)
 
     async def asked(query: str, **args: Any) -> list[str]:
         return [f["value"] for f in (await found(host, query, **{"chat_id": "c", **args}))["facts"]]
@@ -596,7 +596,7 @@ TOM = ("I work at Google", "I live in Berlin", "I'm allergic to peanuts", "I lov
 async def test_a_search_brings_no_other_facts(opened: Open, query: str, values: set[str]) -> None:
     host = await opened(facts={"search_limit": 20})
     await said(host, "c", *(("林澈", text, START) for text in LIN), *(("Tom", text, START) for text in TOM))
-    await host.settle(20)
+    await host.settle(120)
     assert {f["value"] for f in (await found(host, query, chat_id="c"))["facts"]} == values
 
 
@@ -605,19 +605,19 @@ async def test_a_search_brings_no_other_facts(opened: Open, query: str, values: 
 async def test_who_asks_of_himself(host: AMemorixHostService, query: str, named: dict[str, str]) -> None:
     await said(host, "dm", ("林澈", "我住在北京", START), ("林澈", "我对花生过敏", START), user_id="7")
     await said(host, "c", ("小美", "我住在上海", START))
-    await host.settle(20)
+    await host.settle(120)
     assert [f["value"] for f in (await found(host, query, **{"chat_id": "dm", **named}))["facts"]] == ["北京"]
 
 
 async def test_who_is_not_alone_in_a_chat_is_nobody_in_particular(host: AMemorixHostService) -> None:
     await said(host, "dm", ("林澈", "我住在北京", START), ("小美", "我住在上海", START), user_id="7")
-    await host.settle(20)
+    await host.settle(120)
     assert (await found(host, "我住在哪里", chat_id="dm", user_id="7"))["facts"] == []
 
 
 async def test_facts_never_fail_a_search(host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch) -> None:
     await said(host, "c", ("林澈", "我住在上海", START))
-    await host.settle(20)
+    await host.settle(120)
 
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("no facts today")
@@ -632,7 +632,7 @@ async def test_facts_never_fail_a_search(host: AMemorixHostService, monkeypatch:
 async def test_facts_can_be_left_out(opened: Open) -> None:
     host = await opened(facts={"search_limit": 0})
     await said(host, "c", ("林澈", "我住在上海", START))
-    await host.settle(20)
+    await host.settle(120)
     assert (await found(host, "林澈住在哪里"))["facts"] == []
 
 

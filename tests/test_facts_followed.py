@@ -25,7 +25,7 @@ class Talk:
         message = {"speaker": speaker, "person_id": f"id-{speaker}", "text": text}
         answer = await self.host.invoke("ingest_messages", {"chat_id": chat, "messages": [message]})
         assert answer["success"], answer
-        await self.host.settle(20)
+        await self.host.settle(120)
         self.clock.advance(DAY)
 
     async def facts(self, **args: Any) -> list[dict[str, Any]]:
@@ -33,7 +33,7 @@ class Talk:
 
     async def profile(self, person: str) -> str:
         self.clock.advance(3600)
-        await self.host.settle(20)
+        await self.host.settle(120)
         answer = await self.host.invoke("get_person_profile", {"person_id": f"id-{person}"})
         assert answer["success"], answer
         return answer["summary"]
@@ -189,10 +189,10 @@ async def test_an_end_is_taken_back_with_what_told_it(talk: Talk) -> None:
     assert (await talk.relations("Ada"))[("works at", "Figma")] is not None
     hit = next(h for h in (await found(talk.host, "quit Figma", chat_id="c"))["hits"] if "quit" in h["content"])
     gone = await talk._asked("memory_delete_admin", "execute", mode="paragraph", selector=hit["id"])
-    await talk.host.settle(20)
+    await talk.host.settle(120)
     assert (await talk.relations("Ada"))[("works at", "Figma")] is None
     await talk._asked("memory_delete_admin", "restore", operation_id=gone["operation_id"])
-    await talk.host.settle(20)
+    await talk.host.settle(120)
     assert (await talk.relations("Ada"))[("works at", "Figma")] is not None
 
 

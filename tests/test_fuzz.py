@@ -134,7 +134,7 @@ async def filled(host: AMemorixHostService) -> None:
     """A little of everything."""
     for component, args in FILLING:
         assert (await host.invoke(component, args))["success"]
-    await host.settle(60)
+    await host.settle(120)
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +230,7 @@ def test_a_million_entries_are_refused_or_taken_in_time(fuzzed: Fuzzed) -> None:
         ("maintain_memory", {"action": "used", "targets": many}),
     ]
     for component, args in calls:
-        assert fuzzed.examined(component, args, 30_000)["error_code"] == "invalid_request", component
+        assert fuzzed.examined(component, args, 120_000)["error_code"] == "invalid_request", component
 
 
 def test_too_little_time_is_told(fuzzed: Fuzzed) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +16,100 @@ from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, memory_host
 
 CALLERS = 40
-LONGEST_PAUSE = 0.25
-"""Loose, because a test machine has other work too; the aim is 0.06 s, and `amemorix bench speed` measures it."""
+ON_LOOP, IN_PROCESS = 0.1, 0.25
+"""Seconds of processor time between two beats: of the loop's own thread, and of all threads, any of which may hold the
+interpreter. By the clock the aim is 0.06 s, which `amemorix bench speed` measures: here other programs have their turn."""
 HELD = """
 select c.chat_id, r.external_id, p.content from paragraphs p
 join external_memory_refs r on r.id = p.ref join chats c on c.id = p.chat
 where p.superseded_at is null and p.deleted_at is null"""
 
 
+@dataclass
+class Pauses:
+    """The most there was between two beats, in seconds: by the clock, and of work on the loop and in the process."""
+
+    clock: float = 0.0
+    on_loop: float = 0.0
+    in_process: float = 0.0
+
+    def beat(self, before: tuple[float, float, float]) -> None:
+        """Take down what there was since."""
+        clock, on_loop, in_process = (now - then for now, then in zip(moment(), before, strict=True))
+        self.clock = max(self.clock, clock)
+        self.on_loop = max(self.on_loop, on_loop)
+        self.in_process = max(self.in_process, in_process)
+
+    @property
+    def short(self) -> bool:
+        """Whether the loop was free to go on, however busy the machine is."""
+        return self.on_loop < ON_LOOP and self.in_process < IN_PROCESS
+
+
+def moment() -> tuple[float, float, float]:
+    return time.perf_counter(), time.thread_time(), time.process_time()
+
+
 @asynccontextmanager
-async def heartbeat(beats: list[float]) -> AsyncGenerator[None]:
-    """Collects how late each millisecond came (seconds) until the block ends."""
+async def heartbeat(pauses: Pauses) -> AsyncGenerator[None]:
+    """Measures the pauses until the block ends, without what it takes to look through the garbage of other tests."""
 
     async def beat() -> None:
         while True:
-            before = time.perf_counter()
+            before = moment()
             await asyncio.sleep(0.001)
-            beats.append(time.perf_counter() - before - 0.001)
+            pauses.beat(before)
 
+    gc.freeze()
     heart = asyncio.create_task(beat())
     try:
         yield
     finally:
         heart.cancel()
+        gc.unfreeze()
+
+
+def work(seconds: float) -> None:
+    """Keep a processor busy for so long."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+async def pauses_of(scene: Callable[[], Awaitable[None]]) -> Pauses:
+    pauses = Pauses()
+    async with heartbeat(pauses):
+        await asyncio.sleep(0.01)
+        await scene()
+        await asyncio.sleep(0.01)
+    return pauses
+
+
+async def test_work_on_the_loop_is_noticed() -> None:
+    async def scene() -> None:
+        work(0.3)
+
+    pauses = await pauses_of(scene)
+    assert not pauses.short and min(pauses.clock, pauses.on_loop, pauses.in_process) >= 0.3
+
+
+async def test_a_thread_that_holds_the_interpreter_is_noticed() -> None:
+    async def scene() -> None:
+        await asyncio.to_thread(sum, range(80_000_000))  # one call, which does not let go
+
+    pauses = await pauses_of(scene)
+    assert pauses.on_loop < ON_LOOP
+    assert not pauses.short
+
+
+async def test_work_in_small_steps_and_waiting_are_no_pause() -> None:
+    async def scene() -> None:
+        for _ in range(100):
+            work(0.005)
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.3)
+
+    assert (await pauses_of(scene)).short
 
 
 def note(key: str, text: str, chat: str = "c") -> dict[str, Any]:
@@ -52,7 +125,7 @@ async def test_concurrent_revisions_of_one_text_leave_one_of_them(tmp_path: Path
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         texts = [f"The kettle of caller{i}" for i in range(CALLERS)]
         answers = await asyncio.gather(*(host.invoke("ingest_text", note("k", text)) for text in texts))
-        await host.settle(20)
+        await host.settle(120)
 
         live = await rows(host, "select revision, content from paragraphs where superseded_at is null")
         assert all(answer["success"] for answer in answers)
@@ -86,30 +159,32 @@ async def test_a_write_that_fails_takes_none_with_it_that_shares_its_commit(tmp_
         assert await rows(host, "select chat_id from chats") == [("c",)]
 
 
-async def longest_pause(tmp_path: Path, scene: Callable[[Path, list[float]], Awaitable[None]]) -> float:
-    """Seconds; of three runs the shortest counts, since a pause that another program causes does not come back."""
-    longest: list[float] = []
-    while len(longest) < 3 and (not longest or longest[-1] >= LONGEST_PAUSE):
-        beats: list[float] = []
-        await scene(tmp_path / str(len(longest)), beats)
-        longest.append(max(beats))
-    print(f"\nlongest pauses of the event loop: {', '.join(f'{pause * 1000:.1f} ms' for pause in longest)}")
-    return min(longest)
+async def shortest(tmp_path: Path, scene: Callable[[Path, Pauses], Awaitable[None]]) -> Pauses:
+    """Of three runs the first that is short, since what does not come back was not done by the program."""
+    for number in range(3):
+        pauses = Pauses()
+        await scene(tmp_path / str(number), pauses)
+        print(f"\nlongest pause of the loop, by the clock {pauses.clock:.3f} s, "
+              f"work on the loop {pauses.on_loop:.3f} s, in the process {pauses.in_process:.3f} s")  # fmt: skip
+        if pauses.short:
+            break
+    return pauses
 
 
 async def test_forty_callers_lose_nothing_and_the_loop_goes_on(tmp_path: Path) -> None:
     """Ingests, revisions, searches and snapshots together, while vectors are filled and episodes derived."""
-    assert await longest_pause(tmp_path, forty_callers) < LONGEST_PAUSE
+    pauses = await shortest(tmp_path, forty_callers)
+    assert pauses.short, pauses
 
 
-async def forty_callers(folder: Path, beats: list[float]) -> None:
+async def forty_callers(folder: Path, pauses: Pauses) -> None:
     wanted: dict[tuple[str, str], str] = {}
     async with memory_host(folder, embed=HashEmbedder(16)) as host:
         await host.invoke("search_memory", {"query": "the first search imports and builds tables"})
-        async with heartbeat(beats):
+        async with heartbeat(pauses):
             writers = [write_and_find(host, caller, wanted) for caller in range(CALLERS - 4)]
             await asyncio.gather(*writers, *(look(host) for _ in range(4)))
-            await host.settle(30)
+            await host.settle(120)
         held = await rows(host, HELD)
     assert {(chat, key): text for chat, key, text in held} == wanted
 
@@ -135,37 +210,40 @@ async def look(host: AMemorixHostService) -> None:
 
 
 async def test_building_the_indexes_again_does_not_stop_the_loop(tmp_path: Path) -> None:
-    assert await longest_pause(tmp_path, indexes_built_again) < LONGEST_PAUSE
+    pauses = await shortest(tmp_path, indexes_built_again)
+    assert pauses.short, pauses
 
 
-async def indexes_built_again(folder: Path, beats: list[float]) -> None:
+async def indexes_built_again(folder: Path, pauses: Pauses) -> None:
     rng = random.Random(7)
     words = ["kettle", "harbour", "violin", "orchard", "lantern", "bicycle", "teapot", "garden"]
     turns = [{"text": f"{' '.join(rng.choices(words, k=9))} {i}", "speaker": f"S{i % 5}"} for i in range(4_000)]
     async with memory_host(folder, embed=HashEmbedder(16)) as host:
         await host.call("ingest_messages", {"chat_id": "c", "messages": turns})
-        await host.settle(60)
-        async with heartbeat(beats):
+        await host.settle(120)
+        async with heartbeat(pauses):
             for change in ({"retrieval.sparse.backend": "fts5"}, {"embedding.quantization_type": "float32"}):
                 await host.update_config(change)
             assert (await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"}))["success"]
             for _ in range(10):
                 assert (await host.invoke("search_memory", {"query": "kettle violin"}))["hits"]
-            await host.settle(60)
+            await host.settle(120)
 
 
-async def test_a_long_message_of_one_repeated_word_holds_nobody_up(tmp_path: Path) -> None:
-    async with memory_host(tmp_path) as host:
-        await host.invoke(
-            "ingest_messages", {"chat_id": "a", "messages": [{"speaker": "林澈", "text": "我在上海上班。"}]}
-        )
-        await host.settle(30)
-        beats: list[float] = []
-        async with heartbeat(beats):
-            for n, word in enumerate(("我", "我不吃，", "的", "and ")):
-                said = [{"speaker": "Ann", "text": (word * 50_000)[:50_000], "external_id": str(n)}]
+async def test_long_messages_of_a_repeated_word_hold_nobody_up(tmp_path: Path) -> None:
+    pauses = await shortest(tmp_path, repeated_words)
+    assert pauses.short, pauses
+
+
+async def repeated_words(folder: Path, pauses: Pauses) -> None:
+    async with memory_host(folder) as host:
+        first = [{"speaker": "林澈", "text": "我在上海上班，周末去爬山。"}]  # reads the dictionary
+        await host.invoke("ingest_messages", {"chat_id": "a", "messages": first})
+        await host.settle(120)
+        async with heartbeat(pauses):
+            for number, word in enumerate(("我", "我不吃，", "的", "and ")):
+                said = [{"speaker": "Ann", "text": (word * 50_000)[:50_000], "external_id": str(number)}]
                 assert (await host.invoke("ingest_messages", {"chat_id": "c", "messages": said}))["success"]
-                await host.settle(30)
-                found = await host.invoke("search_memory", {"chat_id": "c", "query": (word * 10_000)[:10_000]})
-                assert found["success"]
-        assert max(beats) < 4 * LONGEST_PAUSE
+                await host.settle(120)
+                asked = {"chat_id": "c", "query": (word * 10_000)[:10_000]}
+                assert (await host.invoke("search_memory", asked))["success"]

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HISTORIES = int(os.environ.get("AMEMORIX_HISTORIES", "200"))
+HISTORIES = int(os.environ.get("AMEMORIX_HISTORIES", "80"))
 FIRST_SEED = int(os.environ.get("AMEMORIX_HISTORY_SEED", "1"))
 SERVERS = min(2, os.cpu_count() or 1)
 SERVER = Path(__file__).with_name("history_server.py")

@@ -13,7 +13,10 @@ from amemorix import AMemorixHostService
 from amemorix.testing import memory_host
 from conftest import Open
 from entrance import contents, hits, refused, stats
-from import_entrance import COMPONENT, SECONDS, admin, created, ended, imported, jsonl, pasted, raw_folder, turn
+from import_entrance import COMPONENT, admin, created, ended, imported, jsonl, pasted, raw_folder, turn
+from pace import until
+
+NO_ROOM = "create trigger no_room before insert on paragraphs begin select raise(abort, 'no room'); end"
 
 
 async def turned_away(
@@ -206,18 +209,17 @@ async def test_what_runs_is_cancelled_after_the_chunk_at_most(opened: Open) -> N
 
 async def begun(host: AMemorixHostService, task: str) -> None:
     """Wait for the first records."""
-    for _ in range(2000):
-        if (await admin(host, "get", task_id=task))["task"]["records"]:
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it does not begin")
+
+    async def some() -> bool:
+        return bool((await admin(host, "get", task_id=task))["task"]["records"])
+
+    await until(some, "it does not begin")
 
 
 async def nothing_staged(host: AMemorixHostService) -> None:
     """Staged files go after the task has ended."""
-    async with asyncio.timeout(SECONDS):
-        while list((await staged(host)).iterdir()):  # noqa: ASYNC110 - nothing tells when a file goes
-            await asyncio.sleep(0.01)
+    folder = await staged(host)
+    await until(lambda: not list(folder.iterdir()), "the staged files stay")
 
 
 async def staged(host: AMemorixHostService) -> Path:
@@ -402,3 +404,14 @@ async def test_imports_may_be_switched_off(opened: Open, settings: dict[str, Any
     for action, more in (("create_paste", {"content": "x"}), ("create_temporal_backfill", {}), ("create_raw_scan", {})):
         result = await host.invoke(COMPONENT, {"action": action, **more})
         assert (result["success"], result["error_code"]) == (False, "conflict")
+
+
+async def test_a_task_that_was_given_up_is_tried_again(opened: Open) -> None:
+    host = await opened(imports={"max_attempts": 1})
+    await host.kernel.store.write(lambda db: db.execute(NO_ROOM))
+    task = await pasted(host, "a.txt", "绿茶很好。")
+    assert (task["status"], "no room" in task["error"]) == ("failed", True)
+    await host.kernel.store.write(lambda db: db.execute("drop trigger no_room"))
+    again = (await admin(host, "retry_failed", task_id=task["task_id"]))["task"]["task_id"]
+    assert (await ended(host, again))["counts"] == {"stored": 1}
+    await turned_away(host, {"action": "retry_failed", "task_id": again}, "task_id", "conflict")

@@ -37,12 +37,16 @@ def told(process: subprocess.Popen[str]) -> Iterator[str]:
 def made(folder: Path, name: str) -> Path:
     if name == "jsonl":
         return jsonl(folder / "a.jsonl", *(turn(n % 400) for n in range(ROWS)))
+    if name == "csv":
+        path = folder / "a.csv"
+        path.write_text("内容,备注\n" + "".join(f'"风筝\nkite {n % 400}",{n % 400}\n' for n in range(ROWS)), "utf-8")
+        return path
     path = folder / "a.json"
     path.write_text(json.dumps([{"content": f"风筝 kite {n % 400}"} for n in range(ROWS)]), "utf-8")
     return path
 
 
-@pytest.mark.parametrize("name", ["jsonl", "json"])
+@pytest.mark.parametrize("name", ["jsonl", "csv", "json"])
 def test_every_record_is_there_once_after_kills(tmp_path: Path, name: str) -> None:
     rng, file = random.Random(name), made(tmp_path, name)
     reached = 0
@@ -55,9 +59,11 @@ def test_every_record_is_there_once_after_kills(tmp_path: Path, name: str) -> No
         process.kill()
         process.communicate()
     assert 0 < reached < ROWS
+    with closing(sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
+        assert db.execute("select count(*) from import_marks").fetchone() == (int(name != "json"),)
 
     process = begun(tmp_path, file)
-    out, errors = process.communicate(timeout=120)
+    out, errors = process.communicate(timeout=240)
     assert process.returncode == 0, errors
     *counts, status = out.split()
     assert (status, int(counts[-1])) == ("completed", ROWS)
@@ -72,4 +78,5 @@ def test_every_record_is_there_once_after_kills(tmp_path: Path, name: str) -> No
         chunks = db.execute("select start, stop, records from import_chunks order by number").fetchall()
         assert [chunk[0] for chunk in chunks] == [0, *(chunk[1] for chunk in chunks[:-1])]
         assert sum(chunk[2] for chunk in chunks) == ROWS
+        assert db.execute("select count(*) from import_marks").fetchone() == (0,)
         assert db.execute("pragma foreign_key_check").fetchall() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ async def test_reasons_and_names_that_quote_it_are_emptied(host: AMemorixHostSer
     operation = await purged(host, "chat", "c")
 
     assert operation["receipt"]["found"] == {}
-    assert operation["receipt"]["scrubbed"] == {"import_files": 1, "import_chunks": 1}
+    assert operation["receipt"]["scrubbed"] == {"import_files": 1, "import_chunks": 1, "audit": 1}
     assert left(data_of(host), [SECRET]) == []
     shown = (await admin(host, "get", task_id=task["task_id"], include_chunks=True))["task"]
     assert (shown["status"], shown["files"][0]["name"]) == ("failed", "")
@@ -72,3 +73,41 @@ async def test_an_import_into_a_chat_that_is_purged_ends(host: AMemorixHostServi
     host.kernel.start()
     found = await ended(host, task)
     assert (found["status"], found["params"], found["counts"]) == ("cancelled", {}, {})
+
+
+async def told_and_purged(host: AMemorixHostService) -> dict[str, Any]:
+    await pasted(
+        host, "talk.jsonl", "\n".join(json.dumps(turn(n, text=t, chat_id="c")) for n, t in enumerate((SECRET, GEHEIM)))
+    )
+    done = await host.invoke(DELETE, {"action": "execute", "mode": "chat", "selector": "c", "purge": True})
+    return {"answer": done, **done["receipt"]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030", "utf-16", "utf-16-le", "utf-32"])
+async def test_a_file_of_the_users_own_is_left_and_named(host: AMemorixHostService, encoding: str) -> None:
+    own = (await raw_folder(host)) / "talk.txt"
+    own.write_bytes(f"what was said in the duty room, kept here:\n{SECRET}\n{GEHEIM}\n".encode(encoding))
+    receipt = await told_and_purged(host)
+    assert own.exists(), "no file that somebody put there is removed"
+    assert (receipt["complete"], list(receipt["found"])) == (False, ["imports/source/raw/talk.txt"])
+    [warning] = receipt["warnings"]
+    assert "imports/source/raw/talk.txt holds what was erased" in warning
+    assert "remove it yourself" in warning
+    assert (receipt["answer"]["success"], receipt["answer"]["error_code"]) == (False, "storage_failure")
+
+
+async def test_a_packed_file_is_named_as_not_looked_through(host: AMemorixHostService) -> None:
+    folder = await raw_folder(host)
+    (folder / "talk.jsonl.gz").write_bytes(gzip.compress(SECRET.encode()))
+    (folder / "other.txt").write_text("nothing of it", "utf-8")
+    receipt = await told_and_purged(host)
+    assert (receipt["complete"], receipt["found"]) == (False, {})
+    assert receipt["unread"] == {"imports/source/raw/talk.jsonl.gz": "gzip"}
+    assert "could not be looked through (gzip)" in receipt["warnings"][0]
+    assert receipt["answer"]["success"]
+
+
+async def test_a_purge_is_complete_beside_other_files(host: AMemorixHostService) -> None:
+    ((await raw_folder(host)) / "other.txt").write_bytes("nothing of it, 别的事".encode("utf-16"))
+    receipt = await told_and_purged(host)
+    assert (receipt["complete"], receipt["warnings"], receipt["unread"]) == (True, [], {})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
+import shlex
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -20,6 +22,7 @@ from amemorix.testing import scratch_config
 from conftest import Open
 from entrance import contents
 from import_entrance import COMPONENT, ended, jsonl, turn
+from pace import until
 
 URL = f"{BASE_PATH}{UPLOAD_PATH}"
 
@@ -54,11 +57,7 @@ async def test_files_are_staged_and_imported(web: httpx.AsyncClient, host: AMemo
     body = {"files": [{"staged": file["staged"], "name": file["name"]} for file in answer["files"]]}
     task = (await web.post(f"{BASE_PATH}/{COMPONENT}/create_upload", json=body)).json()["task"]["task_id"]
     assert (await ended(host, task))["counts"] == {"stored": 3001}
-    for _ in range(1000):
-        if not staged(host):
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"still staged: {staged(host)}")
+    await until(lambda: not staged(host), "the files are still staged")
 
 
 @pytest.mark.parametrize(
@@ -154,11 +153,12 @@ def test_the_command_shows_what_could_not_be_stored(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "line 2: not valid JSON" in done.output
     [command] = [line.split("`")[1] for line in done.output.splitlines() if "retry_failed" in line]
-    again = run(*command.split()[1:])
+    again = run(*shlex.split(command)[1:])
     assert again.exit_code == 0, again.output
+    assert run("call", COMPONENT, "get", "--task-id", "i2").stdout.count('"skip_bad": true') == 1
     tried = run("import", file, "--chat", "c", "--dry-run")
     assert (tried.exit_code, "retry_failed" in tried.output) == (1, False)
-    assert run("import", file, "--chat", "c", "--skip-bad").stdout == "i4 completed_with_errors: 1 failed, 1 stored\n"
+    assert run("import", file, "--chat", "c", "--skip-bad").stdout == "i4 completed_with_errors: 1 existing, 1 failed\n"
 
 
 @pytest.mark.usefixtures("config")
@@ -169,7 +169,7 @@ def test_the_command_fails_when_one_file_of_several_did(tmp_path: Path) -> None:
     done = run("import", good, str(tmp_path / "photo.png"), part, "--chat", "c")
     assert done.exit_code == 1
     assert done.stdout == "i1 completed_with_errors: 2 failed, 1 stored\n"
-    assert "1 of 3 files failed, 1 of 3 files in part" in done.output
+    assert "3 files: 1 stored, 1 in part, 1 failed" in done.output
 
 
 @pytest.mark.usefixtures("config")
@@ -185,13 +185,19 @@ def test_the_command_reads_a_folder_where_it_is(tmp_path: Path) -> None:
     jsonl(tmp_path / "exports" / "a.jsonl", turn(1, chat_id="c"))
     assert run("import", str(tmp_path / "exports")).stdout == "i1 completed: 1 stored\n"
     outside = run("import", str(tmp_path / "config"))
-    assert (outside.exit_code, "imports.roots" in outside.output) == (1, True)
+    assert (outside.exit_code, "lies below none of the folders" in outside.output) == (1, True)
+    [command] = outside.output.split("`")[3:-1]
+    assert run(*shlex.split(command)[1:]).exit_code == 0
+    assert "i2 failed" in run("import", str(tmp_path / "config")).output, "it is read now, and holds no memory"
+    assert run("import", str(tmp_path / "exports"), "--force").stdout == "i3 completed: 1 existing\n"
 
 
 @pytest.mark.usefixtures("config")
 def test_the_command_needs_files_that_exist(tmp_path: Path) -> None:
     done = run("import", str(tmp_path / "none.txt"))
     assert (done.exit_code, "There is no file" in done.output) == (1, True)
+    log = run("import", str(jsonl(tmp_path / "log.txt", "Ada: hello")), "--chat-log")
+    assert (log.exit_code, "--chat-log needs --chat" in log.output) == (1, True)
     odd = run("import", str(jsonl(tmp_path / "a.jsonl", turn(1))), "--format", "docx")
     assert (odd.exit_code, "there is no 'docx'" in odd.output) == (1, True)
 
@@ -217,5 +223,79 @@ def test_the_bench_finds_every_record_once_after_kills(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     report = json.loads((tmp_path / "r.json").read_text())
     assert (report["rows"], report["kills"], report["stored"], report["problems"]) == (2000, 1, 2000, [])
-    assert report["searches"] > 0
+    assert report["one_chat"]["count"] > 0 and report["everything"]["count"] > 0
     assert report["rate"] > 0
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_says_what_is_in_which_column(tmp_path: Path) -> None:
+    file = tmp_path / "群.csv"
+    file.write_text("谁,几点,说了什么,号\n林澈,2026-03-01 20:15,明天去爬山,7\n", "utf-8")
+    refused = run("import", str(file), "--chat", "c")
+    assert refused.exit_code == 1
+    assert "no column holds the text" in refused.output
+    done = run("import", str(file), "--chat", "c", "--columns", "text=说了什么， speaker=谁,time=几点,external_id=号")
+    assert (done.exit_code, done.stdout) == (0, "i2 completed: 1 stored\n"), done.output
+    assert "林澈" in run("search", "爬山", "--chat", "c").output
+    without = run("import", str(file), "--chat", "c", "--columns", "text=说了什么,time=几点", "--dry-run")
+    assert "1 rows are stored as texts of nobody" in without.output
+    assert "--columns speaker=HEADING" in without.output
+    for wrong, why in (("text", "MEANING=HEADING"), ("words=号", "no 'words'"), ("text=没有", "no column '没有'")):
+        bad = run("import", str(file), "--chat", "c", "--columns", wrong)
+        assert (bad.exit_code, why in bad.output) == (1, True), bad.output
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_counts_files_and_fails_if_one_did(tmp_path: Path) -> None:
+    folder = tmp_path / "exports" / "mixed"
+    folder.mkdir(parents=True)
+    jsonl(folder / "good.jsonl", turn(1), turn(2))
+    jsonl(folder / "part.jsonl", turn(3), "{bad")
+    (folder / "photo.png").write_bytes(b"\x89PNG\0\0")
+    done = run("import", str(folder), "--chat", "c")
+    assert done.exit_code == 1
+    assert "Not everything was imported: 3 files: 1 stored, 1 in part, 1 failed." in done.output
+    (folder / "photo.png").unlink()
+    jsonl(folder / "part.jsonl", turn(3))
+    done = run("import", str(folder), "--chat", "c")
+    assert done.exit_code == 0, done.output
+    assert "2 files: 1 stored, 1 existing" in done.output
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_says_that_there_are_more_problems(tmp_path: Path) -> None:
+    done = run("import", str(jsonl(tmp_path / "a.jsonl", *["{bad"] * 12)), "--chat", "c")
+    [command] = [line.split("`")[1] for line in done.output.splitlines() if "and more" in line]
+    assert done.output.count("not valid JSON") == 10
+    assert "line 12" in run(*command.split()[1:]).output
+
+
+def test_the_command_offers_another_try_where_the_file_is_not_at_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"embedding.provider": "none", "imports.max_attempts": 1}
+    monkeypatch.setenv("AMEMORIX_CONFIG", str(scratch_config(tmp_path, settings)))
+    run("stats")
+    with closing(sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
+        db.execute("create trigger no_room before insert on paragraphs begin select raise(abort, 'no room'); end")
+    done = run("import", str(jsonl(tmp_path / "talk.jsonl", turn(1))), "--chat", "c")
+    assert (done.exit_code, "no room" in done.output) == (1, True)
+    with closing(sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
+        db.execute("drop trigger no_room")
+    [command] = [line.split("`")[1] for line in done.output.splitlines() if "retry_failed" in line]
+    assert run(*shlex.split(command)[1:]).exit_code == 0
+    assert run("import", str(tmp_path / "talk.jsonl"), "--chat", "c", "--force").stdout == "i3 completed: 1 existing\n"
+
+
+@pytest.mark.usefixtures("config")
+def test_the_command_does_not_wait_if_it_is_told(tmp_path: Path) -> None:
+    told = run("import", str(jsonl(tmp_path / "a.jsonl", turn(1))), "--chat", "c", "--format", "jsonl", "--no-wait")
+    assert (told.exit_code, told.output) == (0, "i1 queued\n")
+
+
+def test_the_command_says_what_waits_for_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model_name": "m", "dimension": 8}
+    settings = {f"embedding.{name}": value for name, value in nobody.items()}
+    monkeypatch.setenv("AMEMORIX_CONFIG", str(scratch_config(tmp_path, settings)))
+    talk = str(jsonl(tmp_path / "talk.jsonl", turn(1), turn(2)))
+    assert "2 paragraphs have no vector yet" in run("import", talk, "--chat", "c").output

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder
 from conftest import Open
 from entrance import contents, found, hits, refused, said, told
+from pace import effort
 
 MODES = ("search", "time", "hybrid", "episode", "aggregate")
 TEXTS = {
@@ -84,7 +84,7 @@ async def polyglot(request: pytest.FixtureRequest, opened: Open) -> AMemorixHost
     host = await opened(retrieval={"sparse": {"backend": backend}})
     for i, (name, text) in enumerate(TEXTS.items()):
         await told(host, text, external_id=name, source=name, chat_id="c", timestamp=1_000_000 + 1_000 * i)
-    await host.settle(10)
+    await host.settle(120)
     return host
 
 
@@ -145,7 +145,7 @@ async def test_a_name_alone_finds_what_was_said_by_or_about(host: AMemorixHostSe
 async def test_queries_of_no_substance_are_answered(opened: Open, query: str, backend: str) -> None:
     host = await opened(embed=HashEmbedder(), retrieval={"sparse": {"backend": backend}})
     await said(host, "c", ("Ada", "hello there"), ("Bob", "你好"))
-    await host.settle(10)
+    await host.settle(120)
     for mode in MODES:
         answer = await found(host, query, mode=mode, chat_id="c", time_start=1)
         assert answer["degraded"] == []
@@ -190,16 +190,14 @@ async def test_two_hundred_thousand_characters_are_stored_and_found(opened: Open
     """With the needle at the very end, in every mode, and without keeping others waiting."""
     host = await opened(embed=HashEmbedder())
     text = LONG[kind] + " 独角兽needle"
-    started = time.perf_counter()
-    await told(host, text, chat_id="c", timestamp=1000)
-    await host.settle(30)
-
-    for mode in MODES:
-        answer = await hits(host, "独角兽needle", mode=mode, chat_id="c", time_start=1)
-        assert answer, mode
-        if mode != "episode":
-            assert any("独角兽needle" in hit["content"] for hit in answer), mode
-    assert time.perf_counter() - started < 20
+    with effort(20):
+        await told(host, text, chat_id="c", timestamp=1000)
+        await host.settle(120)
+        for mode in MODES:
+            answer = await hits(host, "独角兽needle", mode=mode, chat_id="c", time_start=1)
+            assert answer, mode
+            if mode != "episode":
+                assert any("独角兽needle" in hit["content"] for hit in answer), mode
 
 
 @pytest.mark.parametrize(
@@ -208,11 +206,10 @@ async def test_two_hundred_thousand_characters_are_stored_and_found(opened: Open
 async def test_a_query_of_ten_thousand_characters_is_answered_soon(opened: Open, query: str) -> None:
     host = await opened(embed=HashEmbedder())
     await said(host, "c", *((f"n{i}", f"独角兽 walrus number {i}") for i in range(200)))
-    await host.settle(20)
+    await host.settle(120)
     for mode in MODES:
-        started = time.perf_counter()
-        await found(host, query, mode=mode, chat_id="c", time_start=1)
-        assert time.perf_counter() - started < 3, mode
+        with effort(3):
+            await found(host, query, mode=mode, chat_id="c", time_start=1)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -242,7 +239,7 @@ async def fill(host: AMemorixHostService, data: dict[str, Any]) -> None:
         await told(host, paragraph["content"], external_id=f"import-{n}", entities=paragraph["entities"], **chat)
     for fact in data["person_writebacks"]:
         await told(host, fact["memory_content"], source_type="person_fact", person_ids=[fact["person_id"]], **chat)
-    await host.settle(30)
+    await host.settle(120)
 
 
 def share(words: list[str], texts: list[str]) -> float:

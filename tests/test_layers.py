@@ -178,7 +178,7 @@ def test_importing_writes_nothing_and_reads_no_setting(tmp_path: Path) -> None:
         "print(wrote, threading.active_count())\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", watch], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", watch], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout.strip() == "[] 1"
     assert list(tmp_path.iterdir()) == []

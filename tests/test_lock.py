@@ -40,7 +40,7 @@ def owner(folder: Path) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str]) -> int:
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     return process.returncode
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,6 +19,7 @@ from amemorix.models.structured_chat import StructuredChat, Tally
 from amemorix.ports import ChatModel
 from amemorix.testing import ScriptedChat
 from chat_endpoint import ChatEndpoint, chat_endpoint, said
+from pace import PATIENCE, until
 
 KEY = "sk-very-secret"
 SCHEMA: dict[str, Any] = {
@@ -174,7 +176,7 @@ async def test_an_answer_that_does_not_come_is_given_up(endpoint: ChatEndpoint) 
     started = time.monotonic()
     with pytest.raises(ChatUnavailable, match="did not answer in time"):
         await ask(connect(endpoint, timeout_seconds=0.2, max_attempts=2))
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 30, "half of what the endpoint takes"
 
 
 @pytest.mark.parametrize("content", [b"<html>", {"choices": []}, {"object": "list"}, []])
@@ -238,18 +240,18 @@ async def test_a_function_is_shown_the_shape_and_repaired() -> None:
 
 
 async def test_a_synchronous_function_does_not_hold_up_the_loop() -> None:
+    asked, let_go = threading.Event(), threading.Event()
+
     def slow(messages: list[dict[str, str]]) -> str:
-        time.sleep(0.3)
-        return '{"name": "Ada"}'
+        asked.set()
+        return '{"name": "Ada"}' if let_go.wait(PATIENCE) else "nobody came"
 
     model, _ = make_chat(Chat(), environ={}, given=slow)
     assert model is not None
-    asking, longest = asyncio.create_task(ask(model)), 0.0
-    while not asking.done():
-        started = time.monotonic()
-        await asyncio.sleep(0.01)
-        longest = max(longest, time.monotonic() - started)
-    assert longest < 0.25
+    asking = asyncio.create_task(ask(model))
+    await until(asked.is_set)
+    let_go.set()
+    assert await asking == {"name": "Ada"}
 
 
 def exiting(messages: list[dict[str, str]]) -> str:
@@ -284,7 +286,7 @@ async def numbering(messages: list[dict[str, str]]) -> Any:
     ],
 )
 async def test_whatever_a_function_does_wrong_is_unavailable(fn: Any, problem: str) -> None:
-    model, _ = make_chat(Chat(timeout_seconds=0.1), environ={}, given=fn)
+    model, _ = make_chat(Chat(timeout_seconds=0.1 if fn is hanging else 60.0), environ={}, given=fn)
     assert model is not None
     with pytest.raises(ChatUnavailable, match=problem):
         await ask(model)

@@ -92,7 +92,7 @@ LocalEmbedder(Path({str(folder)!r})).embed(["red boat"])
 """
     environ = {k: v for k, v in os.environ.items() if k not in {"ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME", "CI"}}
 
-    subprocess.run([sys.executable, "-c", script], env={**environ, "HOME": str(tmp_path)}, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script], env={**environ, "HOME": str(tmp_path)}, check=True, timeout=120)
 
     assert list(tmp_path.iterdir()) == []
 

@@ -75,7 +75,7 @@ async def filled(host: AMemorixHostService) -> None:
     await told(host, "The kettle is green.", external_id="k")
     gone = await told(host, "A cup of tin.", external_id="cup")
     await host.invoke("memory_delete_admin", {"action": "execute", "mode": "paragraph", "selector": gone["stored_ids"]})
-    await host.settle(30)
+    await host.settle(120)
 
 
 @pytest.mark.parametrize("vectors", [True, False])
@@ -91,7 +91,7 @@ async def test_every_row_is_carried(tmp_path: Path, vectors: bool, backend: str)
     assert sum(done["counts"].values()) == done["rows"] > 100
     async with memory_host(tmp_path / "b", embed=HashEmbedder(32), **settings) as host:
         taken = await admin(host, "import_export", path=carried(done["path"], tmp_path / "b"))
-        await host.settle(30)
+        await host.settle(120)
 
         assert taken["imported"] and taken["counts"] == done["counts"]
         assert await stats(host) == counts
@@ -163,7 +163,7 @@ async def test_what_was_not_derived_yet_is_derived_there(tmp_path: Path) -> None
         assert (await stats(host))["episodes"] == 0
     async with memory_host(tmp_path / "b") as host:
         await admin(host, "import_export", path=carried(done["path"], tmp_path / "b"))
-        await host.settle(30)
+        await host.settle(120)
         assert (await stats(host))["episodes"] == 1
 
 
@@ -177,7 +177,7 @@ async def test_a_memory_that_was_imported_goes_on(tmp_path: Path) -> None:
         again = await told(host, "The kettle is green.", external_id="k")
         assert again["stored_ids"] == [] and again["reason"] == "exists"
         await told(host, "A violin in the attic.")
-        await host.settle(30)
+        await host.settle(120)
     async with memory_host(tmp_path / "b", embed=HashEmbedder(32)) as host:
         assert await contents(host, "violin attic", limit=1) == ["A violin in the attic."]
         assert (await admin(host, "refresh_self_check"))["report"]["ok"]
@@ -309,7 +309,7 @@ async def test_values_are_carried_to_the_last_bit(tmp_path: Path) -> None:
     text = 'a\u2028b\t"quoted" \\ 𝄞 𠮷 \x7f 尾'
     async with memory_host(tmp_path, embed=HashEmbedder(8)) as host:
         await told(host, text, time=1.7e9 + 1 / 3)
-        await host.settle(20)
+        await host.settle(120)
         rows = await tables(host)
         done = await exported(host, vectors=True)
     line = next(line for line in Path(done["path"]).read_bytes().split(b"\n") if line.startswith(b'{"embeddings"'))

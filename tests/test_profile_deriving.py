@@ -20,6 +20,7 @@ from amemorix.services.profile_deriving import ProfileDeriver
 from amemorix.testing import FrozenClock, ScriptedChat, memory_host
 from conftest import Open
 from entrance import said
+from pace import effort, until
 from profile_life import PERSONS, SETTINGS, batch
 from test_profiles import admin, profile, say, traits
 
@@ -56,7 +57,7 @@ async def test_a_model_sorts_and_words_what_is_known(opened: Open, text: str, st
     await say(host, "c", text)
     assert statement not in await traits(host)
     assert chat.asked == []
-    await host.settle(10)
+    await host.settle(120)
     found = await profile(host)
 
     assert found["traits"] == [statement]
@@ -64,10 +65,10 @@ async def test_a_model_sorts_and_words_what_is_known(opened: Open, text: str, st
     assert (one["kind"], one["evidence"], one["section"], one["confidence"]) == ("model", ["p1"], "habits", 0.9)
     assert [task for task, _ in chat.asked] == ["profile"]
     assert text in chat.asked[0][1]
-    await host.settle(10)
+    await host.settle(120)
     assert len(chat.asked) == 1
     await say(host, "c", "哈哈" if text.isascii() else "ok then")
-    await host.settle(10)
+    await host.settle(120)
     assert len(chat.asked) == 1, "small talk is no reason to ask"
 
 
@@ -76,7 +77,7 @@ async def test_what_a_model_does_not_cite_is_dropped(opened: Open) -> None:
         chat=model(item("爱喝茶", "p1"), item("是间谍", "p99"), item("很有钱"), item(" ", "p1")), profile=ASKING
     )
     await say(host, "c", "我喜欢茶")
-    await host.settle(10)
+    await host.settle(120)
     assert await traits(host) == {"爱喝茶"}
 
 
@@ -86,7 +87,7 @@ async def test_what_a_model_does_not_cite_is_dropped(opened: Open) -> None:
 async def test_rules_stand_in_for_a_model(opened: Open, chat: ScriptedChat) -> None:
     host = await opened(chat=chat, profile=ASKING)
     await say(host, "c", "我喜欢茶")
-    await host.settle(10)
+    await host.settle(120)
     assert await traits(host) == {"我喜欢茶"}
     assert (await task_counts(host))[2:] == (1, 0)
 
@@ -97,7 +98,7 @@ async def test_what_a_model_put_together_falls_with_any_of_its_lines(opened: Ope
     )
     for text in ("我喜欢茶", "我不吃香菜", "我住在杭州"):
         await say(host, "c", text)
-    await host.settle(10)
+    await host.settle(120)
     await host.kernel.pause()
     await admin(host, "correct_evidence", person_id="u1", evidence_id="p2", refresh=False)
     assert await traits(host) == {"住杭州"}
@@ -108,7 +109,7 @@ async def test_a_private_line_is_never_shown_to_the_model_with_a_groups(opened: 
     host = await opened(chat=chat, profile=ASKING)
     await say(host, {"chat_id": "dm", "user_id": "7"}, "我讨厌加班")
     await say(host, {"chat_id": "room", "group_id": "42"}, "我喜欢茶")
-    await host.settle(10)
+    await host.settle(120)
     assert len(chat.asked) == 2
     assert not [asked for _, asked in chat.asked if "加班" in asked and "茶" in asked]
 
@@ -117,7 +118,7 @@ async def test_a_model_can_be_left_out(opened: Open) -> None:
     chat = model(item("爱喝茶", "p1"))
     host = await opened(chat=chat, profile={"use_chat_model": False})
     await say(host, "c", "我喜欢茶")
-    await host.settle(10)
+    await host.settle(120)
     assert (chat.asked, await traits(host)) == ([], {"我喜欢茶"})
 
 
@@ -125,9 +126,9 @@ async def test_a_model_that_is_asked_learns_what_was_known(opened: Open) -> None
     chat = model(item("爱喝茶", "p1"))
     host = await opened(chat=chat, profile=ASKING)
     await say(host, "c", "我喜欢茶")
-    await host.settle(10)
+    await host.settle(120)
     await say(host, "c", "我讨厌咖啡")
-    await host.settle(10)
+    await host.settle(120)
     assert "爱喝茶" in chat.asked[1][1]
     assert "我讨厌咖啡" in chat.asked[1][1]
 
@@ -141,14 +142,19 @@ async def test_a_profile_follows_after_a_pause(tmp_path: Path) -> None:
         tmp_path, clock=clock, profile={"debounce_seconds": 60, "poll_interval_seconds": 0.01}
     ) as host:
         await say(host, "c", "我喜欢茶")
+
+        async def waits() -> bool:
+            return (await task_counts(host))[0] == 1
+
+        await until(waits)
         await asyncio.sleep(0.3)
-        assert (await task_counts(host))[0] == 1
         assert (await profile(host))["version"] == 0
         clock.advance(61)
-        for _ in range(500):
-            await asyncio.sleep(0.01)
-            if (await profile(host))["version"] == 1:
-                break
+
+        async def followed() -> bool:
+            return (await profile(host))["version"] == 1
+
+        await until(followed)
         assert await task_counts(host) == (0, 0, 1, 0)
 
 
@@ -167,14 +173,14 @@ async def test_one_more_line_costs_the_same_however_much_was_said(
     monkeypatch.setattr(type(material), "lines", lambda _, *args: counted(*args))
     for _ in range(3):
         await said(host, "c", *[("林澈", f"我喜欢{n}号茶") for n in range(800)])
-        await host.settle(30)
+        await host.settle(120)
     read.clear()
     await said(host, "c", ("林澈", "我讨厌香菜"))
-    await host.settle(10)
+    await host.settle(120)
     assert sum(read) == 1
     read.clear()
     await admin(host, "refresh", person_id="林澈")
-    await host.settle(10)
+    await host.settle(120)
     assert 2_000 <= sum(read) <= 2_200
 
 
@@ -192,7 +198,7 @@ async def test_a_profile_that_cannot_be_derived_is_tried_again_and_shown_as_fail
 
     monkeypatch.setattr(ProfileDeriver, "drafts", drafts_or_not)
     await say(host, "c", "我喜欢茶")
-    await host.settle(10)
+    await host.settle(120)
     status = await admin(host, "status", status="failed")
     assert "upside down" in status["tasks"][0]["error"]
     assert (status["failed"], status["tasks"][0]["person_id"], status["tasks"][0]["attempts"]) == (1, "u1", 1)
@@ -216,10 +222,14 @@ async def test_a_call_that_gave_up_leaves_nothing_behind(opened: Open) -> None:
 
     host = await opened(chat=Slow({}), profile={**ASKING, "poll_interval_seconds": 3600})
     await say(host, "c", "我喜欢茶")
-    gave_up = await host.invoke("memory_profile_admin", {"action": "process_pending"}, timeout_ms=300)
-    assert (gave_up["error_code"], asked.is_set()) == ("timed_out", True)
+    for patience in (300, 3_000, 30_000):  # a slow machine may not have come to the question in the first
+        gave_up = await host.invoke("memory_profile_admin", {"action": "process_pending"}, timeout_ms=patience)
+        assert gave_up["error_code"] == "timed_out"
+        if asked.is_set():
+            break
+    assert asked.is_set()
     assert await task_counts(host) == (1, 0, 0, 0)
-    await host.settle(10)
+    await host.settle(120)
     assert await task_counts(host) == (0, 0, 1, 0)
     assert (await profile(host))["version"] == 1
 
@@ -230,7 +240,7 @@ async def test_it_begins_anew_when_the_log_was_pruned(tmp_path: Path) -> None:
         store = host.kernel.store
         await store.write(lambda db: store.changes.prune(db, store.changes.bounds(db)[1]))
     async with memory_host(tmp_path) as host:
-        await host.settle(10)
+        await host.settle(120)
         assert await task_counts(host) == (0, 0, 1, 0)
         assert (await profile(host))["version"] == 1
 
@@ -238,9 +248,8 @@ async def test_it_begins_anew_when_the_log_was_pruned(tmp_path: Path) -> None:
 async def test_many_persons_in_many_sources_are_kept_up_with(host: AMemorixHostService) -> None:
     for number in range(100):
         assert (await host.invoke("ingest_messages", batch(number)))["success"]
-    started = time.perf_counter()
-    await host.settle(60)
-    assert time.perf_counter() - started < 30
+    with effort(30):
+        await host.settle(120)
 
     assert await task_counts(host) == (0, 0, PERSONS, 0)
     assert (await admin(host, "list"))["total"] == PERSONS
@@ -263,8 +272,8 @@ async def test_killed_anywhere_it_goes_on_with_nothing_lost_and_nothing_twice(tm
         for number in range(stored):
             for one in (host, whole):
                 assert (await one.invoke("ingest_messages", batch(number)))["success"]
-        await host.settle(30)
-        await whole.settle(30)
+        await host.settle(120)
+        await whole.settle(120)
 
         assert (await task_counts(host))[::3] == (0, 0)
         known = [one["person_id"] for one in (await admin(whole, "list"))["items"]]

@@ -52,7 +52,7 @@ async def test_a_profile_tells_with_evidence(
 ) -> None:
     (row,) = await say(host, "c", text, time=1_600_000_000)
     if settled:
-        await host.settle(10)
+        await host.settle(120)
     found = await profile(host, chat_id="c")
 
     assert (found["known"], found["person_id"], found["person_name"]) == (True, "u1", "林澈")
@@ -78,7 +78,7 @@ async def test_what_is_told_of_a_person_counts_too(host: AMemorixHostService) ->
                person_aliases={"u1": ["林澈"]})  # fmt: skip
     await told(host, "周枝不喝姜茶。林澈讨厌空调。", chat_id="c", entities=["林澈"],
                relations=[{"subject": "林澈", "predicate": "认识", "object": "周枝"}])  # fmt: skip
-    await host.settle(10)
+    await host.settle(120)
     found = await profile(host, chat_id="c")
 
     assert {"林澈只喝无糖姜茶", "负责校准温湿度计", "林澈讨厌空调", "林澈认识周枝"} == set(found["traits"])
@@ -91,13 +91,13 @@ async def test_a_name_without_an_id_is_the_one_person_of_that_name(host: AMemori
     await say(host, "c", "我喜欢茶")
     summary = {"chat_id": "c", "participants": ["林澈"], "external_id": "s", "text": "林澈讨厌空调。"}
     await host.invoke("ingest_summary", summary)
-    await host.settle(10)
+    await host.settle(120)
     assert await traits(host, chat_id="c") == {"我喜欢茶", "林澈讨厌空调"}
     assert (await profile(host, "林澈", chat_id="c"))["person_id"] == "u1"
 
     await say(host, "c", "我喜欢咖啡", person_id="u2")
     await admin(host, "refresh", person_id="u1")
-    await host.settle(10)
+    await host.settle(120)
     assert "林澈讨厌空调" not in await traits(host, "u2", chat_id="c")
     error = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
     assert (error["error_code"], error["details"]["field"]) == ("invalid_request", "person_id")
@@ -122,7 +122,7 @@ async def test_a_chat_sees_only_what_it_may(opened: Open, settled: bool) -> None
     await told(host, "林澈的生日在五月，生日是五月三日。", scope="global", chat_id="room", group_id="42",
                source_type="person_fact", person_ids=["u1"])  # fmt: skip
     if settled:
-        await host.settle(10)
+        await host.settle(120)
 
     birthday = {"林澈的生日在五月", "生日是五月三日"}
     everywhere = await traits(host, chat_id="elsewhere")
@@ -157,7 +157,7 @@ async def test_the_settings_open_chats_to_each_other(opened: Open, settings: dic
         await say(host, {**where, "respect_filter": False}, text)
     for _ in range(2):
         assert await traits(host, **GROUP) == seen
-        await host.settle(10)
+        await host.settle(120)
 
 
 async def test_a_chat_that_is_not_served_is_told_nothing(opened: Open) -> None:
@@ -176,7 +176,7 @@ async def test_what_is_gone_is_not_told_at_once(tmp_path: Path, how: str) -> Non
     async with memory_host(tmp_path, clock=clock) as host:
         await say(host, "c", "我讨厌香菜", external_id="m")
         await say(host, "d", "我喜欢茶")
-        await host.settle(10)
+        await host.settle(120)
         assert await traits(host) == {"我讨厌香菜", "我喜欢茶"}
         await host.kernel.pause()
         if how == "delete":
@@ -191,13 +191,13 @@ async def test_what_is_gone_is_not_told_at_once(tmp_path: Path, how: str) -> Non
             history = await admin(host, "history", person_id="u1")
             assert found["traits"] == ["我喜欢茶"]
             assert "香菜" not in str((found, history))
-            await host.settle(10)
+            await host.settle(120)
 
 
 async def test_what_is_purged_leaves_no_snapshot(host: AMemorixHostService) -> None:
     await say(host, "c", "我讨厌香菜")
     await say(host, "d", "我喜欢茶")
-    await host.settle(10)
+    await host.settle(120)
     store = host.kernel.store
     await host.kernel.pause()
 
@@ -210,7 +210,7 @@ async def test_what_is_purged_leaves_no_snapshot(host: AMemorixHostService) -> N
     left = await store.write(purge)
     assert len(left) == 1
     assert "香菜" not in str(left)
-    await host.settle(10)
+    await host.settle(120)
     assert await traits(host) == {"我喜欢茶"}
 
 
@@ -218,11 +218,11 @@ async def test_what_comes_back_is_told_again(host: AMemorixHostService) -> None:
     await say(host, "c", "我讨厌香菜")
     for n in range(5):
         await say(host, "c", f"我喜欢{n}号茶")
-    await host.settle(10)
+    await host.settle(120)
     store = host.kernel.store
     for value, seen in ((5.0, False), (None, True)):
         await store.write(lambda db, v=value: db.execute("update paragraphs set deleted_at = ? where id = 1", (v,)))
-        await host.settle(10)
+        await host.settle(120)
         assert ("我讨厌香菜" in await traits(host)) is seen
 
 
@@ -231,7 +231,7 @@ async def test_news_makes_a_new_version_and_old_ones_are_few(opened: Open) -> No
     for n in range(6):
         await say(host, "c", f"我喜欢{n}号茶")
         assert (await profile(host))["stale"]
-        await host.settle(10)
+        await host.settle(120)
         found = await profile(host)
         assert (found["stale"], found["version"], f"我喜欢{n}号茶" in found["traits"]) == (False, n + 1, True)
     history = await admin(host, "history", person_id="u1")
@@ -239,7 +239,7 @@ async def test_news_makes_a_new_version_and_old_ones_are_few(opened: Open) -> No
     assert [one["version"] for one in history["items"]] == [6, 5, 4]
     assert history["total"] == 3
     await say(host, "c", "哈哈")
-    await host.settle(10)
+    await host.settle(120)
     assert (await profile(host))["version"] == 6
 
 
@@ -248,14 +248,14 @@ async def test_a_section_is_bounded_and_the_newest_stay(opened: Open) -> None:
     year = 365 * 86_400.0
     for n in range(60):
         await say(host, "c", f"我喜欢{n}号茶", time=1e9 + n * year / 30)
-    await host.settle(10)
+    await host.settle(120)
     assert await traits(host) == {"我喜欢59号茶", "我喜欢58号茶"}
 
 
 async def test_switched_off_profiles_are_made_from_the_newest_lines(opened: Open) -> None:
     host = await opened(profile={"enabled": False})
     await say(host, "c", ZH)
-    await host.settle(10)
+    await host.settle(120)
     found = await profile(host, chat_id="c")
 
     assert set(found["traits"]) == {"我喜欢桂花乌龙", "不吃香菜"}
@@ -291,12 +291,12 @@ async def add_fact(host: AMemorixHostService, value: str, paragraph: int | None,
 
 async def test_active_facts_are_told_and_retracted_ones_are_not(host: AMemorixHostService) -> None:
     await say(host, "c", "嗯嗯，昨天的事")
-    await host.settle(10)
+    await host.settle(120)
     await add_fact(host, "龙井", 1)
     await add_fact(host, "白茶", None)
     await add_fact(host, "可乐", 1, status="retracted")
     await admin(host, "refresh", person_id="u1")
-    await host.settle(10)
+    await host.settle(120)
     found = await profile(host, chat_id="c")
 
     assert set(found["traits"]) == {"龙井", "白茶"}
@@ -334,7 +334,7 @@ async def test_a_reload_loses_no_profile_and_no_read(opened: Open) -> None:
             await say(host, "c", f"I love number {n} tea")
 
     await asyncio.gather(ask(), write(), host.update_config({"profile.items_per_section": 30}))
-    await host.settle(20)
+    await host.settle(120)
 
     assert all(answer["success"] and answer["traits"] for answer in answers)
     assert {f"I love number {n} tea" for n in range(20)} <= {one["statement"] for one in (await profile(host))["items"]}
@@ -452,19 +452,19 @@ async def test_a_name_of_another_chat_is_no_participant_of_this_one(host: AMemor
 async def test_a_person_who_is_deleted_is_not_known_until_restored(host: AMemorixHostService, text: str) -> None:
     await say(host, "g", text, aliases=["阿澈"])
     await say(host, "g", "你好", speaker="周枝", person_id="u2")
-    await host.settle(10)
+    await host.settle(120)
     deleted = await host.invoke("memory_delete_admin", {"action": "execute", "mode": "person", "selector": "u1"})
     assert deleted["success"], deleted
     for _ in range(2):
         for asked in ({"chat_id": "g"}, {}):
             found = await profile(host, "u1", **asked)
             assert (found["known"], found["person_name"], found["aliases"], found["items"]) == (False, "", [], [])
-        await host.settle(10)
+        await host.settle(120)
     assert (await profile(host, "u2", chat_id="g"))["known"]
 
     restored = await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": deleted["operation_id"]})
     assert restored["success"], restored
-    await host.settle(10)
+    await host.settle(120)
     found = await profile(host, "u1", chat_id="g")
     assert (found["known"], found["person_name"], found["traits"]) == (True, "林澈", [text])
 
@@ -484,12 +484,12 @@ async def test_what_has_ended_is_no_longer_told(
 ) -> None:
     await say(host, "c", before, time=1_600_000_000)
     if when == "one by one":
-        await host.settle(10)
+        await host.settle(120)
         assert gone in (await profile(host, chat_id="c"))["summary"]
     await say(host, "c", after, time=1_600_100_000)
     for text in ("我喜欢茶", "I love tea"):
         if when != "at once":
-            await host.settle(10)
+            await host.settle(120)
         found = await profile(host, chat_id="c")
         assert gone not in str((found["summary"], found["items"], found["traits"])), found["summary"]
         if when != "at once":
@@ -500,27 +500,27 @@ async def test_what_has_ended_is_no_longer_told(
 async def test_what_ends_in_one_chat_is_not_known_to_have_in_another(host: AMemorixHostService) -> None:
     await say(host, "c", "我男朋友陈昊下周来成都看我", time=1_600_000_000)
     await say(host, PRIVATE, "我和陈昊分手了", time=1_600_100_000)
-    await host.settle(10)
+    await host.settle(120)
     assert await traits(host, chat_id="c") == {"我男朋友陈昊下周来成都看我"}
 
 
 async def test_what_had_not_ended_after_all_is_told_again(host: AMemorixHostService) -> None:
     await say(host, "c", "我男朋友陈昊下周来成都看我", time=1_600_000_000)
     (row,) = await say(host, "c", "我和陈昊分手了", time=1_600_100_000)
-    await host.settle(10)
+    await host.settle(120)
     assert await traits(host) == {"我和陈昊分手了"}
     await admin(host, "correct_evidence", person_id="u1", evidence_id=row)
-    await host.settle(10)
+    await host.settle(120)
     assert await traits(host) == {"我男朋友陈昊下周来成都看我"}
 
 
 async def test_labels_are_in_the_language_of_the_profile(host: AMemorixHostService) -> None:
     await say(host, "c", "我喜欢桂花乌龙。我住在杭州。")
     await say(host, "c", "我的电话是13800001111。我对花生过敏。")
-    await host.settle(10)
+    await host.settle(120)
     text = (await profile(host, chat_id="c"))["summary"]
     assert "电话" in text and "phone" not in text
     assert "过敏：" in text and "不喜欢：" not in text
     await say(host, "d", "I'm from the future haha. My password hint is the name of my first dog.", person_id="u9")
-    await host.settle(10)
+    await host.settle(120)
     assert (await profile(host, "u9", chat_id="d"))["items"] == []

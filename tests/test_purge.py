@@ -21,6 +21,7 @@ from amemorix.text import term_hashes, tokens
 from conftest import Open
 from entrance import contents, found, said, told
 from memory_dump import rows_of, tables
+from pace import until
 
 ADMIN = "memory_delete_admin"
 SOUNDS = {"away": "bdfgk", "here": "mnprs"}
@@ -99,7 +100,7 @@ async def test_a_purged_chat_leaves_no_byte(tmp_path: Path, backend: str, seed: 
     async with memory_host(tmp_path, embed=HashEmbedder(32), retrieval={"sparse": {"backend": backend}}) as host:
         gone = await fill(host, rng, "away", 40)
         stays = await fill(host, rng, "here", 40)
-        await host.settle(30)
+        await host.settle(120)
         await host.invoke("memory_runtime_admin", {"action": "save"})
         await host.kernel.store.read(lambda db: backed_up(db, data_of(host) / "memory.before-migration"))
         assert left(in_copy(data_of(host), tmp_path / "before"), gone)
@@ -139,11 +140,11 @@ def backed_up(db: sqlite3.Connection, to: Path) -> None:
 async def test_one_purged_text_leaves_no_byte_and_the_rest_as_it_was(tmp_path: Path, text: str) -> None:
     async with memory_host(tmp_path, embed=HashEmbedder(32)) as host:
         await fill(host, random.Random(7), "here", 30)
-        await host.settle(30)
+        await host.settle(120)
         await host.invoke("memory_runtime_admin", {"action": "save"})
         before = await tables(host)
         await told(host, text, chat_id="here", external_id="secret-external-id", source="secret source")
-        await host.settle(30)
+        await host.settle(120)
         await host.invoke("memory_runtime_admin", {"action": "save"})
 
         done = await admin(host, "execute", mode="source", selector="secret source", reason=text, requested_by="Ann")
@@ -151,7 +152,7 @@ async def test_one_purged_text_leaves_no_byte_and_the_rest_as_it_was(tmp_path: P
 
         (operation,) = erased["operations"]
         assert (operation["selector"], operation["reason"], operation["requested_by"]) == ({}, "", "Ann")
-        await host.settle(30)
+        await host.settle(120)
         assert await tables(host) == before
         assert left(in_copy(data_of(host), tmp_path / "after"), [text, "secret-external-id", "secret source"]) == []
 
@@ -176,7 +177,7 @@ async def test_a_purged_person_leaves_no_name(tmp_path: Path) -> None:
             ("Bob", "It rains."),
         )
         await said(host, "zh", ("欧阳麒麟鼯", "我对花生过敏。"), ("小雨", "欧阳麒麟鼯不吃花生。"), ("小雨", "下雨了。"))
-        await host.settle(10)
+        await host.settle(120)
         for person in ("Zebulonia Quist", "欧阳麒麟鼯"):
             await admin(host, "execute", mode="person", selector=person, purge=True)
         assert await rows_of(host, "select name from persons order by 1") == [("Bob",), ("小雨",)]
@@ -232,10 +233,10 @@ async def test_a_stretch_of_talk_is_told_anew_without_what_was_purged(tmp_path: 
             ("Ann", "my wallet pin is kangaroo1234", 1.7e9),
             ("Ann", "keep the wallet to yourself", 1.7e9 + 60),
         )
-        await host.settle(10)
+        await host.settle(120)
         assert "kangaroo" in (await found(host, "wallet", mode="episode"))["hits"][0]["content"]
         await admin(host, "execute", mode="paragraph", selector="kangaroo1234", purge=True)
-        await host.settle(10)
+        await host.settle(120)
         (hit,) = (await found(host, "wallet", mode="episode"))["hits"]
         assert "kangaroo" not in hit["content"] and "yourself" in hit["content"]
 
@@ -284,7 +285,7 @@ async def test_foreign_files_are_left_and_named(tmp_path: Path) -> None:
 async def test_a_purge_under_load_holds_up_nobody(opened: Open, tmp_path: Path) -> None:
     host, rng = await opened(embed=HashEmbedder(32), retrieval={"sparse": {"backend": "fts5"}}), random.Random(3)
     gone = await fill(host, rng, "away", 60)
-    await host.settle(30)
+    await host.settle(120)
     over, written, answered = asyncio.Event(), 0, 0
 
     async def write() -> None:
@@ -302,12 +303,12 @@ async def test_a_purge_under_load_holds_up_nobody(opened: Open, tmp_path: Path) 
     async with asyncio.TaskGroup() as group:
         for work in (write, search, search):
             group.create_task(work())
-        await asyncio.sleep(0.2)
+        await until(lambda: min(written, answered) > 5)
         done = await admin(host, "execute", mode="chat", selector="away", purge=True)
         during = written, answered
         over.set()
     assert done["receipt"]["found"] == {} and min(during) > 5
-    await host.settle(30)
+    await host.settle(120)
     assert left(in_copy(data_of(host), tmp_path / "after"), gone) == []
     assert await rows_of(host, "select count(*) from paragraphs") == [(written,)]
 
@@ -341,7 +342,7 @@ async def test_a_purge_outlives_a_reload_and_a_stop(tmp_path: Path, monkeypatch:
         with contextlib.suppress(AssertionError):
             assert (await call)["status"] == "purged"
         await host.start()
-        await host.settle(30)
+        await host.settle(120)
         assert (await admin(host, "list_operations", status="purged"))["total"] == 3
         assert left(in_copy(data_of(host), tmp_path / "after"), gone) == []
 

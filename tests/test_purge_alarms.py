@@ -30,7 +30,7 @@ async def test_words_that_others_say_stand_side_by_side_in_an_index(
     for text in texts[:2]:
         await told(host, f"{text} {text} zebra", chat_id="here")
     gone = await told(host, f"{texts[2]} zebra", chat_id="here")
-    await host.settle(30)
+    await host.settle(120)
     await host.invoke("memory_runtime_admin", {"action": "save"})
 
     receipt = await purged(host, "paragraph", gone["stored_ids"][0])
@@ -44,7 +44,7 @@ async def test_a_fragment_may_reach_into_what_stands_beside_the_words(host: AMem
         cities = ("Oslo", "Rome", "杭州")
         turns = [("Bob", f"I live in {cities[n % 3]}. {chat * 400 + n}", 1.6e9 + chat * 20_000 + n) for n in range(400)]
         await said(host, f"qq:{chat}", *turns)
-    await host.settle(60)
+    await host.settle(120)
 
     for chat in ("qq:2", "qq:1"):
         receipt = await purged(host, "chat", chat)
@@ -55,7 +55,7 @@ async def test_a_fragment_may_reach_into_what_stands_beside_the_words(host: AMem
 async def test_rows_are_compared_as_they_stand_in_the_file(host: AMemorixHostService, text: str) -> None:
     store = host.kernel.store
     await told(host, text, chat_id="here", tags=["t"], metadata={"k": 1})
-    await host.settle(30)
+    await host.settle(120)
     await store.fold_log()
 
     [(_, kept)] = await store.read(lambda db: store.erasure.texts_kept(db, 0))

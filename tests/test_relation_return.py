@@ -167,13 +167,13 @@ async def test_a_rolled_back_correction_brings_no_relation_without_its_node(host
 
 async def test_a_paragraph_read_again_does_not_bring_back_a_node_deleted_by_hand(host: AMemorixHostService) -> None:
     await told(host, "Bailey lives in Lisbon.", person_ids=["Bailey"])
-    await host.settle(60)
+    await host.settle(120)
     before = await rows(host)
     assert ("Bailey", "lives in", "Lisbon") in await edges(host)
     await done(host, LIFE, "forget", target="p1")
     undo = await changed(host, "delete_node", node="Lisbon")
     await done(host, LIFE, "restore", target="p1")
-    await host.settle(60)
+    await host.settle(120)
     assert await edges(host) == set()
 
     await graph(host, "undo", undo_id=undo)

@@ -109,7 +109,7 @@ async def test_a_config_change_that_is_given_up_on_leaves_a_working_memory(tmp_p
             change.cancel()
             await asyncio.gather(change, return_exceptions=True)
         await host.call("ingest_text", note(1))
-        await host.settle(10)
+        await host.settle(120)
         stats = await host.invoke("memory_stats")
         assert stats["embedding"]["pending"] == 0
         assert stats["embedding"]["model"] == (await host.get_config())["embedding"]["model_name"]
@@ -121,11 +121,11 @@ async def test_settle_goes_on_with_the_memory_that_takes_over(tmp_path: Path) ->
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         for number in range(6):
             await host.call("ingest_text", note(number))
-            settling = asyncio.create_task(host.settle(20))
+            settling = asyncio.create_task(host.settle(120))
             await asyncio.sleep(0)
             await host.update_config({"embedding.model_name": f"m{number}"})
             await settling
-            await host.settle(20)
+            await host.settle(120)
             stats = await host.invoke("memory_stats")
             assert (stats["embedding"]["pending"], stats["embedding"]["model"]) == (0, f"m{number}")
 
@@ -133,13 +133,13 @@ async def test_settle_goes_on_with_the_memory_that_takes_over(tmp_path: Path) ->
 async def test_a_rebuild_begun_while_the_config_changes_is_not_forgotten(tmp_path: Path) -> None:
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         await host.call("ingest_text", note(1))
-        await host.settle(10)
+        await host.settle(120)
         for number in range(20):
             change = asyncio.create_task(host.update_config({"retrieval.candidates": 50 + number}))
             await asyncio.sleep(0.001 * (number % 7))
             begun = await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
             await change
-            await host.settle(10)
+            await host.settle(120)
             status = await host.invoke("memory_runtime_admin", {"action": "rebuild_status"})
             assert begun["success"], begun
             assert status["embedding"]["serving_generation"] == begun["generation"], (number, status)
@@ -149,13 +149,13 @@ async def test_a_rebuild_that_the_old_kernel_brought_to_its_end_is_taken_up_by_t
     """The old kernel's last write may come after the new kernel has chosen what to fill."""
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         await host.call("ingest_text", note(1))
-        await host.settle(10)
+        await host.settle(120)
         kernel = host.kernel
         info, now = kernel.parts.embedder.part.info, kernel.surroundings.clock.now()
         made = await kernel.store.write(lambda db: kernel.store.embeddings.create(db, info, "building", now))
         await kernel.store.write(lambda db: kernel.store.embeddings.serve(db, made.id, now))
 
-        await host.settle(10)
+        await host.settle(120)
 
         status = await host.invoke("memory_runtime_admin", {"action": "rebuild_status"})
         assert (status["embedding"]["state"], status["embedding"]["serving_generation"]) == ("idle", made.id)
@@ -168,9 +168,9 @@ async def test_a_rebuild_begun_through_a_call_of_the_old_kernel_is_carried_out_b
         old = host.kernel
         with host._kernels._leases.taken(old):  # a call that takes long
             await host.update_config({"retrieval.candidates": 50})
-            await host.settle(10)
+            await host.settle(120)
             begun = await old.vectors.embedding.rebuild()
-        await host.settle(10)
+        await host.settle(120)
         assert (await host.invoke("memory_stats"))["embedding"]["serving_generation"] == begun.id
 
 
@@ -194,12 +194,12 @@ async def test_vectors_of_a_model_that_comes_back_are_complete(tmp_path: Path, m
     async with memory_host(tmp_path, embed=HashEmbedder(16), **settings) as host:
         turns = [{"text": f"Kettle {i} is blue."} for i in range(600)]
         await host.call("ingest_messages", {"chat_id": "c", "messages": turns})
-        await host.settle(60)
+        await host.settle(120)
         await host.update_config({"embedding.model_name": "second"})
         await half_dropped(host)
         shutil.copytree(tmp_path, tmp_path / "crashed", ignore=shutil.ignore_patterns("crashed"))
     async with memory_host(tmp_path / "crashed", embed=HashEmbedder(16), **settings) as host:
-        await host.settle(60)
+        await host.settle(120)
         found = await host.kernel.store.read(host.kernel.store.embeddings.all)
         assert [(one.model, one.status, count) for one, count in found] == [("first", "serving", 600)]
 

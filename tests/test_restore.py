@@ -97,7 +97,7 @@ async def test_deleting_and_restoring_gives_the_same_memory_back(tmp_path: Path,
     rng = random.Random(seed)
     async with memory_host(tmp_path, embed=HashEmbedder(64), retrieval={"noise": {"enabled": False}}) as host:
         await fill(host, rng)
-        await host.settle(60)
+        await host.settle(120)
         asked = queries(rng)
         rows, ranked = await tables(host), await ranking(host, asked)
         assert sum(map(len, ranked)) > 500
@@ -108,13 +108,13 @@ async def test_deleting_and_restoring_gives_the_same_memory_back(tmp_path: Path,
             assert answer["success"] or answer["error_code"] == "not_found", answer
             done += [answer["operation_id"]] if answer["success"] else []
             if rng.random() < 0.5:
-                await host.settle(60)
+                await host.settle(120)
         assert not done or await tables(host) != rows
         rng.shuffle(done)
         for _ in range(2):  # what rests on something that was still deleted comes back in the second round
             for operation in done:
                 await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": operation})
-        await host.settle(60)
+        await host.settle(120)
 
         assert await tables(host) == rows
         assert await ranking(host, asked) == ranked

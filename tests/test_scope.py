@@ -26,7 +26,7 @@ async def chats(request: pytest.FixtureRequest, opened: Open) -> AMemorixHostSer
     await said(host, "b", ("Bob", "the kite of b", 2000), group_id="g2")
     await said(host, "", ("Eve", "the kite of eve", 3000), user_id="eve")
     await told(host, "the kite of everyone", timestamp=4000)
-    await host.settle(10)
+    await host.settle(120)
     return host
 
 
@@ -132,7 +132,7 @@ async def test_chats_of_a_shared_group_see_each_other(tmp_path: Path, targets: l
         await said(host, "a", ("Ada", "the kite of a", 1000), group_id="g1")
         await said(host, "b", ("Bob", "the kite of b", 2000), group_id="g2")
         await said(host, "c", ("Cy", "the kite of c", 3000), group_id="g3")
-        await host.settle(10)
+        await host.settle(120)
 
         assert await owners(host, mode, chat_id="a") == {"a", "b"}
         assert await owners(host, mode, chat_id="b") == {"a", "b"}

@@ -20,7 +20,7 @@ def sh(code: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
     """Run shell code after `_env`, in a folder that has its own `scripts/`."""
     return subprocess.run(
         ["/bin/sh", "-euc", f". scripts/_env\n{code}"],
-        cwd=folder, capture_output=True, text=True, timeout=60, env={**os.environ, **env},
+        cwd=folder, capture_output=True, text=True, timeout=120, env={**os.environ, **env},
     )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def asked(project: Path) -> list[str]:
 def test_scripts_are_executable_strict_and_valid(script: Path) -> None:
     assert os.access(script, os.X_OK)
     assert "\nset -eu\n" in script.read_text("utf-8")
-    subprocess.run(["/bin/sh", "-n", str(script)], check=True, timeout=10)
+    subprocess.run(["/bin/sh", "-n", str(script)], check=True, timeout=120)
 
 
 def test_everything_is_pinned() -> None:

@@ -37,7 +37,7 @@ async def days(request: pytest.FixtureRequest, opened: Open) -> AMemorixHostServ
         settings = {"retrieval": {"sparse": {"backend": "fts5"}}}
     host = await opened(**settings)
     await three_days(host)
-    await host.settle(10)
+    await host.settle(120)
     return host
 
 
@@ -118,7 +118,7 @@ async def test_every_hit_says_why_and_whence(days: AMemorixHostService, mode: st
 async def test_the_lanes_are_explained(opened: Open) -> None:
     host = await opened(embed=HashEmbedder())
     await three_days(host)
-    await host.settle(10)
+    await host.settle(120)
     first = (await hits(host, "walrus arriving harbour", chat_id="c"))[0]
 
     assert first["explain"]["lanes"]["sparse"]["rank"] == 1
@@ -202,7 +202,7 @@ async def test_a_relevant_text_alone_is_found_among_many(dense_host: AMemorixHos
     await said(dense_host, "c", *((f"p{n % 7}", f"Talk number {n} about nothing at all.") for n in range(300)))
     await said(dense_host, "d", *((f"p{n % 7}", f"The weather report {n} is dull.") for n in range(300)))
     await told(dense_host, "The axolotl lives in the green tank.", chat_id="c")
-    await dense_host.settle(20)
+    await dense_host.settle(120)
 
     assert (await contents(dense_host, "axolotl", chat_id="c"))[0] == "The axolotl lives in the green tank."
     assert (await contents(dense_host, "axolotl"))[0] == "The axolotl lives in the green tank."
@@ -364,7 +364,7 @@ async def test_settings_of_retrieval_apply_to_the_next_search(opened: Open) -> N
     """Each change is seen at once, and changing back gives the first answer again."""
     host = await opened(embed=HashEmbedder())
     await three_days(host)
-    await host.settle(10)
+    await host.settle(120)
     first = await hits(host, "walrus harbour", chat_id="c")
     for change in (
         {"retrieval.sparse.backend": "fts5"},
@@ -382,7 +382,7 @@ async def test_settings_of_retrieval_apply_to_the_next_search(opened: Open) -> N
 async def test_words_can_be_switched_off(opened: Open) -> None:
     host = await opened(embed=HashEmbedder(), retrieval={"sparse": {"enabled": False}})
     await three_days(host)
-    await host.settle(10)
+    await host.settle(120)
     answer = await found(host, "walrus harbour", chat_id="c")
 
     assert answer["degraded"] == []
@@ -392,7 +392,7 @@ async def test_words_can_be_switched_off(opened: Open) -> None:
 async def test_noise_can_be_asked_for(opened: Open) -> None:
     host = await opened(embed=HashEmbedder(), retrieval={"noise": {"enabled": False}})
     await three_days(host)
-    await host.settle(10)
+    await host.settle(120)
     assert await hits(host, "quantum chromodynamics lattice", chat_id="c")
 
 

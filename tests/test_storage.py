@@ -55,7 +55,7 @@ async def test_writes_that_wait_together_share_a_commit(database: Database, tmp_
 
     def hold(db: sqlite3.Connection) -> None:
         begun.set()
-        go_on.wait(5)
+        go_on.wait(60)
 
     def count(db: sqlite3.Connection) -> None:
         depth.append(db.total_changes)
@@ -67,7 +67,7 @@ async def test_writes_that_wait_together_share_a_commit(database: Database, tmp_
     seen: list[int] = []
     await database.write(put("k", ""))
     first = asyncio.create_task(database.write(hold))
-    await asyncio.to_thread(begun.wait, 5)
+    await asyncio.to_thread(begun.wait, 60)
     rest = [asyncio.create_task(database.write(count)) for _ in range(50)]
     await asyncio.sleep(0.05)
     go_on.set()
@@ -133,11 +133,11 @@ async def test_a_read_sees_one_moment(database: Database) -> None:
     def twice(db: sqlite3.Connection) -> tuple[set[str], set[str]]:
         before = keys(db)
         inside.set()
-        go_on.wait(5)
+        go_on.wait(60)
         return before, keys(db)
 
     reading = asyncio.create_task(database.read(twice))
-    await asyncio.to_thread(inside.wait, 5)
+    await asyncio.to_thread(inside.wait, 60)
     await database.write(put("k2"))
     go_on.set()
     before, after = await reading

@@ -20,19 +20,19 @@ from entrance import hits, stats
 )
 async def test_every_message_is_covered_once_whenever_it_is_killed(tmp_path: Path, question: int, delay: float) -> None:
     command = [sys.executable, summary_life.__file__, str(tmp_path), str(question), str(delay)]
-    died = await asyncio.to_thread(subprocess.run, command, timeout=60, check=False, capture_output=True)
+    died = await asyncio.to_thread(subprocess.run, command, timeout=300, check=False, capture_output=True)
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()
 
     chat = ScriptedChat(
         lambda task, user: summary_life.digest(user.partition("消息：")[2] or user.partition("Messages:")[2])
     )
     async with memory_host(tmp_path, chat=chat, **summary_life.SETTINGS) as host:
-        await host.settle(20)
+        await host.settle(120)
         found = await hits(host, "walrus", limit=50, chat_id="c")
         again = await host.invoke(
             "ingest_summary", {"external_id": "a", "chat_id": "c", "messages": summary_life.turns()}
         )
-        await host.settle(20)
+        await host.settle(120)
         counts = await stats(host)
 
     covered = [int(n) for hit in found if hit["source"] == "chat_summary:c" for n in hit["content"].split()[1:]]

@@ -25,6 +25,8 @@ from entrance import found, refused, said
 from memory_dump import rows_of
 from tuning_life import ADMIN, OFF, SETTINGS, create, ended, fill
 
+TIMED = ("recommended", "reasons", "p95_before", "p95_after")
+"""What a task says that the machine has a part in."""
 QUERIES = "select id, split, kind, chat_id, text from tuning_queries where task = {} order by id"
 LINKS = """select q.id, q.split, q.kind, q.text, l.role, p.id, p.content, p.session
            from tuning_queries q join tuning_query_paragraphs l on l.query = q.id join paragraphs p on p.id = l.paragraph"""
@@ -90,7 +92,8 @@ async def test_the_same_data_and_seed_make_the_same_task(opened: Open, tmp_path:
         await fill(host)
         first = await ended(host, await create(host, seed=7))
         queries = [row[1:] for row in await rows_of(host, QUERIES.format(1))]
-        runs.append((queries, [(one["params"], one["score"]) for one in first["rounds"]], first["task"]["recommended"]))
+        result = {name: value for name, value in first["task"]["result"].items() if name not in TIMED}
+        runs.append((queries, [(one["params"], one["score"]) for one in first["rounds"]], result))
     assert runs[0] == runs[1]
     again = await ended(host, await create(host, seed=8))
     assert [row[1:] for row in await rows_of(host, QUERIES.format(2))] != runs[0][0]
@@ -161,7 +164,10 @@ async def test_too_little_to_learn_from_is_said(opened: Open) -> None:
     await said(host, "c", ("Ada", "Where is the kite?"), ("Ben", "Up in the tall birch tree behind the chapel."))
     done = await ended(host, await create(host))
     assert done["task"]["status"] == "failed"
-    assert "too little" in done["task"]["error"]
+    told = done["task"]["error"]
+    assert "too little to learn from: 0 questions were found (none of any kind; " in told
+    assert "8 to learn from, 6 to choose by, 6 to test with are needed" in told
+    assert "`queries`" in told
 
 
 async def test_a_purge_takes_the_questions_along(filled: AMemorixHostService) -> None:
@@ -171,7 +177,7 @@ async def test_a_purge_takes_the_questions_along(filled: AMemorixHostService) ->
     args = {"action": "execute", "mode": "paragraph", "selector": {"ids": [f"p{target}"]}, "purge": True}
     done = await filled.invoke("memory_delete_admin", args)
     assert done["success"], done
-    await filled.settle(20)
+    await filled.settle(120)
     assert len(await rows_of(filled, QUERIES.format(1))) == before - 1
 
 
@@ -269,7 +275,7 @@ async def test_a_task_is_cancelled(spoilt: AMemorixHostService) -> None:
 
 async def test_the_queue_has_an_end(opened: Open) -> None:
     host = await opened(tuning={"max_queue_size": 2, "poll_interval_seconds": 3600.0})
-    await asyncio.sleep(0.05)
+    await host.kernel.pause()  # nobody takes a task from it
     for _ in range(2):
         await create(host)
     error = await host.invoke(ADMIN, {"action": "create_task"})
@@ -301,7 +307,7 @@ async def test_trying_settings_counts_as_no_use(filled: AMemorixHostService) -> 
 async def test_a_killed_task_goes_on_at_its_next_round(opened: Open, tmp_path: Path) -> None:
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     command = [sys.executable, tuning_life.__file__, str(killed), "3"]
-    died = await asyncio.to_thread(subprocess.run, command, timeout=60, check=False, capture_output=True)
+    died = await asyncio.to_thread(subprocess.run, command, timeout=300, check=False, capture_output=True)
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()
 
     async with memory_host(killed, embed=HashEmbedder(), **SETTINGS, **OFF) as host:
@@ -441,3 +447,30 @@ async def test_the_command_tunes_and_applies(tmp_path: Path) -> None:
     ElementTree.parse(plot)
     changed = tomllib.loads(path.read_text("utf-8"))["retrieval"]["weights"]["window"]
     assert (changed > 0) == ("Recommended: round" in done.stdout) is True
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"query": "花生", "expected": ["p1"]}\n{"query": "tea"', "line 2: not valid JSON"),
+        ("[{]", "is not JSON"),
+        ("\n", "holds no question"),
+        ('{"query": "花生", "expected": ["p99"]}', "queries.0.expected.0: 'p99' is no paragraph"),
+        ('[{"query": "花生"}]', "queries.0.expected is required"),
+        ('{"query": "花生", "expected": ["p1"]}\n\n{"query": "tea", "expected": "p2"}\n', "2 of kind labelled"),
+        ('[{"query": "花生", "expected": ["p1"]}, {"query": "tea", "expected": ["p2"]}]', "2 of kind labelled"),
+    ],
+)
+async def test_the_command_takes_questions_of_ones_own(tmp_path: Path, text: str, told: str) -> None:
+    async with memory_host(tmp_path, **SETTINGS) as host:
+        await said(host, "c", ("林澈", "我对花生过敏。"), ("Tom", "I like tea."))
+        path = host.config_path
+    (tmp_path / "questions.jsonl").write_text(text, "utf-8")
+    args = ["tune", "--queries", str(tmp_path / "questions.jsonl"), "--config", str(path)]
+    done = await asyncio.to_thread(CliRunner().invoke, app, args)
+    assert (done.exit_code, told in done.output) == (1, True), done.output
+
+
+async def test_the_command_wants_a_file_of_questions_that_is_there(tmp_path: Path) -> None:
+    done = await asyncio.to_thread(CliRunner().invoke, app, ["tune", "--queries", str(tmp_path / "none.jsonl")])
+    assert (done.exit_code, "cannot be read" in done.output) == (1, True)

@@ -62,7 +62,7 @@ async def fill(host: AMemorixHostService) -> None:
         messages = [{"speaker": who, "text": text, "time": at} for who, text, at in turns]
         result = await host.invoke("ingest_messages", {"chat_id": chat, "messages": messages})
         assert result["success"], result
-    await host.settle(30)
+    await host.settle(120)
 
 
 async def create(host: AMemorixHostService, **args: Any) -> int:
@@ -73,7 +73,7 @@ async def create(host: AMemorixHostService, **args: Any) -> int:
 
 
 async def ended(
-    host: AMemorixHostService, task: int, *, rounds: int | None = None, timeout: float = 30
+    host: AMemorixHostService, task: int, *, rounds: int | None = None, timeout: float = 120
 ) -> dict[str, Any]:
     """The answer of `get_task` once the task has ended, or has done so many rounds."""
     async with asyncio.timeout(timeout):

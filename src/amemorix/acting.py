@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import json
+from collections.abc import Callable, Generator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["Act", "acting", "acting_as", "entered_by", "front_door"]
+__all__ = ["Act", "acting", "acting_as", "entered_by", "front_door", "naming"]
+
+MOST_LETTERS = 200
+"""Of what a caller gave; more of it is only counted."""
 
 _ACT: ContextVar[Act | None] = ContextVar("act", default=None)
 _DOOR: ContextVar[str] = ContextVar("door", default="host")
@@ -17,8 +22,8 @@ _DOOR: ContextVar[str] = ContextVar("door", default="host")
 class Act:
     """A call, or a round of background work, that may change what is stored.
 
-    `at` in epoch seconds; `target` names the records it was asked to work on, by number and never by text. Work that it
-    has left behind is not done in its name any more once it is `over`.
+    `at` in epoch seconds; `named` are the records it works on, by what they are: by their numbers where they have any.
+    Work that it has left behind is not done in its name any more once it is `over`.
     """
 
     component: str
@@ -26,14 +31,44 @@ class Act:
     requested_by: str
     door: str
     at: float
-    target: str = ""
+    named: dict[str, str] = field(default_factory=dict[str, str])
     over: bool = False
+
+    @property
+    def target(self) -> str:
+        """What it works on, such as `mode=chat selector={"chats": ["c"]} operation_id=d3`."""
+        return " ".join(f"{what}={value}" for what, value in self.named.items())
+
+    def name(self, given: dict[str, Any] | None = None, **known: str) -> None:
+        """Say what it works on: `known` are words and numbers of the memory's own, `given` is what callers called it.
+
+        What was given stands there as JSON, so that a purge finds whole names in it.
+        """
+        self.named.update({what: value for what, value in known.items() if value})
+        self.named.update({what: _written(value) for what, value in (given or {}).items() if value})
 
 
 def acting() -> Act | None:
     """The act under way here; None where nobody acts, as in what only derives rows from others."""
     act = _ACT.get()
     return None if act is None or act.over else act
+
+
+def naming() -> Callable[..., None]:
+    """What tells the act under way here, from any thread, what it works on; nothing where nobody acts."""
+    act = acting()
+    return _unnamed if act is None else act.name
+
+
+def _unnamed(given: dict[str, Any] | None = None, **known: str) -> None:
+    """Nobody acts."""
+
+
+def _written(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) <= MOST_LETTERS:
+        return text
+    return str(len(value)) if isinstance(value, Sized) and not isinstance(value, str) else "(long)"
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from .config.model import Config
 from .errors import MemoryFault
 from .services.metered_chat import ChatMeter, MeteredChat
 from .services.runtime import RuntimeStatus
+from .services.vitals import VitalsService
 
 __all__ = ["SDKMemoryKernel"]
 
@@ -61,6 +62,7 @@ class SDKMemoryKernel:
         self.care = Care(ground, embedding=self.vectors.embedding, derivers=self.knowledge.derivers.values())
         self.graph = Graph(ground)
         self.copying = Copying(ground, self.knowledge.derivers.values())
+        self.vitals = VitalsService(self.store, backups=self.copying.backups.folder, clock=clock)
         self.checks = checks(ground, vectors=self.vectors, status=status, environ=surroundings.environ)
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False

@@ -146,6 +146,14 @@ class Operations(Generic[Kernel]):
         """The actions of a component, older names included."""
         return sorted(action for name, action in self._table if name == component and action)
 
+    def named(self, component: Any, action: Any) -> tuple[str, str] | None:
+        """Component and action by the names that they have now; None if there is no such operation."""
+        if not isinstance(component, str) or not isinstance(action, str | None):
+            return None
+        component = self._older.get(component, component)
+        op = self._table.get((component, action.strip().lower() if action else None))
+        return None if op is None else (op.component, op.action or "")
+
     def resolve(self, component: Any, args: Any) -> tuple[Operation, Request, list[str]]:
         """Find the operation and validate its arguments.
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..services.analysis import Analyser
+from ..services.backup_folder import BackupFolder
 from ..services.checking.around import ChatCheck, ConfigCheck, DiskCheck, ModelCheck
 from ..services.checking.derived import IndexCheck, ReadingCheck, VectorCheck, WorkCheck
 from ..services.checking.rows import DatabaseCheck, ReferenceCheck, TermCheck
 from ..services.checking.service import CheckService
+from ..services.checking.way_back import WayBack
 from ..services.runtime import RuntimeStatus
 from .ground import Ground
 from .vectors import Vectors
@@ -19,9 +21,10 @@ __all__ = ["checks"]
 def checks(ground: Ground, *, vectors: Vectors, status: RuntimeStatus, environ: Mapping[str, str]) -> CheckService:
     """Every check, those on which the others rest first."""
     store, config = ground.store, ground.config
+    way_back = WayBack(BackupFolder(store.folder, config.backup.roots), ground.zone)
     return CheckService(
         (
-            DatabaseCheck(store),
+            DatabaseCheck(store, way_back),
             ReferenceCheck(store),
             TermCheck(store, Analyser(config.ingest.chunk_chars, ground.zone)),
             ReadingCheck(store),

@@ -6,13 +6,16 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ..clock import SystemClock
 from ..host_service import AMemorixHostService
 from .conditions import peak_mib
-from .corpus import questions
+from .corpus import Question, questions
+from .speed_search import WARM_UP, search_args
 from .workspace import answered
 
 __all__ = ["main"]
@@ -28,26 +31,26 @@ async def _import(config: Path, file: Path, rows: int, seed: str) -> None:
         if not tasks:
             tasks = [(await answered(host, COMPONENT, {"action": "create_raw_scan", "path": str(file)}))["task"]]
         for place, question in enumerate(_endless(rows, seed)):
+            scoped = place % 2 == 1
             started = time.perf_counter()
-            chat = {"chat_id": question.chat_id} if place % 2 else {}
-            await answered(host, "search_memory", {"query": question.text, **chat})
+            await answered(host, "search_memory", search_args(question, rows, scoped=scoped))
             spent = (time.perf_counter() - started) * 1000
             task = (await answered(host, COMPONENT, {"action": "get", "task_id": tasks[0]["task_id"]}))["task"]
-            _tell(task, spent)
+            _tell(task, {"ms": round(spent, 2), "scoped": scoped, "warm": place >= WARM_UP})
             if task["status"] not in OPEN:
                 return
             await asyncio.sleep(EVERY_SECONDS)
 
 
-def _endless(rows: int, seed: str) -> Any:
-    asked = questions(200, rows, seed)
-    while True:
-        yield from asked
+def _endless(rows: int, seed: str) -> Iterator[Question]:
+    """Questions that were not asked before: one that was costs no embedding."""
+    for turn in count():
+        yield from questions(200, rows, f"{seed}:{turn}")
 
 
-def _tell(task: dict[str, Any], spent: float) -> None:
+def _tell(task: dict[str, Any], search: dict[str, Any]) -> None:
     told = {"at": SystemClock().now(), "status": task["status"], "records": task["records"], "rate": task["rate"],
-            "counts": task["counts"], "ms": round(spent, 2), "peak_mib": round(peak_mib(), 1)}  # fmt: skip
+            "counts": task["counts"], "peak_mib": round(peak_mib(), 1), **search}  # fmt: skip
     print(json.dumps(told), flush=True)
 
 

@@ -9,7 +9,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,25 @@ from .corpus import calls
 from .metrics import percentile
 from .workspace import answered, open_memory, working_folder
 
-__all__ = ["ImportReport", "run"]
+__all__ = ["ImportReport", "Searches", "run"]
 
 COMPONENT = "memory_import_admin"
 PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
+class Searches:
+    """Searches made while it ran, in milliseconds; every query is new, the first ones of each process count in `longest` only."""
+
+    count: int
+    p50: float
+    p95: float
+    longest: float
+
+
+@dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import of `rows` records came to; searches are in milliseconds, made while it ran."""
+    """What an import of `rows` records came to."""
 
     rows: int
     megabytes: float
@@ -37,10 +47,8 @@ class ImportReport:
     rate: float
     """Records a second while it worked."""
     peak_mib: float
-    searches: int
-    p50: float
-    p95: float
-    longest: float
+    one_chat: Searches
+    everything: Searches
     stored: int
     problems: tuple[str, ...]
     """What is not as it has to be; empty if every record is there exactly once."""
@@ -65,13 +73,19 @@ async def run(
         told += await _life(path, file, rows, None)
         seconds = time.perf_counter() - started
         problems = await _problems(folder, settings, rows)
-        times = [one["ms"] for one in told]
         return ImportReport(
             rows=rows, megabytes=round(file.stat().st_size / 1e6, 1), kills=kills, seconds=round(seconds, 1),
-            rate=told[-1]["rate"], peak_mib=max(one["peak_mib"] for one in told), searches=len(times),
-            p50=round(percentile(times, 50), 1), p95=round(percentile(times, 95), 1), longest=max(times),
+            rate=told[-1]["rate"], peak_mib=max(one["peak_mib"] for one in told),
+            one_chat=_searches(told, scoped=True), everything=_searches(told, scoped=False),
             stored=told[-1]["counts"].get("stored", 0), problems=tuple(problems),
         )  # fmt: skip
+
+
+def _searches(told: Sequence[Mapping[str, Any]], *, scoped: bool) -> Searches:
+    these = [one for one in told if one["scoped"] == scoped]
+    warm = [one["ms"] for one in these if one["warm"]]
+    longest = max((one["ms"] for one in these), default=0.0)
+    return Searches(len(these), round(percentile(warm, 50), 1), round(percentile(warm, 95), 1), longest)
 
 
 def _write(file: Path, rows: int) -> None:

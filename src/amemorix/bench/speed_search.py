@@ -13,7 +13,7 @@ from .corpus import Question, questions, span_of
 from .metrics import percentile
 from .workspace import answered
 
-__all__ = ["SearchTimes", "measure_searches", "search_args"]
+__all__ = ["WARM_UP", "SearchTimes", "measure_searches", "search_args"]
 
 WARM_UP = 10
 WINDOW_DAYS = 30.0

@@ -78,11 +78,20 @@ class Receipt(BaseModel):
     held_elsewhere: int = Field(default=0, description="Fragments that rows which stay hold too.")
     too_short: int = Field(default=0, description="Texts of fewer than six bytes, which are not looked for.")
     complete: bool = Field(
-        default=True, description="False after a crash: not every fragment was known, so the database was rewritten."
+        default=True,
+        description="False if fragments were found in the end, a file could not be looked through, or a crash came between: "
+        "then not every fragment was known, and the database was rewritten.",
+    )
+    warnings: list[str] = Field(
+        default_factory=list,
+        description="Files of somebody else below the data directory that are to be seen to, and why.",
     )
     files: int = Field(default=0, description="Files looked through, byte by byte.")
     bytes: int = 0
     found: dict[str, int] = Field(default_factory=dict, description="Fragments left, by file: empty if all is gone.")
+    unread: dict[str, str] = Field(
+        default_factory=dict, description="Files that could not be looked through, and how they are packed."
+    )
     rewritten: int = Field(default=0, description="How often the database was written anew (VACUUM).")
     log_emptied: bool = Field(default=False, description="The write-ahead log was emptied.")
     seconds: float = 0.0

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from ..errors import NotFound
 from ..kernel import SDKMemoryKernel
 from ..ops import Response
+from ..services.importing.notes import sentences
 from ..storage.imports import ImportChunk, ImportFile, ImportTask
 from .import_requests import MOST_CHUNKS
 
@@ -109,6 +110,7 @@ class FileItem(BaseModel):
     )
     chunks: dict[str, int] = Field(description="Chunks by status.")
     error: str
+    warnings: list[str] = Field(default_factory=list, description="What is missing or left out of what was stored.")
     chunk_list: list[ChunkItem] = Field(default_factory=list[ChunkItem])
 
 
@@ -127,6 +129,7 @@ class TaskItem(BaseModel):
     seconds_left: float | None = Field(default=None, description="None while it cannot be told.")
     params: dict[str, Any] = Field(default_factory=dict)
     error: str = ""
+    warnings: list[str] = Field(default_factory=list, description="Those of its files, with their names.")
     retry_parent_task_id: str = ""
     requested_by: str = ""
     created_at: float = 0.0
@@ -212,6 +215,7 @@ def _task(
         counts=dict(sum((f.counts for f in files), Counter[str]())), bytes_total=total, bytes_done=round(done),
         rate=round(records / seconds, 1) if seconds else 0.0, seconds_left=None if left is None else round(left, 1),
         params=task.params, error=task.error, retry_parent_task_id=f"i{task.parent}" if task.parent else "",
+        warnings=[f"{f.name}: {one}" for f in files for one in sentences(f.notes)],
         requested_by=task.requested_by, created_at=task.created_at, started_at=task.started_at,
         finished_at=task.finished_at, updated_at=task.updated_at,
         files=[_file(kernel, db, f, chunks.get(f.id, {}), with_chunks) for f in files],
@@ -229,6 +233,7 @@ def _file(
     return FileItem(
         file_id=str(file.id), name=file.name, format=file.format, status=file.status, size=file.size,
         progress=round(file.share, 4), records=file.records, counts=dict(file.counts), chunks=chunks, error=file.error,
+        warnings=sentences(file.notes),
         chunk_list=[chunk_item(one) for one in listed],
     )  # fmt: skip
 

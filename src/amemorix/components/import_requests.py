@@ -116,7 +116,7 @@ Format = Name
 class Formatted(Common):
     """An import of files whose format may be said."""
 
-    format: Format = Field("auto", description="One of the formats of `get_guide`; `auto`: by name and content.")
+    format: Format = Field("auto", description="One of the formats of `settings`; `auto`: by name and content.")
     input_mode: Literal["", "text", "json"] = Field("", description="Older: `json` is format `json`, `text` is `txt`.")
 
     def format_of(self, name: str, own: str = "") -> str:

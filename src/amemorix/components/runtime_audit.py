@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from datetime import datetime, tzinfo
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -22,6 +25,7 @@ UNDONE_BY = {
     "correction": "memory_correction_admin rollback with this plan_id",
     "maintenance": "memory_v5_admin restore, reinforce or weaken with the memory as target",
 }
+SET_ASIDE = re.compile(r"\bset_aside=(\S+)")
 LETTERS = {"undo": "u", "delete": "d", "correction": "c", "maintenance": ""}
 """What stands before the number of a record of each kind."""
 
@@ -52,13 +56,16 @@ class ChangeItem(BaseModel):
     id: str
     at: float
     until: float
+    when: str = Field("", description="`at` as local time.")
     component: str
     action: str
     requested_by: str
     door: str = Field(description="`host`, `http`, `cli`, or `memory` for what it does by itself.")
     calls: int
     rows: int = Field(description="Rows written, with those of indexes and logs that go with them.")
-    target: str = Field(description="The records it was asked to work on, or the settings changed.")
+    target: str = Field(
+        description="The records that it worked on, or the settings changed; what callers gave stands as JSON."
+    )
     undo: list[UndoRef] = Field(default_factory=list)
 
 
@@ -80,7 +87,10 @@ async def audit(kernel: SDKMemoryKernel, request: ListChanges) -> Changes:
         limit=request.limit, before=_row(request.before), component=request.of_component or None,
         action=request.of_action or None, requested_by=request.requested_by or None, since=since, upto=until,
     )  # fmt: skip
-    return Changes(items=[_item(row) for row in rows], next="" if following is None else f"a{following}")
+    kept = frozenset[str]()
+    if any(SET_ASIDE.search(row.target) for row in rows):
+        kept = frozenset(one.manifest.id for one in await kernel.copying.backups.list())
+    return Changes(items=[_item(row, zone, kept) for row in rows], next="" if following is None else f"a{following}")
 
 
 def _row(key: str) -> int | None:
@@ -92,14 +102,19 @@ def _row(key: str) -> int | None:
     return int(digits)
 
 
-def _item(row: AuditRow) -> ChangeItem:
+def _item(row: AuditRow, zone: tzinfo, kept: frozenset[str]) -> ChangeItem:
     values: dict[str, Any] = {
         name: getattr(row, name)
         for name in ("at", "until", "component", "action", "requested_by", "door", "calls", "rows", "target")
     }
-    undo = [
-        UndoRef(kind=kind, id=f"{LETTERS[kind]}{id_}", how=UNDONE_BY[kind].format(component=row.component))
-        for kind, ids in row.records.items()
-        for id_ in ids
-    ]
-    return ChangeItem(id=f"a{row.id}", undo=undo, **values)
+    when = datetime.fromtimestamp(row.at, zone).strftime("%Y-%m-%d %H:%M:%S")
+    return ChangeItem(id=f"a{row.id}", when=when, undo=list(_undo(row, kept)), **values)
+
+
+def _undo(row: AuditRow, kept: frozenset[str]) -> Iterator[UndoRef]:
+    """How to undo it: a restore by the backup of what was there before, while that is kept."""
+    for kind, ids in row.records.items():
+        for id_ in ids:
+            yield UndoRef(kind=kind, id=f"{LETTERS[kind]}{id_}", how=UNDONE_BY[kind].format(component=row.component))
+    if (aside := SET_ASIDE.search(row.target)) and aside[1] in kept:
+        yield UndoRef(kind="backup", id=aside[1], how="memory_runtime_admin restore_backup with this backup")

@@ -31,6 +31,7 @@ COMMANDS = {
         "amemorix.frontends.cli_check:check",
         "Check the database, the indexes, the models, the configuration and the disk; exit code 1 if something is wrong.",
     ),
+    "audit": ("amemorix.frontends.cli_audit:audit", "Show who changed what, and when, the newest first."),
     "backup": ("amemorix.frontends.cli_backup:backup", "Back the memory up, while it is in use."),
     "backups": ("amemorix.frontends.cli_backup:backups", "List the backups, the newest first."),
     "restore": (

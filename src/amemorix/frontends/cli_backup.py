@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from rich.table import Table
 
 from ..config import Config
-from ..errors import Conflict, DirectoryInUse, InvalidRequest, MemoryFault, StorageFailure
+from ..errors import Conflict, DirectoryInUse, InvalidRequest, MemoryFault, NotFound, StorageFailure
 from ..hosting.first_config import data_folder, first_config
 from ..services.copy_thread import CopyThread
 from ..services.offline import OfflineMemory
@@ -33,6 +33,8 @@ __all__ = ["backup", "backups", "export", "import_export", "restore"]
 T = TypeVar("T")
 ADMIN = "memory_runtime_admin"
 LOOK_SECONDS = 0.1
+WHY = {"before_restore": "set aside by a restore", "before_import": "set aside by an import"}
+"""Why a backup is there, in words for people."""
 Look = Callable[[], Awaitable[dict[str, Any]]]
 """Tells how far the work is."""
 
@@ -62,8 +64,8 @@ def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
     for one in answer["backups"]:
         made = datetime.fromtimestamp(one["created_at"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         count = one["counts"].get("paragraphs", 0)
-        table.add_row(one["id"], made, one["reason"].replace("_", " "), _size(one["bytes"]), f"{count:,}",
-                      "" if one["sound"] else "damaged")  # fmt: skip
+        table.add_row(one["id"], made, WHY.get(one["reason"], one["reason"]), _size(one["bytes"]), f"{count:,}",
+                      "" if one["sound"] else "damaged", style="" if one["sound"] else "red")  # fmt: skip
     if answer["backups"]:
         out().print(table)
     else:
@@ -89,8 +91,10 @@ def export(
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Write the whole memory into one file of JSON lines; `import-export` makes a memory of it."""
-    if file.exists() or not file.absolute().parent.is_dir():
-        raise Conflict(f"{file} is there already, or its folder is not.", field="file")
+    if file.exists():
+        raise Conflict(f"{file} is there already.", field="file")
+    if not file.absolute().parent.is_dir():
+        raise NotFound(f"There is no folder {file.absolute().parent} to write {file.name} into.", field="file")
     answer = asyncio.run(_asked(config, {"action": "export", "vectors": vectors}))
     shutil.move(answer["path"], file)
     say(f"{answer['rows']:,} rows, {_size(answer['bytes'])} in {file}")
@@ -102,6 +106,8 @@ def import_export(
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Fill an empty memory with an export."""
+    if not file.is_file():
+        raise NotFound(f"There is no file {file}.", field="file")
     if not is_portable(file):
         raise InvalidRequest(f"{file} is no export of a memory.", field="file")
     rows = asyncio.run(_taken_in(config, file))

@@ -206,9 +206,10 @@ def import_(
     _write(json_file, json.dumps(report.to_record(), ensure_ascii=False, indent=1))
     remark(f"{report.rows:,} records, {report.megabytes} MB, {report.kills} kills: {report.seconds} s in all")
     remark(f"{report.rate:,.0f} records/s while it worked; highest memory {report.peak_mib:,.0f} MiB")
-    remark(
-        f"{report.searches} searches meanwhile: {report.p50} / {report.p95} / {report.longest} ms (p50 / p95 / longest)"
-    )
+    for where, held in (("one chat", report.one_chat), ("everything", report.everything)):
+        remark(
+            f"{held.count} searches in {where} meanwhile: {held.p50} / {held.p95} / {held.longest} ms (p50 / p95 / longest)"
+        )
     for problem in report.problems:
         remark(problem, "red")
     if report.problems:

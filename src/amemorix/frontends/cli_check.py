@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +14,11 @@ import typer
 from rich import box
 from rich.table import Table
 
+from ..errors import StorageFailure
+from ..hosting.first_config import data_folder, first_config
+from ..services.backup_folder import BackupFolder
+from ..services.checking.closed import examined_closed
+from ..services.checking.way_back import WayBack
 from .access import answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, out, remark, say
 
@@ -37,8 +46,22 @@ def check(
 
 
 async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
-    async with opened(config, note=remark) as memory:
+    async with AsyncExitStack() as stack:
+        try:
+            memory = await stack.enter_async_context(opened(config, note=remark))
+        except StorageFailure as exc:
+            return {"report": await asyncio.to_thread(_closed, config, exc)}
         return await answered(memory, "memory_runtime_admin", args)
+
+
+def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
+    """The report on a memory that cannot be opened."""
+    config, _ = first_config(path.absolute())
+    backups = BackupFolder(data_folder(path.absolute(), config), config.backup.roots)
+    local = datetime.now().astimezone().tzinfo
+    found = examined_closed(fault, WayBack(backups, local or UTC), time.time())
+    findings = [asdict(finding) for finding in found.findings]
+    return {"ok": False, "message": "The memory cannot be opened.", "findings": findings}
 
 
 def _table(findings: list[dict[str, Any]]) -> Table:

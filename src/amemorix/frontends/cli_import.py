@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,17 +12,16 @@ import typer
 
 from ..errors import InvalidRequest, StorageFailure
 from ..services.importing.formats import FORMATS
-from .access import Memory, answered, opened
-from .console import DEFAULT_CONFIG, ConfigPath, remark, say
+from .access import LocalMemory, Memory, answered, opened
+from .console import DEFAULT_CONFIG, ConfigPath, remark
+from .import_report import COMPONENT, OPEN, missing, tell
 from .progress_bars import progress_bars
 
 __all__ = ["import_command"]
 
-COMPONENT = "memory_import_admin"
 POLL_SECONDS = 0.2
 SHOWN_PROBLEMS = 10
-SHOWN_FILES = 20
-OPEN = ("queued", "preparing", "running", "cancel_requested")
+PAGE = 500
 
 
 def import_command(
@@ -28,6 +29,7 @@ def import_command(
     chat: Annotated[str, typer.Option(help="The chat of whatever names none of its own.")] = "",
     format_: Annotated[str, typer.Option("--format", help=f"auto, {', '.join(FORMATS)}.")] = "auto",
     chat_log: Annotated[bool, typer.Option("--chat-log", help="Texts are saved chats, `name: text` a line.")] = False,
+    columns: Annotated[str, typer.Option("--columns", help="What is in which column of a table: text=内容,speaker=昵称,time=时间.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Read files again that were imported before.")] = False,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Store the good records beside bad ones.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check, store nothing.")] = False,
@@ -38,6 +40,8 @@ def import_command(
     for path in files:
         if not path.exists():
             raise InvalidRequest(f"There is no file {path}.", field="files")
+    if chat_log and not chat:
+        raise InvalidRequest("--chat-log needs --chat: the chat that was saved.", field="chat")
     told = {
         "chat_id": chat,
         "format": format_,
@@ -45,18 +49,31 @@ def import_command(
         "force": force,
         "skip_bad": skip_bad,
         "dry_run": dry_run,
+        "columns": _columns(columns),
     }
     tasks = asyncio.run(_import(files, {key: value for key, value in told.items() if value}, wait, config))
     for task in tasks:
-        _tell(task)
-    if missing := [why for task in tasks if (why := _missing(task, skip_bad))]:
-        raise StorageFailure(f"Not everything was imported: {'; '.join(missing)}.")
+        tell(task)
+    if lacking := [why for task in tasks if (why := missing(task))]:
+        raise StorageFailure(f"Not everything was imported: {'; '.join(lacking)}.")
 
 
 async def _import(files: list[Path], told: dict[str, Any], wait: bool, config: Path) -> list[dict[str, Any]]:
     async with opened(config, note=remark) as memory:
         tasks = await _created(memory, files, told)
-        return [await _finished(memory, task) for task in tasks] if wait else tasks
+        if wait:
+            tasks = [await _finished(memory, task) for task in tasks]
+            await _tell_of_vectors(memory)
+        return tasks
+
+
+async def _tell_of_vectors(memory: Memory) -> None:
+    """A daemon makes them at once; this process ends before they are made."""
+    if isinstance(memory, LocalMemory):
+        left = (await answered(memory, "memory_stats", {}))["embedding"]["pending"]
+        if left:
+            remark(f"{left:,} paragraphs have no vector yet: words find them; the vectors are made in the background "
+                   "when the memory is opened next, as by `amemorix serve`.")  # fmt: skip
 
 
 async def _created(memory: Memory, files: list[Path], told: dict[str, Any]) -> list[dict[str, Any]]:
@@ -87,42 +104,23 @@ async def _finished(memory: Memory, task: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _problems(memory: Memory, task: str, file: str) -> list[dict[str, str]]:
-    args = {"action": "get_chunks", "task_id": task, "file_id": file, "limit": 500}
-    chunks = (await answered(memory, COMPONENT, args))["items"]
-    return [problem for chunk in chunks for problem in chunk["errors"]][:SHOWN_PROBLEMS]
+    """The first that could not be stored, and whether there are more."""
+    found: list[dict[str, str]] = []
+    which = {"action": "chunks", "task_id": task, "file_id": file, "limit": PAGE}
+    for page in count():
+        chunks = (await answered(memory, COMPONENT, {**which, "offset": page * PAGE}))["items"]
+        found += [problem for chunk in chunks for problem in chunk["errors"]]
+        if len(chunks) < PAGE or len(found) > SHOWN_PROBLEMS:
+            break
+    more = f"and more; `amemorix call {COMPONENT} chunks --task-id {task} --file-id {file}` shows them."
+    return found[:SHOWN_PROBLEMS] + ([{"place": "", "reason": more}] if len(found) > SHOWN_PROBLEMS else [])
 
 
-def _missing(task: dict[str, Any], skip_bad: bool) -> str:
-    """What of a task was not imported, in short; records that were to be skipped are no loss."""
-    whole = [file for file in task["files"] if file["status"] == "failed"]
-    part = [file for file in task["files"] if file not in whole and file["counts"].get("failed") and not skip_bad]
-    told = [
-        f"{len(files)} of {len(task['files'])} files {how}"
-        for files, how in ((whole, "failed"), (part, "in part"))
-        if files
-    ]
-    return ", ".join(told) or (task["status"] if task["status"] in ("failed", "cancelled") else "")
-
-
-def _tell(task: dict[str, Any]) -> None:
-    waiting = task["status"] in OPEN
-    say(f"{task['task_id']} {task['status']}{'' if waiting else f': {_counted(task)}'}")
-    for number, file in enumerate(task["files"]):
-        if number < SHOWN_FILES and file["format"] and not file["error"]:
-            remark(f"{file['name']}: read as {file['format']}, {_counted(file)}")
-        if file["error"]:
-            remark(f"{file['name']}: {file['error']}", "" if file["status"] == "skipped" else "red")
-        for problem in file.get("problems", ()):
-            remark(f"{file['name']}, {problem['place']}: {problem['reason']}", "red")
-    params = task["params"]
-    if not task["counts"].get("failed") or params.get("dry_run"):
-        return
-    remark("Mend the file and import it again: what is stored already stays as it is.")
-    if not params.get("skip_bad"):
-        remark("`--skip-bad` stores the good records beside the bad ones.")
-        remark(f"`amemorix call {COMPONENT} retry_failed --task-id {task['task_id']}` tries the same records again.")
-
-
-def _counted(one: dict[str, Any]) -> str:
-    counts = (f"{count:,} {name}" for name, count in sorted(one["counts"].items()) if count)
-    return ", ".join(counts) or "nothing to store"
+def _columns(told: str) -> dict[str, str]:
+    """`text=内容,speaker=昵称` as a mapping. Raises InvalidRequest."""
+    pairs = [pair.partition("=") for pair in re.split("[,，]", told) if pair.strip()]
+    if wrong := next(
+        (meaning for meaning, is_, heading in pairs if not (is_ and meaning.strip() and heading.strip())), ""
+    ):
+        raise InvalidRequest(f"--columns: {wrong!r} is not of the form MEANING=HEADING.", field="columns")
+    return {meaning.strip(): heading.strip() for meaning, _, heading in pairs}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-from ..errors import MemoryFault
+from ..errors import InvalidRequest, MemoryFault
 from .access import Memory, answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, remark, say
 
@@ -26,13 +27,42 @@ def tune(
     ] = None,
     intensity: Annotated[Literal["quick", "standard", "deep"] | None, typer.Option(help="8, 20 or 32 rounds.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed and data make the same questions.")] = 0,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help='Questions of your own with what answers them, as JSON or a line each: {"query": "…", "expected": ["p12"], "chat_id": "c"}.',
+        ),
+    ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Apply what is found, if it is recommended.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the rounds into this SVG file.")] = None,
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Search for retrieval settings that suit what is stored; a search that is cut short goes on when the memory is opened again."""
-    wish = {"objective": objective, "intensity": intensity, "seed": seed}
+    wish = {"objective": objective, "intensity": intensity, "seed": seed, "queries": queries and _read(queries)}
     asyncio.run(_tune(config, {name: value for name, value in wish.items() if value is not None}, apply, plot))
+
+
+def _read(path: Path) -> list[Any]:
+    """The questions of a file. Raises InvalidRequest."""
+    try:
+        text = path.read_text("utf-8-sig").strip()
+        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        found = json.loads(text) if text.startswith("[") else [_line(path, number, line) for number, line in lines]
+    except OSError as exc:
+        raise InvalidRequest(f"{path} cannot be read: {exc.strerror or exc}.", field="queries") from exc
+    except ValueError as exc:
+        raise InvalidRequest(f"{path} is not JSON: {exc}.", field="queries") from exc
+    if not found:
+        raise InvalidRequest(f"{path} holds no question.", field="queries")
+    return found
+
+
+def _line(path: Path, number: int, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as exc:
+        raise InvalidRequest(f"{path}, line {number}: not valid JSON: {exc}.", field="queries") from exc
 
 
 async def _tune(config: Path, wish: dict[str, Any], apply: bool, plot: Path | None) -> None:

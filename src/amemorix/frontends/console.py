@@ -57,6 +57,8 @@ class FriendlyGroup(TyperGroup):
         except MemoryFault as exc:
             log.debug("the command failed", exc_info=True)
             remark(_sentence(exc), "red")
+            if exc.details.get("damaged"):
+                remark("`amemorix check` shows which backups can be restored.")
         except (typer.Exit, typer.Abort, typer.BadParameter, KeyboardInterrupt, BrokenPipeError):
             raise
         except Exception as exc:

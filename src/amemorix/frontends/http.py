@@ -19,7 +19,7 @@ from ..config import Config
 from ..errors import InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
 from ..host_service import AMemorixHostService
 from .guard import OPEN_PATH, Guard
-from .metrics import Metrics
+from .metrics import UPLOAD, Metrics
 from .openapi import BASE_PATH, UPLOAD_PATH, openapi_document
 from .uploads import received
 from .wire import JsonAnswer, fault_answer, read_object
@@ -111,7 +111,7 @@ class _Door:
             log.exception("an upload failed")
             return fault_answer(MemoryFault("The upload failed inside; the log has the details."))
         finally:
-            self._metrics.count("memory_import_admin", "upload", outcome, time.perf_counter() - started)
+            self._metrics.count(*UPLOAD, outcome, time.perf_counter() - started)
 
     async def openapi(self, request: Request) -> Response:  # noqa: ARG002
         """Describe every route."""
@@ -134,7 +134,7 @@ class _Door:
         """Figures for Prometheus."""
         try:
             kernel = self._host.kernel
-            text = self._metrics.render(await kernel.statistics(), kernel.status)
+            text = self._metrics.render(await kernel.statistics(), kernel.status, await kernel.vitals.read())
         except MemoryFault:
             text = self._metrics.render(None, None)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

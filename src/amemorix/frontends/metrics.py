@@ -11,11 +11,15 @@ from prometheus_client.registry import Collector
 
 from ..components import OPERATIONS
 from ..services.runtime import RuntimeStatus
+from ..services.vitals import Vitals
 
-__all__ = ["Metrics"]
+__all__ = ["UPLOAD", "Metrics"]
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 """Upper bounds in seconds."""
+
+UPLOAD = ("memory_import_admin", "upload")
+"""The door for files, which is no operation."""
 
 
 class _State(Collector):
@@ -43,23 +47,30 @@ class Metrics:
         )
 
     def count(self, component: str, action: Any, outcome: str, seconds: float) -> None:
-        """Note a call; names that are not in the table of operations count as `unknown`."""
-        names = _label(component, OPERATIONS.components()), _label(action, ["", *OPERATIONS.actions(component)])
+        """Note a call under the present names of its operation; one that there is not counts as `unknown`."""
+        names = _labels(component, action)
         self._calls.labels(*names, outcome).inc()
         self._seconds.labels(*names).observe(seconds)
 
-    def render(self, statistics: dict[str, Any] | None, status: RuntimeStatus | None) -> bytes:
+    def render(
+        self, statistics: dict[str, Any] | None, status: RuntimeStatus | None, vitals: Vitals | None = None
+    ) -> bytes:
         """The text format; without statistics (the memory is not ready), calls and process only."""
         self._state.families = [_gauge("amemorix_ready", "1 if calls are answered.", statistics is not None)]
         if statistics is not None:
             self._state.families += _memory(statistics)
+        if vitals is not None:
+            self._state.families += _vital(vitals)
         if status is not None:
             self._state.families += _reloads(status)
         return generate_latest(self._registry)
 
 
-def _label(name: Any, known: list[str]) -> str:
-    return name if name in known else "unknown"
+def _labels(component: Any, action: Any) -> tuple[str, str]:
+    if (component, action) == UPLOAD:
+        return UPLOAD
+    known = OPERATIONS.named(component, action)
+    return known or (component if component in OPERATIONS.components() else "unknown", "unknown")
 
 
 def _gauge(name: str, meaning: str, value: float) -> Metric:
@@ -77,6 +88,20 @@ def _memory(statistics: dict[str, Any]) -> list[Metric]:
         lag,
         *_chat(statistics["chat"]),
     ]
+
+
+def _vital(vitals: Vitals) -> list[Metric]:
+    imports = GaugeMetricFamily("amemorix_import_tasks", "Imports by state.", labels=["status"])
+    for state, count in vitals.imports.items():
+        imports.add_metric([state], count)
+    failed = GaugeMetricFamily("amemorix_derive_tasks_failed", "Deriving that was given up.", labels=["kind"])
+    for kind, count in vitals.failed_work.items():
+        failed.add_metric([kind], count)
+    free = _gauge("amemorix_disk_free_bytes", "Room on the disk of the data directory.", vitals.disk_free)
+    if vitals.backup_age is None:
+        return [imports, failed, free]
+    age = _gauge("amemorix_backup_age_seconds", "Since the last good backup; absent without one.", vitals.backup_age)
+    return [imports, failed, free, age]
 
 
 def _chat(state: dict[str, Any]) -> list[Metric]:

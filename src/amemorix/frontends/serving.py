@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -62,6 +63,7 @@ async def serve(
     with _listen(address, number) as sock:
         url = _url(sock, address)
         server = _server(create_app(memory, token=token))
+        gc.freeze()  # a look for garbage through all that was imported would hold the interpreter up
         running = asyncio.create_task(server.serve(sockets=[sock]))
         try:
             await memory.start()

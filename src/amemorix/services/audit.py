@@ -8,14 +8,14 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from ..acting import Act, front_door
+from ..acting import Act, acting, acting_as, front_door
 from ..clock import Clock
 from ..config.model import Observability
 from ..errors import MemoryFault
 from ..storage.audit import AuditRow
 from ..storage.metadata_store import MetadataStore
 
-__all__ = ["AuditService"]
+__all__ = ["AuditService", "noted"]
 
 log = logging.getLogger(__name__)
 DAY = 86_400.0
@@ -43,11 +43,9 @@ class AuditService:
 
     async def configured(self, changed: Sequence[str]) -> None:
         """Note that settings were changed: their names, not their values."""
-        act = Act("config", "apply", "", front_door(), self._clock.now(), " ".join(changed))
-        try:
-            await self._store.write(lambda db: self._store.audit.put(db, act))
-        except MemoryFault as exc:
-            log.warning("the change of the configuration was not noted: %s", exc)
+        act = Act("config", "apply", "", front_door(), self._clock.now(), {"settings": ",".join(changed)})
+        with acting_as(act):
+            await noted(self._store)
 
     async def run(self) -> None:
         """Prune for ever; ends when cancelled."""
@@ -68,3 +66,15 @@ class AuditService:
         while done := await self._store.write(lambda db: self._store.audit.prune(db, before, BATCH)):
             gone += done
         return gone
+
+
+async def noted(store: MetadataStore, given: dict[str, Any] | None = None, **known: str) -> None:
+    """Note the act under way, and what it worked on, though it changed no row; what was done stays done if that fails."""
+    act = acting()
+    if act is None:
+        return
+    act.name(given, **known)
+    try:
+        await store.note(act)
+    except MemoryFault as exc:
+        log.warning("%s %s was not noted in the audit: %s", act.component, act.action, exc)

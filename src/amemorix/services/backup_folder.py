@@ -24,7 +24,18 @@ from ..storage.copies import Inventory
 from ..storage.exchange import sync_folder
 from ..storage.metadata_store import DATABASE_FILE
 
-__all__ = ["BACKUPS", "MANIFEST", "SETTINGS", "Backup", "BackupFolder", "FileSeal", "Manifest", "Reason", "sealed"]
+__all__ = [
+    "BACKUPS",
+    "MANIFEST",
+    "ON_PURPOSE",
+    "SETTINGS",
+    "Backup",
+    "BackupFolder",
+    "FileSeal",
+    "Manifest",
+    "Reason",
+    "sealed",
+]
 
 BACKUPS = "backups"
 MANIFEST = "manifest.json"
@@ -34,6 +45,8 @@ FORMAT = "amemorix-backup"
 UNFINISHED, ASIDE = ".partial-", ".aside-"
 BLOCK = 1 << 20
 Reason = Literal["manual", "scheduled", "before_restore", "before_import"]
+ON_PURPOSE = ("manual", "scheduled")
+"""Reasons of backups that were made to be restored; the others are of what was set aside."""
 _LEFT = re.compile(rf"{re.escape(UNFINISHED)}[0-9a-f]+-[0-9a-f]+-[0-9a-f]{{12}}")
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")
 Watch = Callable[[int], None]
@@ -239,12 +252,18 @@ class BackupFolder:
             backup.folder.rmdir()
 
     def prune(self, reason: Reason, keep: int) -> list[str]:
-        """Remove all but the newest of those made for this reason; names them."""
-        old = [one for one in self.all() if one.manifest.reason == reason and one.folder.parent == self.home][keep:]
-        for backup in old:
+        """Remove all but the newest of those made for this reason; names them.
+
+        The newest that holds texts stays for every database, whatever came after it: it may be all that is left of one.
+        """
+        here = [one for one in self.all() if one.folder.parent == self.home]
+        last = {one.manifest.database_id: one for one in reversed(here) if one.manifest.counts.get("paragraphs")}
+        old = [one for one in here if one.manifest.reason == reason][keep:]
+        gone = [one for one in old if one is not last.get(one.manifest.database_id)]
+        for backup in gone:
             with contextlib.suppress(NotFound):
                 self.remove(backup)
-        return [backup.manifest.id for backup in old]
+        return [backup.manifest.id for backup in gone]
 
 
 def sealed(folder: Path, watch: Watch = lambda _: None) -> dict[str, FileSeal]:

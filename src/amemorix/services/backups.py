@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from ..acting import acting
+from ..acting import Act, acting, acting_as
 from ..clock import Clock
 from ..config import patched
 from ..config.model import Config
@@ -21,6 +21,7 @@ from ..storage.copies import HIGHEST_NUMBER, CopyRepository
 from ..storage.exchange import forget_incoming, incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
 from ..storage.migrations import build, check, migrations
+from .audit import noted
 from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
 from .copy_thread import CopyThread
 from .deriver import for_ever
@@ -78,6 +79,7 @@ class BackupService:
                 made = await self._thread.run(lambda: self._made(place, reason))
                 if reason == "scheduled":
                     await self._thread.run(lambda: self.folder.prune(reason, self._config.backup.keep))
+            await noted(self._store, backup=made.manifest.id)
         return made
 
     async def list(self) -> list[Backup]:
@@ -98,6 +100,7 @@ class BackupService:
         backup = await asyncio.to_thread(self.folder.find, which)
         async with using_files(self._store):
             await self._thread.run(lambda: self._removed(backup))
+            await noted(self._store, backup=backup.manifest.id)
         return backup
 
     async def restore(self, which: str, status: RuntimeStatus, kernel: object) -> Restoration:
@@ -112,7 +115,7 @@ class BackupService:
         backup = await asyncio.to_thread(self.folder.find, which)
         takeover = DatabaseTakeover(
             self._store.folder, self.folder, reason="before_restore", now=self._clock.now(), check=self._no_purge,
-            act=takeover_act("restore_backup", self._clock.now(), f"backup={backup.manifest.id}"),
+            act=takeover_act("restore_backup", self._clock.now(), backup=backup.manifest.id),
         )  # fmt: skip
         async with exchanging_files(self._store):
             with self._thread.doing("restore"):
@@ -138,7 +141,8 @@ class BackupService:
             return False
         if self._store.exchanging:
             return False
-        await self.make("scheduled")
+        with acting_as(Act("background", "backup", "", "memory", self._clock.now())):
+            await self.make("scheduled")
         return True
 
     def _place(self, to: str) -> Path:

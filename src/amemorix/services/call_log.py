@@ -21,13 +21,16 @@ log = logging.getLogger("amemorix.calls")
 RECORD = re.compile(r"[a-z]?\d+")
 PEOPLE = ("chat_id", "group_id", "person_id", "user_id", "external_id", "session_id")
 """Ids that are given by others, and may be names."""
+MEMORY = re.compile(r"[prnf][0-9]+")
+MEMORIES = ("target", "winner", "superseded_by")
+"""Arguments that take the number of a memory, among other things."""
 
 
 @contextmanager
 def observed(op: Operation, request: Request, settings: Observability, clock: Clock) -> Generator[None]:
     """Until the block ends, what is written is written by this call; then say how it went."""
     by = str(getattr(request, "requested_by", ""))
-    act = Act(op.component, op.action or "", by, front_door(), clock.now(), _target(request))
+    act = Act(op.component, op.action or "", by, front_door(), clock.now(), _named(request))
     started, outcome = time.perf_counter(), "ok"
     try:
         with acting_as(act), span(f"amemorix {op.name}", component=op.component, action=act.action, door=act.door):
@@ -39,14 +42,14 @@ def observed(op: Operation, request: Request, settings: Observability, clock: Cl
         _say(op, act.door, outcome, (time.perf_counter() - started) * 1000, settings.slow_call_ms)
 
 
-def _target(request: Request) -> str:
-    """The numbers of the records that a request names, such as `operation_id=d3`."""
-    found: list[str] = []
+def _named(request: Request) -> dict[str, str]:
+    """The numbers of the records that a request names, such as `operation_id` -> `d3`."""
+    found: dict[str, str] = {}
     for name in type(request).model_fields:
-        value = getattr(request, name)
-        if name.endswith("_id") and name not in PEOPLE and RECORD.fullmatch(str(value)):
-            found.append(f"{name}={value}")
-    return " ".join(found)
+        form = MEMORY if name in MEMORIES else RECORD if name.endswith("_id") and name not in PEOPLE else None
+        if form and form.fullmatch(value := str(getattr(request, name))):
+            found[name] = value
+    return found
 
 
 def _say(op: Operation, door: str, outcome: str, milliseconds: float, slow_ms: float) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import tzinfo
 
+from ..acting import naming
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound
@@ -99,8 +100,8 @@ class CorrectionService:
     async def preview(self, wish: Wish) -> Preview:
         """Work out what would change, and keep the plan. Raises InvalidRequest for what reads as no correction."""
         reading = await self._reader.read(wish)
-        found = await self._finder.find(wish, reading)
-        return await self._store.write(lambda db: self._kept(db, wish, reading, found))
+        found, name = await self._finder.find(wish, reading), naming()
+        return await self._store.write(lambda db: self._kept(db, wish, reading, found, name))
 
     async def preview_if_any(self, wish: Wish) -> Preview | None:
         """The same, but None and no plan if nothing stored says what is wrong, or it may mean several persons."""
@@ -109,9 +110,12 @@ class CorrectionService:
             found = await self._finder.find(wish, reading)
         except InvalidRequest:
             return None
-        return await self._store.write(lambda db: self._kept(db, wish, reading, found)) if found.chosen else None
+        name = naming()
+        return await self._store.write(lambda db: self._kept(db, wish, reading, found, name)) if found.chosen else None
 
-    def _kept(self, db: sqlite3.Connection, wish: Wish, reading: Correction, found: Found) -> Preview:
+    def _kept(
+        self, db: sqlite3.Connection, wish: Wish, reading: Correction, found: Found, name: Callable[..., None]
+    ) -> Preview:
         preview, wrong = self._drawn_up(db, wish, reading, found)
         person = self._indexes.names.index.row(found.person) if found.person is not None else None
         plan = {
@@ -124,6 +128,7 @@ class CorrectionService:
             db, request=wish.text, person=found.person, chat=self._chat_row(db, wish.chat_id),
             plan=json.dumps(plan, ensure_ascii=False), by=wish.requested_by, reason=wish.reason, now=self._clock.now(),
         )  # fmt: skip
+        name(plan_id=f"c{id_}")
         return replace(preview, plan=id_)
 
     def _drawn_up(
@@ -170,6 +175,7 @@ class CorrectionService:
 
     async def execute(self, id_: int, *, confirmed: bool) -> Plan:
         """Carry a plan out, in one transaction. Raises NotFound, Conflict, InvalidRequest if it is not confirmed."""
+        naming()(plan_id=f"c{id_}")
 
         def unit(db: sqlite3.Connection) -> Plan:
             plan, now = self._waiting(db, id_, confirmed), self._clock.now()
@@ -199,6 +205,7 @@ class CorrectionService:
 
     async def rollback(self, id_: int) -> Plan:
         """Undo a plan that was carried out. Raises NotFound, Conflict if something newer stands on it."""
+        naming()(plan_id=f"c{id_}")
 
         def unit(db: sqlite3.Connection) -> Plan:
             plan, now = self._got(db, id_), self._clock.now()

@@ -7,8 +7,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from ..acting import naming
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, NotFound
@@ -31,6 +32,8 @@ T = TypeVar("T")
 MOST_SHOWN = 100
 SHOWN_KINDS: tuple[RowKind, ...] = ("paragraph", "relation", "entity", "fact")
 PREVIEW_CHARS = 120
+_TOLD = ("paragraphs", "relations", "entities", "persons", "chats", "chat_id", "sources")
+"""Parts of a selector that stand in the audit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,16 @@ class Wish:
     include_paragraphs: bool = False
     requested_by: str = ""
     reason: str = ""
+
+    def asked(self) -> dict[str, Any]:
+        """The selector, with the chat to which it is limited."""
+        return {**self.selector.to_dict(), **({"chat_id": self.chat_id} if self.chat_id else {})}
+
+    def meant(self) -> dict[str, Any]:
+        """The same for the audit: what is not a number, a person, a chat or a source is only counted."""
+        asked = self.asked()
+        other = sum(len(value) if isinstance(value, tuple) else 1 for name, value in asked.items() if name not in _TOLD)
+        return {name: asked[name] for name in asked if name in _TOLD} | ({"others": other} if other else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +125,8 @@ class DeletionService:
         Raises NotFound if nothing is meant, Conflict if a plan token is given and the plan is another by now.
         """
         seeds = await self._seeds(wish)
-        now = self._clock.now()
+        now, name = self._clock.now(), naming()
+        name({} if purge else {"selector": wish.meant()}, mode=wish.mode)
 
         def unit(db: sqlite3.Connection) -> Deleted:
             plan = self._planned(db, wish, seeds, purge=purge)
@@ -122,13 +136,16 @@ class DeletionService:
                     field="plan_token", plan_token=plan.token,
                 )  # fmt: skip
             told = self._told(db, seeds, plan)
-            return replace(told, operation=self._carry_out(db, wish, plan, purge, now))
+            operation = self._carry_out(db, wish, plan, purge, now)
+            name(operation_id=f"d{operation}")
+            return replace(told, operation=operation)
 
         return await self._store.write(unit)
 
     async def restore(self, operation: int, chosen: Sequence[tuple[str, int]] | None) -> Restored:
         """Bring back an operation, or these (kind, row) of it. Raises NotFound, or Conflict for a wrong state."""
         now = self._clock.now()
+        naming()(operation_id=f"d{operation}")
 
         def unit(db: sqlite3.Connection) -> Restored:
             found = self._known(db, operation)
@@ -203,9 +220,8 @@ class DeletionService:
             self._rows.mark(db, kind, plan.ids(kind), now)
         for moved in plan.moved:
             self._rows.take_out(db, moved)
-        asked = {**wish.selector.to_dict(), **({"chat_id": wish.chat_id} if wish.chat_id else {})}
         new = NewOperation(
-            wish.mode, "purging" if purge else "executed", plan.items, plan.counts, {} if purge else asked,
+            wish.mode, "purging" if purge else "executed", plan.items, plan.counts, {} if purge else wish.asked(),
             [(stay.kind, stay.id, stay.reason) for stay in plan.stays[:MOST_SHOWN]],
             wish.requested_by, "" if purge else wish.reason,
         )  # fmt: skip

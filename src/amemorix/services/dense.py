@@ -106,8 +106,7 @@ class DenseLane:
         if asking.answer is not None or asking.work is None or asking.serving is None:
             return asking.answer or Asked()
         try:
-            async with asyncio.timeout(timeout):
-                encoded = (await asyncio.wrap_future(asking.work))[0]
+            encoded = (await _made(asking.work, timeout))[0]
         except (ModelUnavailable, TimeoutError) as exc:
             log.warning("the query was not embedded (%s); the other lanes answer", exc or "time-out")
             if isinstance(exc, TimeoutError) or exc.details.get("endpoint_down"):
@@ -131,3 +130,14 @@ class DenseLane:
             self._seen[key] = encoded
             while len(self._seen) > REMEMBERED_QUERIES:
                 self._seen.popitem(last=False)
+
+
+async def _made(work: Future[list[Encoded]], seconds: float) -> list[Encoded]:
+    """What the model made; a loop that was held up takes what came meanwhile. Raises TimeoutError if nothing did."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.wrap_future(work)
+    except TimeoutError:
+        if work.done() and not work.cancelled():
+            return work.result()
+        raise

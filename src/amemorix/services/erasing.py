@@ -21,7 +21,7 @@ from ..storage.quoting import ASKED, QUOTING, Going
 from .backup_folder import BackupFolder
 from .deriver import Deriver
 from .indexes import Indexes
-from .purge_files import Looked, PurgeFiles
+from .purge_files import Looked, PurgeFiles, warnings_of
 from .purge_receipt import PurgeReceipt
 from .purge_records import NO_MARKS, Marks, PurgeRecords
 from .remnants import Needles
@@ -87,6 +87,8 @@ class Erasing:
         receipt.indexes = await self._clean_indexes()
         await self._clean_files(operation, targets, needles, marks, receipt)
         receipt.stays = await self._store.read(lambda db: self._standing(db, receipt))
+        receipt.warnings = warnings_of(receipt.copies, receipt.unread)
+        receipt.complete = receipt.complete and not (receipt.found or receipt.unread)
         receipt.step, receipt.seconds = "", round(time.monotonic() - started, 3)
         now = self._clock.now()
         await self._store.write(lambda db: self._rows.end(db, operation, asdict(receipt), now))
@@ -221,6 +223,7 @@ class Erasing:
             await self._clean_indexes()
         receipt.held_elsewhere = looked.held_elsewhere
         receipt.files, receipt.bytes, receipt.found = looked.files, looked.bytes, looked.found
+        receipt.unread = looked.unread
         if looked.remnants:
             log.error("the purge of d%d left %d fragments in %s", operation, looked.remnants, ", ".join(looked.found))
 

@@ -21,6 +21,7 @@ from ..text import normalise_name
 from .deriver import for_ever
 from .extraction_model import ModelReader, reading_of
 from .extraction_place import Place
+from .namings import news_sought
 
 __all__ = ["CURSOR", "MODEL_CURSOR", "ExtractionService"]
 
@@ -34,11 +35,12 @@ IDLE_SHARE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What the next paragraphs come to, and the place after them."""
+    """What the next paragraphs come to, the place after them, and the last piece of news about names when they were read."""
 
     before: Place
     after: Place
     readings: Sequence[Reading]
+    known: int = 0
 
 
 class ExtractionService:
@@ -167,7 +169,7 @@ class ExtractionService:
         else:
             upto, ids, named = self._store.extractions.changed(db, begun.cursor, STEP)
             after = Place(last if upto is None else upto)
-        return _Step(place, after, self._read(db, self._material(db, ids, named)))
+        return _Step(place, after, self._read(db, self._material(db, ids, named)), self._store.namings.last(db))
 
     def _unshown(self, db: sqlite3.Connection) -> tuple[Place, Place, list[ReadingMaterial]] | None:
         """(place, the place after, paragraphs) that the chat model has not seen, by row: a row's text never changes."""
@@ -207,8 +209,13 @@ class ExtractionService:
         return {norm: Mention(name, kinds.get(id_, "")) for id_, norm, name in found if len(norm) > 1}
 
     def _keep(self, db: sqlite3.Connection, key: str, step: _Step, origin: Origin = "rule") -> None:
-        """Store a step, unless the kernel that is being replaced was quicker: then it is worked out again."""
-        if self._place(db, key) != step.before:
+        """Store a step, unless it has to be worked out again.
+
+        The kernel that is being replaced may have been quicker, or a name that the rules did not know has been looked for
+        meanwhile: the lines that hold it are found by the mark that reading leaves.
+        """
+        late = origin == "rule" and step.known < news_sought(self._store, db)
+        if late or self._place(db, key) != step.before:
             return
-        self._store.extractions.keep(db, step.readings, origin, self._clock.now())
+        self._store.extractions.keep(db, step.readings, origin, self._clock.now(), known=step.known)
         self._store.changes.put(db, key, str(step.after))

@@ -164,7 +164,7 @@ class FeedbackService:
 
     async def _carry_out(self, plan: int) -> None:
         if (await self._corrections.get(plan)).status == "awaiting_confirmation":
-            with acting_as(Act("background", "feedback", "", "memory", self._clock.now(), f"plan_id={plan}")):
+            with acting_as(Act("background", "feedback", "", "memory", self._clock.now(), {"plan_id": f"c{plan}"})):
                 await self._corrections.execute(plan, confirmed=True)
 
     async def _decided(self, task: FeedbackTask) -> tuple[Verdict, int | None]:

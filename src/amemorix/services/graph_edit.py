@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ..acting import naming
 from ..clock import Clock
 from ..errors import Conflict, InvalidRequest, NotFound
+from ..storage.database import Unit
 from ..storage.entities import AliasRow, EntityRow
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import Alias, Entity, Relation
@@ -32,6 +34,8 @@ from .relation_write import RelationWriteService, Written
 __all__ = ["Changed", "GraphEditService"]
 
 MOST_METADATA = 65_536
+MOST_NAMED = 20
+"""Relations that the audit names; the record of the change holds all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,18 @@ class GraphEditService:
         self._merging = EntityMerge(store)
         self._knowledge = RelationWriteService(store)
 
+    async def _written(self, unit: Unit[Changed]) -> Changed:
+        """Do it, and let the audit say to which node and relations it was done."""
+        name = naming()
+
+        def named(db: sqlite3.Connection) -> Changed:
+            changed = unit(db)
+            relations = [f"r{id_}" for id_ in changed.relations[:MOST_NAMED]]
+            name(node=f"n{changed.node}" if changed.node else "", relations=",".join(relations))
+            return changed
+
+        return await self._store.write(named)
+
     # nodes
 
     async def create_node(self, request: CreateNode) -> Changed:
@@ -88,7 +104,7 @@ class GraphEditService:
             warnings = [*written.warnings, *([] if made else ["The node was there already."])]
             return Changed(written.entities[norm], made=made, warnings=tuple(warnings))
 
-        return await self._store.write(unit)
+        return await self._written(unit)
 
     async def delete_node(self, request: DeleteNode) -> Changed:
         """Take a node away with its relations; its paragraphs stay."""
@@ -106,7 +122,7 @@ class GraphEditService:
             self._store.relation_return.taken(db, [row.id for row in rows], f"u{undo}")
             return Changed(node.id, tuple(row.id for row in rows), undo, count=1 + len(rows))
 
-        return await self._store.write(unit)
+        return await self._written(unit)
 
     async def rename_node(self, request: RenameNode) -> Changed:
         """Give a node another name; the old one becomes an alias."""
@@ -126,7 +142,7 @@ class GraphEditService:
                 )  # fmt: skip
             return self._merge(change, [node], self._finder.alive(meant, "new_name"))
 
-        return await self._store.write(unit)
+        return await self._written(unit)
 
     def _rename(self, change: _Change, node: EntityRow, name: str, norm: str) -> Changed:
         db = change.db
@@ -167,7 +183,7 @@ class GraphEditService:
                 sources[source.id] = source
             return self._merge(self._change(db, request.requested_by, request.reason), list(sources.values()), target)
 
-        return await self._store.write(unit)
+        return await self._written(unit)
 
     def _merge(self, change: _Change, sources: list[EntityRow], target: EntityRow) -> Changed:
         record = self._merging.merge(change.db, sources, target, change.now)
@@ -196,7 +212,7 @@ class GraphEditService:
             undo = self._record(change, "entity_alias_add", {"entity": node.id, "norm": norm}, [f"a:{norm}"])
             return Changed(node.id, undo=undo, count=1)
 
-        return await self._store.write(unit)
+        return await self._written(unit)
 
     async def remove_alias(self, request: AliasEdit) -> Changed:
         """Let a node no longer go by an alias."""
@@ -212,7 +228,7 @@ class GraphEditService:
             undo = self._record(change, "entity_alias_remove", {"alias": asdict(alias)}, [f"a:{norm}"])
             return Changed(alias.entity, undo=undo, count=1)
 
-        return await self._store.write(unit)
+        return await self._written(unit)
 
     def _no_alias(self, db: sqlite3.Connection, said: str, norm: str) -> Conflict | NotFound:
         own = self._entities.named(db, norm)
@@ -246,7 +262,7 @@ class GraphEditService:
             self._knowledge.support(db, written, paragraphs)
             return self._weighed(db, id_, request.weight, made=known is None or not known.alive)
 
-        return await self._store.write(unit)
+        return await self._written(unit)
 
     def _relations_of(self, db: sqlite3.Connection, request: CreateEdge) -> RelationRow | None:
         """The relation that says this already."""
@@ -284,7 +300,7 @@ class GraphEditService:
             self._store.relation_return.taken(db, [row.id for row in rows], f"u{undo}")
             return Changed(rows[0].subject, tuple(row.id for row in rows), undo, count=len(rows))
 
-        return await self._store.write(unit)
+        return await self._written(unit)
 
     async def weigh_edge(self, request: WeighEdge) -> Changed:
         """Say how much relations weigh in the walk of search and in the order of nodes."""
@@ -297,7 +313,7 @@ class GraphEditService:
             undo = self._record(change, "relation_weight", detail, _edges(rows))
             return Changed(rows[0].subject, tuple(row.id for row in rows), undo, count=len(rows))
 
-        return await self._store.write(unit)
+        return await self._written(unit)
 
     def _rows(self, db: sqlite3.Connection, request: EdgeEdit) -> tuple[_Change, list[RelationRow]]:
         rows = self._finder.edge(db, request.relation, request.source, request.target, request.predicate)

@@ -23,6 +23,7 @@ from ..clock import Clock
 from ..errors import InvalidRequest, StorageFailure
 from ..storage.graph_reading import EdgeRecord, Sight
 from ..storage.metadata_store import MetadataStore
+from .audit import noted
 from .graph_answers import Exported
 from .graph_finding import GraphFinder
 from .graph_requests import Export
@@ -70,9 +71,12 @@ class GraphExportService:
         NotFound for a node that is not there, StorageFailure if the file cannot be written."""
         path = self._path(request) if request.path else None
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
+        done = await loop.run_in_executor(
             self._background, self._store.read_here, lambda db: self._do(db, request, path)
         )
+        if done.path:
+            await noted(self._store, {"file": Path(done.path).name})
+        return done
 
     def _do(self, db: sqlite3.Connection, request: Export, path: Path | None) -> Exported:
         chosen = self._chosen(db, request)

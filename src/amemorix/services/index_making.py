@@ -67,11 +67,11 @@ def _make(store: MetadataStore, config: Config, thread: CopyThread) -> None:
 def take_indexes(data: Path, *, fit: bool) -> None:
     """Let the indexes that were made be those of the memory, which is closed; not if rows were erased since. Blocking.
 
-    Without them, or after a crash, the memory makes its indexes when it is opened: none of another history fits it.
+    Those of before go in any case: none of another history fits it. Without any the memory makes them when it is opened.
     """
     made = data / RESTORING / INDEXES
     with suppress(OSError):
+        shutil.rmtree(data / INDEXES, ignore_errors=True)
         if fit and made.is_dir():
-            shutil.rmtree(data / INDEXES, ignore_errors=True)
             os.replace(made, data / INDEXES)
     shutil.rmtree(data / RESTORING, ignore_errors=True)

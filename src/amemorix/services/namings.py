@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ from ..storage.namings import Blob
 from ..text import fold, normalise_name, term_hashes, tokens
 from .deriver import for_ever
 
-__all__ = ["PLACE", "NamingService"]
+__all__ = ["PLACE", "NamingService", "news_sought"]
 
 PLACE = "names_sought"
 BATCH = 2_000
@@ -48,21 +48,29 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What a step has found; the place after it is None at the end of a pass."""
+    """What a step has found; the place after it is None at the end of a pass.
+
+    `lines` hold a person's name; `mentions` name entities (line -> the last piece of news about one of them).
+    """
 
     before: str
     place: _Place
     after: _Place | None
-    lines: Sequence[int]
+    lines: Sequence[int] = ()
+    mentions: Mapping[int, int] = field(default_factory=dict[int, int])
 
 
 @dataclass(frozen=True, slots=True)
 class _Sought:
-    """A name as a text holds it: in one chat or everywhere; `entity`: lines that are linked to it know it already."""
+    """A name as a text holds it: in one chat or everywhere.
+
+    `entity`: lines that are linked to it know it already, and those that were read after `news`.
+    """
 
     text: str
     chat: int
     entity: int = 0
+    news: int = 0
 
 
 @dataclass(slots=True)
@@ -72,10 +80,10 @@ class _Names:
     by_term: dict[int, list[_Sought]] = field(default_factory=dict[int, list[_Sought]])
     plain: list[_Sought] = field(default_factory=list[_Sought])
 
-    def add(self, name: str, chat: int, entity: int = 0) -> None:
+    def add(self, name: str, chat: int, entity: int = 0, news: int = 0) -> None:
         """Look for a name."""
         norm = normalise_name(name)
-        sought, term = _Sought(norm, chat, entity), max(tokens(norm), key=len, default="")
+        sought, term = _Sought(norm, chat, entity, news), max(tokens(norm), key=len, default="")
         if term:
             self.by_term.setdefault(int(term_hashes([term])[0]), []).append(sought)
         elif norm:
@@ -136,9 +144,9 @@ class NamingService:
         if place is None:
             return None
         blobs = self._rows.blobs(db, place.row, place.last, SLICE)
-        lines = self._found(db, self._names(db, place.news), blobs) if blobs else []
         more = _Place(place.news, place.last, blobs[-1].id) if len(blobs) == SLICE else None
-        return _Step(before, place, more, lines)
+        lines, mentions = self._found(db, self._names(db, place.news), blobs) if blobs else ([], {})
+        return _Step(before, place, more, lines, mentions)
 
     def _begun(self, db: sqlite3.Connection) -> _Place | None:
         news = self._rows.next(db, BATCH)
@@ -149,33 +157,45 @@ class NamingService:
         for person in self._rows.persons(db, news):
             names.add(person.name, person.chat)
         for entity in self._rows.entities(db, news):
-            names.add(entity.norm, EVERYWHERE, entity.entity)
+            names.add(entity.norm, EVERYWHERE, entity.entity, entity.news)
         return names
 
-    def _found(self, db: sqlite3.Connection, names: _Names, blobs: Sequence[Blob]) -> list[int]:
-        """The lines that hold one of the names, as far as they were read without it."""
+    def _found(self, db: sqlite3.Connection, names: _Names, blobs: Sequence[Blob]) -> tuple[list[int], dict[int, int]]:
+        """The lines that hold a person's name, and those that name an entity, as far as they may have been read without it."""
         may = _candidates(names, blobs)
         texts = {id_: " ".join(fold(text).split()) for id_, text in self._rows.texts(db, may).items()}
-        entities = {sought.entity for held in may.values() for sought in held if sought.entity}
-        linked = self._rows.linked(db, entities, may) if entities else set[tuple[int, int]]()
-        return [
-            id_
-            for id_, held in may.items()
-            if any(one.text in texts.get(id_, "") and (one.entity, id_) not in linked for one in held)
-        ]
+        held = {id_: [one for one in sought if one.text in texts.get(id_, "")] for id_, sought in may.items()}
+        lines = [id_ for id_, names_ in held.items() if any(not one.entity for one in names_)]
+        named = {id_: names_ for id_, names_ in held.items() if any(one.entity for one in names_)}
+        entities = {one.entity for names_ in named.values() for one in names_ if one.entity}
+        linked = self._rows.linked(db, entities, named) if entities else set[tuple[int, int]]()
+        mentions = {
+            id_: max((one.news for one in names_ if one.entity and (one.entity, id_) not in linked), default=0)
+            for id_, names_ in named.items()
+        }
+        return lines, {id_: news for id_, news in mentions.items() if news}
 
     def _keep(self, db: sqlite3.Connection, step: _Step) -> None:
         """Store a step, unless the kernel that is being replaced was quicker."""
         if (self._store.changes.get(db, PLACE) or "") != step.before:
             return
         self._rows.read_again(db, step.lines)
+        marks = self._rows.extracted(db, step.mentions)
+        unknowing = [id_ for id_, news in step.mentions.items() if 0 < marks.get(id_, 0) <= news]
+        self._rows.read_again(db, set(unknowing).difference(step.lines), "mention")
         if step.after is None:
             self._rows.done(db, step.place.news)
         self._store.changes.put(db, PLACE, str(step.after or ""))
 
 
+def news_sought(store: MetadataStore, db: sqlite3.Connection) -> int:
+    """The last piece of news that is being looked for, or has been: what was read without it comes too late."""
+    place = _Place.parsed(store.changes.get(db, PLACE))
+    return place.news if place else store.namings.looked_for(db)
+
+
 def _candidates(names: _Names, blobs: Sequence[Blob]) -> dict[int, list[_Sought]]:
-    """Line -> names that it may hold, by its terms and its chat."""
+    """Line -> names that it may hold, by its terms, its chat, and when it was read."""
     found: dict[int, list[_Sought]] = {}
     for place, term in _hits(names.by_term, [blob.terms for blob in blobs]):
         _note(found, blobs[place], names.by_term[term])
@@ -185,7 +205,11 @@ def _candidates(names: _Names, blobs: Sequence[Blob]) -> dict[int, list[_Sought]
 
 
 def _note(found: dict[int, list[_Sought]], line: Blob, names: Iterable[_Sought]) -> None:
-    here = [one for one in names if one.chat in (EVERYWHERE, line.chat, line.scope)]
+    here = [
+        one
+        for one in names
+        if one.chat in (EVERYWHERE, line.chat, line.scope) and not (one.entity and line.extracted > one.news)
+    ]
     if here:
         found.setdefault(line.id, []).extend(here)
 

@@ -46,7 +46,7 @@ class OfflineMemory:
         backups.sweep()
         backup = backups.find(str(path.resolve()) if is_path else which)
         put_in_place(self._folder, backup, self._thread)
-        takeover = self._takeover(backups, "restore_backup", f"backup={backup.manifest.id}")
+        takeover = self._takeover(backups, "restore_backup", backup=backup.manifest.id)
         takeover.perform()
         return Restoration(backup, takeover.aside, takeover.erased)
 
@@ -55,14 +55,14 @@ class OfflineMemory:
         self._must_be_empty()
         backups = BackupFolder(self._folder, self._roots)
         header = built(self._folder, path, self._thread)
-        takeover = self._takeover(backups, "import_export")
+        takeover = self._takeover(backups, "import_export", file=path.name)
         takeover.perform()
         takeover.forget_old()
         return header
 
-    def _takeover(self, backups: BackupFolder, action: str, target: str = "") -> DatabaseTakeover:
+    def _takeover(self, backups: BackupFolder, action: str, *, backup: str = "", file: str = "") -> DatabaseTakeover:
         reason = "before_restore" if action == "restore_backup" else "before_import"
-        act = takeover_act(action, self._now, target, "cli")
+        act = takeover_act(action, self._now, backup=backup, file=file, door="cli")
         return DatabaseTakeover(self._folder, backups, reason=reason, now=self._now, act=act)
 
     def _must_be_empty(self) -> None:

@@ -22,6 +22,7 @@ from ..storage.exchange import incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
 from ..storage.migrations import migrations
 from ..storage.portable import PortableRepository, building
+from .audit import noted
 from .backup_folder import BackupFolder
 from .backups import carried_out
 from .copy_thread import CopyThread
@@ -39,7 +40,16 @@ __all__ = ["ALWAYS_THERE", "LEFT_BEHIND", "VECTORS", "Exported", "PortableServic
 VECTORS = ("embedding_generations", "embeddings", "token_vectors", "relation_embeddings", "embedding_failures")
 WATERMARKS = "embedded_upto:"
 """What the keys begin with under which the store keeps how far the vectors are."""
-LEFT_BEHIND = ("meta", "changes", "audit", "import_tasks", "import_files", "import_chunks", "import_sources")
+LEFT_BEHIND = (
+    "meta",
+    "changes",
+    "audit",
+    "import_tasks",
+    "import_files",
+    "import_chunks",
+    "import_sources",
+    "import_marks",
+)
 """Tables that are carried otherwise, or speak of the files and calls of this installation."""
 ALWAYS_THERE = ("meta", "changes", "embedding_generations", "chat_usage", "audit")
 """Tables that have rows in an empty memory too."""
@@ -89,7 +99,9 @@ class PortableService:
         self._backups.beside_backups(place, "path")
         async with using_files(self._store):
             with self._thread.doing("export"):
-                return await self._thread.run(lambda: self._exported(place, vectors))
+                done = await self._thread.run(lambda: self._exported(place, vectors))
+            await noted(self._store, {"file": done.path.name})
+        return done
 
     async def take_in(self, path: str, status: RuntimeStatus, kernel: object) -> PortableHeader:
         """Fill this memory, which is empty, with an export; it is closed and opened again at the end.
@@ -104,7 +116,7 @@ class PortableService:
             raise NotFound(f"path: there is no file {place}.", field="path")
         takeover = DatabaseTakeover(
             self._store.folder, self._backups, reason="before_import", now=self._clock.now(), check=self._must_be_empty,
-            act=takeover_act("import_export", self._clock.now()),
+            act=takeover_act("import_export", self._clock.now(), file=place.name),
         )  # fmt: skip
         async with exchanging_files(self._store):
             with self._thread.doing("import"):

@@ -7,8 +7,9 @@ import contextlib
 import logging
 import sqlite3
 import time
-from collections.abc import Container
+from collections.abc import Callable, Container
 
+from ..acting import naming
 from ..clock import Clock
 from ..errors import Conflict, NotFound, StorageFailure
 from ..storage.delete_operations import DELETED_BEFORE, Item, NewOperation, OperationRow
@@ -47,6 +48,7 @@ class PurgeService:
         Raises NotFound, Conflict for a wrong state, StorageFailure if a file cannot be written; it is tried again then.
         """
         must_not_be_exchanged(self._store)
+        naming()(operation_id=f"d{operation}")
         await self._store.write(lambda db: self._begun(db, operation))
         return await self.finished(operation)
 
@@ -56,18 +58,20 @@ class PurgeService:
         now = self._clock.now()
         until = now - days * 86_400
         operations = await self._store.read(lambda db: self._operations.older(db, until, limit))
-        rows = [await self.purge(operation) for operation in operations]
-        emptied = await self._store.write(lambda db: self._bin_emptied(db, until, now))
+        rows, name = [await self.purge(operation) for operation in operations], naming()
+        emptied = await self._store.write(lambda db: self._bin_emptied(db, until, now, name))
         return rows if emptied is None else [*rows, await self.finished(emptied)]
 
-    def _bin_emptied(self, db: sqlite3.Connection, until: float, now: float) -> int | None:
+    def _bin_emptied(self, db: sqlite3.Connection, until: float, now: float, name: Callable[..., None]) -> int | None:
         """Begin the purge of what was forgotten or has expired; None if there is nothing."""
         rows = self._store.reach.binned(db, until)
         items = [Item(kind, id_, {"why": DELETED_BEFORE}) for kind, ids in rows.items() for id_ in ids]
         if not items:
             return None
         counts = {"deleted_before": len(rows["paragraph"]), "relations": len(rows["relation"])}
-        return self._operations.record(db, NewOperation("mixed", "purging", items, counts), now)
+        operation = self._operations.record(db, NewOperation("mixed", "purging", items, counts), now)
+        name(operation_id=f"d{operation}")
+        return operation
 
     async def finished(self, operation: int) -> OperationRow:
         """Wait until the purge of an operation is done. Raises StorageFailure if it stumbled."""

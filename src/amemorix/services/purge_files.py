@@ -19,12 +19,14 @@ from ..storage.compaction import Compaction, file_chunks, open_copy
 from ..storage.erasure import Targets
 from ..storage.metadata_store import MetadataStore
 from .backup_folder import MANIFEST, BackupFolder
+from .importing.encoding import encoding_of
+from .opaque_files import packed_as, read_wide
 from .portable_file import header_of, is_portable
 from .purge_copies import CopyErasing, without
 from .purge_records import Marks
 from .remnants import Needles, Remnants
 
-__all__ = ["Looked", "PurgeFiles"]
+__all__ = ["Looked", "PurgeFiles", "warnings_of"]
 
 SQLITE = b"SQLite format 3\0"
 PORTION = 20_000
@@ -36,6 +38,7 @@ TERM_BYTES = 4
 """Bytes of a term in them."""
 STAGED = ("imports", "staging")
 """The folder of the files that were handed over to be imported."""
+LEFT = "left: it is not a file of this program"
 EXPORTS = "exports"
 """The folder of the files that the program writes when the graph is exported."""
 
@@ -48,6 +51,8 @@ class Looked:
     bytes: int = 0
     found: dict[str, int] = field(default_factory=dict[str, int])
     held_elsewhere: int = 0
+    unread: dict[str, str] = field(default_factory=dict[str, str])
+    """Files that nobody can look through as they are, and how they are packed."""
 
     @property
     def remnants(self) -> int:
@@ -83,8 +88,12 @@ class PurgeFiles:
         for path, chunks in self._readable():
             try:
                 found = needles.search(self._watched(chunks))
+                if not found.count and self._is_given(path):
+                    found = needles.search(self._watched(_respelled(path))).with_bytes(found.bytes)
             except FileNotFoundError:
                 continue
+            if how := packed_as(path) if not found.count and self._is_given(path) else "":
+                looked.unread[self._name(path)] = how
             looked.files += 1
             looked.bytes += found.bytes
             if found.count:
@@ -200,12 +209,17 @@ class PurgeFiles:
         if not held and (complete or state != "other" or not ours):
             return "" if state != "rewritten" else state
         if state == "other" and not ours:
-            return "left: it is not a file of this program"
+            return LEFT
         path.unlink(missing_ok=True)
         return "removed"
 
     def _is_export(self, path: Path) -> bool:
         return self._store.folder / EXPORTS in path.parents or is_portable(path)
+
+    def _is_given(self, path: Path) -> bool:
+        """Whether somebody may have put it there: it is neither the database nor an index nor a backup."""
+        inner = self._store.folder / INDEXES in path.parents
+        return not (inner or self._is_live(path) or path.name.startswith(OURS) or is_portable(path))
 
     def _is_staged(self, path: Path) -> bool:
         return self._store.folder.joinpath(*STAGED) in path.parents
@@ -213,7 +227,7 @@ class PurgeFiles:
     def _holds(self, path: Path, needles: Needles) -> bool:
         if len(self._strange(needles, needles.search(file_chunks(path)))) > 0:
             return True
-        return self._is_staged(path) and len(self._strange(needles, needles.search(_recoded(path)))) > 0
+        return self._is_given(path) and len(self._strange(needles, needles.search(_respelled(path)))) > 0
 
     def _copy_erasing(self, targets: Targets) -> CopyErasing:
         return CopyErasing(
@@ -302,6 +316,21 @@ class PurgeFiles:
         return path.relative_to(self._store.folder).as_posix() if inside else str(path)
 
 
+def warnings_of(copies: Collection[Mapping[str, Any]], unread: Mapping[str, str]) -> list[str]:
+    """What is left to whoever put the files there: the memory removes no file that is not its own."""
+    held = [
+        f"{copy['file']} holds what was erased and is no file of this program, which leaves it as it is: remove it yourself, "
+        "or what is to go from it."
+        for copy in copies
+        if copy["done"] == LEFT
+    ]
+    packed = [
+        f"{name} could not be looked through ({how}): look yourself whether it is to go."
+        for name, how in unread.items()
+    ]
+    return held + packed
+
+
 def _written(path: Path) -> tuple[int, int] | None:
     """When the file was written, and its size; None if it is gone."""
     try:
@@ -311,11 +340,21 @@ def _written(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _recoded(path: Path) -> Iterator[bytes]:
-    """What a file in the other encoding that is imported says."""
-    with path.open(encoding="gb18030", errors="replace") as file:
-        while text := file.read(PORTION):
-            yield text.encode("utf-8", "replace")
+def _respelled(path: Path) -> Iterator[bytes]:
+    """What a text in another encoding than UTF-8 says."""
+    yield from read_wide(path)
+    if _is_gb18030(path):
+        with path.open(encoding="gb18030", errors="replace") as file:
+            while text := file.read(PORTION):
+                yield text.encode("utf-8", "replace")
+
+
+def _is_gb18030(path: Path) -> bool:
+    """Not for what is no text: read as one, any bytes are Chinese words by chance."""
+    try:
+        return encoding_of(path) == "gb18030"
+    except InvalidRequest:
+        return False
 
 
 def _texts_of(path: Path) -> Iterator[str]:

@@ -33,11 +33,15 @@ class PurgeReceipt:
     """Texts of fewer than six bytes, which cannot be told from chance."""
     complete: bool = True
     """False if a crash came between: what had been erased before could not be looked for, and the database was written
-    anew whatever was found."""
+    anew whatever was found. So it is in the end if something was found, or a file could not be looked through."""
     files: int = 0
     bytes: int = 0
     found: dict[str, int] = field(default_factory=dict[str, int])
     """Fragments found in the last look through the files, by file: empty, or something is left."""
+    unread: dict[str, str] = field(default_factory=dict[str, str])
+    """Files that could not be looked through, and how they are packed."""
+    warnings: list[str] = field(default_factory=list[str])
+    """What is left to whoever put the files there."""
     rewritten: int = 0
     """How often the database was written anew."""
     log_emptied: bool = False

@@ -42,6 +42,10 @@ class Remnants:
     bytes: int
     met: Mapping[_Size, Keys]
 
+    def with_bytes(self, more: int) -> Remnants:
+        """The same of so many bytes more."""
+        return Remnants(self.bytes + more, self.met)
+
     @property
     def count(self) -> int:
         """How many different fragments were met."""

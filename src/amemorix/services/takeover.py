@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +101,10 @@ class DatabaseTakeover:
 
     def _note(self, path: Path, aside: str) -> None:
         """Let the audit of the new rows say how they came here, and where those before them are."""
-        kept = f"set_aside={aside}" if aside and self._reason == "before_restore" else ""
-        act = replace(self._act, target=" ".join(filter(None, (self._act.target, kept))))
+        if self._reason == "before_restore":
+            self._act.name(set_aside=aside)
         with open_copy(path) as db, one_transaction(db):
-            AuditRepository().put(db, act)
+            AuditRepository().put(db, self._act)
 
     def _fold(self) -> None:
         """Bring what a killed process left in the log into the database; a damaged one is left as it is."""
@@ -177,10 +176,12 @@ class DatabaseTakeover:
         return folder, manifest
 
 
-def takeover_act(action: str, now: float, target: str = "", door: str = "") -> Act:
-    """In whose name the rows are exchanged."""
+def takeover_act(action: str, now: float, *, backup: str = "", file: str = "", door: str = "") -> Act:
+    """In whose name the rows are exchanged, and for what."""
     by = acting()
-    return Act("memory_runtime_admin", action, by.requested_by if by else "", door or front_door(), now, target)
+    act = Act("memory_runtime_admin", action, by.requested_by if by else "", door or front_door(), now)
+    act.name({"file": file}, backup=backup)
+    return act
 
 
 def _of(rows: Iterable[tuple[Any, ...]], column: int, wanted: Sequence[int]) -> Iterator[tuple[Any, ...]]:

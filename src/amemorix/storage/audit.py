@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..acting import Act
 from .database import Unit
-from .queries import queries
+from .queries import array, queries
 
 __all__ = ["AuditRepository", "AuditRow"]
 
 T = TypeVar("T")
 TOGETHER_SECONDS = 60.0
 """Calls of the same kind by the same caller, from which nothing can be undone, share a row for so long."""
-_KINDS = ("undo", "delete", "maintenance", "correction")
+_KINDS = ("undo", "delete", "maintenance")
 """Records that `audit_marks` asks for, in its order."""
+_EXECUTED = (("memory_correction_admin", "execute"), ("background", "feedback"))
+_PLAN = re.compile(r"\bplan_id=c(\d+)")
+"""A plan is older than the call that carries it out."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """What was done; times in epoch seconds, `rows` with those that the database changed along with them."""
+    """What was done; times in epoch seconds, `rows` with those that the database changed along with them.
+
+    `records` are those from which it can be undone now.
+    """
 
     id: int
     at: float
@@ -80,7 +87,20 @@ class AuditRepository:
         """The newest first: at most `limit` rows below `before`, by component, action, requested_by, since and upto."""
         names = ("before", "component", "action", "requested_by", "since", "upto", "limit")
         rows: Iterable[tuple[Any, ...]] = db.execute(self._q["audit_page"], {name: wanted.get(name) for name in names})
-        return [AuditRow(*row, records=json.loads(records)) for *row, records in rows]
+        found = [AuditRow(*row, records=json.loads(records)) for *row, records in rows]
+        return self._with_what_can_be_undone(db, [_with_its_plan(row) for row in found])
+
+    def _with_what_can_be_undone(self, db: sqlite3.Connection, rows: Sequence[AuditRow]) -> list[AuditRow]:
+        asked = {
+            kind: array({id_ for row in rows for id_ in row.records.get(kind, ())}) for kind in (*_KINDS, "correction")
+        }
+        there = set(db.execute(self._q["audit_undoable"], asked).fetchall())
+        return [
+            replace(row, records={
+                kind: kept for kind, ids in row.records.items() if (kept := [id_ for id_ in ids if (kind, id_) in there])
+            })
+            for row in rows
+        ]  # fmt: skip
 
     def prune(self, db: sqlite3.Connection, before: float, most: int) -> int:
         """Forget at most `most` rows of before a time; returns how many."""
@@ -96,7 +116,7 @@ class AuditRepository:
             records = _joined(known.records, new)
             values = {
                 "id": known.row, "at": act.at, "rows": rows, "calls": int(known.act is not act),
-                "records": json.dumps(records),
+                "target": act.target, "records": json.dumps(records),
             }  # fmt: skip
             if db.execute(self._q["audit_add"], values).fetchone():
                 self._open[key] = _Open(known.row, known.began, act, records)
@@ -115,6 +135,11 @@ class AuditRepository:
         """Whether the row is this very call's, or that of calls with which it can share one."""
         alike = not (new or known.records or act.target or known.act.target)
         return known.act is act or (alike and 0 <= act.at - known.began < TOGETHER_SECONDS)
+
+
+def _with_its_plan(row: AuditRow) -> AuditRow:
+    plan = _PLAN.search(row.target) if (row.component, row.action) in _EXECUTED else None
+    return replace(row, records={"correction": [int(plan[1])]}) if plan else row
 
 
 def _joined(held: dict[str, list[int]], new: dict[str, list[int]]) -> dict[str, list[int]]:

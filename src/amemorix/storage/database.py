@@ -28,6 +28,7 @@ Unit = Callable[[sqlite3.Connection], T]
 
 INCARNATION = "incarnation"
 """Key of the random name that a database gets with each restore: indexes of the rows before do not fit it."""
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 WAL_PAGES = 10_000
 """Pages in the write-ahead log before the writer checkpoints it: about 40 MB."""
 
@@ -123,7 +124,9 @@ class Database:
             raise NotReady("The database is closed.")
 
     def _failure(self, exc: BaseException) -> MemoryFault:
-        return StorageFailure(f"The database {self.path} refused: {exc}.", file=str(self.path))
+        damage = getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+        known: dict[str, Any] = {"damaged": True} if damage else {}
+        return StorageFailure(f"The database {self.path} refused: {exc}.", file=str(self.path), **known)
 
     # connections
 
@@ -236,7 +239,7 @@ def _tune(db: sqlite3.Connection, synchronous: str) -> None:
 def _database_id(db: sqlite3.Connection) -> str:
     row = db.execute("select value from meta where key = 'database_id'").fetchone()
     if row is None:
-        raise StorageFailure("The database has no id: it is damaged.")
+        raise StorageFailure("The database has no id: it is damaged.", damaged=True)
     return row[0]
 
 

@@ -92,6 +92,7 @@ class ErasureRepository:
         done.counts["episodes"] += self._run(db, "erase_episodes", going)
         self._profiles(db, going, done)
         done.counts["paragraphs"] += self._run(db, "erase_paragraphs", going)
+        db.execute(self._q["erase_import_marks"])
         done.counts["facts"] += self._run(db, "erase_facts", self._ids(db, "facts_unfounded", facts))
         self._relations(db, self._ids(db, "relations_unfounded", relations), done)
         self._orphans(db, entities, done)
@@ -234,6 +235,7 @@ class ErasureRepository:
 
     def begin(self, db: sqlite3.Connection, operation: int) -> bool:
         """Set out to purge an executed operation; False if it is in another state."""
+        db.execute(self._q["purge_begin_audit"], {"id": operation})
         return db.execute(self._q["purge_begin"], {"id": operation}).fetchone() is not None
 
     def note(self, db: sqlite3.Connection, operation: int, receipt: dict[str, Any]) -> None:

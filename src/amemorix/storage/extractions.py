@@ -85,14 +85,19 @@ class ExtractionRepository:
         """Entity -> kind."""
         return dict(db.execute(self._q["extraction_entity_kinds"], {"ids": array(entities)}).fetchall())
 
-    def keep(self, db: sqlite3.Connection, readings: Sequence[Reading], origin: Origin, now: float) -> None:
-        """Write the readings of those paragraphs that still live; a reading that is there already changes nothing."""
+    def keep(
+        self, db: sqlite3.Connection, readings: Sequence[Reading], origin: Origin, now: float, *, known: int = 0
+    ) -> None:
+        """Write the readings of those paragraphs that still live; a reading that is there already changes nothing.
+
+        `known` is the last piece of news about names that the rules knew of when they read.
+        """
         alive = self.live(db, [reading.paragraph for reading in readings])
         for reading in readings:
             if reading.paragraph in alive:
                 self._keep(db, reading, origin, now)
         if origin == "rule":
-            db.execute(self._q["extraction_done"], {"ids": array(alive)})
+            db.execute(self._q["extraction_done"], {"ids": array(alive), "known": known})
 
     def _keep(self, db: sqlite3.Connection, reading: Reading, origin: Origin, now: float) -> None:
         entities = {e.norm: self._names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}

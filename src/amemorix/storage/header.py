@@ -9,6 +9,8 @@ from ..errors import StorageFailure
 __all__ = ["refuse_if_cut_short"]
 
 _HEADER_BYTES = 100
+_SIGNS = {"indexes": "indexes/*/current.json", "backups": "backups/*/manifest.json"}
+"""What a memory leaves beside its database, and where."""
 
 
 def refuse_if_cut_short(path: Path) -> None:
@@ -24,9 +26,10 @@ def refuse_if_cut_short(path: Path) -> None:
         if log.exists() and log.stat().st_size:
             return
         if not header:
-            _refuse_if_emptied(path)
+            _refuse_if_lost(path, "empty")
             return
     except FileNotFoundError:
+        _refuse_if_lost(path, "not there")
         return
     except OSError as exc:
         raise StorageFailure(f"{path} cannot be read: {exc.strerror}.", file=str(path)) from exc
@@ -34,16 +37,17 @@ def refuse_if_cut_short(path: Path) -> None:
     if size < max(wanted, _HEADER_BYTES):
         raise StorageFailure(
             f"{path} is cut short: {size} of {wanted or 'an unknown number of'} bytes are there. Restore it from a backup.",
-            file=str(path),
-        )
+            file=str(path), damaged=True,
+        )  # fmt: skip
 
 
-def _refuse_if_emptied(path: Path) -> None:
-    """An empty file is a memory that was never begun, unless indexes of one stand beside it."""
-    if next(path.parent.glob("indexes/*/current.json"), None) is not None:
+def _refuse_if_lost(path: Path, state: str) -> None:
+    """Without rows it is a memory that was never begun, unless indexes or backups of one stand beside it."""
+    beside = next((kind for kind, sign in _SIGNS.items() if next(path.parent.glob(sign), None) is not None), "")
+    if beside:
         raise StorageFailure(
-            f"{path} is empty, and indexes of a memory stand beside it: what it held is lost. Restore it from a backup; "
-            "to begin anew, remove the folder `indexes`.", file=str(path),
+            f"{path} is {state}, and {beside} of a memory stand beside it: what it held is lost. Restore it from a backup; "
+            f"to begin anew, move {path.parent} away.", file=str(path), damaged=True,
         )  # fmt: skip
 
 

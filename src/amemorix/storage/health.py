@@ -74,6 +74,10 @@ class HealthRepository:
         count, error = db.execute(self._q["work_failed"], {"kind": kind}).fetchone()
         return (count, error or "") if count else None
 
+    def failed_by_kind(self, db: sqlite3.Connection) -> dict[str, int]:
+        """How many tasks of each kind failed."""
+        return dict(db.execute(self._q["work_failed_by_kind"]).fetchall())
+
     def retry_work(self, db: sqlite3.Connection, now: float) -> int:
         """Let every failed task be tried again now; returns how many."""
         return db.execute(self._q["work_retry"], {"now": now}).rowcount

@@ -17,6 +17,7 @@ __all__ = [
 
 OPEN = ("queued", "preparing", "running", "cancel_requested")
 """States of a task that is not at its end."""
+STATES = (*OPEN, "cancelled", "completed", "completed_with_errors", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ class ImportFile:
     counts: Counter[str]
     seconds: float
     error: str
+    notes: Counter[str]
+    """What was left out or is missing, by kind: how often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,11 @@ class ImportRepository:
         """Tasks that wait or are under way."""
         return db.execute(self._q["import_open_count"]).fetchone()[0]
 
+    def states(self, db: sqlite3.Connection) -> dict[str, int]:
+        """State -> tasks in it; every state is there."""
+        found = dict(db.execute(self._q["import_states"]).fetchall())
+        return {state: found.get(state, 0) for state in STATES}
+
     def claim(self, db: sqlite3.Connection, *, worker: str, now: float, lease: float) -> ImportTask | None:
         """Take the oldest open task for `lease` seconds."""
         values = {"worker": worker, "now": now, "until": now + lease}
@@ -172,11 +180,14 @@ class ImportRepository:
         return None if row is None else row[0]
 
     def end(self, db: sqlite3.Connection, task: int, status: str, *, error: str = "", now: float) -> None:
-        """The task is at its end; what was not read of a cancelled one never is."""
+        """The task is at its end; what was not read of a cancelled one never is, of a failed one it can be tried again."""
         if status == "cancelled":
             db.execute(self._q["import_files_cancelled"], {"task": task})
             db.execute(self._q["import_chunks_cancelled"], {"task": task})
+        if status == "failed":
+            db.execute(self._q["import_files_given_up"], {"task": task, "error": error})
         db.execute(self._q["import_task_end"], {"id": task, "status": status, "error": error, "now": now})
+        db.execute(self._q["import_marks_spent"])
 
     def cancel(self, db: sqlite3.Connection, task: int, now: float) -> str | None:
         """Cancel what waits, ask what runs to end; the new state, None if it cannot be cancelled."""
@@ -231,12 +242,13 @@ class ImportRepository:
         share: float,
         records: int,
         counts: Mapping[str, int],
+        notes: Mapping[str, int] | None = None,
         seconds: float,
     ) -> None:
         """How far the file is now; what another chunk came to is added."""
         values = {
             "id": file.id, "position": position, "share": share, "records": file.records + records,
-            "counts": _json(file.counts + Counter(counts)), "seconds": seconds,
+            "counts": _json(file.counts + Counter(counts)), "notes": _json(file.notes + Counter(notes)), "seconds": seconds,
         }  # fmt: skip
         db.execute(self._q["import_file_told"], values)
         db.execute(self._q["import_progressed"], {"id": file.task})
@@ -244,6 +256,7 @@ class ImportRepository:
     def file_end(self, db: sqlite3.Connection, file: int, status: str, error: str = "") -> None:
         """The file is at its end."""
         db.execute(self._q["import_file_end"], {"id": file, "status": status, "error": error})
+        db.execute(self._q["import_marks_spent"])
 
     def known(self, db: sqlite3.Connection, file: ImportFile, now: float) -> tuple[int, int] | None:
         """(file, task) that stored this content in the same way before, if all its sources still hold something."""
@@ -296,6 +309,17 @@ class ImportRepository:
         """The number after the last chunk."""
         return db.execute(self._q["import_chunk_last"], {"file": file}).fetchone()[0] + 1
 
+    # where its reader is
+
+    def put_mark(self, db: sqlite3.Connection, file: int, mark: bytes) -> None:
+        """Keep the place of a file's reader, instead of the one that was kept before."""
+        db.execute(self._q["import_mark_put"], {"file": file, "mark": mark})
+
+    def mark(self, db: sqlite3.Connection, file: int) -> bytes:
+        """The place that was kept; empty if none was."""
+        row = db.execute(self._q["import_mark"], {"file": file}).fetchone()
+        return b"" if row is None else row[0]
+
     # the dating of what has no time
 
     def undated(self, db: sqlite3.Connection, after: int, limit: int) -> list[Undated]:
@@ -328,6 +352,7 @@ def _task(row: Sequence[Any]) -> ImportTask:
 def _file(row: Sequence[Any]) -> ImportFile:
     values = list(row)
     values[11], values[14] = bool(row[11]), Counter[str](json.loads(row[14]))
+    values[17] = Counter[str](json.loads(row[17]))
     return ImportFile(*values)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from ..acting import acting
+from ..acting import Act, acting
 from .audit import AuditRepository
 from .changes import ChangeRepository
 from .chat_usage import ChatUsageRepository
@@ -153,6 +153,10 @@ class MetadataStore:
         """Run a unit of work in a transaction; returns after the commit is durable."""
         act = acting()
         return await self._database.write(unit if act is None else self.audit.noting(unit, act))
+
+    async def note(self, act: Act) -> None:
+        """Note an act that changes something else than rows."""
+        await self._database.write(lambda db: self.audit.put(db, act))
 
     async def read(self, unit: Unit[T]) -> T:
         """Run a unit of work on a reader thread, within one snapshot."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from .queries import array, queries
 
@@ -21,19 +22,21 @@ class PersonName:
 
 @dataclass(frozen=True, slots=True)
 class EntityName:
-    """A normalised name of an entity, which is known everywhere."""
+    """A normalised name of an entity, which is known everywhere; `news` is the last row that told of it."""
 
     entity: int
     norm: str
+    news: int
 
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """The terms of a paragraph, deleted or not, and the chats to which it belongs."""
+    """The terms of a paragraph, deleted or not, the chats to which it belongs, and the mark of its reading."""
 
     id: int
     chat: int
     scope: int
+    extracted: int
     terms: bytes
 
 
@@ -77,11 +80,26 @@ class NamingRepository:
         values = {"entities": array(entities), "ids": array(ids)}
         return set(db.execute(self._q["naming_linked"], values).fetchall())
 
-    def read_again(self, db: sqlite3.Connection, ids: Iterable[int]) -> None:
-        """Have paragraphs read again; those that are deleted, when they are back."""
+    def read_again(
+        self, db: sqlite3.Connection, ids: Iterable[int], kind: Literal["naming", "mention"] = "naming"
+    ) -> None:
+        """Have paragraphs read again that hold a person's name, or mention an entity; deleted ones, when they are back."""
         given = array(ids)
         db.execute(self._q["naming_unread"], {"ids": given})
-        db.execute(self._q["naming_tell"], {"ids": given})
+        db.execute(self._q["naming_tell"], {"ids": given, "kind": kind})
+
+    def extracted(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, int]:
+        """Paragraph -> the mark of its reading."""
+        return dict(db.execute(self._q["naming_extracted"], {"ids": array(ids)}).fetchall())
+
+    def last(self, db: sqlite3.Connection) -> int:
+        """The last piece of news that there ever was."""
+        return db.execute(self._q["naming_last_news"]).fetchone()[0]
+
+    def looked_for(self, db: sqlite3.Connection) -> int:
+        """The last piece of news for which a pass has ended."""
+        waiting = db.execute(self._q["naming_first_waiting"]).fetchone()[0]
+        return self.last(db) if waiting is None else waiting - 1
 
     def done(self, db: sqlite3.Connection, upto: int) -> None:
         """Forget the news up to this piece."""

@@ -22,7 +22,7 @@ _QUOTING = {
     "tuning_queries": "quoting_tuning_queries", "tuning_tasks": "quoting_tuning_tasks",
     "retrieval_profiles": "quoting_retrieval_profiles",
     "import_tasks": "quoting_import_tasks", "import_files": "quoting_import_files",
-    "import_chunks": "quoting_import_chunks",
+    "import_chunks": "quoting_import_chunks", "audit": "quoting_audit",
 }  # fmt: skip
 _SCRUB = {
     "undo_records": "scrub_undo_records", "memory_v5_operations": "scrub_memory_v5_operations",
@@ -32,6 +32,7 @@ _SCRUB = {
     "tuning_queries": "scrub_tuning_queries", "tuning_tasks": "scrub_tuning_tasks",
     "retrieval_profiles": "scrub_retrieval_profiles",
     "import_tasks": "scrub_import_tasks", "import_files": "scrub_import_files", "import_chunks": "scrub_import_chunks",
+    "audit": "scrub_audit",
 }  # fmt: skip
 QUOTING = tuple(_QUOTING)
 """Tables whose rows may quote what somebody said."""
@@ -103,6 +104,9 @@ class QuotingRepository:
             return self._column(db, "changes_of_entities", {"ids": array(going.entities)})
         if table == "correction_plans":
             return self._column(db, "plans_about_paragraphs", {"ids": array(targets.paragraphs)})
+        if table == "audit":
+            going_too = {"persons": array({*targets.persons, *going.persons}), "chats": array(targets.chats)}
+            return self._column(db, "acts_on", going_too)
         return []
 
     def kept_of(self, db: sqlite3.Connection, operation: int, targets: Targets) -> list[tuple[str, dict[str, Any]]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from types import TracebackType
 
-from .queries import queries
+from .queries import array, queries
 
 __all__ = ["Scratch"]
+
+BETWEEN = "\x1f"
 
 
 class Scratch:
@@ -33,10 +36,19 @@ class Scratch:
             self._statements["scratch_put"], {"kind": kind, "key": key, "place": self._place, "value": value}
         )  # fmt: skip
 
-    def values(self, kind: str, key: str, limit: int = 1_000) -> list[str]:
-        """The first values of a key."""
+    def values(self, kind: str, key: str, limit: int = -1) -> list[str]:
+        """The values of a key; the first only, if there is a limit."""
         found = self._db.execute(self._statements["scratch_values"], {"kind": kind, "key": key, "limit": limit})
         return [value for (value,) in found]
+
+    def put_between(self, kind: str, first: str, second: str, value: str) -> None:
+        """Keep a value of two keys."""
+        self.put(kind, f"{first}{BETWEEN}{second}", value)
+
+    def between(self, kind: str, keys: Sequence[str]) -> list[str]:
+        """The values of any two of these keys."""
+        values = {"kind": kind, "keys": array(dict.fromkeys(keys)), "between": BETWEEN}
+        return [value for (value,) in self._db.execute(self._statements["scratch_between"], values)]
 
     def meet(self, kind: str, first: str, second: str) -> bool:
         """Whether two keys have a value in common."""

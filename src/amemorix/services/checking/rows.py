@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ...storage.metadata_store import MetadataStore
 from ..analysis import Analyser
 from .finding import Check, Finding
+from .way_back import WayBack
 
 __all__ = ["DatabaseCheck", "ReferenceCheck", "TermCheck"]
 
@@ -21,8 +22,9 @@ BATCH = 200
 class DatabaseCheck(Check):
     """SQLite's own check of the file; `deep` also compares each of its indexes with the table."""
 
-    def __init__(self, store: MetadataStore) -> None:
+    def __init__(self, store: MetadataStore, way_back: WayBack) -> None:
         self._store = store
+        self._way_back = way_back
 
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
         """Whether the file is whole."""
@@ -30,8 +32,11 @@ class DatabaseCheck(Check):
         if not damage:
             return [Finding("database", True, "intact")]
         repairable = all(INDEX_DAMAGE.search(line) for line in damage)
-        mend = "Run the check with repair: the indexes are made anew." if repairable else "Restore a backup."
-        return [Finding("database", False, "; ".join(damage), mend, repairable)]
+        if repairable:
+            mend = "Run the check with repair: the indexes are made anew."
+            return [Finding("database", False, "; ".join(damage), mend, repairable)]
+        mend = await asyncio.to_thread(self._way_back.sentence)
+        return [Finding("database", False, f"damaged: {'; '.join(damage)}", mend)]
 
     async def mend(self) -> str:
         """Make SQLite's indexes anew."""

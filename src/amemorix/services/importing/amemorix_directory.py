@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +97,9 @@ def _stage_records(db: ForeignDatabase, stage: _Stage, row: int, part: int) -> I
         for at, made in stage.make(db, page):
             done = part if at == row else 0
             for which, record in enumerate(made, start=1):
-                if which > MOST_PARTS:
-                    break
+                last = which == MOST_PARTS
+                if last and isinstance(record, Record):
+                    record = replace(record, left={**record.left, "records": sum(1 for _ in made)})
                 if which > done:
                     yield at, which, record
 

@@ -12,10 +12,11 @@ from ...errors import InvalidRequest
 from .chat_exports import Export, export_of, is_furniture, is_notice, person_of
 from .encoding import encoding_of
 from .lines import read_lines
+from .marks import Mark, Marking
 from .occurrences import Occurrences, digest
 from .records import Bad, Record
 
-__all__ = ["ChatLog"]
+__all__ = ["ChatLog", "looks_like_chat"]
 
 _TIME = r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}日?(?:[ T]+\d{1,2}[:：]\d{2}(?:[:：]\d{2})?)?"
 _SAID = re.compile(
@@ -23,15 +24,19 @@ _SAID = re.compile(
 )
 _HEAD = re.compile(rf"^\s*(?:({_TIME})\s+([^\s:：][^\n:：]{{0,59}}?)|([^\s:：][^\n:：]{{0,59}}?)\s+({_TIME}))\s*$")
 LONGEST_TURN = 20_000
+SAMPLE = 1 << 16
+LEAST = 4
+"""Lines that begin a turn, where a text is taken for a chat."""
 
 
 class _Turn:
     def __init__(self, number: int, after: int, speaker: str, time: str, text: str) -> None:
         self.number, self.after, self.speaker, self.time = number, after, speaker, time
         self.lines = [text] if text else []
+        self.last, self.after_rule = number, False
 
 
-class ChatLog:
+class ChatLog(Marking):
     """Turns of `name: text`, with a time before it or not, or of a line `time name` and the lines below it.
 
     What begins with no name goes on with the turn before. The headings of the exports of QQ and Discord are passed over, and
@@ -40,20 +45,22 @@ class ChatLog:
     """
 
     def __init__(self, *, reference_time: Any = None) -> None:
+        super().__init__()
         self._reference = reference_time
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """Turns from byte `start` on. Raises InvalidRequest for what is no text."""
-        encoding, said, export = encoding_of(path), Occurrences(), export_of(path)
+        encoding, export, at = encoding_of(path), export_of(path), self.beginning(start)
+        said, after_rule = at.said, bool(at.more.get("after_rule"))
         turn: _Turn | None = None
-        timed = False  # where turns have times, what has none goes on with the turn before
-        after_rule = False
+        timed = bool(at.more.get("timed"))  # where turns have times, what has none goes on with the turn before
         with path.open("rb") as file:
-            for line in read_lines(file):
+            for line in read_lines(file, at.position, at.number):
                 if line.raw is None or len(line.raw) > LONGEST_TURN * 4:
                     raise InvalidRequest(f"file: line {line.number} is too long for a chat log.", field="file")
                 if b"\0" in line.raw:
-                    yield from self._told(turn, said, start)
+                    yield from self._told(turn, said, start, timed)
+                    self.mark = Mark(line.after, line.number, said, {"timed": timed, "after_rule": after_rule})
                     if line.after > start:
                         yield line.after, Bad(f"line {line.number}", "it holds NUL bytes: it is no text")
                     turn = None
@@ -66,16 +73,18 @@ class ChatLog:
                 begun = _begun(text, line.number, line.after, export)
                 timed = timed or (begun is not None and bool(begun.time))
                 if begun is not None and (begun.time or not timed):
-                    yield from self._told(turn, said, start)
+                    yield from self._told(turn, said, start, timed)
                     turn = begun
                 elif turn is not None:
                     turn.lines.append(text)
-                    turn.after = line.after
+                    turn.after, turn.last, turn.after_rule = line.after, line.number, after_rule
                 elif text.strip() and export is None:
                     turn = _Turn(line.number, line.after, "", "", text)
-            yield from self._told(turn, said, start)
+            yield from self._told(turn, said, start, timed)
 
-    def _told(self, turn: _Turn | None, said: Occurrences, start: int) -> Iterator[tuple[int, Record | Bad]]:
+    def _told(
+        self, turn: _Turn | None, said: Occurrences, start: int, timed: bool
+    ) -> Iterator[tuple[int, Record | Bad]]:
         text = "" if turn is None else "\n".join(turn.lines).strip()
         if turn is None or not text:
             return
@@ -88,8 +97,22 @@ class ChatLog:
         arguments["time"] = turn.time or self._reference
         if person_id:
             arguments |= {"speaker": name, "person_id": person_id}
+        self.mark = Mark(turn.after, turn.last, said, {"timed": timed, "after_rule": turn.after_rule})
         if turn.after > start:
             yield turn.after, Record("turn", arguments, f"line {turn.number}")
+
+
+def looks_like_chat(path: Path) -> bool:
+    """Whether a text is written like a chat: lines with time and name, or hardly any line without one of a few names."""
+    encoding = encoding_of(path)
+    with path.open("rb") as file:
+        lines = [line for line in file.read(SAMPLE).decode(encoding, "ignore").split("\n") if line.strip()]
+    begun = [turn for number, line in enumerate(lines) if (turn := _begun(line, number, 0, None))]
+    timed = sum(bool(turn.time) for turn in begun)
+    if timed >= LEAST and timed * 3 >= len(lines):
+        return True
+    names = {turn.speaker for turn in begun}
+    return len(begun) >= LEAST and len(begun) * 5 >= len(lines) * 4 and 1 < len(names) <= len(begun) // 2
 
 
 def _begun(text: str, number: int, after: int, export: Export | None) -> _Turn | None:

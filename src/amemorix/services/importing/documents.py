@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .chat_log import looks_like_chat
 from .encoding import encoding_of
 from .lines import Line, read_lines
+from .marks import Mark, Marking
 from .occurrences import Occurrences, digest
 from .records import Bad, Record
 
@@ -25,8 +27,9 @@ _FENCE = re.compile(r"^\s*(```|~~~)")
 class _Sections:
     """Gathers lines to sections."""
 
-    def __init__(self) -> None:
-        self.said = Occurrences()
+    def __init__(self, said: Occurrences | None = None) -> None:
+        self.said = said or Occurrences()
+        self.left: dict[str, int] = {}
         self.held: list[str] = []
         self.chars = 0
         self.first = 1
@@ -49,28 +52,38 @@ class _Sections:
             return None
         key = digest(text.encode())
         arguments = {"external_id": f"text:{key}:{self.said.count(key)}", "text": text, **more}
-        return Record("text", arguments, f"lines {self.first}-{last}")
+        left, self.left = self.left, {}
+        return Record("text", arguments, f"lines {self.first}-{last}", left)
 
 
-class PlainText:
+class PlainText(Marking):
     """Sections of about 8,000 characters that end at a blank line where there is one; positions are byte offsets."""
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """Records from byte `start` on. Raises InvalidRequest for what is no text."""
-        encoding, sections = encoding_of(path), _Sections()
-        after = number = 0
+        begun = self.beginning(start)
+        encoding, sections = encoding_of(path), _Sections(begun.said)
+        after, number = begun.position, begun.number
+        if not after and looks_like_chat(path):
+            sections.left = {"looks_like_chat": 1}
         with path.open("rb") as file:
-            for line in read_lines(file):
+            for line in read_lines(file, after, number):
                 text = _decoded(line, encoding)
                 if isinstance(text, Bad):
-                    yield from _placed(start, after, sections.taken(number))
+                    yield from self._ended(start, after, number, sections)
+                    self.mark = Mark(line.after, line.number, begun.said)
                     yield from _placed(start, line.after, text)
                 else:
                     sections.add(text, line.number)
                 after, number = line.after, line.number
                 if sections.is_full():
-                    yield from _placed(start, after, sections.taken(number))
-            yield from _placed(start, after, sections.taken(number))
+                    yield from self._ended(start, after, number, sections)
+            yield from self._ended(start, after, number, sections)
+
+    def _ended(self, start: int, after: int, number: int, sections: _Sections) -> Iterator[tuple[int, Record | Bad]]:
+        record = sections.taken(number)
+        self.mark = Mark(after, number, sections.said)
+        yield from _placed(start, after, record)
 
 
 class Markdown:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...text import normalise_name
-from .foreign_values import digest, entities, id_of, joined, metadata, moment, name, relation, text_of, texts
+from .foreign_values import digest, entities, id_of, joined, left, metadata, moment, name, relation, text_of, texts
 from .records import Bad, Record
 
 __all__ = ["Known", "loose_relation", "paragraph_records"]
@@ -57,8 +57,9 @@ def paragraph_records(row: Row, known: Known, fallback: str, now: float) -> Iter
         return
     references = known.references.get(key, ())
     arguments = _arguments(row, text, about, known, references)
+    left_out = left(_relation(one) for one in known.relations.get(key, ()) if _stands(one))
     for external_id, scope in _identities(key, _scope(row, about, fallback), references):
-        yield _record(arguments, external_id, scope, place)
+        yield _record(arguments, external_id, scope, place, left_out)
 
 
 def loose_relation(row: Row, fallback: str) -> Iterator[Record | Bad]:
@@ -83,14 +84,20 @@ def loose_relation(row: Row, fallback: str) -> Iterator[Record | Bad]:
     )
 
 
-def _record(arguments: dict[str, Any], external_id: str, scope: dict[str, str], place: str) -> Record:
+def _record(
+    arguments: dict[str, Any],
+    external_id: str,
+    scope: dict[str, str],
+    place: str,
+    left_out: Mapping[str, int] | None = None,
+) -> Record:
     if arguments["source"] == f"{SUMMARIES}{scope['chat_id']}" and "scope" not in scope and not _hangs_on(arguments):
         kept = ("text", "participants", "person_ids", "time_start", "time_end", "tags", "metadata", "expires_at")
         summary = {key: arguments[key] for key in kept if key in arguments}
         if "timestamp" in arguments:
             summary["time_start"] = arguments["timestamp"]
-        return Record("summary", {"external_id": external_id, **scope, **summary}, place)
-    return Record("text", {"external_id": external_id, **arguments, **scope}, place)
+        return Record("summary", {"external_id": external_id, **scope, **summary}, place, left_out or {})
+    return Record("text", {"external_id": external_id, **arguments, **scope}, place, left_out or {})
 
 
 def _hangs_on(arguments: Mapping[str, Any]) -> bool:
@@ -121,7 +128,7 @@ def _arguments(row: Row, text: str, about: dict[str, Any], known: Known, referen
         "knowledge_type": knowledge if knowledge in KNOWLEDGE else "auto",
         "metadata": metadata({**_rest(about), "a_memorix": _origin(row)}),
         "entities": entities(there),
-        "relations": made[:1000],
+        "relations": made,
     }
 
 
@@ -156,8 +163,13 @@ def _plain(value: Any) -> bool:
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
+def _stands(row: Row) -> bool:
+    """Whether nobody put the relation to rest."""
+    return not row.get("is_inactive") or row.get("inactive_reason") == FADED
+
+
 def _relation(row: Row) -> dict[str, Any] | None:
-    if row.get("is_inactive") and row.get("inactive_reason") != FADED:
+    if not _stands(row):
         return None
     return relation(row.get("subject"), row.get("predicate"), row.get("object"), row.get("confidence"))
 

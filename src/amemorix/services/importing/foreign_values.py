@@ -14,11 +14,13 @@ from ...text import clean_text, normalise_name
 from ...times import Edge, local_zone, read_time
 
 __all__ = [
+    "Metadata",
     "digest",
     "entities",
     "id_of",
     "is_hash",
     "joined",
+    "left",
     "metadata",
     "moment",
     "name",
@@ -29,8 +31,6 @@ __all__ = [
 ]
 
 LONGEST_NAME = 512
-MOST = 1_000
-"""Names or relations of one text."""
 LARGEST_METADATA = 60_000
 _HASH = re.compile(r"[0-9a-fA-F]+")
 _HASH_LENGTHS = (32, 40, 64)
@@ -53,7 +53,7 @@ def name(value: Any) -> str:
 def texts(value: Any) -> list[str]:
     """The names in a list, each once; a single one counts as a list."""
     given = value if isinstance(value, list) else [value]
-    return list(dict.fromkeys(found for one in given if (found := name(one))))[:MOST]
+    return list(dict.fromkeys(found for one in given if (found := name(one))))
 
 
 def named(values: Iterable[Any]) -> list[str]:
@@ -62,7 +62,7 @@ def named(values: Iterable[Any]) -> list[str]:
     for value in values:
         if known := normalise_name(one := name(value)):
             found.setdefault(known, one)
-    return list(found.values())[:MOST]
+    return list(found.values())
 
 
 def entities(names: Iterable[Any], types: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
@@ -99,9 +99,15 @@ def moment(value: Any, edge: Edge = "start", zone: tzinfo | None = None) -> floa
         return None
 
 
-def metadata(value: Mapping[str, Any]) -> dict[str, Any]:
+class Metadata(dict[str, Any]):
+    """Metadata that can be stored; `left_out` says how many of its keys cannot."""
+
+    left_out = 0
+
+
+def metadata(value: Mapping[str, Any]) -> Metadata:
     """What is not empty of it, if it can be stored: so much as fits, the first keys first."""
-    kept: dict[str, Any] = {}
+    kept = Metadata()
     room = LARGEST_METADATA
     for key, one in value.items():
         if one in (None, "", [], {}):
@@ -109,11 +115,19 @@ def metadata(value: Mapping[str, Any]) -> dict[str, Any]:
         try:
             room -= len(json.dumps({key: one}, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
         except (TypeError, ValueError, RecursionError):
+            kept.left_out += 1
             continue
         if room < 0:
-            break
-        kept[key] = one
+            kept.left_out += 1
+        else:
+            kept[key] = one
     return kept
+
+
+def left(relations: Iterable[Any]) -> dict[str, int]:
+    """What is to be noted of relations of which some are None."""
+    none = sum(one is None for one in relations)
+    return {"relations": none} if none else {}
 
 
 def is_hash(text: str) -> bool:

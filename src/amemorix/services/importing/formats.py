@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -14,11 +15,13 @@ import ijson
 from ...errors import InvalidRequest
 from .chat_exports import export_of
 from .json_events import TooDeep, events
+from .onebot import is_event
 from .records import Reader
 
 __all__ = ["FORMATS", "SUFFIXES", "Format", "detect", "reader_for"]
 
 PEEK_EVENTS = 200
+PEEK_LINE = 1 << 20
 _JSON_START = re.compile(rb"\s*[\[{]")
 
 
@@ -66,9 +69,10 @@ FORMATS: dict[str, Format] = {
     ),
     "jsonl": Format(
         "amemorix.services.importing.json_lines:JsonLines",
-        "A JSON object a line: chat turns, or texts as `ingest_text` takes them. 每行一个 JSON 对象。",
+        "A JSON object a line: chat turns, texts as `ingest_text` takes them, or events as bots of OneBot log them. "
+        "每行一个 JSON 对象，也认 OneBot 事件日志。",
         "turn: text, speaker, person_id, time, external_id, chat_id, tags, metadata; text: text or content, source_type, "
-        "source, timestamp, entities, relations, knowledge_type, …",
+        "source, timestamp, entities, relations, knowledge_type, …; event: raw_message or message, sender, group_id, time",
         '{"speaker": "周宁", "text": "我把伞放在值班柜里。", "time": "2025-03-01T09:30:00+08:00", "chat_id": "c"}',
         by_bytes=True,
     ),
@@ -120,6 +124,23 @@ FORMATS: dict[str, Format] = {
         '"type": "Default", "timestamp": "2026-02-03T10:00:00+00:00", "content": "I adopted a dog.", '
         '"author": {"id": "91", "name": "mia"}}]}',
     ),
+    "onebot": Format(
+        "amemorix.services.importing.onebot:OneBotExport",
+        "Messages of QQ as OneBot, go-cqhttp or NapCat keep them in a JSON document; logs with one a line are `jsonl`. "
+        "OneBot、NapCat 的 QQ 消息。",
+        "messages, data.messages or a list: message_id, time, message_type, group_id, sender (user_id, nickname, card), "
+        "raw_message or message",
+        '{"messages": [{"message_id": 7, "time": 1772366400, "message_type": "group", "group_id": 42, "sender": '
+        '{"user_id": 10001, "nickname": "林澈"}, "raw_message": "明天去爬山[CQ:face,id=14]"}]}',
+    ),
+    "telegram": Format(
+        "amemorix.services.importing.telegram:TelegramExport",
+        "The `result.json` of Telegram Desktop, of one chat or of all. Telegram 桌面版的导出。",
+        "messages: id, type, date, from, from_id, text",
+        '{"name": "Hiking", "type": "private_group", "id": 42, "messages": [{"id": 1, "type": "message", '
+        '"date": "2026-02-03T10:00:00", "from": "Mia", "from_id": "user91", "text": "I adopted a dog."}]}',
+        options=("chat_id",),
+    ),
     "graphiti": Format(
         "amemorix.services.importing.graphiti:GraphitiExport",
         "Nodes and edges of Graphiti. Graphiti 的节点与边。",
@@ -167,8 +188,8 @@ def detect(name: str, path: Path) -> str:
     """The format of a file by its name, else by its content. Raises InvalidRequest if it is none that is known."""
     suffix = Path(name).suffix.lower()
     found = _of_folder(path) if path.is_dir() else SUFFIXES.get(suffix) or _by_content(path)
-    if found in ("txt", None) and path.is_file() and export_of(path) is not None:
-        found = "chat_log"
+    if found in ("txt", None) and path.is_file():
+        found = "jsonl" if _is_log_of_events(path) else "chat_log" if export_of(path) is not None else found
     if found is None or found not in FORMATS:
         raise InvalidRequest(
             f"format: what {name} is cannot be told; say which of {', '.join(FORMATS)} it is.",
@@ -199,7 +220,7 @@ def _kind_of_json(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             for number, (prefix, event, value) in enumerate(events(file)):
-                if event == "map_key" and prefix in ("", "item", "results.item"):
+                if event == "map_key" and prefix in _PEEKED:
                     keys.add(f"{prefix}.{value}".lstrip("."))
                 if number > PEEK_EVENTS:
                     break
@@ -207,12 +228,38 @@ def _kind_of_json(path: Path) -> str | None:
         pass
     except ijson.JSONError:
         return "jsonl" if b"\n" in path.open("rb").read(1 << 16) else None
-    if "messages" in keys or {"guild", "channel"} <= keys:
-        return "discord"
-    if "docs" in keys:
-        return "lpmm_openie"
-    if keys & {"nodes", "edges", "episodes", "entity_nodes", "entity_edges", "episodic_nodes", "episodic_edges"}:
-        return "graphiti"
-    if keys & {"results", "memories"} or "item.memory" in keys:
-        return "mem0"
-    return "json"
+    return next((kind for kind, fits in _KINDS if fits(keys)), "json")
+
+
+_MESSAGES = ("messages.item", "data.messages.item", "data.item", "item")
+_PEEKED = ("", "results.item", "data", *_MESSAGES)
+_GRAPH = {"nodes", "edges", "episodes", "entity_nodes", "entity_edges", "episodic_nodes", "episodic_edges"}
+
+
+def _of_messages(*names: str) -> frozenset[str]:
+    return frozenset(f"{where}.{name}" for where in _MESSAGES for name in names)
+
+
+_ONEBOT = _of_messages("raw_message", "post_type", "sender")
+_TELEGRAM = {"chats", "personal_information", *_of_messages("from_id", "actor_id", "text_entities", "date_unixtime")}
+_KINDS: tuple[tuple[str, Callable[[set[str]], Any]], ...] = (
+    ("jsonl", lambda keys: keys & {"post_type", "raw_message"}),
+    ("onebot", lambda keys: keys & _ONEBOT),
+    ("telegram", lambda keys: keys & _TELEGRAM),
+    ("discord", lambda keys: "messages" in keys or {"guild", "channel"} <= keys),
+    ("lpmm_openie", lambda keys: "docs" in keys),
+    ("graphiti", lambda keys: keys & _GRAPH),
+    ("mem0", lambda keys: keys & {"results", "memories"} or "item.memory" in keys),
+)
+"""What the keys show, the surest first."""
+
+
+def _is_log_of_events(path: Path) -> bool:
+    """Whether a text is a log of OneBot in truth: an event a line."""
+    with path.open("rb") as file:
+        line = file.readline(PEEK_LINE).removeprefix(b"\xef\xbb\xbf")
+    try:
+        value = json.loads(line) if line.lstrip().startswith(b"{") else None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and is_event(value)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ...storage.scratch import Scratch
-from .foreign_values import digest, entities, id_of, metadata, moment, name, relation, text_of, texts
+from .foreign_values import digest, entities, id_of, left, metadata, moment, name, relation, text_of, texts
 from .json_members import Member, members, records
 from .records import Bad, Record
 
@@ -77,9 +77,10 @@ class GraphitiExport:
             return Bad(member.place, "is an episode without content")
         edges: list[tuple[str, str, str]] = [json.loads(edge) for edge in known.values(OF_EPISODE, uuid)]
         ends = [end for source, _, target in edges for end in (source, target)]
-        relations = [made for edge in edges if (made := _relation(edge[0], edge[1], edge[2], known))]
+        made = [_relation(edge[0], edge[1], edge[2], known) for edge in edges]
+        relations = [one for one in made if one]
         about = _entities([*known.values(MENTIONS, uuid), *ends], known)
-        return self._text(item, text, member.place, entities=about, relations=relations)
+        return self._text(item, text, member.place, left(made), entities=about, relations=relations)
 
     def _fact(self, member: Member, known: Scratch) -> Record | Bad | None:
         item = member.value
@@ -87,13 +88,15 @@ class GraphitiExport:
         if not fact:
             return Bad(member.place, "has no `fact`") if name(item.get("name")) not in NO_FACTS else None
         source, target = name(item.get("source_node_uuid")), name(item.get("target_node_uuid"))
-        made = _relation(source, name(item.get("name")), target, known) if _stands(item) else None
+        made = [_relation(source, name(item.get("name")), target, known)] if _stands(item) else []
         return self._text(
-            item, fact, member.place,
-            entities=_entities([source, target], known), relations=[made] if made else [], knowledge_type="factual",
+            item, fact, member.place, left(made),
+            entities=_entities([source, target], known), relations=[one for one in made if one], knowledge_type="factual",
         )  # fmt: skip
 
-    def _text(self, item: dict[str, Any], text: str, place: str, **more: Any) -> Record:
+    def _text(
+        self, item: dict[str, Any], text: str, place: str, left: Mapping[str, int] | None = None, **more: Any
+    ) -> Record:
         start, end = moment(item.get("valid_at")), moment(item.get("invalid_at"), "end")
         if start is None and end is None:
             start = moment(item.get("created_at"))
@@ -109,7 +112,7 @@ class GraphitiExport:
             "metadata": metadata({"graphiti": _small(item)}),
             **more,
         }
-        return Record("text", arguments, place)
+        return Record("text", arguments, place, left or {})
 
 
 def _note(item: dict[str, Any], known: Scratch) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 from ...errors import InvalidRequest
 from ..ingest_requests import IngestText, Message
 from .lines import Line, read_lines
+from .marks import Mark, Marking
 from .occurrences import Occurrences, digest
+from .onebot import is_event, turn_of
 from .records import Bad, Record
 
 __all__ = ["JsonLines", "LineReader"]
@@ -29,14 +31,14 @@ class LineReader:
     """Makes a record of one line; what has no `external_id` is known by what it says and how often that was said before.
 
     A line that is a text (`source_type`, `knowledge_type`, `entities` …, or `content` without a speaker) is stored as by
-    `ingest_text`, any other as a chat turn.
+    `ingest_text`, an event of OneBot by who said what where, any other as a chat turn.
     """
 
-    def __init__(self) -> None:
-        self._said = Occurrences()
+    def __init__(self, said: Occurrences | None = None) -> None:
+        self._said = said or Occurrences()
 
     def read(self, line: Line) -> Record | Bad | None:
-        """The record; None for an empty line."""
+        """The record; None for an empty line, and for an event in which nobody says anything."""
         place = f"line {line.number}"
         if line.raw is None:
             return Bad(place, "the line is too long")
@@ -53,7 +55,7 @@ class LineReader:
         if not isinstance(value, dict):
             return Bad(place, "must be a JSON object")
         try:
-            return self._record(value, place)
+            return turn_of(value, place) if is_event(value) else self._record(value, place)
         except RecursionError:
             return Bad(place, "nested too deep")
 
@@ -78,14 +80,15 @@ class LineReader:
         return f"line:{key}:{self._said.count(key)}"
 
 
-class JsonLines:
+class JsonLines(Marking):
     """The lines of a file; positions are byte offsets."""
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """Records from byte `start` on; the lines before it are only counted. Raises InvalidRequest."""
-        reader, met = LineReader(), False
+        begun = self.beginning(start)
+        reader, met = LineReader(begun.said), begun.position > 0
         with path.open("rb") as file:
-            for line in read_lines(file):
+            for line in read_lines(file, begun.position, begun.number):
                 record = reader.read(line)
                 if record is None:
                     continue
@@ -97,6 +100,7 @@ class JsonLines:
                 ):
                     raise InvalidRequest("file: JSON lines begin with `{`; this file does not.", field="file")
                 met = True
+                self.mark = Mark(line.after, line.number, begun.said)
                 if line.after > start:
                     yield line.after, record
 

@@ -21,6 +21,7 @@ __all__ = ["Member", "members", "records"]
 TOP = ""
 """Stands for a file that is one list."""
 _STARTS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
+Heard = Callable[[str, str, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +33,24 @@ class Member:
     value: dict[str, Any]
 
 
-def members(path: Path, keys: Collection[str], expected: str, told: Callable[[float], None]) -> Iterator[Member | Bad]:
+def members(
+    path: Path,
+    keys: Collection[str],
+    expected: str,
+    told: Callable[[float], None],
+    heard: Heard | None = None,
+) -> Iterator[Member | Bad]:
     """The objects of the lists that the file holds under these keys (`""`: the file is a list), in the file's order.
 
-    What is no object is a Bad, and so is the place from where on the file is no JSON any more. `told` hears which share
-    of the file has been read. Raises InvalidRequest, which says what was `expected`, if there is none of the lists.
+    A key within another is `data.messages`, one within the objects of a list `chats.item.messages`. What is no object is a
+    Bad, and so is the place from where on the file is no JSON any more. `told` hears which share of the file has been
+    read, `heard` what stands outside of the lists: (prefix, event, value). Raises InvalidRequest, which says what was `expected`, if there is none of the lists.
     """
     met = False
     try:
         with path.open("rb") as file:
             size = max(os.fstat(file.fileno()).st_size, 1)
-            for member in _members(events(file), keys):
+            for member in _members(events(file), keys, heard):
                 if member is None:
                     met = True
                 else:
@@ -71,18 +79,17 @@ def records(
             yield position, made
 
 
-def _members(found: Iterator[Event], keys: Collection[str]) -> Iterator[Member | Bad | None]:
+def _members(found: Iterator[Event], keys: Collection[str], heard: Heard | None) -> Iterator[Member | Bad | None]:
     """The members; None whenever a list begins that was asked for."""
-    key: str | None = None
     for depth, (prefix, event, value) in enumerate(found):
         if depth == 0 and event == "start_array" and TOP in keys:
             yield None
             yield from _list(found, TOP, "item")
-        elif prefix == "" and event == "map_key":
-            key = value
-        elif key and event == "start_array" and prefix == key and key in keys:
+        elif prefix and event == "start_array" and prefix in keys:
             yield None
-            yield from _list(found, key, f"{key}.item")
+            yield from _list(found, prefix, f"{prefix}.item")
+        elif heard is not None and event not in _STARTS:
+            heard(prefix, event, value)
 
 
 def _list(events: Iterator[Event], key: str, prefix: str) -> Iterator[Member | Bad]:

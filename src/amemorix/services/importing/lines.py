@@ -22,9 +22,9 @@ class Line:
     raw: bytes | None
 
 
-def read_lines(file: IO[bytes]) -> Iterator[Line]:
-    """Every line from the start of a file, without a byte order mark."""
-    number, offset = 0, 0
+def read_lines(file: IO[bytes], offset: int = 0, number: int = 0) -> Iterator[Line]:
+    """Every line of a file from an offset on, before which it has `number` lines; without a byte order mark."""
+    file.seek(offset)
     while raw := file.readline(LONGEST_LINE + 1):
         number += 1
         offset += len(raw)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidRequest
 from ...storage.scratch import Scratch
-from .foreign_values import digest, entities, is_hash, joined, metadata, name, relation, text_of
+from .foreign_values import digest, entities, is_hash, joined, left, metadata, name, relation, text_of
 from .json_members import Member, members, records
 from .records import Bad, Record
 
@@ -54,8 +54,8 @@ class LpmmOpenie:
         return _passage(
             text, member.place,
             entities=entities(listed if isinstance(listed, list) else []),
-            relations=[one for one in made if one][:1000],
-            metadata=metadata({"lpmm_idx": item.get("idx")}),
+            relations=[one for one in made if one],
+            metadata=metadata({"lpmm_idx": item.get("idx")}), left=left(made),
         )  # fmt: skip
 
 
@@ -95,10 +95,9 @@ class LpmmParquet:
         if not text or is_hash(text):
             return Bad(place, "is a hash, not a text" if text else "has no text")
         names = [called for one in known.values(LINKS, key) for called in known.values(NAME, one, limit=1)]
-        there = set(names)
-        triples = [ast.literal_eval(told) for called in names for told in known.values(TRIPLE, called)]
-        made = [one for triple in triples if triple[2] in there and (one := _of_triple(triple))]
-        return _passage(text, place, entities=entities(names), relations=made[:1000], metadata={"lpmm_hash": key})
+        triples = [ast.literal_eval(told) for told in known.between(TRIPLE, names)]
+        made = [one for triple in triples if (one := _of_triple(triple))]
+        return _passage(text, place, entities=entities(names), relations=made, metadata={"lpmm_hash": key})
 
     def _relation(self, raw: str, place: str, known: Scratch) -> Record | Bad | None:
         triple = _triple(raw)
@@ -111,7 +110,7 @@ class LpmmParquet:
         return _passage(joined(made), place, relations=[made], knowledge_type="factual")
 
 
-def _passage(text: str, place: str, **more: Any) -> Record:
+def _passage(text: str, place: str, left: Mapping[str, int] | None = None, **more: Any) -> Record:
     arguments = {
         "external_id": f"lpmm:{digest(text)}",
         "source_type": SOURCE,
@@ -120,7 +119,7 @@ def _passage(text: str, place: str, **more: Any) -> Record:
         "scope": "global",
         **more,
     }
-    return Record("text", arguments, place)
+    return Record("text", arguments, place, left or {})
 
 
 def _of_triple(triple: Any) -> dict[str, Any] | None:
@@ -193,7 +192,7 @@ def _learn(files: dict[str, Path], known: Scratch) -> None:
         known.put(NAME, key, called)
     for _, told in _rows(files.get(RELATIONS)):
         if triple := _triple(told):
-            known.put(TRIPLE, triple[0], repr(triple))
+            known.put_between(TRIPLE, triple[0], triple[2], repr(triple))
     if graph := files.get(GRAPH):
         for source, target in _edges(graph):
             for one, other in ((source, target), (target, source)):

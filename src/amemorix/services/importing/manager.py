@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
 from typing import Any, TypeVar
 
-from ...acting import Act, acting_as
+from ...acting import Act, acting_as, naming
 from ...clock import Clock
 from ...config.model import Config
 from ...errors import Conflict, InvalidRequest, NotFound
@@ -73,7 +73,8 @@ class ImportTaskManager:
                 f"files: {len(files)} in one task, at most {self._settings.max_files_per_task} (`imports.max_files_per_task`).",
                 field="files", limit=self._settings.max_files_per_task,
             )  # fmt: skip
-        now = self._clock.now()
+        now, name = self._clock.now(), naming()
+        name({"files": [file.name for file in files]})
 
         def unit(db: sqlite3.Connection) -> int:
             if self._rows.open_count(db) >= self._settings.max_queue_size:
@@ -82,7 +83,9 @@ class ImportTaskManager:
                     "let one end, or cancel it.",
                     limit=self._settings.max_queue_size,
                 )
-            return self._rows.create(db, kind, params, files, parent=parent, requested_by=requested_by, now=now)
+            created = self._rows.create(db, kind, params, files, parent=parent, requested_by=requested_by, now=now)
+            name(task_id=f"i{created}")
+            return created
 
         task = await self._store.write(unit)
         self._wake.set()
@@ -100,6 +103,7 @@ class ImportTaskManager:
     async def cancel(self, task: int) -> str:
         """Cancel a task; its new state. Raises NotFound, Conflict if it is at its end."""
         now = self._clock.now()
+        naming()(task_id=f"i{task}")
 
         def unit(db: sqlite3.Connection) -> str:
             found = self._known(db, task)
@@ -201,7 +205,7 @@ class ImportTaskManager:
         self._current, self._store.importing = task.id, True
         self._work.go_on()
         try:
-            with acting_as(Act("background", "import", task.requested_by, "memory", now, f"task_id=i{task.id}")):
+            with acting_as(Act("background", "import", task.requested_by, "memory", now, {"task_id": f"i{task.id}"})):
                 await self._worked(task, Lease(task.id, worker, seconds))
         except Ended:
             await self._cancelled(task.id)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...clock import Clock, SystemClock
-from .foreign_values import digest, entities, id_of, joined, metadata, moment, name, relation, text_of, texts
+from .foreign_values import digest, entities, id_of, joined, left, metadata, moment, name, relation, text_of, texts
 from .json_members import Member, members, records
 from .records import Bad, Record
 
@@ -64,6 +64,7 @@ class Mem0Export:
         given = item.get("metadata")
         kept = {key: value for key, value in item.items() if key not in NOT_METADATA}
         found, between = _graph(item)
+        joins = [one for one in between if one]
         arguments = {
             "external_id": id_of(SOURCE, name(item.get("id")) or digest(text, *sorted(scope.values()))),
             **_source(scope),
@@ -75,9 +76,9 @@ class Mem0Export:
             "tags": texts(item.get("categories")),
             "metadata": metadata({**(given if isinstance(given, dict) else {}), "mem0": kept}),
             "entities": found,
-            "relations": between,
+            "relations": joins,
         }
-        return Record("text", arguments, member.place)
+        return Record("text", arguments, member.place, left(between))
 
     def _relation(self, member: Member, scope: dict[str, str]) -> Record | Bad:
         made = _between(member.value, {})
@@ -106,14 +107,14 @@ def _source(scope: dict[str, str]) -> dict[str, str]:
     return {"source_type": SOURCE, "source": id_of(SOURCE, owner)}
 
 
-def _graph(item: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _graph(item: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any] | None]]:
     """The entities and the relations that an item has of its own; relations there name entities by their ids."""
     listed = [one for one in _list(item.get("entities")) if isinstance(one, dict)]
     names = {name(one.get("id")): name(one.get("name")) for one in listed if name(one.get("name"))}
     kinds = {name(one.get("name")): name(one.get("type")) for one in listed}
     plain = [one for one in _list(item.get("entities")) if isinstance(one, str)]
-    between = [_between(one, names) for one in _list(item.get("relations")) if isinstance(one, dict)]
-    return entities([*names.values(), *plain], kinds), [one for one in between if one]
+    between = [_between(one, names) if isinstance(one, dict) else None for one in _list(item.get("relations"))]
+    return entities([*names.values(), *plain], kinds), between
 
 
 def _between(one: dict[str, Any], names: dict[str, str]) -> dict[str, Any] | None:

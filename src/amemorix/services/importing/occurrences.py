@@ -26,6 +26,17 @@ class Occurrences:
         self._seen = bytearray()
         self._again: dict[str, int] = {}
 
+    def state(self) -> tuple[bytes, dict[str, int]]:
+        """All it knows; `of` makes the same of it again."""
+        return bytes(self._seen), self._again
+
+    @classmethod
+    def of(cls, seen: bytes, again: dict[str, int]) -> Occurrences:
+        """One that knows what another did."""
+        made = cls()
+        made._seen, made._again = bytearray(seen), dict(again)
+        return made
+
     def count(self, key: str) -> int:
         """How often the digest has come, this time included."""
         if not self._seen:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fnmatch
+import json
 import os
 import re
 import stat
@@ -78,8 +79,10 @@ class Places:
                 below = given.relative_to(root).as_posix()
                 return name, "" if below == "." else _checked(below)
         raise InvalidRequest(
-            "path: it lies below none of the folders in `imports.roots`.", field="path", allowed=self.roots
-        )
+            f"path: {path} lies below none of the folders in `imports.roots`. "
+            f"`amemorix config set imports.roots '{json.dumps([*self.roots, path], ensure_ascii=False)}'` allows it.",
+            field="path", allowed=self.roots,
+        )  # fmt: skip
 
     def shown(self, root: str, path: str) -> Path:
         """Where it would be; nothing is opened. Raises InvalidRequest."""

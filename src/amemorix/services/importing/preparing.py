@@ -6,7 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -21,9 +21,11 @@ from ...storage.records import ChatKey, NewText, Person
 from ...text import clean_text, normalise_name
 from ..filters import restricts
 from ..ingest import IngestService
-from ..ingest_requests import IngestMessages, IngestSummary, IngestText
+from ..ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, RelationInput
 from ..relation_write import RelationWriteService
 from ..scope import chat_key, served
+from .foreign_values import Metadata
+from .notes import BEYOND, MOST_OF_A_TEXT
 from .records import Bad, Record
 
 __all__ = ["Chunk", "Item", "Preparer", "Unwritable", "Writer"]
@@ -33,6 +35,21 @@ SOURCE_TYPE = "import"
 OF_THE_CALL = ("chat_id", "group_id", "user_id", "source", "expires_at", "ttl_seconds", "respect_filter")
 """Arguments of a turn that belong to the call and not to the message."""
 CHAT_WORDS = ("chat_id", "group_id", "user_id")
+LISTS = ("person_ids", "participants", "tags", "entities", "relations")
+"""Arguments of a text of which there may be more than one text can have."""
+
+
+Many = Annotated[list[RequiredName], Field(max_length=MOST_OF_A_TEXT)]
+
+
+class ImportedText(IngestText):
+    """A text of which a file may tell more than a call."""
+
+    person_ids: Many = Field(default_factory=list)
+    participants: Many = Field(default_factory=list)
+    tags: Many = Field(default_factory=list)
+    entities: list[EntityInput] = Field(default_factory=list, max_length=MOST_OF_A_TEXT)
+    relations: list[RelationInput] = Field(default_factory=list, max_length=MOST_OF_A_TEXT)
 
 
 class Override(Request):
@@ -66,6 +83,8 @@ class Item:
     what: tuple[NewText, ...] | Override | FurtherName
     asking: ChatKey | None = None
     """The chat that the filter of the configuration is asked about."""
+    notes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What of it is left out or missing."""
 
     @property
     def chars(self) -> int:
@@ -87,6 +106,13 @@ class Chunk:
     share: float = 0.0
     last: bool = False
     """Nothing follows."""
+    mark: bytes = b""
+    """Where the reader is at its end, where that is worth to be kept."""
+
+    @property
+    def notes(self) -> Counter[str]:
+        """What is left out or missing of what can be stored."""
+        return sum((Counter(item.notes) for item in self.items if item.notes), Counter[str]())
 
     def without(self, problem: Problem) -> None:
         """Leave out what turned out not to be writable."""
@@ -137,6 +163,9 @@ class Preparer:
 
     def _item(self, record: Record) -> Item:
         given = {key: value for key, value in record.arguments.items() if value is not None}
+        if record.kind == "turn":
+            given = self._by_whom(given)
+        notes = {**record.left, **self._noted(record, given)}
         match record.kind:
             case "override":
                 self._shown_to_all()
@@ -149,9 +178,31 @@ class Preparer:
             case "summary":
                 request = IngestSummary.model_validate(self._in_chat(given))
             case "text":
-                request = IngestText.model_validate(self._text_of(given))
+                request = ImportedText.model_validate(self._text_of(_within_bounds(given)))
         asking = chat_key(request.chat_id, request.group_id, request.user_id) if request.respect_filter else None
-        return Item(record.place, tuple(self._ingest.prepared(request, self._clock.now())), asking)
+        return Item(record.place, tuple(self._ingest.prepared(request, self._clock.now())), asking, notes)
+
+    def _noted(self, record: Record, given: Mapping[str, Any]) -> dict[str, int]:
+        """What a person should know of the record."""
+        found = {
+            f"{BEYOND}{key}": more
+            for key in LISTS
+            if isinstance(value := given.get(key), list) and (more := len(value) - MOST_OF_A_TEXT) > 0
+        }
+        about = given.get("metadata")
+        found["metadata"] = int(isinstance(about, Metadata) and about.left_out > 0)
+        if record.kind == "turn":
+            found["no_speaker"] = int(not (given.get("speaker") or given.get("person_id")))
+            own = not given.get("chat_id") and (given.get("group_id") or given.get("user_id"))
+            found["own_chat"] = int(bool(own and self._chat_id))
+        return {key: count for key, count in found.items() if count}
+
+    def _by_whom(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Beside a chat a `user_id` says who spoke, unless that is said already; without one it is a private chat's."""
+        placed = self._chat_id or given.get("chat_id") or given.get("group_id")
+        if not given.get("user_id") or given.get("person_id") or not placed:
+            return given
+        return {**{key: value for key, value in given.items() if key != "user_id"}, "person_id": given["user_id"]}
 
     def _shown_to_all(self) -> None:
         if self._closed:
@@ -252,6 +303,13 @@ def _within(chat_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidRequest(f"chat_id: it names {named!r}, and scope_type `chat` lets in only {chat_id!r}.")
     kept = {key: value for key, value in given.items() if key not in (*CHAT_WORDS, "scope")}
     return {**kept, "chat_id": chat_id}
+
+
+def _within_bounds(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: value[:MOST_OF_A_TEXT] if key in LISTS and isinstance(value, list) else value
+        for key, value in given.items()
+    }
 
 
 def _first(exc: ValidationError) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -21,6 +21,8 @@ class Record:
     kind: RecordKind
     arguments: dict[str, Any]
     place: str
+    left: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What of it could not be taken over, or is missing: a kind of note, and how often."""
 
 
 @dataclass(frozen=True, slots=True)

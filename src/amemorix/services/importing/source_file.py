@@ -14,6 +14,7 @@ from ...errors import Conflict, InvalidRequest, MemoryFault
 from ...storage.imports import ImportFile
 from ...storage.right_of_way import RightOfWay
 from .formats import FORMATS, detect, reader_for
+from .marks import Mark, Marking
 from .places import Opened, Places, holds_links
 from .preparing import Chunk, Preparer
 from .records import Bad, Record
@@ -21,6 +22,8 @@ from .records import Bad, Record
 __all__ = ["SourceFile", "Stopped"]
 
 PORTION = 1 << 20
+MARK_EVERY = 32 << 20
+"""Bytes after which the place of a reader is kept anew: so much is read again after an interruption."""
 MOST_CHARS = 500_000
 """A chunk ends after so many characters, however few records they are."""
 WHAT_COUNTS = (
@@ -61,6 +64,8 @@ class SourceFile:
         self._rows: Iterator[tuple[int, Record | Bad]] = iter(())
         self._at = file.position
         self._broken: MemoryFault | None = None
+        self._marked = self._passed = 0
+        self._reading = False
         try:
             self._opened = self._stack.enter_context(places.opened(file.root, file.path))
             if most_bytes and self._opened.size > most_bytes:
@@ -87,8 +92,13 @@ class SourceFile:
         given = {key: self._params[key] for key in WHAT_COUNTS if key in self._params}
         return hashlib.sha256(json.dumps([self.format, given], sort_keys=True).encode()).hexdigest()[:32]
 
-    def begin(self, position: int) -> None:
-        """Read from a position on."""
+    def begin(self, position: int, mark: bytes = b"") -> None:
+        """Read from a position on; by a mark that was kept of the file, what stands before it is not read again."""
+        known = Mark.unpacked(mark) if mark else None
+        upto = known.position if known else 0
+        if self._reading and self._broken is None and upto <= self._at <= position:
+            self._at = self._passed = position  # the same reading goes on
+            return
         self._end_reading()
         params = self._params
         options = {
@@ -96,6 +106,9 @@ class SourceFile:
             "reference_time": params.get("chat_reference_time"),
         }  # fmt: skip
         self._reader = reader_for(self.format, options)
+        self._marked, self._passed, self._reading = upto, 0, True
+        if known and isinstance(self._reader, Marking):
+            self._reader.resume(known)
         self._rows = self._reader.read(self._path, position)
         self._at, self._broken = position, None
 
@@ -119,6 +132,7 @@ class SourceFile:
             chunk.stop, record = found
             preparer.add(chunk, record)
         self._at = chunk.stop
+        chunk.mark = self._mark(chunk)
         chunk.share = 1.0 if chunk.last else self._share(chunk.stop)
         return chunk
 
@@ -127,7 +141,7 @@ class SourceFile:
         if self._broken is not None:
             raise self._broken
         try:
-            return next(self._rows, None)
+            return self._next_row()
         except InvalidRequest as exc:
             text = str(exc).replace(f"{self._path.name} ", f"{self._file.name} ")
             raise InvalidRequest(text, **exc.details) from exc
@@ -135,6 +149,22 @@ class SourceFile:
             raise InvalidRequest(f"file: it cannot be read: {exc.strerror or exc}.", field="file") from exc
         except RecursionError as exc:
             raise InvalidRequest("file: it is nested too deep.", field="file") from exc
+
+    def _next_row(self) -> tuple[int, Record | Bad] | None:
+        found = next(self._rows, None)
+        while found is not None and found[0] <= self._passed:
+            if not self._go_on():
+                raise Stopped
+            found = next(self._rows, None)
+        return found
+
+    def _mark(self, chunk: Chunk) -> bytes:
+        """The reader's place, now and then."""
+        mark = self._reader.mark if isinstance(self._reader, Marking) else None
+        if mark is None or chunk.last or mark.position != chunk.stop or chunk.stop - self._marked < MARK_EVERY:
+            return b""
+        self._marked = chunk.stop
+        return mark.packed()
 
     def _share(self, position: int) -> float:
         if FORMATS[self.format].by_bytes:

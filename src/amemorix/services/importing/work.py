@@ -126,12 +126,13 @@ class ImportWork:
     async def _chunks(self, task: ImportTask, file: int, source: SourceFile, lease: Lease) -> None:
         fresh = await self._store.read(lambda db: self._fresh(db, file))
         preparer = Preparer(self._ingest, name=fresh.name, params=task.params, clock=self._clock)
+        mark = await self._store.read(lambda db: self._rows.mark(db, file))
         for queued in await self._store.read(lambda db: self._rows.chunks(db, file, status="queued")):
             await self.off(lambda queued=queued: source.begin(queued.start))
             await self._again(task, fresh, queued, source, preparer, lease)
         if not fresh.rest:
             return
-        await self.off(lambda: source.begin(fresh.position))
+        await self.off(lambda: source.begin(fresh.position, mark))
         number = await self._store.read(lambda db: self._rows.next_chunk(db, file))
         last, told = False, time.monotonic()
         while not last:
@@ -201,9 +202,11 @@ class ImportWork:
             _shortened(chunk.problems), now,
         )  # fmt: skip
         self._rows.put_chunk(db, row)
+        if chunk.mark and position is None:
+            self._rows.put_mark(db, file, chunk.mark)
         self._rows.file_told(
             db, self._fresh(db, file), position=chunk.stop if position is None else position, share=chunk.share,
-            records=chunk.records, counts=counts, seconds=(until := time.monotonic()) - since,
+            records=chunk.records, counts=counts, notes=None if failed else chunk.notes, seconds=(until := time.monotonic()) - since,
         )  # fmt: skip
         return until
 

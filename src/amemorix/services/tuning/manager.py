@@ -8,11 +8,13 @@ import logging
 import sqlite3
 import time
 import uuid
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
+from ...acting import naming
 from ...clock import Clock
 from ...config.model import Config
 from ...errors import Conflict, NotFound
@@ -39,6 +41,7 @@ OPEN = ("queued", "running")
 MOST_ATTEMPTS = 3
 LEAST = {"train": 8, "validation": 6, "held_out": 6}
 """Questions without which a part tells nothing."""
+PARTS = {"train": "learn from", "validation": "choose by", "held_out": "test with"}
 FROM_MODEL = 0.5
 """How much of the set the chat model may write."""
 LAST_STEPS = 2
@@ -118,7 +121,7 @@ class TuningService:
         if not self._settings.enabled:
             raise Conflict("Tuning is switched off (`tuning.enabled`).", setting="tuning.enabled")
         options = {name: value for name, value in asdict(wish).items() if name not in ("labelled", "reason", "rounds")}
-        now = self._clock.now()
+        now, name = self._clock.now(), naming()
         labelled = await self._store.read(
             lambda db: read_labelled(self._store, db, wish.labelled, config=self._config, now=now)
         )
@@ -133,6 +136,7 @@ class TuningService:
             )
             self._tasks.keep_queries(db, id_, _undivided(labelled))
             self._tasks.prune(db, self._settings.keep_tasks)
+            name(task_id=f"t{id_}")
             return self._tasks.get(db, id_)
 
         created = await self._store.write(unit)
@@ -172,6 +176,7 @@ class TuningService:
         """End a task that waits or is under way. Raises NotFound, Conflict if it has ended."""
         task = (await self.get(id_)).task
         now = self._clock.now()
+        naming()(task_id=f"t{id_}")
         if not await self._store.write(lambda db: self._tasks.cancel(db, id_, now)):
             raise Conflict(f"Tuning task {id_} is {task.status}: there is nothing to cancel.", field="task_id")
         self._cancelled.add(id_)
@@ -180,6 +185,7 @@ class TuningService:
     async def apply_best(self, id_: int, *, validate: bool = True, reason: str = "") -> Applied:
         """Apply what a task found. Raises NotFound, Conflict if it has not ended or found nothing better, and
         (`validate`) if it does not recommend it or the settings have changed since."""
+        naming()(task_id=f"t{id_}")
         task = (await self.get(id_)).task
         if task.status != "completed":
             raise Conflict(f"Tuning task {id_} is {task.status}, not completed.", field="task_id")
@@ -384,12 +390,17 @@ def _undivided(labelled: Sequence[Draft]) -> list[NewQuery]:
 
 
 def _must_be_enough(parts: Sequence[NewQuery]) -> None:
-    for split, least in LEAST.items():
-        count = sum(one.split == split for one in parts)
-        if count < least:
-            raise _TooFew(
-                f"There is too little to learn from: {count} questions for the part `{split}`, where {least} are needed."
-            )
+    counts = Counter(one.split for one in parts)
+    if all(counts[split] >= least for split, least in LEAST.items()):
+        return
+    kinds = ", ".join(f"{count} of kind {kind}" for kind, count in sorted(Counter(one.kind for one in parts).items()))
+    found = ", ".join(f"{counts[split]} to {what}" for split, what in PARTS.items())
+    needed = ", ".join(f"{LEAST[split]} to {what}" for split, what in PARTS.items())
+    raise _TooFew(
+        f"There is too little to learn from: {len(parts)} questions were found ({kinds or 'none of any kind'}; {found}), "
+        f"where {needed} are needed, each from other sessions. More stored chats in which questions are answered make "
+        "more of them, and so do facts and episodes; or give your own with their answers (`queries`; `amemorix tune --queries FILE`)."
+    )
 
 
 def _mean(values: Sequence[float]) -> float:

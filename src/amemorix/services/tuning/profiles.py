@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ...acting import naming
 from ...clock import Clock
 from ...config import patched, settings
 from ...config.model import Config
@@ -89,6 +90,7 @@ class RetrievalProfileService:
         if not new:
             return Applied(0, {}, {})
         previous = {name: before[name] for name in new}
+        naming()(settings=",".join(sorted(new)))
         now = self._clock.now()
 
         def begin(db: sqlite3.Connection) -> int:
@@ -114,6 +116,7 @@ class RetrievalProfileService:
         if validate and (other := changed(last.profile, now_set)):
             names = ", ".join(other)
             raise Conflict(f"Changed since the profile was applied: {names}.", settings=sorted(other))
+        naming()(settings=",".join(sorted(last.profile)))
         await configure(last.previous)
         now = self._clock.now()
         await self._store.write(lambda db: self._history.rolled_back(db, last.id, now))

@@ -137,3 +137,9 @@ select value from kept where kind = :kind and key = :key order by place limit :l
 -- name: scratch_meeting
 select 1 from kept a where a.kind = :kind and a.key = :first
 and exists (select 1 from kept b where b.kind = :kind and b.key = :second and b.value = a.value) limit 1;
+
+-- name: scratch_between
+-- what stands under two of the keys, whichever comes first
+select s.value from json_each(:keys) a cross join json_each(:keys) b cross join kept s
+where s.kind = :kind and s.key = a.value || :between || b.value
+order by a.key, b.key, s.place;

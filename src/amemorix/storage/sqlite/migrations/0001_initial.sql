@@ -8,7 +8,7 @@ insert into meta (key, value) values ('database_id', lower(hex(randomblob(16))))
 -- naming: a paragraph holds a name that has become known since it was read.
 create table changes (
     seq integer primary key autoincrement,
-    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'relation_embedding', 'person', 'entity', 'naming')),
+    kind text not null check (kind in ('paragraph', 'embedding', 'relation', 'relation_embedding', 'person', 'entity', 'naming', 'mention')),
     id integer not null
 ) strict;
 
@@ -85,8 +85,8 @@ create table external_memory_refs (
 -- scope: the chat that may see the row, 0 for everyone. An undated row has no event times. deleted_reason: how it came
 -- into the recycle bin, empty for what was deleted otherwise.
 -- flags: 1 the text is a question, 2 it speaks of time, 4 it gives a number, 8 it holds a proper name, 16 it is Chinese,
--- Japanese or Korean. extracted: the rules have read what it tells, so that they never read more out of it when it is
--- deleted and comes back.
+-- Japanese or Korean. extracted: 0 until the rules have read what it tells, so that they never read more out of it when it
+-- is deleted and comes back; then one more than the last row of name_news that they knew of.
 create table paragraphs (
     id integer primary key autoincrement,
     source integer not null references sources (id),
@@ -100,7 +100,7 @@ create table paragraphs (
     knowledge text not null default '' check (knowledge in ('', 'factual', 'narrative', 'quote')),
     speaker integer not null default 0,
     flags integer not null default 0,
-    extracted integer not null default 0 check (extracted in (0, 1)),
+    extracted integer not null default 0 check (extracted >= 0),
     event_start real,
     event_end real check ((event_end is null) = (event_start is null) and (event_end is null or event_end >= event_start)),
     recorded_at real not null,
@@ -289,8 +289,8 @@ create table undo_records (
     undone_at real
 ) strict;
 
--- Who changed what is stored, and when; `records` are the rows from which it can be looked up or undone, `target` the
--- records it was asked to work on. Neither holds a text.
+-- Who changed what is stored, and when; `records` are the rows from which it can be looked up or undone, `target` what
+-- it worked on: by number where it has one, else as the caller called it. A purge looks through both.
 create table audit (
     id integer primary key autoincrement,
     at real not null,
@@ -546,7 +546,7 @@ create index import_tasks_by_parent on import_tasks (parent) where parent is not
 
 -- root: the name of a folder of the data directory, or the path of a configured one; path is below it. position: how far
 -- it is read, as its reader counts; rest: 0 if only chunks that failed before are read again. options: what the outcome
--- depends on besides the content. seconds: time spent on it.
+-- depends on besides the content. seconds: time spent on it. notes: what was left out or is missing, by kind, how often.
 create table import_files (
     id integer primary key autoincrement,
     task integer not null references import_tasks (id) on delete cascade,
@@ -564,7 +564,8 @@ create table import_files (
     records integer not null default 0,
     counts text not null default '{}' check (json_valid(counts)),
     seconds real not null default 0,
-    error text not null default ''
+    error text not null default '',
+    notes text not null default '{}' check (json_valid(notes))
 ) strict;
 
 create index import_files_by_task on import_files (task);
@@ -590,6 +591,12 @@ create table import_sources (
     source integer not null,
     primary key (file, source)
 ) strict, without rowid;
+
+-- Where the reader of a long file is that is under way, so that it need not begin anew: digests of what it has met, no text.
+create table import_marks (
+    file integer primary key references import_files (id) on delete cascade,
+    mark blob not null
+) strict;
 
 -- A search for better retrieval settings. A profile is an object of dotted settings and values.
 create table tuning_tasks (

@@ -3,6 +3,10 @@
 update delete_operations set status = 'purging', selector = '{}', reason = '', receipt = '{}'
 where id = :id and status in ('executed', 'purging') returning id;
 
+-- name: purge_begin_audit
+update audit set target = 'operation_id=d' || :id
+where exists (select 1 from json_each(records, '$.delete') where value = :id);
+
 -- name: purge_note
 update delete_operations set receipt = :receipt where id = :id;
 
@@ -65,6 +69,10 @@ returning person;
 
 -- name: erase_paragraphs
 delete from paragraphs where id in (select value from json_each(:ids));
+
+-- name: erase_import_marks
+-- digests of what files hold that are being imported; without them such a file is only read from its start
+delete from import_marks;
 
 -- name: relations_unfounded
 -- those that nothing supports any more; what was written by hand stays while it is alive
@@ -404,6 +412,19 @@ select id, requested_by from delete_operations where requested_by <> '';
 
 -- name: asked_profile_overrides
 select person, updated_by from profile_overrides where updated_by <> '';
+
+-- name: quoting_audit
+select id, target from audit where target <> '';
+
+-- name: acts_on
+-- what was done to these chats and persons, as callers called them
+select a.id from audit a
+where exists (select 1 from chats c where c.id in (select value from json_each(:chats)) and (instr(a.target, json_quote(c.chat_id)) or instr(a.target, ':' || c.chat_id || '"')))
+   or exists (select 1 from persons p where p.id in (select value from json_each(:persons))
+                and (instr(a.target, json_quote(p.person_id)) or instr(a.target, json_quote(p.name))));
+
+-- name: scrub_audit
+update audit set target = '' where id in (select value from json_each(:ids));
 
 -- name: asked_audit
 select id, requested_by from audit where requested_by <> '';

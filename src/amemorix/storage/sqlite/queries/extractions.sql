@@ -1,6 +1,7 @@
 -- name: extraction_changes
 -- the paragraphs named in the next changes, live or not, and how far that reads; and whether one is to be read again
-select seq, id, kind = 'naming' from changes where seq > :cursor and kind in ('paragraph', 'naming') order by seq limit :limit;
+select seq, id, kind <> 'paragraph' from changes
+where seq > :cursor and kind in ('paragraph', 'naming', 'mention') order by seq limit :limit;
 
 -- name: extraction_all
 select id from paragraphs where id > :after order by id limit :limit;
@@ -14,7 +15,7 @@ where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p
 order by p.id;
 
 -- name: extraction_done
-update paragraphs set extracted = 1 where id in (select value from json_each(:ids)) and not extracted;
+update paragraphs set extracted = 1 + :known where id in (select value from json_each(:ids)) and extracted <= :known;
 
 -- name: extraction_live
 select id from paragraphs

@@ -42,6 +42,9 @@ delete from embeddings where generation = :generation and paragraph in (select v
 -- name: work_failed
 select count(*), max(error) from derive_tasks where kind = :kind and status = 'failed';
 
+-- name: work_failed_by_kind
+select kind, sum(status = 'failed') from derive_tasks group by kind;
+
 -- name: work_retry
 update derive_tasks set status = 'pending', attempts = 0, due_at = :now, error = '', updated_at = :now
 where status = 'failed';

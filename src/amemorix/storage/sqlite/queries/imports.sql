@@ -12,6 +12,9 @@ insert into import_chunks (file, number, start, stop, status) values (:file, :nu
 -- name: import_open_count
 select count(*) from import_tasks where status in ('queued', 'preparing', 'running', 'cancel_requested');
 
+-- name: import_states
+select status, count(*) from import_tasks group by status;
+
 -- name: import_claim
 -- the oldest that is open; what another worker had begun is taken over
 update import_tasks set status = iif(status = 'queued', 'preparing', status), worker = :worker, leased_until = :until,
@@ -62,11 +65,13 @@ from import_tasks where :status is null or status = :status order by id desc lim
 select count(*) from import_tasks where :status is null or status = :status;
 
 -- name: import_files
-select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error
+select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error,
+       notes
 from import_files where task in (select value from json_each(:tasks)) order by id;
 
 -- name: import_file
-select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error
+select id, task, name, root, path, format, options, size, sha256, position, share, rest, status, records, counts, seconds, error,
+       notes
 from import_files where id = :id;
 
 -- name: import_file_begin
@@ -78,11 +83,15 @@ update import_files set status = 'preparing' where id = :id and status = 'queued
 
 -- name: import_file_told
 update import_files set position = :position, share = :share, records = :records, counts = :counts,
-                        seconds = seconds + :seconds
+                        notes = :notes, seconds = seconds + :seconds
 where id = :id;
 
 -- name: import_file_end
 update import_files set status = :status, error = :error, share = iif(:status = 'completed', 1, share) where id = :id;
+
+-- name: import_files_given_up
+update import_files set status = 'failed', error = :error
+where task = :task and status in ('queued', 'preparing', 'writing');
 
 -- name: import_files_cancelled
 update import_files set status = 'cancelled' where task = :task and status in ('queued', 'preparing', 'writing');
@@ -137,6 +146,17 @@ where f.root = 'staging'
 
 -- name: import_staged_used
 select distinct path from import_files where root = 'staging';
+
+-- name: import_mark_put
+insert into import_marks (file, mark) values (:file, :mark) on conflict (file) do update set mark = excluded.mark;
+
+-- name: import_mark
+select mark from import_marks where file = :file;
+
+-- name: import_marks_spent
+-- of files that are at their end
+delete from import_marks
+where file in (select id from import_files where status in ('completed', 'skipped', 'failed', 'cancelled'));
 
 -- name: import_undated
 -- paragraphs without a time of their own

@@ -15,13 +15,14 @@ union
 select n.chat, p.person_id from name_news n join persons p on p.id = n.person where n.id <= :upto;
 
 -- name: naming_entities
-select e.id, e.norm from name_news n join entities e on e.id = n.entity where n.id <= :upto
+-- each with the last piece of news about its entity
+with told as materialized (select entity, max(id) as news from name_news where id <= :upto and entity is not null group by entity)
+select e.id, e.norm, t.news from told t join entities e on e.id = t.entity
 union
-select e.id, a.norm from name_news n join entities e on e.id = n.entity join entity_aliases a on a.entity = e.id
-where n.id <= :upto;
+select t.entity, a.norm, t.news from told t join entity_aliases a on a.entity = t.entity;
 
 -- name: naming_blobs
-select t.id, p.chat, p.scope, t.v from terms t join paragraphs p on p.id = t.id
+select t.id, p.chat, p.scope, p.extracted, t.v from terms t join paragraphs p on p.id = t.id
 where t.id > :after and t.id <= :last order by t.id limit :limit;
 
 -- name: naming_last
@@ -38,7 +39,16 @@ where paragraph in (select value from json_each(:ids)) and entity in (select val
 update paragraphs set extracted = 0 where id in (select value from json_each(:ids)) and extracted;
 
 -- name: naming_tell
-insert into changes (kind, id) select 'naming', id from paragraphs where id in (select value from json_each(:ids)) order by id;
+insert into changes (kind, id) select :kind, id from paragraphs where id in (select value from json_each(:ids)) order by id;
+
+-- name: naming_extracted
+select id, extracted from paragraphs where id in (select value from json_each(:ids));
+
+-- name: naming_last_news
+select coalesce((select seq from sqlite_sequence where name = 'name_news'), 0);
+
+-- name: naming_first_waiting
+select min(id) from name_news;
 
 -- name: naming_done
 delete from name_news where id <= :upto;

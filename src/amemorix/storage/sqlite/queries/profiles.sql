@@ -26,7 +26,7 @@ told as materialized (
     select e.name, e.norm, p.chat, min(t.since) as since
     from (select paragraph, since from touched
           union all
-          select c.id, 0 from changes c where c.seq > :cursor and c.seq <= :upto and c.kind = 'naming') t
+          select c.id, 0 from changes c where c.seq > :cursor and c.seq <= :upto and c.kind in ('naming', 'mention')) t
     join paragraphs p on p.id = t.paragraph join paragraph_entities pe on pe.paragraph = t.paragraph
     join entities e on e.id = pe.entity group by e.id, p.chat)
 select f.person, min(f.since) from (

@@ -1,0 +1,111 @@
+"""What Prometheus reads of a memory's state, and under which names calls are counted."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.frontends.http import create_app
+from amemorix.frontends.openapi import BASE_PATH, UPLOAD_PATH
+from amemorix.testing import FrozenClock, HashEmbedder
+from conftest import Open
+from import_entrance import created, pasted
+
+NOW = 1_700_000_000.0
+IMPORTS, RUNTIME = "memory_import_admin", "memory_runtime_admin"
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock(NOW)
+
+
+@pytest.fixture
+async def host(opened: Open, clock: FrozenClock) -> AMemorixHostService:
+    return await opened(clock=clock, embed=HashEmbedder())
+
+
+@pytest.fixture
+async def web(host: AMemorixHostService) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(app=create_app(host, token=""))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
+        yield web
+
+
+async def values(web: httpx.AsyncClient) -> dict[str, float]:
+    """Name with labels -> value."""
+    lines = (await web.get("/metrics")).text.splitlines()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
+
+
+async def test_imports_are_shown_by_state(web: httpx.AsyncClient, host: AMemorixHostService) -> None:
+    await pasted(host, "good.txt", "绿茶很好。")
+    await pasted(host, "bad.json", "{", format="json")
+    await host.kernel.pause()
+    await created(host, "create_paste", name="waits.txt", content="One more.")
+    found = await values(web)
+    states = ("completed", "failed", "queued", "running", "preparing")
+    assert [found[f'amemorix_import_tasks{{status="{state}"}}'] for state in states] == [1, 1, 1, 0, 0]
+
+
+async def test_the_age_of_the_last_good_backup_is_shown(
+    web: httpx.AsyncClient, host: AMemorixHostService, clock: FrozenClock
+) -> None:
+    age = "amemorix_backup_age_seconds"
+    assert age not in await values(web)
+    old = (await host.invoke(RUNTIME, {"action": "backup"}))["backup"]
+    clock.advance(100)
+    assert (await values(web))[age] == 100
+    new = (await host.invoke(RUNTIME, {"action": "backup"}))["backup"]
+    clock.advance(7)
+    assert (await values(web))[age] == 7
+    (Path(new["path"]) / "memory.db").write_bytes(b"cut short")
+    assert (await values(web))[age] == 107
+    assert (await host.invoke(RUNTIME, {"action": "restore_backup", "backup": old["id"]}))["set_aside"]
+    assert (await values(web))[age] == 107
+
+
+async def test_disk_vectors_and_failed_work_are_shown(web: httpx.AsyncClient, host: AMemorixHostService) -> None:
+    await host.invoke("ingest_messages", {"chat_id": "c", "messages": [{"external_id": "1", "text": "我对花生过敏。"}]})
+    await host.settle()
+    before = await values(web)
+    assert before["amemorix_disk_free_bytes"] > 0
+    assert before['amemorix_derive_tasks_failed{kind="episodes"}'] == 0
+
+    def spoil(db: sqlite3.Connection) -> None:
+        db.execute("update derive_tasks set status = 'failed' where kind = 'episodes'")
+
+    await host.kernel.pause()
+    await host.kernel.store.write(spoil)
+    await host.invoke("ingest_text", {"external_id": "2", "source_type": "note", "text": "Mia keeps bees."})
+    after = await values(web)
+    assert after['amemorix_derive_tasks_failed{kind="episodes"}'] > 0
+    assert after["amemorix_embeddings_pending"] == 1
+
+
+async def test_an_alias_and_an_older_name_count_as_what_they_stand_for(web: httpx.AsyncClient) -> None:
+    for path in (f"{RUNTIME}/audit", f"{RUNTIME}/timeline", f"{RUNTIME}/TIMELINE", f"{RUNTIME}/nonsense"):
+        await web.post(f"{BASE_PATH}/{path}", json={})
+    await web.post(f"{BASE_PATH}/{RUNTIME}", json={"action": "timeline"})
+    await web.post(f"{BASE_PATH}/{RUNTIME}", json={"action": ["timeline"]})
+    found = await values(web)
+    calls = {name: count for name, count in found.items() if name.startswith("amemorix_calls_total")}
+    assert calls == {
+        f'amemorix_calls_total{{action="audit",component="{RUNTIME}",outcome="ok"}}': 4,
+        f'amemorix_calls_total{{action="unknown",component="{RUNTIME}",outcome="unknown_component"}}': 1,
+        f'amemorix_calls_total{{action="unknown",component="{RUNTIME}",outcome="invalid_request"}}': 1,
+    }
+
+
+async def test_uploads_count_as_such(web: httpx.AsyncClient) -> None:
+    await web.post(f"{BASE_PATH}{UPLOAD_PATH}", files={"file": ("a.txt", b"a line")})
+    await web.post(f"{BASE_PATH}{UPLOAD_PATH}", content=b"no form")
+    found = await values(web)
+    for outcome in ("ok", "invalid_request"):
+        assert found[f'amemorix_calls_total{{action="upload",component="{IMPORTS}",outcome="{outcome}"}}'] == 1
+    assert not any('action="unknown"' in name for name in found)
