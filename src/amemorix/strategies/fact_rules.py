@@ -138,9 +138,14 @@ class _Clause:
         )
 
 
+_Met = dict[tuple[_Clause, str | Whose | None], list[Claim]]
+"""What a clause says, by whom the one before it was about; what it tells as news of the speaker, by whose it is."""
+
+
 def read_facts(text: str, how: Reader) -> list[Claim]:
     """What the text states; empty for questions, suppositions, memories of what was, and words of others."""
     found: dict[tuple[str, str, str], Claim] = {}
+    met: _Met = {}
     before = NOBODY
     said_there = spoken(clean_text(text)[:LONGEST])
     if how.own and denies_allergy(said_there):
@@ -152,7 +157,7 @@ def read_facts(text: str, how: Reader) -> list[Claim]:
         before = _goes_on_after(said)
         if not is_statement(sentence):
             continue
-        for claim in _in_sentence(raw, said, how, line if how.own and how.first else ""):
+        for claim in _in_sentence(raw, said, how, line if how.own and how.first else "", met):
             if not (joking and claim.attribute in _NO_JOKE):
                 found.setdefault((claim.who, claim.attribute, claim.norm), claim)
     return list(found.values())
@@ -170,8 +175,11 @@ def _goes_on_after(said: list[Clause]) -> Whose:
     return of if of.owner == "other" else NOBODY
 
 
-def _in_sentence(raw: str, said: list[Clause], how: Reader, line: str) -> Iterator[Claim]:
-    """The claims of a sentence; those that name nobody where it stands in a `line` that is the speaker's own."""
+def _in_sentence(raw: str, said: list[Clause], how: Reader, line: str, met: _Met) -> Iterator[Claim]:
+    """The claims of a sentence; those that name nobody where it stands in a `line` that is the speaker's own.
+
+    What was met before is not read again.
+    """
     folded = fold(raw)
     before: str | None = None
     at = 0
@@ -185,8 +193,13 @@ def _in_sentence(raw: str, said: list[Clause], how: Reader, line: str) -> Iterat
             start, stop = one.start, said[at + width - 1].stop
             text = raw[start:stop].strip()
             clause = _Clause(text, folded[start:stop].strip(), _CAPITAL.search(text) is not None)
-            named = _owned(_in_clause(clause, how, _carried(one.whose, before)), one.whose, how)
-            claims = named or (_news(clause, one.whose, how, line) if line else [])
+            key = clause, _carried(one.whose, before)
+            if key not in met:
+                met[key] = _in_clause(clause, how, key[1])
+            named = _owned(met[key], one.whose, how)
+            if not named and line and (clause, one.whose) not in met:
+                met[clause, one.whose] = _news(clause, one.whose, how, line)
+            claims = named or met.get((clause, one.whose), [])
             if claims:
                 yield from claims
                 before = named[0].who if named else before
