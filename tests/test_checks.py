@@ -26,6 +26,7 @@ async def filled(opened: Open, folder: Path | None = None, **settings: Any) -> A
     for i, text in enumerate(TEXTS):
         await host.invoke("ingest_text", {"external_id": str(i), "source_type": "note", "text": text})
     await host.settle()
+    await host.kernel.pause()  # what is spoilt is to be found, not mended in the background
     return host
 
 

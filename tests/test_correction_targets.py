@@ -297,3 +297,60 @@ async def test_facts_end_and_come_back_with_their_paragraphs(host: AMemorixHostS
     await host.invoke(ADMIN, {"action": "rollback", "plan_id": preview["plan_id"]})
     await host.settle()
     assert await facts(host, "林澈") == before
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "becomes"),
+    [
+        ("My sister Anna lives in Lisbon.", "Anna lives in Berlin, not Lisbon", "My sister Anna lives in Berlin."),
+        (
+            "My sister Anna lives in Lisbon.",
+            "Anna doesn't live in Lisbon, she lives in Berlin",
+            "My sister Anna lives in Berlin.",
+        ),
+        ("我姐姐安娜住在里斯本", "安娜不住在里斯本，她住在柏林", "我姐姐安娜住在柏林"),
+        ("我姐安娜住在里斯本", "安娜不住在里斯本，她住在柏林", "我姐安娜住在柏林"),
+        ("我朋友叫安娜，住在里斯本", "安娜不住在里斯本，她住在柏林", None),
+        ("My sister lives in Lisbon with Anna.", "Anna lives in Berlin, not Lisbon", None),
+        ("My sister Mary lives in Lisbon.", "Anna lives in Berlin, not Lisbon", None),
+        ("我姐姐小美住在里斯本", "安娜不住在里斯本，她住在柏林", None),
+    ],
+)
+async def test_a_relative_is_found_by_name(
+    host: AMemorixHostService, line: str, text: str, becomes: str | None
+) -> None:
+    await said(host, "g", ("Noah", line), ("Mia", "lunch?"))
+    await host.settle()
+    changed, _ = await replaced(host, text, chat_id="g")
+    assert changed == ({line: becomes} if becomes else {})
+
+
+async def test_which_of_two_relatives_of_one_name_is_meant_is_not_guessed(host: AMemorixHostService) -> None:
+    line = "My sister Anna lives in Lisbon."
+    await said(host, "g", ("Noah", line), ("Mia", f"{line}!"))
+    await host.settle()
+    assert (await replaced(host, "Anna lives in Berlin, not Lisbon", chat_id="g"))[0] == {}
+
+
+async def test_a_known_person_comes_before_a_relative_of_that_name(host: AMemorixHostService) -> None:
+    await said(host, "g", ("Noah", "My sister Anna lives in Lisbon."), ("Anna", "I live in Lisbon"))
+    await host.settle()
+    changed, _ = await replaced(host, "Anna lives in Berlin, not Lisbon", chat_id="g")
+    assert changed == {"I live in Lisbon": "I live in Berlin"}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "text", "gone"),
+    [
+        ("who knows the staging password?", "the staging password is kestrel", "forget the staging password", True),
+        ("谁知道测试服务器密码？", "测试服务器密码是kestrel", "忘掉测试服务器密码", True),
+        ("who knows the staging password?", "kestrel", "forget the staging password", False),
+    ],
+)
+async def test_what_only_asks_is_not_forgotten(
+    host: AMemorixHostService, question: str, answer: str, text: str, gone: bool
+) -> None:
+    await said(host, "g", ("Mia", question), ("Sam", answer))
+    await host.settle()
+    changed, _ = await replaced(host, text, chat_id="g")
+    assert changed == ({answer: ""} if gone else {})

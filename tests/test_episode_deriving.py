@@ -354,7 +354,7 @@ from pathlib import Path
 from amemorix.testing import memory_host
 
 async def main():
-    settings = {"poll_interval_seconds": 0.01, "debounce_seconds": 0, "max_paragraphs": 8}
+    settings = {"poll_interval_seconds": 0.01, "debounce_seconds": 0, "max_paragraphs": 8, "max_attempts": 50}
     async with memory_host(Path(sys.argv[1]), episode=settings) as host:
         print("open", flush=True)
         await host.settle(120)
@@ -366,7 +366,7 @@ asyncio.run(main())
 
 async def test_a_kill_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     """Episodes of 40 sources, killed several times while they are made; then each paragraph is in exactly one."""
-    quiet = {"poll_interval_seconds": 3600, "max_paragraphs": 8}
+    quiet = {"poll_interval_seconds": 3600, "max_paragraphs": 8, "max_attempts": 50}  # each kill counts as a try
     topics = ("kite wind sky", "cake oven sugar", "风筝 线 天空")
     async with memory_host(tmp_path / "killed", episode=quiet) as host:
         await fill(host, topics)

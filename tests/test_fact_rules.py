@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -335,3 +336,27 @@ def test_long_texts_are_read_in_no_time() -> None:
     assert told("我喜欢" + "苹果和" * 2_000) == []
     assert told("我喜欢哈" + "哈" * 3_000 + "茶") == []
     assert told("haha " * 2_000 + "x") == []
+
+
+def spent(text: str) -> float:
+    """Seconds of this thread that a text takes, at best."""
+
+    def once() -> float:
+        started = time.thread_time()
+        read(text)
+        return time.thread_time() - started
+
+    return min(once() for _ in range(5))
+
+
+@pytest.mark.parametrize("text", ["我", "是", "我是", "都是我", "I ", "我不吃，"])
+def test_what_is_repeated_takes_no_more_than_its_length(text: str) -> None:
+    read(text)
+    few, many = ((text * 4_000)[:chars] for chars in (800, 3_200))
+    assert spent(many) < 6 * spent(few) + 0.002
+
+
+def test_a_clause_that_is_repeated_is_read_once() -> None:
+    once, again = "我不吃香菜，", "，".join(f"我不吃香菜{chr(0x4E00 + n)}" for n in range(500))
+    assert told(once * 500) == [("avoids", "香菜", 1)]
+    assert spent(once * 500) < spent(again) / 2

@@ -321,7 +321,7 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
 
 
 def test_readers_see_a_whole_state_while_edges_change() -> None:
-    store = built([EdgeRow(1, 1, 2, 1.0), *(EdgeRow(number, 50, number, 1.0) for number in range(100, 3100))])
+    store = built([EdgeRow(1, 1, 2, 1.0), *(EdgeRow(number, 70, number, 1.0) for number in range(100, 3100))])
     problems: list[object] = []
     done = threading.Event()
 
@@ -335,7 +335,7 @@ def test_readers_see_a_whole_state_while_edges_change() -> None:
     for thread in threads:
         thread.start()
     for turn in range(2, 60):
-        fresh = [EdgeRow(number, 50, number, 0.5) for number in range(100 * turn, 100 * turn + 100)]
+        fresh = [EdgeRow(number, 70, number, 0.5) for number in range(100 * turn, 100 * turn + 100)]
         store.apply([EdgeRow(turn, 1, turn + 1, 1.0), *fresh], [turn - 1])
         store.compact()
     done.set()

@@ -228,3 +228,22 @@ async def indexes_built_again(folder: Path, pauses: Pauses) -> None:
             for _ in range(10):
                 assert (await host.invoke("search_memory", {"query": "kettle violin"}))["hits"]
             await host.settle(120)
+
+
+async def test_long_messages_of_a_repeated_word_hold_nobody_up(tmp_path: Path) -> None:
+    pauses = await shortest(tmp_path, repeated_words)
+    assert pauses.short, pauses
+
+
+async def repeated_words(folder: Path, pauses: Pauses) -> None:
+    async with memory_host(folder) as host:
+        first = [{"speaker": "林澈", "text": "我在上海上班，周末去爬山。"}]  # reads the dictionary
+        await host.invoke("ingest_messages", {"chat_id": "a", "messages": first})
+        await host.settle(120)
+        async with heartbeat(pauses):
+            for number, word in enumerate(("我", "我不吃，", "的", "and ")):
+                said = [{"speaker": "Ann", "text": (word * 50_000)[:50_000], "external_id": str(number)}]
+                assert (await host.invoke("ingest_messages", {"chat_id": "c", "messages": said}))["success"]
+                await host.settle(120)
+                asked = {"chat_id": "c", "query": (word * 10_000)[:10_000]}
+                assert (await host.invoke("search_memory", asked))["success"]

@@ -77,10 +77,14 @@ class Receipt(BaseModel):
     needles: int = Field(default=0, description="Fragments looked for: UTF-8, as JSON writes them, and term hashes.")
     held_elsewhere: int = Field(default=0, description="Fragments that rows which stay hold too.")
     too_short: int = Field(default=0, description="Texts of fewer than six bytes, which are not looked for.")
+    incoming: list[str] = Field(
+        default_factory=list,
+        description="Imports at work meanwhile that may bring, or have brought, more of what was purged.",
+    )
     complete: bool = Field(
         default=True,
-        description="False if fragments were found in the end, a file could not be looked through, or a crash came between: "
-        "then not every fragment was known, and the database was rewritten.",
+        description="False with `incoming`, if fragments were found in the end, a file could not be looked through, or a crash "
+        "came between: then not every fragment was known, and the database was rewritten.",
     )
     warnings: list[str] = Field(
         default_factory=list,

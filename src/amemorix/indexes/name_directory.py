@@ -226,11 +226,14 @@ class NameDirectory:
         letters = folded if len(folded) == len(run) else [fold(char) for char in run]
         latin = [_CJK.match(char) is None for char in run]
         longest = LONGEST_MIXED if any(latin) else LONGEST_CJK
+        met: dict[str, frozenset[int]] = {}
         for start in range(len(run) - 1):
             if start and latin[start - 1] and latin[start]:
                 continue
             for stop in range(min(len(run), start + longest), start + 1, -1):
-                persons = self.called("".join(letters[start:stop]), chats)
+                name = "".join(letters[start:stop])
+                if (persons := met.get(name)) is None:
+                    persons = met[name] = self.called(name, chats)
                 if persons and not _cuts(latin, stop) and not all(latin[start:stop]):
                     yield start, stop, persons
                     break

@@ -74,10 +74,13 @@ class Projection(Generic[I]):
             self._saved = None
         return "rebuilt"
 
-    def catch_up(self, db: sqlite3.Connection) -> bool:
-        """Take up every change that the connection sees; True if the index had to be built from the rows."""
+    def catch_up(self, db: sqlite3.Connection, bounds: tuple[int, int] | None = None) -> bool:
+        """Take up every change that the connection sees; True if the index had to be built from the rows.
+
+        `bounds` are those of the change log in the same snapshot, for who knows them already.
+        """
         rebuilt = False
-        floor, last = self._changes.bounds(db)
+        floor, last = bounds or self._changes.bounds(db)
         while self.cursor is None or self.cursor < last:
             with self._lock:
                 if self.cursor is None or self.cursor < floor:

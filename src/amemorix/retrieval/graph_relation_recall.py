@@ -59,7 +59,8 @@ def recall(
         return {}
     persons = {normalise_name(name) for name in plan.query.names}
     named = {row[0] for row in found if row[1] in persons}
-    neighbours, told, over = _around(db, paragraphs, seeds, named, plan)
+    around = _around(db, paragraphs, seeds, named, plan) if paragraphs.any_told(db) else ({}, set[int](), False)
+    neighbours, told, over = around
     if not told:  # nothing that a step would lead to counts
         weight = dict.fromkeys(seeds, 1.0 / len(seeds))
     else:

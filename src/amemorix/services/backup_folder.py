@@ -48,6 +48,7 @@ Reason = Literal["manual", "scheduled", "before_restore", "before_import"]
 ON_PURPOSE = ("manual", "scheduled")
 """Reasons of backups that were made to be restored; the others are of what was set aside."""
 _LEFT = re.compile(rf"{re.escape(UNFINISHED)}[0-9a-f]+-[0-9a-f]+-[0-9a-f]{{12}}")
+_SET_ASIDE = re.compile(rf"{re.escape(ASIDE)}[0-9a-f]{{12}}")
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")
 Watch = Callable[[int], None]
 """Told of so many more bytes; raises to end the work."""
@@ -150,6 +151,9 @@ class BackupFolder:
                 f"{field}: {path!r} is outside of the folders that `backup.roots` names.",
                 field=field, allowed=[str(root) for root in roots],
             )  # fmt: skip
+        root = next(root for root in roots if real == root or root in real.parents)
+        if any(map(_is_draft, real.relative_to(root).parts)):
+            raise InvalidRequest(f"{field}: {path!r} is in a folder that is not a backup yet.", field=field)
         return real
 
     def beside_backups(self, place: Path, field: str) -> Path:
@@ -294,10 +298,15 @@ def write(folder: Path, manifest: Manifest) -> None:
 def _within(place: Path) -> Iterator[Backup]:
     """The backups in a folder, however deep: they may be made into any folder within a root."""
     for folder, below, files in os.walk(place):  # a folder that goes meanwhile is passed over
-        below[:] = sorted(name for name in below if not name.startswith("."))
+        below[:] = sorted(name for name in below if not _is_draft(name))
         found = read(Path(folder)) if MANIFEST in files and Path(folder) != place else None
         if found:
             yield found
+
+
+def _is_draft(name: str) -> bool:
+    """Whether a folder is called like one that is to become a backup; nothing in it counts as one before."""
+    return bool(_LEFT.fullmatch(name) or _SET_ASIDE.fullmatch(name))
 
 
 def _unfinished(place: Path) -> list[Path]:

@@ -18,10 +18,12 @@ from ..strategies.correction_rules import read_correction
 from ..strategies.correction_text import (
     alike,
     bears_on_value,
+    calls_kin,
     holds,
     is_present,
     of_household,
     of_that_one,
+    only_asks,
     parts_of,
     plain,
     rewritten,
@@ -53,6 +55,8 @@ class Judged:
     becomes: str = ""
     owners: Owners = frozenset()
     why: str = ""
+    of_kin: bool = False
+    """Whether it is about somebody's relative, whom it calls by the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +170,18 @@ class _Judge:
         mine &= wrong_parts(parts, self._reading) | stating | of_that_one(parts, self._reading)
         if not mine:
             return Judged(target, score, why="says it of something else")
-        mine = {place for place in self._most_clearly(parts, mine) if is_present(parts[place], self._reading)}
+        mine = self._most_clearly(parts, mine)
+        kin = set() if self._whom.rows else {place for place in mine if calls_kin(parts[place], self._reading)}
+        mine = {place for place in mine if is_present(parts[place], self._reading, of_kin=place in kin)}
         if not mine:
             return Judged(target, score, why="asks, or says it of another time or of a relative")
+        if all(only_asks(part) for part in parts):
+            return Judged(target, score, why="only asks")
         becomes = rewritten(parts, self._exactly(parts, held), mine)
         if becomes == target.content:
             return Judged(target, score, why="holds it in a part that cannot be told apart")
         meant = frozenset[int]().union(*(owners[place] for place in mine))
-        return Judged(target, score, becomes, (meant & self._whom.rows) or meant)
+        return Judged(target, score, becomes, (meant & self._whom.rows) or meant, of_kin=bool(mine & kin))
 
     def _exactly(self, parts: list[str], held: list[Held]) -> Correction:
         """The correction of the whole value where a clause gives it more exactly: 上海浦东 for 上海."""
@@ -243,6 +251,9 @@ def _names_somebody(part: str) -> bool:
 def _settled(judged: list[Judged], reading: Correction, matter: Matter, whom: Whom) -> Found:
     """Nothing is chosen where it would be a guess whom the correction means."""
     meant = {one.owners for one in judged if not one.why}
+    if len({one.owners for one in judged if not one.why and one.of_kin}) > 1:
+        judged = [Judged(one.target, one.score, why=one.why or OTHERS) for one in judged]
+        return Found(tuple(judged), None, matter)
     personal = reading.action == "replace" or reading.of_speaker or reading.of_somebody or len(whom.rows) > 1
     if personal and not (whom.names and not whom.rows) and len(whom.rows) != 1 and len(meant) > 1:
         judged = [Judged(one.target, one.score, why=one.why or OTHERS) for one in judged]

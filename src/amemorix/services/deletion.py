@@ -21,6 +21,7 @@ from .deletion_plan import DeletionPlan, Planner
 from .embedding import EmbeddingService
 from .file_turns import must_not_be_exchanged
 from .indexes import Indexes
+from .purge_imports import end_imports
 from .restoring import Restored, Restoring
 from .scope import EVERYONE, visible_scopes
 from .selection import Seeds, Selection
@@ -129,6 +130,9 @@ class DeletionService:
         name({} if purge else {"selector": wish.meant()}, mode=wish.mode)
 
         def unit(db: sqlite3.Connection) -> Deleted:
+            if purge and seeds.chat is None:
+                persons = [one.row for one in seeds.persons]
+                end_imports(db, self._store, chats=seeds.chats, persons=persons, now=now)
             plan = self._planned(db, wish, seeds, purge=purge)
             if plan_token and plan_token != plan.token:
                 raise Conflict(

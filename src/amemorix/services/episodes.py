@@ -232,8 +232,8 @@ class EpisodeService:
         due = now if anew else now + self._settings.debounce_seconds
         for source, spans in news.items():
             since = min(since for since, _ in spans)
-            self._store.episode_deriving.add_news(db, source, spans, anew=anew)
-            self._store.derive_tasks.want(db, KIND, source, since=since, due_at=due, now=now)
+            if self._store.episode_deriving.add_news(db, source, spans, anew=anew):
+                self._store.derive_tasks.want(db, KIND, source, since=since, due_at=due, now=now)
 
     def _revive(self, db: sqlite3.Connection) -> None:
         """What has failed becomes due, with all its tries."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import logging
-import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from ..clock import Clock
 from ..storage.erasure import Erased, Targets
@@ -23,7 +20,7 @@ from .deriver import Deriver
 from .indexes import Indexes
 from .purge_files import Looked, PurgeFiles, warnings_of
 from .purge_receipt import PurgeReceipt
-from .purge_records import NO_MARKS, Marks, PurgeRecords
+from .purge_records import NO_MARKS, PurgeRecords, Sought, sought
 from .remnants import Needles
 from .upkeep import UpkeepService
 
@@ -39,10 +36,9 @@ FOLD_TRIES = 60
 ATTEMPTS = 5
 """Looks through the files, each after what held something was written anew."""
 ERASE = "erase"
+CAME_SINCE = "memories came in after the deletion"
 GONE = {"paragraph": "paragraphs", "relation": "relations", "entity": "entities", "fact": "facts"}
 """Kinds of what stays, and how the rows of each are called that are looked for."""
-OWN_WORD = re.compile(r"[a-z_]+")
-"""Words such as the program writes into JSON of its own."""
 
 
 class Erasing:
@@ -74,24 +70,44 @@ class Erasing:
         started = time.monotonic()
         receipt = await self._store.read(lambda db: self._receipt(db, operation))
         targets = await self._store.read(lambda db: self._targets(db, operation))
-        receipt.complete = receipt.complete and receipt.step != ERASE
-        going = await self._off(lambda: self._going(operation, targets))
-        needles = await self._off(lambda: self._needles(operation, targets, going))
-        marks = NO_MARKS
-        if receipt.step != ERASE:
-            marks = self._records.marks(going, targets)
-            await self._scrub(operation, targets, needles, going, marks, receipt)
+        wanted, copies = await self._prepared(operation, targets, receipt)
         for deriver in self._derivers:
             await deriver.at_rest()
         await self._erase(operation, targets, receipt)
         receipt.indexes = await self._clean_indexes()
-        await self._clean_files(operation, targets, needles, marks, receipt)
-        receipt.stays = await self._store.read(lambda db: self._standing(db, receipt))
+        await self._clean_files(operation, targets, wanted, copies, receipt)
+        receipt.stays = await self._store.read(lambda db: self._standing(db, receipt, targets))
         receipt.warnings = warnings_of(receipt.copies, receipt.unread)
-        receipt.complete = receipt.complete and not (receipt.found or receipt.unread)
+        receipt.complete = receipt.complete and not (receipt.found or receipt.unread or receipt.incoming)
         receipt.step, receipt.seconds = "", round(time.monotonic() - started, 3)
         now = self._clock.now()
         await self._store.write(lambda db: self._rows.end(db, operation, asdict(receipt), now))
+        self._store.purges.pop(operation, None)
+
+    async def _prepared(self, operation: int, targets: Targets, receipt: PurgeReceipt) -> tuple[Sought, dict[str, str]]:
+        """What is looked for, and what was done about copies so far; the records are scrubbed first.
+
+        Both are known still if the purge was interrupted within this process, since kernels that follow each other share
+        the store.
+        """
+        going_on = receipt.step == ERASE
+        if going_on and operation in self._store.purges:
+            return self._store.purges[operation]
+        going = await self._off(lambda: self._going(operation, targets))
+        wanted = await self._off(lambda: self._sought(operation, targets, going, not going_on))
+        copies: dict[str, str] = {}
+        if going_on:
+            receipt.complete = False
+        else:
+            self._store.purges[operation] = wanted, copies
+            receipt.incoming = await self._store.read(lambda db: self._incoming(db, operation, targets))
+            await self._scrub(operation, targets, going, wanted, receipt)
+        return wanted, copies
+
+    def _incoming(self, db: sqlite3.Connection, operation: int, targets: Targets) -> list[str]:
+        found = self._operations.operation(db, operation)
+        since = found.created_at if found else 0.0
+        return [f"i{task}" for task in self._store.imports.telling(db, targets.paragraphs, since)]
 
     def _receipt(self, db: sqlite3.Connection, operation: int) -> PurgeReceipt:
         found = self._operations.operation(db, operation)
@@ -101,15 +117,17 @@ class Erasing:
         ]
         return receipt
 
-    def _standing(self, db: sqlite3.Connection, receipt: PurgeReceipt) -> list[dict[str, Any]]:
-        """What stays without what went after all, because nothing was left that speaks of it."""
+    def _standing(self, db: sqlite3.Connection, receipt: PurgeReceipt, targets: Targets) -> list[dict[str, Any]]:
+        """What stays without what went after all, because nothing was left that speaks of it; chats that live again."""
+        lively = set(self._rows.chats_lively(db, targets.chats))
         told: dict[str, list[int]] = {}
         for one in receipt.stays:
             told.setdefault(one["kind"], []).append(one["id"])
         gone = {
             (kind, id_) for kind, ids in told.items() if kind in GONE for id_ in self._rows.gone(db, GONE[kind], ids)
         }
-        return [one for one in receipt.stays if (one["kind"], one["id"]) not in gone]
+        stays = [one for one in receipt.stays if (one["kind"], one["id"]) not in gone and one["why"] != CAME_SINCE]
+        return [*stays, *({"kind": "chat", "id": chat, "why": CAME_SINCE} for chat in sorted(lively))]
 
     def _targets(self, db: sqlite3.Connection, operation: int) -> Targets:
         """The rows of the operation but paragraphs that have come back to life since."""
@@ -121,39 +139,37 @@ class Erasing:
         items = self._store.read_here(lambda db: self._operations.open_items(db, operation))
         return self._records.going(items, targets)
 
-    def _needles(self, operation: int, targets: Targets, going: Going) -> Needles:
-        """Fragments of everything that is to be erased, kept in memory only."""
+    def _sought(self, operation: int, targets: Targets, going: Going, known: bool) -> Sought:
+        """Fragments, names and ids of everything that is to be erased; the names are `known` while the rows are all there."""
 
-        def read(db: sqlite3.Connection) -> list[str | bytes]:
+        def read(db: sqlite3.Connection) -> Sought:
             items = self._operations.open_items(db, operation)
             held = [item.detail.get("row", {}) for item in items]
             held += [row for _, row in self._store.quoting.kept_of(db, operation, targets)]
-            rows = (value for row in held for value in row.values())
-            kept = [text for value in rows for text in _said(value)]
-            persons, entities = {*targets.persons, *going.persons}, {*targets.entities, *going.entities}
-            named = replace(targets, persons=tuple(persons), entities=tuple(entities))
-            return [*self._rows.traces(db, named), *kept]
+            return sought(db, self._rows, targets, going, (value for row in held for value in row.values()))
 
-        return Needles.of(self._store.read_here(read))
+        found = self._store.read_here(read)
+        return found if known else replace(found, marks=replace(NO_MARKS, ids=found.marks.ids))
 
     async def _scrub(
-        self, operation: int, targets: Targets, needles: Needles, going: Going, marks: Marks, receipt: PurgeReceipt
+        self, operation: int, targets: Targets, going: Going, wanted: Sought, receipt: PurgeReceipt
     ) -> None:
         """Empty the rows that quote the texts or name who goes, while they can still be compared."""
         rows = self._store.quoting
 
-        def by_others(of: Needles) -> Needles:
-            return self._files.said_by_others(of, targets.paragraphs)
+        def kept(of: Needles) -> Needles:
+            return self._files.kept_beside(of, targets, going)
 
         for table in QUOTING:
             keys = await self._off(
-                lambda table=table: self._records.about(operation, table, targets, going, marks, needles, by_others)
+                lambda table=table: self._records.about(operation, table, targets, going, wanted, kept)
             )
             if keys:
                 await self._store.write(lambda db, table=table, keys=keys: rows.scrub(db, table, keys))
-                receipt.scrubbed[table] = len(keys)
+                name = table.partition(".")[0]
+                receipt.scrubbed[name] = receipt.scrubbed.get(name, 0) + len(keys)
         for table in ASKED:
-            ids = await self._off(lambda table=table: self._records.asked(table, marks))
+            ids = await self._off(lambda table=table: self._records.asked(table, wanted.marks))
             if ids:
                 await self._store.write(lambda db, table=table, ids=ids: rows.unname(db, table, ids))
                 receipt.unnamed[table] = len(ids)
@@ -202,11 +218,12 @@ class Erasing:
         return saved
 
     async def _clean_files(
-        self, operation: int, targets: Targets, needles: Needles, marks: Marks, receipt: PurgeReceipt
+        self, operation: int, targets: Targets, wanted: Sought, copies: dict[str, str], receipt: PurgeReceipt
     ) -> None:
         gone = await self._store.read(lambda db: self._gone(db, targets))
-        receipt.needles, receipt.too_short = len(needles), needles.too_short
-        receipt.copies = await self._off(lambda: self._files.mend_copies(gone, needles, marks, receipt.complete))
+        receipt.needles, receipt.too_short = len(wanted.files), wanted.files.too_short
+        await self._off(lambda: self._files.mend_copies(gone, wanted, receipt.complete, copies))
+        receipt.copies = [{"file": name, "done": what} for name, what in copies.items()]
         await self._folded()
         rewrite = not receipt.complete or await self._off(self._files.size) <= SMALL_BYTES
         looked = Looked()
@@ -215,7 +232,7 @@ class Erasing:
                 await self._store.rewrite()
                 receipt.rewritten += 1
             receipt.log_emptied = await self._folded()
-            looked = await self._off(lambda: self._files.look(needles))
+            looked = await self._off(lambda: self._files.look(wanted))
             if not looked.remnants or attempt == ATTEMPTS - 1:
                 break
             rewrite = self._files.in_database(looked)
@@ -264,24 +281,3 @@ def _in_steps(
 ) -> list[Callable[[sqlite3.Connection], Erased]]:
     parts = [ids[start : start + STEP] for start in range(0, len(ids), STEP)]
     return [lambda db, part=part: erase(db, part) for part in parts]
-
-
-def _said(value: object) -> Iterator[str]:
-    """The texts of a value of a row that was moved away; of JSON those within it, without the program's own words."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        with contextlib.suppress(ValueError):
-            yield from (text for text in _leaves(json.loads(value)) if not OWN_WORD.fullmatch(text))
-            return
-    if isinstance(value, str) and value:
-        yield value
-
-
-def _leaves(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for inner in cast("dict[str, object]", value).values():
-            yield from _leaves(inner)
-    elif isinstance(value, list):
-        for inner in cast("list[object]", value):
-            yield from _leaves(inner)
-    elif isinstance(value, str):
-        yield value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import sqlite3
 from collections.abc import Sequence
@@ -16,12 +15,15 @@ from ..config.model import Facts, Profile
 from ..storage.fact_material import FactMaterial, PersonThere
 from ..storage.facts import FactGroup, FactRow, Transition
 from ..storage.metadata_store import MetadataStore
-from ..strategies.fact_rules import Claim, Reader, read_facts, statement
+from ..strategies.fact_rules import LAST, Claim, Reader, read_facts, statement
 from ..strategies.fact_slots import STATEMENT, slot_of
+from ..strategies.fact_timeline import ANY
+from ..strategies.fact_unnamed import mentions_somebody
 from ..text import content_hash, fold
 from .dedup import Candidate, MemUpdateChecker, UpdateAction, UpdateDecision
 from .deriver import for_ever
 from .fact_ledger import UNDO_KIND, Change, FactLedger, Said, snapshot
+from .fact_standing import CORRECTION, HEARSAY, PERSON_FACT, SUMMARISED, corrected, own, standing_of
 from .indexes import Indexes
 
 __all__ = ["CURSOR", "SCAN", "FactService", "group_of"]
@@ -33,15 +35,8 @@ STEP = 100
 IDLE_SHARE = 3.0
 """Seconds of rest for each second of work, so that deriving never crowds out calls."""
 ABOUT = 3
-PERSON_FACT, CORRECTION = "person_fact", "correction"
-TRUST = {
-    "manual_confirmed": ("manual", 0.97),
-    "server_verified": ("imported", 0.9),
-    "trusted_import": ("imported", 0.9),
-}
-OWN_WORDS, HEARSAY, SUMMARISED = ("direct_user", 0.9), ("rule", 0.7), ("summary", 0.6)
-NOT_THE_PERSON = ("bot", "assistant", "model", "summary", "llm", "inferred")
-"""What an `evidence_source` begins with that is not the person's own words."""
+JUST_BEFORE, WITHIN_SECONDS = 3, 1_800.0
+"""Lines before one that names nobody in which somebody may have been brought in, and how old they may be."""
 MOST_READ, MOST_STATEMENTS = 1_000, 64
 """Facts of a person that are read to find statements, and statements that a new one is compared with: the newest."""
 
@@ -196,19 +191,30 @@ class FactService:
             meant = [person for person in persons if person.role == ABOUT] or persons
             return [h for person in meant for h in self._told(db, paragraph, person.person, named, at)]
         speaker = paragraph.speaker if paragraph.kind == "message" else 0
-        how = Reader(at, self._zone, bool(speaker), names=tuple(named))
-        other = SUMMARISED if paragraph.kind == "summary" else _corrected(paragraph) or HEARSAY
+        how = Reader(at, self._zone, bool(speaker), names=tuple(named), own=bool(speaker))
+        other = SUMMARISED if paragraph.kind == "summary" else corrected(paragraph) or HEARSAY
         found = read_facts(paragraph.content, how)
+        if any(claim.unnamed for claim in found) and self._is_disturbed(db, paragraph):
+            found = [claim for claim in found if not claim.unnamed]
         return [
-            _Heard(named[claim.who] if claim.who else speaker, claim, *(other if claim.who else OWN_WORDS))
+            _Heard(named[claim.who] if claim.who else speaker, claim, *(other if claim.who else own(claim)))
             for claim in found
         ]
+
+    def _is_disturbed(self, db: sqlite3.Connection, paragraph: FactMaterial) -> bool:
+        """Whether what was said right before may have been about somebody else."""
+        own = frozenset({paragraph.speaker})
+        for content, speaker in self._material.just_before(db, paragraph.id, JUST_BEFORE, WITHIN_SECONDS):
+            others = [name for name, row in self._names_in(content, paragraph.scope) if row != own]
+            if mentions_somebody(content, others, by_other=speaker != paragraph.speaker):
+                return True
+        return False
 
     def _told(
         self, db: sqlite3.Connection, paragraph: FactMaterial, person: int, named: dict[str, int], at: float
     ) -> list[_Heard]:
         """What a text says that is about one person; a text that no rule reads is a statement as a whole."""
-        standing = _corrected(paragraph) or _standing(paragraph.metadata)
+        standing = corrected(paragraph) or standing_of(paragraph.metadata)
         how = Reader(at, self._zone, first=True, about=True, names=tuple(named))
         found = read_facts(paragraph.content, how)
         whole = paragraph.source_type == PERSON_FACT
@@ -218,15 +224,14 @@ class FactService:
 
     def _named(self, paragraph: FactMaterial) -> dict[str, int]:
         """Names in the text, each with the one person it can mean there."""
-        directory = self._indexes.names.index
-        chats = (0, paragraph.scope)
-        found: dict[str, int] = {}
-        spoken = (name.removesuffix("'s").removesuffix("’s") for name in directory.find(paragraph.content, chats).names)
-        for name in sorted(spoken, key=len, reverse=True):
-            meant = directory.matching(name, chats)
-            if len(meant) == 1:
-                found[name] = next(iter(meant))
-        return found
+        meant = self._names_in(paragraph.content, paragraph.scope)
+        return {name: next(iter(rows)) for name, rows in meant if len(rows) == 1}
+
+    def _names_in(self, content: str, scope: int) -> list[tuple[str, frozenset[int]]]:
+        """Names in a text, the longest first, each with the persons that it can mean in a chat."""
+        directory, chats = self._indexes.names.index, (0, scope)
+        spoken = (name.removesuffix("'s").removesuffix("’s") for name in directory.find(content, chats).names)
+        return [(name, directory.matching(name, chats)) for name in sorted(spoken, key=len, reverse=True)]
 
     # comparing statements
 
@@ -273,7 +278,8 @@ class FactService:
         for reading in step.readings:
             at = reading.paragraph.recorded_at
             for heard in reading.heard:
-                self._take(db, reading.paragraph, heard, Change(now, at, "stated"))
+                for meant in self._ending(db, reading.paragraph, heard):
+                    self._take(db, reading.paragraph, meant, Change(now, at, "stated"))
         self._misread(db, step, now)
         for group, since in known:
             self._ledger.settle(db, group, Change(now, now, "evidence came or went"), since=since)
@@ -296,6 +302,19 @@ class FactService:
             self._evidence.drop(db, fact, paragraph)
             self._ledger.settle(db, group, Change(now, now, "the name means somebody else"))
             self._ledger.tell(db, group, now, whole=True)
+
+    def _ending(self, db: sqlite3.Connection, paragraph: FactMaterial, heard: _Heard) -> list[_Heard]:
+        """What is to be taken in: of what only ends something, the denials of what is held."""
+        claim = heard.claim
+        if not claim.only_ends:
+            return [heard]
+        rows = self._facts.in_group(db, FactGroup(heard.person, None, paragraph.scope, claim.attribute, None))
+        held = [row for row in rows if row.polarity > 0 and row.status in ("active", "conflicted")]
+        if claim.norm == LAST:
+            newest = max((row.valid_from for row in held), default=0.0)
+            last = [row for row in held if row.valid_from == newest]
+            return [replace(heard, claim=replace(claim, value=row.value, norm=row.norm)) for row in last]
+        return [heard] if any(claim.norm in (row.norm, ANY) for row in held) else []
 
     def _take(self, db: sqlite3.Connection, paragraph: FactMaterial, heard: _Heard, change: Change) -> None:
         claim, decision = heard.claim, heard.decision
@@ -370,21 +389,3 @@ def group_of(person: int | None, entity: int | None, scope: int, attribute: str,
     """The facts that a fact of this attribute and value may contradict."""
     single = slot_of(attribute).cardinality == "single"
     return FactGroup(person, entity, scope, attribute, None if single else norm)
-
-
-def _corrected(paragraph: FactMaterial) -> tuple[str, float] | None:
-    """The authority of a statement that was stored to correct what was held, as the one who corrected it gave it."""
-    if paragraph.source_type != CORRECTION:
-        return None
-    authority = json.loads(paragraph.metadata).get("authority")
-    return TRUST["manual_confirmed"] if authority == "manual" else OWN_WORDS if authority == "direct_user" else None
-
-
-def _standing(metadata: str) -> tuple[str, float]:
-    """The authority of a fact that a caller hands over, and how sure it is; a person's own words are not doubted."""
-    given = json.loads(metadata)
-    trust, source = str(given.get("trust", "")), str(given.get("evidence_source", "")).strip().lower()
-    if trust in TRUST:
-        return TRUST[trust]
-    own = source and not source.startswith(NOT_THE_PERSON)
-    return OWN_WORDS if own else SUMMARISED

@@ -102,9 +102,10 @@ class Indexes:
     def lanes(self, db: sqlite3.Connection, vectors: Projection[VectorStore] | None) -> Lanes:
         """The indexes, caught up with what the connection sees."""
         relations = self.relations_beside(vectors) if vectors else None
+        bounds = self._store.changes.bounds(db)
         for projection in (self.sparse, self.graph, vectors, relations):
             if projection is not None:
-                projection.catch_up(db)
+                projection.catch_up(db, bounds)
         return Lanes(
             self.sparse.index,
             self.graph.index,

@@ -50,13 +50,19 @@ _NO_JOKE = frozenset(("identity", "allergies"))
 _LIKES = re.compile(r"lik|lov|enjoy|prefer|hobb|interest|favou?rite|喜|爱|愛|偏好|兴趣", re.I)
 _BARE = re.compile(r"(?:\w+\.)?(?:dis)?likes?|statement|喜欢|不喜欢|讨厌", re.I)
 """Attributes whose value says all in its section."""
+_KIND = re.compile(r" \(.*\)$")
+"""What a pet is, after its name."""
 _LABELS = {
     "residence": "住处", "hometown": "家乡", "workplace": "工作单位", "occupation": "职业", "school": "学校", "birthday": "生日",
     "age": "年龄", "name": "名字", "nickname": "昵称", "spouse": "配偶", "child": "孩子", "pet": "宠物", "allergy": "过敏",
     "avoids": "忌口", "partner": "伴侣", "diet": "饮食", "favourite": "最喜欢", "language": "语言", "phone": "电话", "email": "邮箱", "plan": "打算",
 }  # fmt: skip
 """What the attributes of facts are called before a Chinese value."""
-_DENIED = {"avoids": ("no longer avoids", "不再忌口"), "allergy": ("not allergic to", "不过敏")}
+_DENIED = {
+    "avoids": ("no longer avoids", "不再忌口"),
+    "allergy": ("not allergic to", "不过敏"),
+    "pet": ("no longer has", "不再养"),
+}
 """What is said of a value that is denied where the attribute itself says no, in English and Chinese."""
 _OPPOSITES = {"likes": "dislikes", "dislikes": "likes", "allergies": "notes"}
 _SECTIONS = (
@@ -249,6 +255,7 @@ def fact_item(fact: FactOf, *, chinese: bool) -> ProfileItem:
 def covers(item: ProfileItem, fact: FactOf) -> bool:
     """Whether a sentence says the fact, or a part of one that was kept as a whole sentence."""
     value, statement = fold(fact.value), fold(item.statement)
+    value = _KIND.sub("", value) if fact.attribute == "pet" and not fact.holds else value
     return not set(fact.evidence).isdisjoint(item.evidence) and (value in statement or statement in value)
 
 

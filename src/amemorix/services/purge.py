@@ -16,6 +16,7 @@ from ..storage.delete_operations import DELETED_BEFORE, Item, NewOperation, Oper
 from ..storage.metadata_store import MetadataStore
 from .erasing import Erasing
 from .file_turns import must_not_be_exchanged
+from .purge_imports import end_imports, going_of
 
 __all__ = ["PurgeService"]
 
@@ -106,6 +107,8 @@ class PurgeService:
         elif found.status == "purged":
             raise Conflict(f"operation_id: d{operation} was purged already.", field="operation_id", status=found.status)
         elif found.status == "executed":
+            whole = going_of(self._operations.open_items(db, operation))
+            end_imports(db, self._store, chats=whole["chats"], persons=whole["persons"], now=self._clock.now())
             self._store.erasure.begin(db, operation)
 
     # the background loop

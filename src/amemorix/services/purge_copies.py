@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..storage.compaction import one_transaction
 from ..storage.erasure import ErasureRepository, Targets
-from ..storage.quoting import ASKED, QUOTING, Going, QuotingRepository
+from ..storage.quoting import ASKED, QUOTING, Going, QuotingRepository, Record
 from ..text import normalise_name
-from .purge_records import NAMING, NO_MARKS, Marks, marks_of
+from .purge_records import NOTHING, ONLY_IDS, Sought, sought
 from .remnants import Needles
 
 __all__ = ["CopyErased", "CopyErasing", "without"]
 
-NO_NEEDLES = Needles({})
 NO_OPERATION = 0
 """In a copy the records of the purge itself are looked through as well."""
 
@@ -46,53 +45,61 @@ class CopyErasing:
         self._rows = ErasureRepository()
         self._quoting = QuotingRepository()
 
-    def erase(self, db: sqlite3.Connection, needles: Needles = NO_NEEDLES, marks: Marks = NO_MARKS) -> CopyErased:
+    def erase(self, db: sqlite3.Connection, wanted: Sought = NOTHING) -> CopyErased:
         """Erase and scrub in one transaction."""
         with one_transaction(db):
-            records = self._scrubbed(db, needles, marks)
+            records = self._scrubbed(db, wanted)
             rows = _erased_all(db, self._targets)
         return CopyErased(rows, records)
 
     def strange(self, db: sqlite3.Connection, needles: Needles) -> Needles:
-        """The needles that no paragraph of the copy holds: what is derived there might still quote what went."""
-        return self._said_by_nobody(db, needles)
+        """The needles that no paragraph of the copy holds: what is derived there might still quote what went.
 
-    def _scrubbed(self, db: sqlite3.Connection, needles: Needles, marks: Marks) -> int:
+        An id may be part of another one that the copy alone knows.
+        """
+        left = self._said_by_nobody(db, needles)
+        ids = without(left.of_ids, self._rows.names_kept(db))
+        for table in QUOTING if len(ids) else ():
+            ids = without(ids, (one.raw.encode() for one in self._quoting.records(db, table, NO_OPERATION)))
+        return left.with_ids(ids)
+
+    def _scrubbed(self, db: sqlite3.Connection, wanted: Sought) -> int:
         going = self._quoting.going(db, self._whole, (), normalise_name)
-        known = [marks, marks_of(going, self._whole)]
-        found = [needles, self._needles(db, going)]
+        known = [wanted, sought(db, self._rows, self._whole, going)]
         done = 0
         for table in QUOTING:
-            keys = self._about(db, table, going, known, found)
+            keys = self._about(db, table, going, known)
             done += self._quoting.scrub(db, table, keys) if keys else 0
         for table in ASKED:
-            ids = self._quoting.asked(db, table, lambda text: any(one.persons.held(text) for one in known))
+            ids = self._quoting.asked(db, table, lambda text: any(one.marks.persons.held(text) for one in known))
             if ids:
                 self._quoting.unname(db, table, ids)
                 done += len(ids)
         return done
 
-    def _needles(self, db: sqlite3.Connection, going: Going) -> Needles:
-        persons, entities = {*self._whole.persons, *going.persons}, {*self._whole.entities, *going.entities}
-        named = replace(self._whole, persons=tuple(persons), entities=tuple(entities))
-        return Needles.of(self._rows.traces(db, named))
+    def _about(self, db: sqlite3.Connection, table: str, going: Going, known: Sequence[Sought]) -> list[int | str]:
+        def named(record: Record) -> bool:
+            return any(one.marks.in_record(table, record) for one in known)
 
-    def _about(
-        self, db: sqlite3.Connection, table: str, going: Going, marks: Sequence[Marks], needles: Sequence[Needles]
-    ) -> list[int | str]:
-        def named(text: str) -> bool:
-            return any(one.persons.held(text) or (table in NAMING and one.things.held(text)) for one in marks)
-
-        found = {*self._quoting.about(db, table, self._targets, going), *self._quoted(db, table, named)}
-        for one in needles:
-            if self._quoted(db, table, one.met):
-                found.update(self._quoted(db, table, self._said_by_nobody(db, one).met))
+        found = {
+            *self._quoting.about(db, table, self._targets, going),
+            *self._quoting.quoting(db, table, NO_OPERATION, named),
+        }
+        for one in known if table not in ONLY_IDS else ():
+            if self._quoted(db, table, one.quotes):
+                found.update(self._quoted(db, table, self._kept_beside(db, one.quotes, going)))
         if table == "delete_operation_items":
             found.update(key for key, _ in self._quoting.kept_of(db, NO_OPERATION, self._targets))
         return list(found)
 
-    def _quoted(self, db: sqlite3.Connection, table: str, quotes: Callable[[str], bool]) -> list[int | str]:
-        return self._quoting.quoting(db, table, NO_OPERATION, quotes)
+    def _quoted(self, db: sqlite3.Connection, table: str, needles: Needles) -> list[int | str]:
+        if not len(needles):
+            return []
+        return self._quoting.quoting(db, table, NO_OPERATION, lambda record: needles.met(record.raw))
+
+    def _kept_beside(self, db: sqlite3.Connection, needles: Needles, going: Going) -> Needles:
+        left = self._said_by_nobody(db, needles)
+        return without(left, self._quoting.names_staying(db, self._whole, going)) if len(left) else left
 
     def _said_by_nobody(self, db: sqlite3.Connection, needles: Needles) -> Needles:
         """The needles that no paragraph of the copy holds but those that go."""

@@ -18,16 +18,18 @@ from ..errors import InvalidRequest, NotReady
 from ..storage.compaction import Compaction, file_chunks, open_copy
 from ..storage.erasure import Targets
 from ..storage.metadata_store import MetadataStore
-from .backup_folder import MANIFEST, BackupFolder
+from ..storage.quoting import QUOTING, Going, QuotingRepository
+from .backup_folder import MANIFEST, SETTINGS, BackupFolder
 from .importing.encoding import encoding_of
 from .opaque_files import packed_as, read_wide
 from .portable_file import header_of, is_portable
 from .purge_copies import CopyErasing, without
-from .purge_records import Marks
+from .purge_records import Marks, Sought
 from .remnants import Needles, Remnants
 
 __all__ = ["Looked", "PurgeFiles", "warnings_of"]
 
+NO_NEEDLES = Needles({})
 SQLITE = b"SQLite format 3\0"
 PORTION = 20_000
 OURS = "memory."
@@ -82,9 +84,10 @@ class PurgeFiles:
             self._go_on()
             yield chunk
 
-    def look(self, needles: Needles) -> Looked:
+    def look(self, wanted: Sought) -> Looked:
         """Search every file for the needles; what rows that stay hold too is counted apart."""
-        looked, met = Looked(), dict[str, Remnants]()
+        needles = wanted.files
+        looked, met = Looked(), list[tuple[Path, Remnants]]()
         for path, chunks in self._readable():
             try:
                 found = needles.search(self._watched(chunks))
@@ -97,9 +100,12 @@ class PurgeFiles:
             looked.files += 1
             looked.bytes += found.bytes
             if found.count:
-                met[self._name(path)] = found
-        for name, found in met.items():
-            strange = self._strange(needles, found)
+                met.append((path, found))
+        for path, found in met:
+            name, strange = (
+                self._name(path),
+                self._without_longer_ids(path, self._strange(needles, found), wanted.marks),
+            )
             if len(strange) and name.startswith(f"{INDEXES}/") and self._is_index_of_kept(name, strange):
                 strange = needles.only({})
             looked.held_elsewhere += found.count - len(strange)
@@ -110,6 +116,16 @@ class PurgeFiles:
     def _strange(self, needles: Needles, found: Remnants) -> Needles:
         """What was found and no row that stays holds."""
         return self.kept(needles.only(found.met)) if found.count else needles.only({})
+
+    def _without_longer_ids(self, path: Path, strange: Needles, marks: Marks) -> Needles:
+        """Without ids that the file holds within longer ones only, or that records hold which were looked through."""
+        if not len(ids := strange.of_ids):
+            return strange
+        if self._is_live(path):
+            return strange.with_ids(self._store.read_here(lambda db: _without_recorded(ids, self._store.quoting, db)))
+        if _is_database(path) or any(map(marks.ids.held, _lines(path))):
+            return strange
+        return strange.with_ids(NO_NEEDLES)
 
     def _is_index_of_kept(self, name: str, strange: Needles) -> bool:
         """Whether every word of an index where a fragment was met is a term of a row that stays.
@@ -152,34 +168,33 @@ class PurgeFiles:
             after = page[-1][0]
         return needles
 
+    def kept_beside(self, needles: Needles, targets: Targets, going: Going) -> Needles:
+        """The needles without those that rows hold too which stay when the targets go."""
+        rows, left = self._store.quoting, self.said_by_others(needles, targets.paragraphs)
+        return self._store.read_here(lambda db: _without_all(left, rows.names_staying(db, targets, going)))
+
     def kept(self, needles: Needles) -> Needles:
         """The needles without those that rows which stay hold too."""
-        needles = self.said_by_others(needles)
+        rows, left = self._store.erasure, self.said_by_others(needles)
+        return self._store.read_here(lambda db: _without_all(left, rows.names_kept(db)))
 
-        def names(db: sqlite3.Connection) -> Needles:
-            left, texts = needles, self._store.erasure.names_kept(db)
-            while some := list(islice(texts, PORTION)):
-                left = without(left, some)
-            return left
-
-        return self._store.read_here(names)
-
-    def mend_copies(self, targets: Targets, needles: Needles, marks: Marks, complete: bool) -> list[dict[str, Any]]:
+    def mend_copies(self, targets: Targets, wanted: Sought, complete: bool, done: dict[str, str]) -> None:
         """Erase the rows from every copy of the database in the directory; one that cannot be mended is removed.
 
-        So is an export of the graph that shows what is gone, and a file that waits to be imported and holds it.
+        So is an export of the graph that shows what is gone, and a file that waits to be imported and holds it. `done` says
+        of each file what was done about it, also if this is cut short.
         """
-        done: dict[Path, str] = {}
         touched: dict[Path, bool] = {}
-        for path in self._others():
-            before = _written(path)
-            what = self._mend(path, targets, needles, marks, complete) if before else ""
-            if what:
-                done[path] = what
-            if _written(path) != before:
-                touched[path.parent] = touched.get(path.parent, False) or bool(what)
-        self._reseal(touched)
-        return [{"file": self._name(path), "done": what} for path, what in done.items()]
+        try:
+            for path in self._others():
+                before, name = _written(path), self._name(path)
+                what = self._mend(path, targets, wanted, complete) if before else ""
+                if what:
+                    done[name] = what
+                if _written(path) != before:
+                    touched[path.parent] = touched.get(path.parent, False) or bool(what)
+        finally:
+            self._reseal(touched)
 
     def _reseal(self, folders: Mapping[Path, bool]) -> None:
         """Let the manifests of backups say what is left, and whether something went; one that lost its database goes."""
@@ -195,18 +210,20 @@ class PurgeFiles:
 
     # one file
 
-    def _mend(self, path: Path, targets: Targets, needles: Needles, marks: Marks, complete: bool) -> str:
+    def _mend(self, path: Path, targets: Targets, wanted: Sought, complete: bool) -> str:
         """What was done about the file; empty if nothing had to be."""
-        held = self._holds(path, needles) or (self._is_export(path) and any(map(marks.in_export, _texts_of(path))))
+        marks = wanted.marks
+        held = self._holds(path, wanted) or (self._is_export(path) and any(map(marks.in_export, _texts_of(path))))
         copy = self._copy_erasing(targets)
         if _is_database(path):
-            state = self._rewritten(path, copy, needles, marks, always=held or not complete)
+            state = self._rewritten(path, copy, wanted, always=held or not complete)
         else:
             state = "other"
         if state == "rewritten":
-            held = self._still_holds(path, copy, needles)
+            held = self._still_holds(path, copy, wanted)
         ours = path.name.startswith(OURS) or self._is_export(path) or self._is_staged(path)
-        if not held and (complete or state != "other" or not ours):
+        unproved = not complete and path.name != SETTINGS
+        if not held and (not unproved or state != "other" or not ours):
             return "" if state != "rewritten" else state
         if state == "other" and not ours:
             return LEFT
@@ -224,31 +241,37 @@ class PurgeFiles:
     def _is_staged(self, path: Path) -> bool:
         return self._store.folder.joinpath(*STAGED) in path.parents
 
-    def _holds(self, path: Path, needles: Needles) -> bool:
-        if len(self._strange(needles, needles.search(file_chunks(path)))) > 0:
+    def _holds(self, path: Path, wanted: Sought) -> bool:
+        needles = wanted.files
+        found = self._strange(needles, needles.search(file_chunks(path)))
+        if len(self._without_longer_ids(path, found, wanted.marks)):
             return True
-        return self._is_given(path) and len(self._strange(needles, needles.search(_respelled(path)))) > 0
+        if self._is_given(path):
+            respelled = self._strange(needles, needles.search(_respelled(path)))
+            if len(self._without_longer_ids(path, respelled, wanted.marks)):
+                return True
+        return self._is_staged(path) and any(map(wanted.marks.ids.held, _lines(path)))
 
     def _copy_erasing(self, targets: Targets) -> CopyErasing:
         return CopyErasing(
             targets, self._store.read_here(lambda db: self._store.erasure.gone(db, "persons", targets.persons))
         )
 
-    def _still_holds(self, path: Path, copy: CopyErasing, needles: Needles) -> bool:
+    def _still_holds(self, path: Path, copy: CopyErasing, wanted: Sought) -> bool:
         """Whether a copy from which the rows went holds what neither a row of the memory nor one of its own does."""
-        strange = self._strange(needles, needles.search(file_chunks(path)))
+        strange = self._strange(wanted.files, wanted.files.search(file_chunks(path)))
         if len(strange):
             with open_copy(path, unchanged=True) as db:
                 strange = copy.strange(db, strange)
         return len(strange) > 0
 
-    def _rewritten(self, path: Path, copy: CopyErasing, needles: Needles, marks: Marks, *, always: bool) -> str:
+    def _rewritten(self, path: Path, copy: CopyErasing, wanted: Sought, *, always: bool) -> str:
         """`rewritten` without the rows and records; `same` if it held none; `other` if it is no copy of this database."""
         try:
             with open_copy(path) as db:
                 if not self._is_copy(db):
                     return "other"
-                if not copy.erase(db, needles, marks) and not always:
+                if not copy.erase(db, wanted) and not always:
                     return "same"
                 self._compaction.rewrite(db, path.stat().st_size)
                 return "rewritten"
@@ -338,6 +361,27 @@ def _written(path: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return found.st_mtime_ns, found.st_size
+
+
+def _without_recorded(ids: Needles, rows: QuotingRepository, db: sqlite3.Connection) -> Needles:
+    """The ids that no record holds, not even within longer ones: those of the ids themselves are empty by now."""
+    for table in QUOTING:
+        ids = without(ids, (record.raw.encode() for record in rows.records(db, table, 0)))
+    return ids
+
+
+def _without_all(needles: Needles, texts: Iterator[bytes]) -> Needles:
+    while some := list(islice(texts, PORTION)):
+        needles = without(needles, some)
+    return needles
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """What a file says, line by line, and what it says in another encoding."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        while line := file.readline(PORTION):
+            yield line
+    yield from (piece.decode() for piece in _respelled(path))
 
 
 def _respelled(path: Path) -> Iterator[bytes]:

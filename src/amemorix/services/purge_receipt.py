@@ -31,9 +31,12 @@ class PurgeReceipt:
     """Fragments that rows which stay hold as well, and which say nothing therefore."""
     too_short: int = 0
     """Texts of fewer than six bytes, which cannot be told from chance."""
+    incoming: list[str] = field(default_factory=list[str])
+    """Imports at work meanwhile that had told of what is purged: they may bring, or have brought, more of it."""
     complete: bool = True
     """False if a crash came between: what had been erased before could not be looked for, and the database was written
-    anew whatever was found. So it is in the end if something was found, or a file could not be looked through."""
+    anew whatever was found. So it is in the end if something was found, a file could not be looked through, or an import
+    may bring more."""
     files: int = 0
     bytes: int = 0
     found: dict[str, int] = field(default_factory=dict[str, int])

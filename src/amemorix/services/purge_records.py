@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from ..storage.delete_operations import Item
-from ..storage.erasure import Targets
+from ..storage.erasure import ErasureRepository, Targets
 from ..storage.metadata_store import MetadataStore
-from ..storage.quoting import Going
+from ..storage.quoting import Going, Record, leaves
 from ..text import normalise_name
 from .name_pattern import NamePattern
+from .purge_ids import Ids
 from .remnants import Needles
 
-__all__ = ["NAMING", "NO_MARKS", "Marks", "PurgeRecords", "marks_of"]
+__all__ = ["NOTHING", "NO_MARKS", "ONLY_IDS", "Marks", "PurgeRecords", "Sought", "marks_of", "sought"]
 
 NAMING = ("undo_records", "delete_operations")
 """Tables that are looked through for the names of things as well: such a name may be a common word."""
+ONLY_IDS = ("import_tasks",)
+"""Tables whose rows count only by the ids in them: what a task imports into is what it says it does."""
 _KEY = re.compile(r'"([nr])([0-9]{1,18})"')
+_OWN_WORD = re.compile(r"[a-z_]+")
+"""Words such as the program writes into JSON of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +37,7 @@ class Marks:
     things: NamePattern
     rows: frozenset[str] = frozenset()
     """Public ids of entities and relations that go."""
+    ids: Ids = field(default_factory=lambda: Ids({}))
 
     def in_export(self, text: str) -> bool:
         """Whether an export of the graph shows it."""
@@ -36,8 +45,31 @@ class Marks:
             return True
         return self.persons.held(text) or self.things.held(text)
 
+    def in_record(self, table: str, record: Record) -> bool:
+        """Whether a row of a table names it."""
+        if self.ids.among(record.fields):
+            return True
+        if table in ONLY_IDS:
+            return False
+        words = record.words
+        return self.persons.held(words) or self.ids.held(words) or (table in NAMING and self.things.held(words))
+
 
 NO_MARKS = Marks(NamePattern(()), NamePattern(()))
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a purge looks for; kept in memory only."""
+
+    files: Needles
+    """In the bytes of files: texts, names and ids."""
+    quotes: Needles
+    """In records, where persons and ids are told by the marks: texts, and names of things."""
+    marks: Marks
+
+
+NOTHING = Sought(Needles({}), Needles({}), NO_MARKS)
 
 
 class PurgeRecords:
@@ -46,10 +78,6 @@ class PurgeRecords:
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
         self._rows = store.quoting
-
-    def marks(self, going: Going, targets: Targets) -> Marks:
-        """What to look for in records and exports."""
-        return marks_of(going, targets)
 
     def going(self, items: Sequence[Item], targets: Targets) -> Going:
         """Who and what goes altogether; a person who was deleted in one chat only may stay."""
@@ -64,15 +92,14 @@ class PurgeRecords:
         table: str,
         targets: Targets,
         going: Going,
-        marks: Marks,
-        needles: Needles,
-        said_by_others: Callable[[Needles], Needles],
+        wanted: Sought,
+        kept: Callable[[Needles], Needles],
     ) -> list[int | str]:
-        """Rows of a table that point at what goes, name it, or hold a fragment that no other paragraph holds."""
-        named = self._quoting(operation, table, lambda text: self._named(table, marks, text))
+        """Rows of a table that point at what goes, name it, or hold a text that nothing which stays holds (`kept`)."""
+        named = self._quoting(operation, table, lambda record: wanted.marks.in_record(table, record))
         found = {*self._store.read_here(lambda db: self._rows.about(db, table, targets, going)), *named}
-        if self._quoting(operation, table, needles.met):
-            found.update(self._quoting(operation, table, said_by_others(needles).met))
+        if self._quoted(operation, table, wanted.quotes):
+            found.update(self._quoted(operation, table, kept(wanted.quotes)))
         if table == "delete_operation_items":
             found.update(key for key, _ in self._store.read_here(lambda db: self._rows.kept_of(db, operation, targets)))
         return list(found)
@@ -81,14 +108,39 @@ class PurgeRecords:
         """Rows of a table that name who asked, where that is a person who goes."""
         return self._store.read_here(lambda db: self._rows.asked(db, table, marks.persons.held))
 
-    def _named(self, table: str, marks: Marks, text: str) -> bool:
-        return marks.persons.held(text) or (table in NAMING and marks.things.held(text))
+    def _quoted(self, operation: int, table: str, needles: Needles) -> list[int | str]:
+        if table in ONLY_IDS or not len(needles):
+            return []
+        return self._quoting(operation, table, lambda record: needles.met(record.raw))
 
-    def _quoting(self, operation: int, table: str, quotes: Callable[[str], bool]) -> list[int | str]:
+    def _quoting(self, operation: int, table: str, quotes: Callable[[Record], bool]) -> list[int | str]:
         return self._store.read_here(lambda db: self._rows.quoting(db, table, operation, quotes))
 
 
 def marks_of(going: Going, targets: Targets) -> Marks:
     """What to look for in records and exports."""
     rows = {f"n{id_}" for id_ in going.entities} | {f"r{id_}" for id_ in targets.relations}
-    return Marks(NamePattern(going.person_names), NamePattern(going.entity_names), frozenset(rows))
+    persons, things = NamePattern(going.person_names), NamePattern(going.entity_names)
+    return Marks(persons, things, frozenset(rows), Ids(going.ids, going.told_ids))
+
+
+def sought(
+    db: sqlite3.Connection, rows: ErasureRepository, targets: Targets, going: Going, more: Iterable[object] = ()
+) -> Sought:
+    """What to look for when these rows go; `more`: values of rows that were moved away."""
+    persons, entities = {*targets.persons, *going.persons}, {*targets.entities, *going.entities}
+    named = replace(targets, persons=tuple(persons), entities=tuple(entities))
+    said = rows.traces(db, named)
+    texts = [*said.texts, *(text for value in (*said.texts, *more) for text in _said(value))]
+    files = Needles.of(texts, [*said.names, *said.things], said.ids)
+    return Sought(files, Needles.of(texts, said.things), marks_of(going, targets))
+
+
+def _said(value: object) -> Iterator[str]:
+    """The texts of a value of a row; of JSON those within it, without the program's own words."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        with contextlib.suppress(ValueError):
+            yield from (text for _, text in leaves(json.loads(value)) if text and not _OWN_WORD.fullmatch(text))
+            return
+    if isinstance(value, str) and value:
+        yield value

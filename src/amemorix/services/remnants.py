@@ -25,6 +25,9 @@ class _Size:
 
 SIZES = (_Size(23, 16, 8), _Size(15, 8, 8), _Size(8, 8, 1), _Size(6, 6, 1))
 """Fragments as wide as the text allows. Shorter texts would be met everywhere by chance."""
+WORD_SIZES = (_Size(16, 16, 1), _Size(8, 8, 1), _Size(6, 6, 1))
+"""Of a name, an id or a short text the first and the last bytes are kept: it is met where both are."""
+SHORT = SIZES[0].least
 CLOSEST, MOST = 16, 16
 """Bytes between two places of a text that are kept, and about how many there are of a long one."""
 _WORD = 8
@@ -37,58 +40,78 @@ _NONE = np.zeros(0, np.uint64)
 
 @dataclass(frozen=True, slots=True)
 class Remnants:
-    """What a search of bytes found: how many bytes were read, and the fragments met, by size."""
+    """What a search of bytes found: how many bytes were read, the fragments met, by size, and how many count."""
 
     bytes: int
     met: Mapping[_Size, Keys]
+    count: int
+    """Fragments of texts, and words that were met as a whole."""
 
     def with_bytes(self, more: int) -> Remnants:
         """The same of so many bytes more."""
-        return Remnants(self.bytes + more, self.met)
-
-    @property
-    def count(self) -> int:
-        """How many different fragments were met."""
-        return sum(len(keys) for keys in self.met.values())
+        return Remnants(self.bytes + more, self.met, self.count)
 
 
 class Needles:
     """Fragments of texts, several of each and none longer than 23 bytes, so that no border of a page hides them all.
 
-    A fragment is kept as a 64-bit hash: nothing of the text can be read out of it. The time of a search hardly depends
-    on how many there are.
+    Of names, ids and texts that are shorter, the beginning and the end together: many share the one or the other. A
+    fragment is kept as a 64-bit hash: nothing of the text can be read out of it. The time of a search hardly depends on
+    how many there are.
     """
 
-    def __init__(self, keys: Mapping[_Size, Keys], too_short: int = 0) -> None:
+    def __init__(
+        self, keys: Mapping[_Size, Keys], too_short: int = 0, words: Mapping[_Size, Keys] | None = None,
+        ids: Mapping[_Size, Keys] | None = None,
+    ) -> None:  # fmt: skip
         self._keys = {size: keys[size] for size in SIZES if size in keys and len(keys[size])}
-        self._tables = {size: _table(held) for size, held in self._keys.items()}
+        self._words, self._ids = _not_empty(words or {}), _not_empty(ids or {})
+        self._all = dict(self._keys)
+        for size, pairs in (*self._words.items(), *self._ids.items()):
+            self._all[size] = np.union1d(self._all.get(size, _NONE), pairs.ravel())
+        self._tables = {size: _table(held) for size, held in self._all.items()}
         self.too_short = too_short
         """Texts of fewer than 6 bytes, which are not looked for."""
 
     @classmethod
-    def of(cls, texts: Iterable[str | bytes]) -> Needles:
+    def of(cls, texts: Iterable[str | bytes], names: Iterable[str] = (), ids: Iterable[str] = ()) -> Needles:
         """Fragments of each text as it stands and as JSON writes it, and of bytes as they stand."""
         found: dict[_Size, list[Keys]] = {}
+        forms = {form: isinstance(text, bytes) for text in texts for form in _forms(text)}
+        long = [raw for raw, blob in forms.items() if blob or len(raw) >= SHORT]
         short = 0
-        for raw in {form for text in texts for form in _forms(text)}:
+        for raw in long:
             size = next((size for size in SIZES if len(raw) >= size.least), None)
             if size is None:
                 short += 1
             else:
                 found.setdefault(size, []).append(_hashes(raw, size.width)[_places(len(raw), size)])
-        return cls({size: np.unique(np.concatenate(keys)) for size, keys in found.items()}, short)
+        words, less = _pairs({*forms} - {*long} | {form for name in names for form in _forms(name)})
+        marks, least = _pairs({form for id_ in ids for form in _forms(id_)})
+        keys = {size: np.unique(np.concatenate(some)) for size, some in found.items()}
+        return cls(keys, short + less + least, words, marks)
 
     def __len__(self) -> int:
-        return sum(len(keys) for keys in self._keys.values())
+        return sum(len(keys) for held in (self._keys, self._words, self._ids) for keys in held.values())
 
     def without(self, other: Mapping[_Size, Keys]) -> Needles:
-        """The fragments that are not among the others."""
+        """The fragments that are not among the others, and the words that they do not make up."""
         kept = {size: np.setdiff1d(keys, other.get(size, _NONE)) for size, keys in self._keys.items()}
-        return Needles(kept, self.too_short)
+        return Needles(kept, self.too_short, _split(self._words, other)[1], _split(self._ids, other)[1])
+
+    def with_ids(self, other: Needles) -> Needles:
+        """The same with the ids of the other."""
+        return Needles(self._keys, self.too_short, self._words, other._ids)
+
+    @property
+    def of_ids(self) -> Needles:
+        """The ids alone."""
+        return Needles({}, self.too_short, ids=self._ids)
 
     def only(self, met: Mapping[_Size, Keys]) -> Needles:
-        """Those of the fragments that were met."""
-        return Needles(met, self.too_short)
+        """Those of the fragments that were met, and the words that were met as a whole."""
+        keys = {size: np.intersect1d(keys, met.get(size, _NONE)) for size, keys in self._keys.items()}
+        return Needles(keys, self.too_short, _split(self._words, met)[0], _split(self._ids, met)[0])
 
     def met(self, text: str) -> bool:
         """Whether a text holds a fragment."""
@@ -107,12 +130,13 @@ class Needles:
             for size, keys in self._in(data, all_of_them):
                 met.setdefault(size, []).append(keys)
             rest = data[-_OVERLAP:]
-        return Remnants(read, {size: np.unique(np.concatenate(keys)) for size, keys in met.items()})
+        found = {size: np.unique(np.concatenate(keys)) for size, keys in met.items()}
+        return Remnants(read, found, len(self.only(found)) if found else 0)
 
     def places(self, data: bytes) -> list[tuple[int, int]]:
         """(where it begins, how many bytes) of every fragment in the bytes."""
         found: list[tuple[int, int]] = []
-        for size, keys in self._keys.items():
+        for size, keys in self._all.items():
             if len(data) >= size.width:
                 at = np.flatnonzero(np.isin(_hashes(data, size.width), keys))
                 found += [(place, size.width) for place in at.tolist()]
@@ -120,12 +144,37 @@ class Needles:
 
     def _in(self, data: bytes, all_of_them: bool) -> Iterator[tuple[_Size, Keys]]:
         for size, (table, shift) in self._tables.items():
-            held = self._keys[size]
+            held = self._all[size]
             for hashes in _residues(data, size.width, 1 if size.every > 1 and not all_of_them else _WORD):
                 likely = hashes[table[(hashes >> shift).view(np.int64)]]
                 exact = likely[held[np.minimum(np.searchsorted(held, likely), len(held) - 1)] == likely]
                 if len(exact):
                     yield size, np.unique(exact)
+
+
+def _not_empty(words: Mapping[_Size, Keys]) -> dict[_Size, Keys]:
+    return {size: pairs for size, pairs in words.items() if len(pairs)}
+
+
+def _split(words: Mapping[_Size, Keys], met: Mapping[_Size, Keys]) -> tuple[dict[_Size, Keys], dict[_Size, Keys]]:
+    """(words of which both ends were met, the others)."""
+    whole = {size: np.isin(pairs, met.get(size, _NONE)).all(axis=1) for size, pairs in words.items()}
+    return {size: words[size][held] for size, held in whole.items()}, {
+        size: words[size][~held] for size, held in whole.items()
+    }
+
+
+def _pairs(words: Iterable[bytes]) -> tuple[dict[_Size, Keys], int]:
+    """The hashes of the first and the last bytes of each word, and how many words are too short."""
+    found: dict[_Size, list[Keys]] = {}
+    short = 0
+    for raw in words:
+        size = next((size for size in WORD_SIZES if len(raw) >= size.least), None)
+        if size is None:
+            short += 1
+        else:
+            found.setdefault(size, []).append(_hashes(raw, size.width)[[0, -1]])
+    return {size: np.unique(np.stack(pairs), axis=0) for size, pairs in found.items()}, short
 
 
 def _forms(text: str | bytes) -> set[bytes]:

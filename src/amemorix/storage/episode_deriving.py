@@ -143,10 +143,10 @@ class EpisodeDerivingRepository:
 
     def add_news(
         self, db: sqlite3.Connection, source: int, spans: Iterable[tuple[float, float]], *, anew: bool = False
-    ) -> None:
-        """Note that a source has changed in these stretches of time."""
+    ) -> bool:
+        """Note that a source has changed in these stretches of time; False if it is gone by now."""
         rows = [{"source": source, "since": since, "upto": upto, "anew": int(anew)} for since, upto in spans]
-        db.executemany(self._q["episode_news_insert"], rows)
+        return db.executemany(self._q["episode_news_insert"], rows).rowcount > 0
 
     def news(self, db: sqlite3.Connection, source: int) -> list[News]:
         """What has changed in a source, the earliest first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,13 +16,16 @@ from ..text import unpack_terms
 from .entity_naming import EntityNaming, Leaving
 from .queries import array, queries
 
-__all__ = ["Erased", "ErasureRepository", "Targets"]
+__all__ = ["Erased", "ErasureRepository", "Targets", "Traces"]
 
-_TRACES = {
-    "paragraphs": ("traces_of_paragraphs", "traces_of_their_persons"), "refs": ("traces_of_refs",),
-    "entities": ("traces_of_entities", "traces_of_aliases"), "facts": ("traces_of_facts",),
-    "persons": ("traces_of_persons",), "chats": ("traces_of_chats",),
+_TEXTS = {
+    "paragraphs": ("traces_of_paragraphs",), "entities": ("traces_of_metadata",), "facts": ("traces_of_facts",),
 }  # fmt: skip
+_NAMES = {
+    "paragraphs": ("traces_of_their_persons",), "persons": ("traces_of_persons",),
+}  # fmt: skip
+_THINGS = {"entities": ("traces_of_entities", "traces_of_aliases")}
+_IDS = {"refs": ("traces_of_refs",), "chats": ("traces_of_chats",), "persons": ("traces_of_person_ids",)}
 _GONE = {
     "paragraphs": "paragraphs_gone",
     "relations": "relations_gone",
@@ -54,6 +57,16 @@ class Targets:
             if kind in names:
                 found.setdefault(names[kind], []).append(id_)
         return cls(**{name: tuple(ids) for name, ids in found.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What rows say: texts and blobs; names of persons, and of things; ids."""
+
+    texts: list[str | bytes]
+    names: list[str]
+    things: list[str]
+    ids: list[str]
 
 
 @dataclass(slots=True)
@@ -152,6 +165,10 @@ class ErasureRepository:
         """Those of the paragraphs that are not to be erased: they answer, or a live text is a newer wording of them."""
         return self._ids(db, "paragraphs_alive", paragraphs)
 
+    def chats_lively(self, db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
+        """Those of the chats in which something is alive."""
+        return self._ids(db, "chats_lively", ids)
+
     def gone(self, db: sqlite3.Connection, kind: str, ids: Iterable[int]) -> tuple[int, ...]:
         """Those of the ids that have no row any more."""
         return tuple(self._ids(db, _GONE[kind], ids))
@@ -203,10 +220,15 @@ class ErasureRepository:
 
     # reading what is erased, and what stays
 
-    def traces(self, db: sqlite3.Connection, targets: Targets) -> Iterator[str | bytes]:
-        """The texts, names and term blobs of the rows that are to be erased."""
-        for kind, found in _TRACES.items():
-            for query in found:
+    def traces(self, db: sqlite3.Connection, targets: Targets) -> Traces:
+        """The texts, names, ids and term blobs of the rows that are to be erased."""
+        found = (self._said(db, targets, of) for of in (_TEXTS, _NAMES, _THINGS, _IDS))
+        texts, names, things, ids = map(list, found)
+        return Traces(texts, [*map(str, names)], [*map(str, things)], [*map(str, ids)])
+
+    def _said(self, db: sqlite3.Connection, targets: Targets, of: Mapping[str, Sequence[str]]) -> Iterator[str | bytes]:
+        for kind, queries_ in of.items():
+            for query in queries_:
                 for row in db.execute(self._q[query], {"ids": array(getattr(targets, kind))}):
                     yield from (text for text in row if text not in ("", b"", "[]", "{}"))
 

@@ -150,6 +150,15 @@ class ImportRepository:
         """Tasks that wait or are under way."""
         return db.execute(self._q["import_open_count"]).fetchone()[0]
 
+    def open_params(self, db: sqlite3.Connection) -> list[tuple[int, dict[str, Any]]]:
+        """(task, what it was asked for) of those that wait or are under way and were not cancelled."""
+        return [(task, json.loads(params)) for task, params in db.execute(self._q["import_open_params"])]
+
+    def telling(self, db: sqlite3.Connection, paragraphs: Iterable[int], since: float) -> list[int]:
+        """Tasks at work after `since` that tell something in the sources of these paragraphs."""
+        values = {"paragraphs": array(paragraphs), "since": since}
+        return [row[0] for row in db.execute(self._q["import_telling"], values)]
+
     def states(self, db: sqlite3.Connection) -> dict[str, int]:
         """State -> tasks in it; every state is there."""
         found = dict(db.execute(self._q["import_states"]).fetchall())

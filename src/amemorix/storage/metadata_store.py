@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ..acting import Act, acting
 from .audit import AuditRepository
@@ -78,6 +78,8 @@ class MetadataStore:
         self.folder = folder
         self.purging = asyncio.Lock()
         """Held by whoever erases rows and rewrites files: kernels that follow each other share the store."""
+        self.purges: dict[int, Any] = {}
+        """What purges under way look for, by operation: kept in memory only, for the kernel that goes on with them."""
         self.exchanging = False
         """Whether other rows are about to take the place of these."""
         self.importing = False

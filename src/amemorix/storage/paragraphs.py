@@ -207,6 +207,10 @@ class ParagraphRepository:
         values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
         return db.execute(self._q["evidence_of_entities"], values).fetchall()
 
+    def any_told(self, db: sqlite3.Connection) -> bool:
+        """Whether there is a relation that rules did not read."""
+        return bool(db.execute(self._q["relations_told"]).fetchone()[0])
+
     def rarely_linked(self, db: sqlite3.Connection, entities: Iterable[int], most: int) -> list[int]:
         """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
         values = {"entities": array(entities), "most": most}

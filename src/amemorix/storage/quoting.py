@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from .entity_naming import EntityNaming
 from .erasure import Targets
 from .queries import array, queries
 
-__all__ = ["ASKED", "QUOTING", "Going", "QuotingRepository"]
+__all__ = ["ASKED", "QUOTING", "Going", "QuotingRepository", "Record", "leaves"]
 
 _QUOTING = {
     "undo_records": "quoting_undo_records", "memory_v5_operations": "quoting_memory_v5_operations",
@@ -21,7 +22,8 @@ _QUOTING = {
     "fact_transitions": "quoting_fact_transitions", "profile_snapshots": "quoting_profile_snapshots",
     "tuning_queries": "quoting_tuning_queries", "tuning_tasks": "quoting_tuning_tasks",
     "retrieval_profiles": "quoting_retrieval_profiles",
-    "import_tasks": "quoting_import_tasks", "import_files": "quoting_import_files",
+    "import_tasks": "quoting_import_tasks", "import_tasks.texts": "quoting_import_texts",
+    "import_files": "quoting_import_files",
     "import_chunks": "quoting_import_chunks", "audit": "quoting_audit",
 }  # fmt: skip
 _SCRUB = {
@@ -31,11 +33,14 @@ _SCRUB = {
     "fact_transitions": "scrub_fact_transitions", "profile_snapshots": "scrub_profile_snapshots",
     "tuning_queries": "scrub_tuning_queries", "tuning_tasks": "scrub_tuning_tasks",
     "retrieval_profiles": "scrub_retrieval_profiles",
-    "import_tasks": "scrub_import_tasks", "import_files": "scrub_import_files", "import_chunks": "scrub_import_chunks",
+    "import_tasks": "scrub_import_tasks", "import_tasks.texts": "scrub_import_texts",
+    "import_files": "scrub_import_files", "import_chunks": "scrub_import_chunks",
     "audit": "scrub_audit",
 }  # fmt: skip
 QUOTING = tuple(_QUOTING)
-"""Tables whose rows may quote what somebody said."""
+"""Tables whose rows may quote what somebody said, and parts of tables that are emptied apart."""
+_OWN_WORD = re.compile(r"[a-z_]+")
+"""Words such as the program writes into JSON of its own."""
 _ASKED = {
     "undo_records": "asked_undo_records", "memory_v5_operations": "asked_memory_v5_operations",
     "correction_plans": "asked_correction_plans", "fact_transitions": "asked_fact_transitions",
@@ -62,6 +67,34 @@ class Going:
     entities: tuple[int, ...] = ()
     person_names: tuple[str, ...] = ()
     entity_names: tuple[str, ...] = ()
+    ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Ids of chats, persons and references that are not borne by another of the kind, by kind."""
+    told_ids: tuple[str, ...] = ()
+    """Those of them that are not a name of what stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a row of a table says: free text, and values of JSON."""
+
+    key: int | str
+    free: str
+    held: tuple[str, ...] = ()
+
+    @property
+    def raw(self) -> str:
+        """All of it as it stands."""
+        return "\n".join((self.free, *self.held))
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The texts within the JSON, each with the key under which it stands; further keys that are no words of ours."""
+        return [one for value in self.held for one in leaves(json.loads(value))]
+
+    @property
+    def words(self) -> str:
+        """The free text and the texts within the JSON."""
+        return "\n".join((self.free, *(text for _, text in self.fields)))
 
 
 class QuotingRepository:
@@ -89,14 +122,45 @@ class QuotingRepository:
         borne = {norm(name) for name in kept}
         called = [*self._column(db, "names_going", ids), *names, *(name for _, name in lost)]
         things = [*self._column(db, "entity_names_going", ids), *unsaid.names]
-        return Going(tuple(persons), tuple(entities), _free(called, borne, norm), _free(things, borne, norm))
+        known = self.ids(db, chats=targets.chats, persons=persons, refs=targets.refs)
+        told = tuple(sorted({id_ for some in known.values() for id_ in some if norm(id_) not in borne}))
+        return Going(
+            tuple(persons), tuple(entities), _free(called, borne, norm), _free(things, borne, norm),
+            known, told,
+        )  # fmt: skip
+
+    def ids(
+        self,
+        db: sqlite3.Connection,
+        *,
+        chats: Iterable[int] = (),
+        persons: Iterable[int] = (),
+        refs: Iterable[int] = (),
+    ) -> dict[str, tuple[str, ...]]:
+        """The ids of these rows as they are given from outside, by kind; of references those that no other bears."""
+        found = {
+            "chats": ("ids_of_chats", chats),
+            "persons": ("ids_of_persons", persons),
+            "refs": ("ids_of_refs", refs),
+        }
+        return {kind: tuple(self._column(db, query, {"ids": array(rows)})) for kind, (query, rows) in found.items()}
+
+    def records(self, db: sqlite3.Connection, table: str, operation: int) -> Iterator[Record]:
+        """What the rows of a table say that may quote."""
+        for key, free, *held in db.execute(self._q[_QUOTING[table]], {"operation": operation}):
+            yield Record(key, free, tuple(held))
 
     def quoting(
-        self, db: sqlite3.Connection, table: str, operation: int, quotes: Callable[[str], bool]
+        self, db: sqlite3.Connection, table: str, operation: int, quotes: Callable[[Record], bool]
     ) -> list[int | str]:
-        """Keys of the rows of a table whose text quotes."""
-        rows = db.execute(self._q[_QUOTING[table]], {"operation": operation})
-        return [key for key, text in rows if quotes(text)]
+        """Keys of the rows of a table that quote."""
+        return [record.key for record in self.records(db, table, operation) if quotes(record)]
+
+    def names_staying(self, db: sqlite3.Connection, targets: Targets, going: Going) -> Iterator[bytes]:
+        """Names and ids of what stays."""
+        values = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "refs", "chats")}
+        values |= {"persons": array(going.persons), "entities": array(going.entities)}
+        return (row[0].encode() for row in db.execute(self._q["names_staying"], values))
 
     def about(self, db: sqlite3.Connection, table: str, targets: Targets, going: Going) -> list[int | str]:
         """Keys of the rows of a table that point at what goes, whatever they say of it."""
@@ -133,3 +197,17 @@ class QuotingRepository:
 
 def _free(names: Iterable[str], borne: set[str], norm: Callable[[str], str]) -> tuple[str, ...]:
     return tuple(sorted({norm(name) for name in names} - borne - {""}))
+
+
+def leaves(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """(key, text) of every text within a value of JSON, and of keys that are no words of ours; of a list, its key."""
+    if isinstance(value, dict):
+        for name, inner in cast("dict[str, object]", value).items():
+            if not _OWN_WORD.fullmatch(name):
+                yield "", name
+            yield from leaves(inner, name)
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            yield from leaves(inner, key)
+    elif isinstance(value, str):
+        yield key, value

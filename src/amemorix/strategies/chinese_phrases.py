@@ -272,17 +272,20 @@ def _is_pet(word: str) -> bool:
 
 
 def names(text: str) -> Iterator[str]:
-    """Words and up to three neighbouring ones."""
+    """Words and up to three neighbouring ones, each once."""
     words = [word for word, _ in tagged_words(text)]
+    met: set[str] = set()
     for i in range(len(words)):
         for j in range(i + 1, min(len(words), i + 3) + 1):
             name = "".join(words[i:j]).strip()
             if (
-                2 <= len(name) <= 12
+                name not in met
+                and 2 <= len(name) <= 12
                 and name[:1].isalnum()
                 and name[-1:].isalnum()
                 and not (name.isascii() and name.islower())
             ):
+                met.add(name)
                 yield name
 
 

@@ -11,25 +11,39 @@ from ..text import simplified
 from ..times import is_question
 from .chinese_phrases import is_person, tagged_words
 
-__all__ = ["NOBODY", "Clause", "Mood", "Owner", "Whose", "after", "clauses", "mood_of", "whose", "without_laugh"]
+__all__ = [
+    "KIN_EN",
+    "KIN_ZH",
+    "NOBODY",
+    "Clause",
+    "Mood",
+    "Owner",
+    "Whose",
+    "after",
+    "clauses",
+    "mood_of",
+    "whose",
+    "without_laugh",
+]
 
 Owner = Literal["unsaid", "speaker", "us", "named", "they", "other"]
 """`they`: somebody who is only pointed at; `other`: somebody else, kin and pets among them."""
 Mood = Literal["plain", "question", "supposed", "dream", "wish", "past", "joke", "reported"]
 
-_KIN_ZH = (
+KIN_ZH = (
     "爸爸?|妈妈?(?!呀|的|耶)|老爸|老妈|爸妈|父母|父亲|母亲|爹|娘(?!家)|老婆|老公|妻子|丈夫|太太|媳妇儿?|爱人|对象|女朋友|男朋友|女友|男友|前任|前女友|前男友|未婚[夫妻]|"
     "[大二三小亲堂表]?(?:哥哥?|姐姐?|弟弟?|妹妹?)(?!们)|儿子|女儿|闺女|孩子|宝宝|娃|孙子|孙女|外孙女?|侄[子女]|外甥女?|爷爷|奶奶|姥姥|姥爷|外婆|外公|岳[父母]|公公|婆婆|"
     "丈母娘|[大小二三]?(?:姨|舅|叔叔?|姑(?!且|息|苏|娘)|伯|婶|嫂子?)(?:[妈父母子夫])?|姐夫|妹夫|弟媳|女婿|儿媳|家人|家里人|亲戚|同事|老板|上司|领导|室友|舍友|同桌|朋友(?!圈)|闺蜜|死党|兄弟|"
     "同学(?!会)|班长|学[长姐弟妹]|老师|导师|师[傅父兄姐弟妹]|教练|徒弟|学生|邻居|房东|网友|队友|搭档|客户|粉丝|"
     "猫(?!粮|砂|咖)咪?|狗(?!粮|头|血)狗?|狗子|犬|兔子?|仓鼠|鹦鹉|乌龟|宠物|柯基|柴犬|金毛|泰迪|布偶|英短|哈士奇|边牧|龙猫|主子|毛孩子"
 )
-_KIN_EN = (
+KIN_EN = (
     "mom|mum|mommy|mother|dad|daddy|father|parents?|wife|husband|spouse|partner|fianc[eé]e?|girlfriend|boyfriend|gf|bf|ex|brothers?|sisters?|siblings?|"
     "sons?|daughters?|kids?|child(?:ren)?|baby|twins?|grand(?:ma|pa|mother|father|son|daughter|parents?|kids?)|aunt(?:ie)?|uncle|cousins?|nephews?|nieces?|"
     "(?:best )?friends?|buddy|boss|manager|colleagues?|coworkers?|co-workers?|roommates?|room-mates?|flatmates?|housemates?|classmates?|neighbou?rs?|landlord|"
     "teachers?|professor|mentor|coach|students?|client|dogs?|cats?|pupp(?:y|ies)|kittens?|pets?|horse|rabbit|bunny|hamster|parrot|turtle|family"
 )
+"""Words for those who belong to somebody: relatives, friends, colleagues and pets."""
 _IN_LAW = "(?:-in-law)?"
 _LEAD = re.compile(
     r"(?:其实|对了|哦+|噢|嗯+|啊|哎呀?|唉|哈+|那个|顺便|因为|所以|不过|但是?|可是|而且|并且|另外|还有|毕竟|反正|总之|然后|后来|现在|目前|最近|如今|今天|昨天|前天|今年|去年|上周|上个月"
@@ -40,17 +54,15 @@ _LEAD = re.compile(
 )
 _OF_ME = r"(?:我|俺|咱)们?(?:的|家里?的?|那个?|这个?|有一?[个只条位]|一[个只条位]|[几两]个)?"
 _MY_KIN = re.compile(
-    rf"{_OF_ME}(?:[亲大小老前]|最好的|一个|高中|初中|大学|小学|公司的?)?(?:{_KIN_ZH})(?!我)"
-    rf"|\b(?:my|our)\s+(?:(?!own\b|favou?rite\b)[a-z-]+\s+){{0,2}}?(?:{_KIN_EN}){_IN_LAW}\b",
+    rf"{_OF_ME}(?:[亲大小老前]|最好的|一个|高中|初中|大学|小学|公司的?)?(?:{KIN_ZH})(?!我)"
+    rf"|\b(?:my|our)\s+(?:(?!own\b|favou?rite\b)[a-z-]+\s+){{0,2}}?(?:{KIN_EN}){_IN_LAW}\b",
     re.I,
 )
-_BARE_KIN = re.compile(rf"(?:{_KIN_ZH})(?!们|我|[，,]?我)")
+_BARE_KIN = re.compile(rf"(?:{KIN_ZH})(?!们|我|[，,]?我)")
 _KIN_AFTER = re.compile(
-    rf"\s*(?:他|她)?(?:的|家里?的?)?(?:{_KIN_ZH})|['’]s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{_KIN_EN}){_IN_LAW}\b", re.I
+    rf"\s*(?:他|她)?(?:的|家里?的?)?(?:{KIN_ZH})|['’]s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{KIN_EN}){_IN_LAW}\b", re.I
 )
-_THEIR_KIN = re.compile(
-    rf"(?:的|家里?的?)?(?:{_KIN_ZH})|['’]?s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{_KIN_EN}){_IN_LAW}\b", re.I
-)
+_THEIR_KIN = re.compile(rf"(?:的|家里?的?)?(?:{KIN_ZH})|['’]?s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{KIN_EN}){_IN_LAW}\b", re.I)
 _FIRST = re.compile(
     r"我(?![们俩国校司方等])|俺(?!们)|本人|在下|\bI(?:['’](?:m|ve|d|ll))?\b|\bi(?:['’]?(?:m|ve))?\b|\b[Mm]y(?:self)?\b"
 )
@@ -80,8 +92,8 @@ _NEW_NICK = re.compile(
     r"[小阿][\u4e00-\u9fff](?=(?:今年)?[0-9一二三四五六七八九十]+岁|喜欢|讨厌|住在|搬到|对.{1,8}过敏)"
 )
 _BRINGS_IN = re.compile(
-    rf"(?:有|养|生|收养|领养|捡|娶|买|带)[了过着到]?(?:[一两三几]?[个只条位匹名])?[^，,]{{0,6}}?(?:{_KIN_ZH})(?:(?:名字?)?叫[^，,]{{1,8}})?[了啦呀]?$"
-    rf"|\b(?:have|has|had|got|adopted|bought)\s+(?:[a-z-]+\s+){{1,3}}?(?:{_KIN_EN})(?:\s+(?:named|called)\s+\w+)?\W*$",
+    rf"(?:有|养|生|收养|领养|捡|娶|买|带)[了过着到]?(?:[一两三几]?[个只条位匹名])?[^，,]{{0,6}}?(?:{KIN_ZH})(?:(?:名字?)?叫[^，,]{{1,8}})?[了啦呀]?$"
+    rf"|\b(?:have|has|had|got|adopted|bought)\s+(?:[a-z-]+\s+){{1,3}}?(?:{KIN_EN})(?:\s+(?:named|called)\s+\w+)?\W*$",
     re.I,
 )
 """What follows without a subject may be of the one brought in."""

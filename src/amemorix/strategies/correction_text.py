@@ -6,10 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from ..text import fold, is_mostly_cjk, tokens
+from ..times import is_question
 from .correction import Correction
 
 __all__ = [
     "alike",
+    "calls_kin",
     "bears_on",
     "bears_on_value",
     "corrected",
@@ -17,6 +19,7 @@ __all__ = [
     "is_present",
     "in_its_words",
     "matters",
+    "only_asks",
     "of_household",
     "of_that_one",
     "parts_of",
@@ -76,6 +79,10 @@ _KIN_FIRST = re.compile(
     re.I,
 )
 """Clauses that begin with somebody's relative or friend."""
+_TO_NAME = re.compile(
+    r"[哥姐弟妹爸妈爷奶叔舅姨友事学]?(?:[\s,，]|-in-law|叫做?|名叫|是|\b(?:is )?(?:called|named)\b)*", re.I
+)
+"""What may stand between a relative and their name."""
 
 
 _LISTED_AFTER = re.compile(
@@ -133,12 +140,30 @@ def in_its_words(text: str, correction: Correction) -> bool:
     return holds(text, correction.right) and bool(_matter(correction) & _terms(text))
 
 
-def is_present(part: str, correction: Correction) -> bool:
-    """Whether a clause says how it is, of whom the correction is about, and not how it was, what is asked, or of a relative."""
+def is_present(part: str, correction: Correction, *, of_kin: bool = False) -> bool:
+    """Whether a clause says how it is, of whom the correction is about, and not how it was, what is asked, or of a relative.
+
+    `of_kin`: a relative may be whom the correction is about.
+    """
     spoken = f"{correction.subject} {correction.about}"
     if correction.action == "replace" and (_ASKED.search(part) or (_PAST.search(part) and not _PAST.search(spoken))):
         return False
-    return not _KIN_FIRST.match(part) or _KIN.search(spoken) is not None
+    return of_kin or not _KIN_FIRST.match(part) or _KIN.search(spoken) is not None
+
+
+def calls_kin(part: str, correction: Correction) -> bool:
+    """Whether the clause tells of a relative by the name that the correction gives: `my sister Anna`."""
+    found = _KIN_FIRST.match(part)
+    if found is None or not correction.subject:
+        return False
+    before = _TO_NAME.match(part, found.end())
+    rest = part[before.end() if before else found.end() :]
+    return holds(rest[: len(correction.subject) + 1].rstrip(), correction.subject)
+
+
+def only_asks(part: str) -> bool:
+    """Whether the clause asks, and tells nothing."""
+    return is_question(part)
 
 
 def of_household(parts: Sequence[str], correction: Correction) -> set[int]:

@@ -73,9 +73,9 @@ _JOB_EN = (
     "police officer|soldier|librarian|translator|editor|therapist|psychologist|counselor|coach|freelancer|salesperson|"
     "product manager|intern|mechanic|baker|tailor|entrepreneur|attorney|surgeon|paramedic|social worker|stay-at-home (?:mom|dad)"
 )
-_PET_ZH = "(?:小|大|老)?[^\\s,，的了]{0,3}?(?:猫咪?|狗狗?|犬|兔子?|仓鼠|鹦鹉|乌龟|金鱼|柯基|柴犬|金毛|泰迪|布偶|英短|哈士奇|边牧|龙猫|刺猬|蜥蜴)"
+_PET_ZH = "(?!电子|虚拟|机器|玩具|赛博)(?:小|大|老)?[^\\s,，的了]{0,3}?(?:猫咪?|狗狗?|犬|兔子?|仓鼠|鹦鹉|乌龟|金鱼|柯基|柴犬|金毛|泰迪|布偶|英短|哈士奇|边牧|龙猫|刺猬|蜥蜴)"
 _PET_EN = r"(?:[a-z]+ ){0,2}(?:cat|dog|kitten|puppy|rabbit|bunny|hamster|parrot|turtle|tortoise|goldfish|corgi|beagle|poodle|labrador|horse|snake|lizard|guinea pig|ferret)"
-_SCHOOL_ZH = r"(?P<v>[^\s,，。的]{1,16}?(?:大学|学院|中学|高中|初中|小学|职高|技校|附中|[一二三四五六七八九]中|清华|北大|复旦|交大|浙大|武大|人大))"
+_SCHOOL_ZH = r"(?P<v>清华|北大|复旦|交大|浙大|武大|人大|[^\s,，。的]{1,16}?(?:大学|学院|中学|高中|初中|小学|职高|技校|附中|[一二三四五六七八九]中|清华|北大|复旦|交大|浙大|武大|人大))"
 _ENG = r"(?P<v>[^,.;!?]{1,60}?)"
 _NOW = (
     "(?:currently |now |still |actually |really |always |just |recently |finally |also |already |have |has |had |'ve )*"
@@ -93,14 +93,19 @@ _NO_FIRM_EN = "(?!(?:facebook|instagram|twitter|tiktok|reddit|duolingo|snapchat|
 _PLACE = r"[^\s,，。!！?？]{2,12}?"
 _DISH = r"[^\s,，。!！?？]{1,12}?"
 _WORDS = r"[^,.;!?]{1,40}?"
+_NO_STAGE = (
+    r"(?!在[^\s,，。]{0,10}?(?:[里中上]|边|游戏|剧[组场本社]?|戏|梦|电影|小说|群|社团|班级?|家)(?:做|当|担任|任))"
+)
+"""Where one only plays somebody."""
+_AT = _NO_STAGE + r"在[^\s,，。!！?？]{2,12}?"
 _A = r"(?:一名|一个|一位|个|名|位)"
 _KEEPS = r"(?:have|has|own|owns|got|adopted|bought)(?: got)?"
-_CALLED = r"(?:叫做?|名叫|名字是)"
+_CALLED = r"(?:叫(?![声个得唤嚷我他她你])做?|名叫|名字是)"
 _TONGUE = r"(?P<v>[^\s,，。]{1,16}?(?:语|文|话))"
 _TONGUE_EN = "(?:english|french|german|spanish|italian|portuguese|chinese|mandarin|cantonese|japanese|korean|russian|arabic|hindi|dutch|swedish|polish|turkish|thai|vietnamese|greek|hebrew|latin|ukrainian|finnish|danish|norwegian|czech)"
 _MATE_ZH = "(?:我的?)?(?:前?男朋?友|前?女朋?友|对象|老公|老婆|爱人|丈夫|妻子|未婚[夫妻]|[他她])"
 _MATE_EN = "(?:my|his|her|their|@'s) (?:girlfriend|boyfriend|partner|fianc[eé]e?|husband|wife|ex)"
-_NO_MATE_ZH = "(?!同[事学]|室友|舍友|朋友|家人|[爸妈哥姐弟妹]|父|母|老[师板])"
+_NO_MATE_ZH = "(?!初恋|前任|同[事学]|室友|舍友|朋友|家人|[爸妈哥姐弟妹]|父|母|老[师板])"
 _MEAT_ZH = "(?:红|牛|羊|猪|鸡)?(?:肉|荤)(?:食|菜)?"
 _MEAT_EN = "(?:some )?(?:red )?(?:meat|chicken|beef|pork|steaks?)"
 _GONE_ZH = "(?:干|做|工作|上班|任职|待|呆)?了"
@@ -179,6 +184,7 @@ PATTERNS = (
     _zh("workplace", "firm", rf"@{_ADV}(?:就职于|任职于|供职于|入职|跳槽到|跳槽去)了?{_CN}"),
     _zh("workplace", "house", rf"@{_ADV}(?:工作|单位)?(?:换到|转到|跳到)了?{_CN}(?:上班|工作|任职)"),
     _zh("workplace", "house", rf"@{_ADV}(?:把)?(?:工作|单位)(?:换到|换成|转到)了?{_CN}"),
+    _zh("workplace", "house", rf"@{_ADV}(?:换了?(?:[个份家]|新)*(?:工作|公司)了?|跳槽了)[,，]\s*我?(?:现在|目前|如今)*(?:在|去了?|到了?|入职了?)了?{_CN}(?:上班|工作|任职|搬砖|干活)?"),
     _zh("workplace", "firm", rf"@{_ADV}从{_CN}(?:离职|辞职|跳槽)", -1),
     _zh("workplace", "house", rf"@{_ADV}(?:不在|离开了?|从)(?P<w>{_PLACE})(?:{_GONE_ZH}|离职了?|辞职了?)?[,，]\s*{_NEXT_ZH}{_CN}(?:上班|工作)?"),
     _zh("workplace", "firm", rf"@{_ADV}不在(?P<v>{_PLACE})(?:干|做|任职)了", -1),
@@ -188,10 +194,13 @@ PATTERNS = (
     _en("workplace", "thing", rf"@ {_NOW}(?:(?:quit|left|lost) (?:my|his|her|their|the|@'s) (?:old )?(?:job|company|position)|resigned|retired|(?:am|is|was|got) (?:been )?(?:fired|laid off)|(?:am|is|became) (?:unemployed|jobless|out of work)|no longer works?|(?:am|is) no longer working)", -1, "the former one", norm=ANY),
     _en("workplace", "firm", rf"@ {_NOW}(?:quit|resigned from|(?:got |was |am |is )?(?:fired|laid off) (?:from|by|at)) (?:working (?:at|for) )?{_NO_FIRM_EN}{_ENG}", -1),
     _en("workplace", "firm", rf"@ {_NOW}{_NOT}?{_NOW}(?:works?|(?:am |is )?working) (?:{_NOW})?(?:at|for) {_ENG}"),
+    _en("workplace", "firm", rf"@ {_NOW}(?:changed|switched) (?:jobs|companies),? {_NOW}(?:(?:am|is|i'm) )?{_NOW}(?:working )?(?:at|with|for) {_ENG}"),
     _en("workplace", "firm", rf"@ {_NOW}(?:joined|started (?:working |a job )?at|got a job at) {_ENG}"),
     _en("workplace", "firm", rf"@ {_NOW}(?:worked|been working) (?:at|for) {_ENG} (?:ever )?since"),
     _en("workplace", "firm", rf"@ {_NOW}(?:quit|left) (?:my job at|his job at|her job at) {_ENG}", -1),
     _zh("occupation", "job", rf"@{_ADV}(?:是|当|成为)了?{_A}?(?P<v>[^\s,，。的]{{0,8}}?(?:{_JOB_ZH}))"),
+    _zh("occupation", "job", rf"@{_ADV}{_AT}(?:做|当|担任|任)了?{_A}?(?P<v>[^\s,，。的]{{0,8}}?(?:{_JOB_ZH}))"),
+    _zh("workplace", "house", rf"@{_ADV}{_NO_STAGE}在{_CN}(?:做|当|担任|任)了?{_A}?[^\s,，。的]{{0,8}}?(?:{_JOB_ZH})"),
     _zh("occupation", "job", rf"@{_ADV}(?:做|从事){_SHORT}(?:工作|行业|这一?行)"),
     _zh("occupation", "job", rf"@{_OF}(?:职业|工作|本职)是{_A}?{_SHORT}"),
     _en("occupation", "job", rf"@ {_NOW}(?:am|is) {_NOW}(?:an?|the) (?P<v>(?:[a-z-]+ ){{0,3}}?(?:{_JOB_EN}))(?: (?:at|for|in) .{{1,40}})?"),
@@ -233,9 +242,10 @@ PATTERNS = (
     *(_en(bond, "thing", rf"@ {_NOW}(?:(?:broke|broken|split) up(?: with {_MATE_EN})?|(?:am |is |got )?{_NOW}(?:divorced|separated)(?: from {_MATE_EN})?)", -1, "the former one", norm=ANY) for bond in ("partner", "spouse")),
     *(_en(bond, "name", rf"@ {_NOW}(?:(?:broke|broken|split) up with|divorced|(?:am|is|got) (?:divorced|separated) from) {_ENG}", -1) for bond in ("partner", "spouse")),
     _zh("child", "name", rf"@{_OF}(?:儿子|女儿|孩子|宝宝|闺女)(?:的?名字)?{_CALLED}{_SHORT}"),
+    _zh("child", "name", rf"@{_OF}(?:儿子|女儿|孩子|宝宝|闺女)(?:今年|都|已经|快|刚)*[0-9一二两三四五六七八九十]{{1,3}}(?:个月|岁半?)了?[,，]\s*{_CALLED}{_SHORT}"),
     _en("child", "name", rf"@'s (?:son|daughter|child|baby|kid)(?:'s name is| is (?:called|named)) {_ENG}"),
-    _zh("pet", "name", rf"@{_ADV}(?:家里?)?(?:养|领养|收养|有)了?(?:[一两]?(?:只|条|个|匹))?(?P<t>{_PET_ZH})[,，\s]*(?:名字|它)?(?:叫做?|名叫|是){_SHORT}"),
-    _zh("pet", "thing", rf"@{_ADV}(?:家里?)?(?:养|领养|收养)了?(?:[一两三]?(?:只|条|个|匹))?(?P<v>{_PET_ZH})"),
+    _zh("pet", "name", rf"@{_ADV}(?:家里?)?新?(?:养|领养|收养|有)了?(?:[一两]?(?:只|条|个|匹))?(?P<t>{_PET_ZH})[,，\s]*(?:名字|它)?(?:{_CALLED}|是){_SHORT}"),
+    _zh("pet", "thing", rf"@{_ADV}(?:家里?)?新?(?:养|领养|收养)了?(?:[一两三]?(?:只|条|个|匹))?(?P<v>{_PET_ZH})"),
     _zh("pet", "name", rf"@{_OF}(?:家的?)?(?P<t>{_PET_ZH})(?:的?名字)?{_CALLED}{_SHORT}"),
     _en("pet", "name", rf"@ {_NOW}{_KEEPS} an? (?P<t>{_PET_EN}),? (?:named|called|whose name is) {_ENG}"),
     _en("pet", "thing", rf"@ {_NOW}{_KEEPS} (?:an?|two|three) (?P<v>{_PET_EN}s?)"),
@@ -257,7 +267,7 @@ PATTERNS = (
     _zh("diet", "thing", rf"@{_ADV}开荤", -1, "素食", norm=ANY),
     _en("diet", "thing", rf"@ {_NOW}(?:eats?|(?:started|began|(?:am|is|went|been) back to)? ?(?:eating|to eat)|can eat|(?:am|is) eating) {_MEAT_EN}(?: again| now)?", -1, "vegetarian", norm=ANY),
     _zh("avoids", "food", rf"@{_ADV}(?:不能|从不|不|从来不|不可以|再也不|不再|不会)(?:吃|喝){_CN}"),
-    _zh("avoids", "food", rf"@(?:现在|已经|又|终于|开始)*(?:开始吃|能吃|可以吃|又吃|吃得了|也吃|喝得了|开始喝|能喝){_CN}", -1),
+    _zh("avoids", "food", rf"@(?:现在|最近|目前|如今|已经|又|终于|居然|竟然|重新|开始)*(?:开始吃|能吃|可以吃|又吃|吃得了|也吃|喝得了|开始喝|能喝)(?!全?素){_CN}", -1),
     _en("avoids", "food", rf"@ {_NOW}(?:do not|does not|don't|doesn't|never|cannot|can't|no longer) (?:eats?|drinks?) {_ENG}"),
     _en("avoids", "food", rf"@ {_NOW}(?:started (?:eating|drinking)|can (?:eat|drink)) {_ENG}(?: again)?", -1),
     _en("avoids", "food", rf"@ {_NOW}(?:eats?|drinks?) {_ENG} again", -1),

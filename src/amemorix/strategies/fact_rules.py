@@ -8,17 +8,23 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from ..text import clean_text, content_hash, fold
-from ..times import Span, find_span, is_question
+from ..times import Span, find_span
 from .chat_markup import spoken
-from .clauses import NOBODY, Clause, Whose, after, clauses, without_laugh
+from .clauses import NOBODY, Clause, Whose, after, clauses
+from .fact_frames import denies_allergy, unframed
 from .fact_patterns import PATTERNS, SUBJECT, Pattern
+from .fact_sentences import bare, is_statement, listed, sentences, unquoted
 from .fact_slots import FAVOURITE, STATEMENT
+from .fact_timeline import ANY
+from .fact_unnamed import ended_pet, hints_at_end_of_pet, hints_at_news, is_alone, is_fit, is_own
 from .fact_values import accepted, normal, parts
 
-__all__ = ["Claim", "Reader", "read_facts", "statement"]
+__all__ = ["LAST", "Claim", "Reader", "read_facts", "statement"]
 
 PLAN_SECONDS = 60 * 86_400.0
 """A plan for no named time is one for so long."""
+LAST = "^"
+"""The norm of a denial of whichever value was told last."""
 LONGEST = 4_000
 """Facts are read from the first characters of a text only."""
 _SINCE = frozenset({"partner", "residence", "workplace", "occupation", "school", "pet", "spouse", "avoids", "diet", "allergy",
@@ -46,29 +52,6 @@ _TOGETHER = frozenset({("occupation", "workplace"), ("diet", "avoids"), ("partne
 _NO_JOKE = frozenset({"allergy", "avoids", "diet", "age", "birthday", "name", "nickname", "occupation", "spouse", "child",
                       "hometown"})  # fmt: skip
 """Body and identity: of these nothing is believed that is said with a laugh."""
-_SENTENCE = re.compile(r"[^。！？!?；;\n…]+?(?:[。！？!?；;\n…]+|(?<=[a-z0-9)])\.(?=\s|$)|$)", re.I)
-_QUOTED = re.compile(r"[\"“「『]([^\"”」』]{0,200})[\"”」』]")
-_UNSURE = re.compile(
-    r"如果|要是|假如|假设|假装|倘若|万一|的话|除非|若是|好像|似乎|可能|也许|或许|大概|估计|说不定|应该|希望|但愿|恨不得|差点|听说|据说|传说|梦[到见]|做梦|小时候"
-    r"|以前|曾经?|从前|过去|原来|当年|之前|本来|什么|谁|[哪啥]|怎么(?!都)|多少|几岁|为何|是不是|有没有|对不对|会不会|能不能|开玩笑|骗你|才怪|不是说"
-    r"|\b(?:if|would|could|should|wish|suppose|imagine|might|maybe|perhaps|probably|possibly|used to|pretend|dream(?:ed|t|s)?|as if|unless|almost|hope"
-    r"|thought|think|guess|kidding|joking|once|formerly|seems?|wonder|whether|what|which|who|why|how come)\b",
-    re.I,
-)
-_REPORTED = re.compile(
-    r"说|讲|告诉|回答|写道|表示|问[过了道:：]|声称|觉得|以为|转发|歌词"
-    r"|\b(?:said|says|saying|told|tells|asked|claims?|claimed|quot(?:e|es|ed|ing)|wrote|heard|believes?|lyrics)\b",
-    re.I,
-)
-_HARMLESS = re.compile(
-    r"(?:我|是|都)*(?:之前|以前|原来|本来|当时)(?:是|都)?我?(?:搞|弄|记|说|写|查|测|以为)错了?|\bi (?:just )?(?:thought|believed) (?:i was|so)\b|"
-    r"说实话|老实说|说真的|话说|来说|说一下|提一下|说起来|跟[你大][们家]?说|和[你大][们家]?说|告诉[你大][们家]?|[会能]说|[会能]讲|说[中英日法德韩俄]|忘了说|我说过|小说|听说读写|演讲"
-)
-_LIST = re.compile(
-    r"\b(?:likes?|loves?|enjoys?|hates?|dislikes?|speaks?|eats?|drinks?|allergic to)"
-    r" [a-z-]+(?:, (?!(?:and|but|so|i|not|too)\b)[a-z-]+)+(?= and [a-z-]+\s*(?:[.!,;\n]|$))",
-    re.I,
-)
 _LEAD = re.compile(
     r"(?:其实|对了|哦+|噢|嗯+|啊|哎呀?|唉|哈+|那个|顺便|因为|所以|不过|但是?|而且|另外|还有|毕竟|记住|记得|别忘了|提醒[你大家]*一?下?|反正|总之|然后|现在|目前|最近|如今"
     r"|那|跟[你大][们家]?说|告诉[你大][们家]?|说实话|老实说|说真的|话说|忘了说"
@@ -100,6 +83,10 @@ class Claim:
     valid_to: float | None = None
     told: float | None = None
     """Of one that names its own start: up to when it vouches for it. A change lasts until it is told."""
+    unnamed: bool = False
+    """It does not say whom it is about: the speaker, if nobody else is being talked of."""
+    only_ends: bool = False
+    """It means something only where what it denies is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +102,8 @@ class Reader:
     """The whole text is about one person: 他, "the user" and a missing subject mean that one."""
     names: tuple[str, ...] = ()
     """Persons who are known by these names, as they stand in the text."""
+    own: bool = False
+    """News that name nobody are the speaker's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +138,26 @@ class _Clause:
         )
 
 
+_Met = dict[tuple[_Clause, str | Whose | None], list[Claim]]
+"""What a clause says, by whom the one before it was about; what it tells as news of the speaker, by whose it is."""
+
+
 def read_facts(text: str, how: Reader) -> list[Claim]:
     """What the text states; empty for questions, suppositions, memories of what was, and words of others."""
     found: dict[tuple[str, str, str], Claim] = {}
+    met: _Met = {}
     before = NOBODY
-    for sentence, joking in _sentences(_listed(_unquoted(spoken(clean_text(text)[:LONGEST])))):
-        raw = _bare(sentence)
+    said_there = spoken(clean_text(text)[:LONGEST])
+    if how.own and denies_allergy(said_there):
+        return [Claim("", "allergy", LAST, LAST, -1, how.at, only_ends=True)]
+    line = unframed(said_there)
+    for sentence, joking in sentences(listed(unquoted(line))):
+        raw = bare(sentence)
         said = clauses(raw, how.names, before)
         before = _goes_on_after(said)
-        if not _is_statement(sentence):
+        if not is_statement(sentence):
             continue
-        for claim in _in_sentence(raw, said, how):
+        for claim in _in_sentence(raw, said, how, line if how.own and how.first else "", met):
             if not (joking and claim.attribute in _NO_JOKE):
                 found.setdefault((claim.who, claim.attribute, claim.norm), claim)
     return list(found.values())
@@ -171,47 +169,17 @@ def statement(text: str, at: float) -> Claim:
     return Claim("", STATEMENT, value, content_hash(fold(value).strip(" .。!！")), 1, at)
 
 
-def _sentences(text: str) -> Iterator[tuple[str, bool]]:
-    """The sentences without the laugh at their end, and whether there was one there or right after it."""
-    said = _SENTENCE.findall(text)
-    bare = [without_laugh(sentence) for sentence in said]
-    for i, sentence in enumerate(bare):
-        laughs_after = i + 1 < len(bare) and bare[i + 1] != said[i + 1] and not bare[i + 1].strip()
-        yield sentence, sentence != said[i] or laughs_after
-
-
-def _unquoted(text: str) -> str:
-    """Quoted names stay, quoted sentences go."""
-    return _QUOTED.sub(lambda m: m[1] if len(m[1]) <= 12 and not _FIRST.search(m[1]) else " … ", text)
-
-
-def _listed(text: str) -> str:
-    """`tea, coffee and cake` as one stretch."""
-    return _LIST.sub(lambda found: found[0].replace(", ", "、"), text)
-
-
-def _is_statement(sentence: str) -> bool:
-    ending = sentence.rstrip()
-    if is_question(sentence) or ending.endswith(("?", "？", "吗", "么", "吗。")):
-        return False
-    plain = _HARMLESS.sub("", fold(sentence))
-    return not _UNSURE.search(plain) and not _REPORTED.search(plain)
-
-
-def _bare(sentence: str) -> str:
-    """The sentence without its end, as long as it is when folded."""
-    raw = sentence.strip().rstrip("。！!；;….\n ")
-    folded = fold(raw)
-    return raw if len(raw) == len(folded) else folded
-
-
 def _goes_on_after(said: list[Clause]) -> Whose:
     """Somebody else is told of in the next sentence too; whoever it is, has to be said again."""
     of = after(said[-1].text, said[-1].whose) if said else NOBODY
     return of if of.owner == "other" else NOBODY
 
 
-def _in_sentence(raw: str, said: list[Clause], how: Reader) -> Iterator[Claim]:
+def _in_sentence(raw: str, said: list[Clause], how: Reader, line: str, met: _Met) -> Iterator[Claim]:
+    """The claims of a sentence; those that name nobody where it stands in a `line` that is the speaker's own.
+
+    What was met before is not read again.
+    """
     folded = fold(raw)
     before: str | None = None
     at = 0
@@ -225,10 +193,16 @@ def _in_sentence(raw: str, said: list[Clause], how: Reader) -> Iterator[Claim]:
             start, stop = one.start, said[at + width - 1].stop
             text = raw[start:stop].strip()
             clause = _Clause(text, folded[start:stop].strip(), _CAPITAL.search(text) is not None)
-            claims = _owned(_in_clause(clause, how, _carried(one.whose, before)), one.whose, how)
+            key = clause, _carried(one.whose, before)
+            if key not in met:
+                met[key] = _in_clause(clause, how, key[1])
+            named = _owned(met[key], one.whose, how)
+            if not named and line and (clause, one.whose) not in met:
+                met[clause, one.whose] = _news(clause, one.whose, how, line)
+            claims = named or met.get((clause, one.whose), [])
             if claims:
                 yield from claims
-                before = claims[0].who
+                before = named[0].who if named else before
                 at += width - 1
                 break
         at += 1
@@ -281,6 +255,54 @@ def _subjects(clause: _Clause, how: Reader, before: str | None) -> Iterator[_Cla
         raw, folded = (said[lead.end() if lead else 0 :] for said in (clause.raw, clause.folded))
         for mark in (SUBJECT,) if raw[:1] > "\u2e80" else (f"{SUBJECT} ", f"{SUBJECT} is "):
             yield _Clause(mark + raw, mark + folded, clause.cased, before or "")
+
+
+def _news(clause: _Clause, of: Whose, how: Reader, line: str) -> list[Claim]:
+    """What the clause tells without saying of whom, or of a pet by its name alone."""
+    if of.carried and of.owner == "other":
+        return []
+    told = [claim for claim in _unnamed(clause, how, line) if not of.kin or claim.attribute in _OF_KIN]
+    return told or _of_gone_pet(clause, how)
+
+
+def _unnamed(clause: _Clause, how: Reader, line: str) -> list[Claim]:
+    """What a clause that names nobody tells of the speaker, if the line tells of nobody else."""
+    at = line.find(clause.raw) if hints_at_news(clause.raw) else -1
+    if at < 0 or _FIRST.search(clause.folded) or not is_alone(line, at, at + len(clause.raw), how.names):
+        return []
+    lead = _LEAD.match(clause.folded)
+    head = lead.end() if lead else 0
+    for mark in (SUBJECT,) if clause.raw[head : head + 1] > "\u2e80" else (f"{SUBJECT} ", f"{SUBJECT} is "):
+        marked = _Clause(mark + clause.raw[head:], mark + clause.folded[head:], clause.cased, "")
+        told, span = _told(marked, mark, how)
+        if not is_own(told.raw.removeprefix(mark), clause.raw[:head], line):
+            continue
+        found = _read(marked, how, None) or _read(told, how, span)
+        fit = [one for one in found if one.norm == ANY or is_fit(one.attribute, one.value, clause.folded)]
+        if fit:
+            return [replace(one, unnamed=True, only_ends=one.polarity < 0) for one in fit]
+    return []
+
+
+def _told(marked: _Clause, mark: str, how: Reader) -> tuple[_Clause, Span | None]:
+    """The marked clause without the times that it names, and the first of them."""
+    bare, span = _without_times(marked, how)
+    raw, folded = (
+        said.removeprefix(mark.strip()).removeprefix(mark[1:]).lstrip(" ,，") for said in (bare.raw, bare.folded)
+    )
+    return _Clause(mark + raw, mark + folded, marked.cased, ""), span
+
+
+def _of_gone_pet(clause: _Clause, how: Reader) -> list[Claim]:
+    """The end of a pet that is called by its name."""
+    if not hints_at_end_of_pet(clause.raw):
+        return []
+    bare, span = _without_times(clause, how)
+    name = ended_pet(clause.raw.strip()) or ended_pet(bare.raw.strip())
+    times = _times("pet", -1, span, how.at, is_change=True) if name and name not in how.names else None
+    if times is None:
+        return []
+    return [Claim("", "pet", name, normal("pet", name), -1, *times, only_ends=True)]
 
 
 def _without_times(clause: _Clause, how: Reader) -> tuple[_Clause, Span | None]:

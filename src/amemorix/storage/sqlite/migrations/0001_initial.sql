@@ -210,6 +210,7 @@ create table relations (
 ) strict;
 
 create index relations_by_object on relations (object);
+create index relations_told on relations (id) where origin <> 'rule' and deleted_at is null;
 create index relations_by_predicate on relations (predicate) where deleted_at is null;
 create index relations_by_age on relations (created_at) where deleted_at is null and inactive_at is null;
 create index relations_inactive on relations (inactive_at) where inactive_at is not null and deleted_at is null;

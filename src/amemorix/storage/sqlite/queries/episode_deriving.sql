@@ -20,7 +20,9 @@ from episodes e join episode_paragraphs m on m.episode = e.id join paragraphs p 
 where e.id in (select value from json_each(:ids)) group by e.id;
 
 -- name: episode_news_insert
-insert into episode_news (source, since, upto, anew) values (:source, :since, :upto, :anew);
+-- nothing of a source that is gone by now: what moved was read before
+insert into episode_news (source, since, upto, anew)
+select id, :since, :upto, :anew from sources where id = :source;
 
 -- name: episode_news_of
 select id, since, upto, anew from episode_news where source = :source order by since, id;

@@ -177,6 +177,10 @@ select id from chats where id in (select value from json_each(:ids))
   and not exists (select 1 from sources s where s.chat = chats.id)
   and not exists (select 1 from facts f where f.scope = chats.id);
 
+-- name: chats_lively
+select id from chats where id in (select value from json_each(:ids))
+  and exists (select 1 from paragraphs p where p.chat = chats.id and p.deleted_at is null and p.superseded_at is null);
+
 -- name: erase_chat_names
 delete from chat_persons where chat in (select value from json_each(:ids));
 
@@ -196,6 +200,30 @@ select value from json_each(:ids) where value not in (select id from facts where
 -- name: persons_gone
 select value from json_each(:ids) where value not in (select id from persons where id in (select value from json_each(:ids)));
 
+-- name: ids_of_chats
+select chat_id from chats where id in (select value from json_each(:ids));
+
+-- name: ids_of_persons
+select person_id from persons where id in (select value from json_each(:ids));
+
+-- name: ids_of_refs
+-- external ids that nothing else is stored under
+select external_id from external_memory_refs where id in (select value from json_each(:ids))
+except select external_id from external_memory_refs where id not in (select value from json_each(:ids));
+
+-- name: names_staying
+-- names and ids of rows that stay when these go
+select chat_id || char(10) || group_id || char(10) || user_id from chats where id not in (select value from json_each(:chats))
+union all select name from sources where chat not in (select value from json_each(:chats))
+union all select person_id || char(10) || name from persons where id not in (select value from json_each(:persons))
+union all select name from chat_persons
+where person not in (select value from json_each(:persons)) and chat not in (select value from json_each(:chats))
+union all select alias || char(10) || norm from person_aliases where person not in (select value from json_each(:persons))
+union all select external_id from external_memory_refs where id not in (select value from json_each(:refs))
+union all select name from paragraph_persons where paragraph not in (select value from json_each(:paragraphs))
+union all select name || char(10) || norm from entities where id not in (select value from json_each(:entities))
+union all select alias || char(10) || norm from entity_aliases where entity not in (select value from json_each(:entities));
+
 -- name: traces_of_paragraphs
 select p.content, p.tags, p.metadata, coalesce(substr(t.v, 1, length(t.v) / 5 * 4), x'') from paragraphs p join terms t on t.id = p.id
 where p.id in (select value from json_each(:ids));
@@ -207,20 +235,26 @@ select distinct name from paragraph_persons where paragraph in (select value fro
 select alias, norm from entity_aliases where entity in (select value from json_each(:ids));
 
 -- name: traces_of_refs
-select external_id, '', '' from external_memory_refs where id in (select value from json_each(:ids));
+select external_id from external_memory_refs where id in (select value from json_each(:ids));
 
 -- name: traces_of_entities
-select name, norm, metadata from entities where id in (select value from json_each(:ids));
+select name, norm from entities where id in (select value from json_each(:ids));
+
+-- name: traces_of_metadata
+select metadata from entities where id in (select value from json_each(:ids));
 
 -- name: traces_of_facts
-select value, '', '' from facts where id in (select value from json_each(:ids));
+select value from facts where id in (select value from json_each(:ids));
 
 -- name: traces_of_persons
-select name, person_id, '' from persons where id in (select value from json_each(:ids))
-union select name, '', '' from chat_persons where person in (select value from json_each(:ids));
+select name from persons where id in (select value from json_each(:ids))
+union select name from chat_persons where person in (select value from json_each(:ids));
 
 -- name: traces_of_chats
-select chat_id, '', '' from chats where id in (select value from json_each(:ids));
+select chat_id from chats where id in (select value from json_each(:ids));
+
+-- name: traces_of_person_ids
+select person_id from persons where id in (select value from json_each(:ids));
 
 -- name: texts_kept
 -- everything that a row which stays may say, a page at a time
@@ -252,29 +286,29 @@ union all select requested_by || char(10) || counts || char(10) || receipt from 
 union all select coalesce(sql, '') from sqlite_schema;
 
 -- name: quoting_undo_records
-select id, detail || char(10) || reason from undo_records;
+select id, reason, detail from undo_records;
 
 -- name: quoting_memory_v5_operations
-select id, items || char(10) || reason from memory_v5_operations;
+select id, reason, items from memory_v5_operations;
 
 -- name: quoting_correction_plans
-select id, request || char(10) || plan || char(10) || result || char(10) || reason from correction_plans;
+select id, request || char(10) || reason, plan, result from correction_plans;
 
 -- name: quoting_feedback_tasks
-select id, query_tool_id || char(10) || query || char(10) || hits || char(10) || decision || char(10) || result || char(10) || error from feedback_tasks;
+select id, query_tool_id || char(10) || query || char(10) || error, hits, decision, result from feedback_tasks;
 
 -- name: quoting_delete_operations
-select id, selector || char(10) || reason from delete_operations where selector <> '{}' or reason <> '';
+select id, reason, selector from delete_operations where selector <> '{}' or reason <> '';
 
 -- name: quoting_delete_operation_items
-select json_array(operation, kind, id), detail from delete_operation_items
+select json_array(operation, kind, id), '', detail from delete_operation_items
 where operation <> :operation and json_type(detail, '$.row') is not null;
 
 -- name: quoting_fact_transitions
 select id, reason from fact_transitions where reason <> '';
 
 -- name: quoting_profile_snapshots
-select id, text || char(10) || content from profile_snapshots;
+select id, text, content from profile_snapshots;
 
 -- name: scrub_undo_records
 update undo_records set detail = '{}', reason = '' where id in (select value from json_each(:ids));
@@ -419,7 +453,8 @@ select id, target from audit where target <> '';
 -- name: acts_on
 -- what was done to these chats and persons, as callers called them
 select a.id from audit a
-where exists (select 1 from chats c where c.id in (select value from json_each(:chats)) and (instr(a.target, json_quote(c.chat_id)) or instr(a.target, ':' || c.chat_id || '"')))
+where exists (select 1 from chats c where c.id in (select value from json_each(:chats)) and instr(a.target, json_quote(c.chat_id)))
+   or exists (select 1 from sources s where s.chat in (select value from json_each(:chats)) and instr(a.target, json_quote(s.name)))
    or exists (select 1 from persons p where p.id in (select value from json_each(:persons))
                 and (instr(a.target, json_quote(p.person_id)) or instr(a.target, json_quote(p.name))));
 
@@ -475,7 +510,7 @@ vacuum;
 select distinct person from chat_persons where chat in (select value from json_each(:ids));
 
 -- name: quoting_tuning_queries
-select id, text from tuning_queries;
+select id, text, json_object('chat_id', chat_id) from tuning_queries;
 
 -- name: quoting_tuning_tasks
 select id, reason || char(10) || error from tuning_tasks where reason <> '' or error <> '';

@@ -21,6 +21,14 @@ select p.id, p.scope, p.kind, p.speaker, s.source_type, p.event_start, p.recorde
 from paragraphs p join sources s on s.id = p.source
 where p.id in (select value from json_each(:ids)) order by p.id;
 
+-- name: fact_just_before
+-- the messages before one in its chat, the newest first, as far as they are no older than so many seconds
+select b.content, b.speaker from paragraphs n join paragraphs b on b.id in (
+    select id from paragraphs where scope = n.scope and id < n.id order by id desc limit :limit)
+where n.id = :id and b.kind = 'message' and b.deleted_at is null
+  and coalesce(b.event_start, b.recorded_at) > coalesce(n.event_start, n.recorded_at) - :seconds
+order by b.id desc;
+
 -- name: fact_persons_of
 select paragraph, person, role, name from paragraph_persons
 where paragraph in (select value from json_each(:ids)) order by paragraph, role, person;
@@ -158,6 +166,7 @@ insert into fact_transitions (fact, was, became, cause, undo, requested_by, reas
 values (:fact, :was, :became, :cause, :undo, :requested_by, :reason, :at);
 
 -- name: facts_of_subjects
+-- the end of whatever was held (*) tells something only where it ended what was known
 -- what is known now, or with :at what is true at another time, of persons and entities
 select f.* from fact_rows f
 where f.id in (select id from facts where person in (select value from json_each(:persons))
@@ -169,6 +178,7 @@ where f.id in (select id from facts where person in (select value from json_each
       select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
       where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
         and (p.expires_at is null or p.expires_at > :now)))
+  and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
 order by f.valid_from desc, f.id desc limit :limit;
 
 -- name: facts_valid_at
@@ -183,6 +193,7 @@ where f.id in (select id from facts where person in (select value from json_each
       select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
       where e.fact = f.id and e.stance = 'support' and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null
         and (p.expires_at is null or p.expires_at > :now)))
+  and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
 order by f.valid_from desc, f.id desc limit :limit;
 
 -- name: facts_as_of
@@ -202,6 +213,7 @@ where f.id in (select id from facts where person in (select value from json_each
         and (p.superseded_at is null or p.superseded_at > :as_of) and (p.expires_at is null or p.expires_at > :now)
         and not exists (select 1 from paragraphs n
                         where n.ref = p.ref and n.revision > p.revision and n.deleted_at is not null)))
+  and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
 order by f.valid_from desc, f.id desc limit :limit;
 
 -- name: facts_listed
@@ -216,6 +228,7 @@ where (:persons is null or f.person in (select value from json_each(:persons)))
       select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
       where e.fact = f.id and (e.stance = 'support' or f.status = 'retracted')
         and p.scope = f.scope and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)))
+  and (f.norm <> '*' or f.attribute = 'diet' or exists (select 1 from facts o where o.superseded_by = f.id))
 order by f.id desc limit :limit offset :offset;
 
 -- name: fact_one

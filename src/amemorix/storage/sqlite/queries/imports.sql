@@ -53,6 +53,15 @@ update import_tasks set status = iif(status = 'queued', 'cancelled', 'cancel_req
                         finished_at = iif(status = 'queued', :now, null), updated_at = :now
 where id = :id and status in ('queued', 'preparing', 'running') returning status;
 
+-- name: import_open_params
+select id, params from import_tasks where status in ('queued', 'preparing', 'running');
+
+-- name: import_telling
+-- imports at work after a moment that have told something in these paragraphs' sources
+select distinct t.id from import_tasks t join import_files f on f.task = t.id join import_sources s on s.file = f.id
+where t.status not in ('cancel_requested', 'cancelled') and (t.finished_at is null or t.finished_at > :since)
+  and s.source in (select source from paragraphs where id in (select value from json_each(:paragraphs)));
+
 -- name: import_task
 select id, kind, params, status, parent, attempts, error, requested_by, created_at, started_at, finished_at, updated_at
 from import_tasks where id = :id;
@@ -191,19 +200,27 @@ returning id;
 update terms set v = :v where id = :id;
 
 -- name: quoting_import_tasks
-select id, params || char(10) || error from import_tasks where params <> '{}' or error <> '';
+select id, '', params from import_tasks where params <> '{}';
+
+-- name: quoting_import_texts
+-- what stands in a task that does not tell where it imports
+select id, error, json_object('columns', json_extract(params, '$.columns')) from import_tasks
+where error <> '' or json_type(params, '$.columns') is not null;
 
 -- name: quoting_import_files
 select id, name || char(10) || path || char(10) || error from import_files;
 
 -- name: quoting_import_chunks
-select json_array(file, number), errors from import_chunks where errors <> '[]';
+select json_array(file, number), '', errors from import_chunks where errors <> '[]';
 
 -- name: scrub_import_tasks
 -- one that is under way no longer knows what it was asked for, so it ends
 update import_tasks set params = '{}', error = '',
     status = iif(status in ('queued', 'preparing', 'running'), 'cancel_requested', status)
 where id in (select value from json_each(:ids));
+
+-- name: scrub_import_texts
+update import_tasks set error = '', params = json_remove(params, '$.columns') where id in (select value from json_each(:ids));
 
 -- name: scrub_import_files
 update import_files set name = '', path = '', error = '', status = iif(status in ('queued', 'preparing', 'writing'), 'failed', status)

@@ -133,7 +133,8 @@ select f.id, f.attribute, f.value, f.polarity, f.confidence, coalesce(f.valid_fr
        f.status = 'conflicted' and (f.valid_to is null or f.valid_to > :now) as contested, f.authority
 from facts f
 where f.person in (select value from json_each(:persons)) and f.scope = :scope and f.deleted_at is null
-  and (f.norm <> '*' or f.attribute not in ('partner', 'spouse'))
+  and (f.norm <> '*' or f.attribute = 'diet'
+       or (f.attribute not in ('partner', 'spouse') and exists (select 1 from facts o where o.superseded_by = f.id)))
 order by holds or contested desc, f.confidence desc, f.id desc limit :limit;
 
 -- name: profile_facts_alive

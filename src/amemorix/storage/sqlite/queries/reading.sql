@@ -115,6 +115,10 @@ where r.deleted_at is null and r.inactive_at is null and r.id in (
                 and (:scopes is null or p.scope in (select value from json_each(:scopes))))
 order by r.id desc limit :limit;
 
+-- name: relations_told
+-- whether somebody has told any relation: all others were read by rules
+select exists (select 1 from relations where origin <> 'rule' and deleted_at is null);
+
 -- name: entities_rarely_linked
 select j.value from json_each(:entities) j
 where (select count(*) from (select 1 from paragraph_entities l where l.entity = j.value limit :most + 1)) <= :most;
