@@ -28,7 +28,7 @@ _DISCORD_TIME = re.compile(
     r"(\d{1,4})([-/. ])(\d{1,2}|[A-Za-z]{3})[-/. ](\d{1,4}),?\s(\d{1,2})[:.](\d{2})(?:[:.]\d{2})?(?:\s?([AaPp])\.?[Mm]\.?)?"
 )
 _DISCORD_BLOCK = re.compile(
-    r"\n\s*\n\{(?:Attachments|Embeds?|Stickers?|Reactions|Inline Emoji|Invites?|Polls?|Forwarded Message)\}[ \t]*(?:\n.*)?\Z",
+    r"\n\n\{(?:Attachments|Embeds?|Stickers?|Reactions|Inline Emoji|Invites?|Polls?|Forwarded Message)\}[ \t]*(?:\n.*)?\Z",
     re.S,
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
