@@ -27,6 +27,8 @@ async def filled(opened: Open, folder: Path | None = None, **settings: Any) -> A
         await host.invoke("ingest_text", {"external_id": str(i), "source_type": "note", "text": text})
     await host.settle()
     await host.kernel.pause()  # what is spoilt is to be found, not mended in the background
+    while await host.kernel.vectors.embedding.step():
+        pass  # until it knows that nothing is missing
     return host
 
 

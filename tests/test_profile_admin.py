@@ -179,7 +179,7 @@ async def test_what_is_given_back_has_its_vector_again(opened: Open) -> None:
 async def test_evidence_that_cannot_be_given_back(host: AMemorixHostService, since: str, word: str) -> None:
     """Something else has become of it meanwhile."""
     await say(host, "c", "我喜欢茶", external_id="m")
-    await admin(host, "correct_evidence", person_id="u1", evidence_id="p1")
+    taken = await admin(host, "correct_evidence", person_id="u1", evidence_id="p1")
     changes = {
         "again": "update paragraphs set deleted_at = null",
         "purged": "delete from paragraphs",
@@ -193,7 +193,7 @@ async def test_evidence_that_cannot_be_given_back(host: AMemorixHostService, sin
         forget = ("facts", "paragraph_persons", "profile_snapshots", "chat_persons") if since == "person" else ()
         for statement in (*(f"delete from {table}" for table in forget), changes[since]):
             await host.kernel.store.write(lambda db, sql=statement: db.execute(sql) and None)
-    args = {"action": "undo_evidence", "operation_id": 1}
+    args = {"action": "undo_evidence", "operation_id": taken["operation_id"]}
     assert word in await refused(host, "memory_profile_admin", args, "operation_id", code="conflict")
 
 

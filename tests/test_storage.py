@@ -272,7 +272,7 @@ BIG = {"paragraphs", "embeddings", "changes", "paragraph_persons", "paragraph_en
 MAY_SCAN = {
     "stats_counts", "expected_rows", "live_paragraph_count", "term_rows", "vector_rows", "edge_rows", "person_rows",
     "generations_all", "integrity", "foreign_keys", "embeddings_pending_count", "sources_list", "highest_paragraph",
-    "paragraphs_of_hashes", "names_kept", "terms_missing", "terms_missing_count",
+    "paragraphs_of_hashes", "names_kept", "names_staying", "terms_missing", "terms_missing_count",
     "paragraphs_as_of", "import_undated_count",
 }  # fmt: skip
 """Statements that read a whole table on purpose: counts, rebuilds, the list of sources, the proof of a purge."""

@@ -98,6 +98,7 @@ async def waiting(host: AMemorixHostService) -> int:
 async def test_messages_are_stored_at_once_and_summed_up_later(opened: Open, chinese: bool) -> None:
     scribe = Scribe()
     host = await opened(chat=scribe.chat, summary=QUIET)
+    await host.kernel.pause()
 
     result = await wish(host, messages=turns(1, 5, chinese=chinese))
 

@@ -179,7 +179,8 @@ select id from chats where id in (select value from json_each(:ids))
 
 -- name: chats_lively
 select id from chats where id in (select value from json_each(:ids))
-  and exists (select 1 from paragraphs p where p.chat = chats.id and p.deleted_at is null and p.superseded_at is null);
+  and exists (select 1 from sources s join paragraphs p on p.source = s.id
+              where s.chat = chats.id and p.deleted_at is null and p.superseded_at is null);
 
 -- name: erase_chat_names
 delete from chat_persons where chat in (select value from json_each(:ids));
