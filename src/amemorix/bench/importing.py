@@ -23,6 +23,8 @@ __all__ = ["ImportReport", "Searches", "run"]
 
 COMPONENT = "memory_import_admin"
 PAGE = 500
+MOST_CHARS = 1_000
+"""A longer message would be two paragraphs, and what is counted are records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ def _write(file: Path, rows: int) -> None:
     with file.open("w", encoding="utf-8") as out:
         for call in calls(rows):
             for message in call.messages:
-                out.write(json.dumps({**message, "chat_id": call.chat_id}, ensure_ascii=False) + "\n")
+                record = {**message, "text": message["text"][:MOST_CHARS], "chat_id": call.chat_id}
+                out.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 async def _life(config: Path, file: Path, rows: int, kill_at: int | None) -> list[dict[str, Any]]:
