@@ -360,3 +360,29 @@ def test_a_clause_that_is_repeated_is_read_once() -> None:
     once, again = "我不吃香菜，", "，".join(f"我不吃香菜{chr(0x4E00 + n)}" for n in range(500))
     assert told(once * 500) == [("avoids", "香菜", 1)]
     assert spent(once * 500) < spent(again) / 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我不吃香菜的人现在举手", "我不喝酒的朋友来了", "我不喝咖啡的日子", "我不吃肉的时候多", "我再也不吃瓜了", "我再也不吃土了", "我再也不吃回头草了", "我不再吃老本了",
+        "我再也不喝西北风了", "我爱吃的店搬到浦东了", "我对上班过敏", "my doctor says I'm allergic to stress", "I don't eat crow", "I got a hot dog", "I got a corn dog",
+        "I bought a robot dog", "I got a new toy cat",
+    ],
+)  # fmt: skip
+def test_descriptions_of_others_idioms_and_toys_are_no_facts(text: str) -> None:
+    assert read_facts(text, Reader(AT, UTC, True, own=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("我不吃带壳的海鲜", ("avoids", "带壳的海鲜")),
+        ("我不吃西瓜", ("avoids", "西瓜")),
+        ("我不吃鸡", ("avoids", "鸡")),
+        ("I got a dog", ("pet", "dog")),
+        ("我和小王在谈恋爱", ("partner", "小王")),
+    ],
+)
+def test_what_looks_like_them_is(text: str, fact: tuple[str, str]) -> None:
+    assert [(claim.attribute, claim.value) for claim in read_facts(text, Reader(AT, UTC, True, own=True))] == [fact]

@@ -196,7 +196,7 @@ async def chat(opened: Open) -> Chat:
         ("我养了一只柯基叫豆包", "豆包昨天去世了", "pet", "豆包 (柯基)", ""),
         ("我不吃香菜", "我最近又能吃香菜了", "avoids", "香菜", ""),
         ("我对花生过敏", "开玩笑的，我不过敏", "allergy", "花生", ""),
-        ("我女朋友叫小美", "分手了", "partner", "小美", ""),
+        ("我女朋友叫小美", "我分手了", "partner", "小美", ""),
         ("I live in Lisbon", "Moved to Berlin last week.", "residence", "Lisbon", "Berlin"),
         ("I work at Figma", "Changed jobs, now at Stripe.", "workplace", "Figma", "Stripe"),
         ("my dog is called Biscuit", "Biscuit died yesterday.", "pet", "Biscuit (dog)", ""),
@@ -207,7 +207,7 @@ async def chat(opened: Open) -> Chat:
 )
 async def test_they_end_what_was_held(chat: Chat, before: str, news: str, attribute: str, old: str, new: str) -> None:
     await chat.say("Ada", before)
-    await chat.say("Ada", news)
+    await chat.say("Ada", news, after=60.0)
     stands = {
         (value, status) for kind, value, denied, status in await chat.facts("Ada") if kind == attribute and not denied
     }
@@ -292,10 +292,82 @@ async def test_after_a_line_about_somebody_else_they_are_nobodys(
     [
         ("你现在住哪？", "搬到北京了", "北京"),
         ("where do you live now?", "Moved to Berlin last week.", "Berlin"),
-        ("下班了", "搬到北京了", "北京"),
+        ("换工作了吗", "我换工作了。搬到北京了", "北京"),
+        ("下班了", "上周搬家了，现在住在北京", "北京"),
     ],
 )
 async def test_an_answer_about_oneself_is_the_speakers(chat: Chat, before: str, news: str, value: str) -> None:
     await chat.say("Bob", before)
     await chat.say("Ada", news, after=30.0)
     assert await chat.facts("Ada") == {("residence", value, False, "active")}
+
+
+@pytest.mark.parametrize(
+    ("speaker", "before", "news"),
+    [
+        ("Ada", "The conference got a new venue", "moved to Berlin"), ("Ada", "our server", "moved to Frankfurt"),
+        ("Ada", "My train ticket", "moved to Porto now"), ("Ada", "the circus came to town then", "moved to Paris"),
+        ("Ada", "I bought tickets for the concert", "moved to Paris"), ("Bob", "where is your conference?", "moved to Paris"),
+        ("Bob", "服务器迁到哪了", "搬到香港了"), ("Bob", "公司搬去哪了", "搬到余杭了"), ("Bob", "你们公司搬去哪了", "搬到余杭了"),
+        ("Ada", "我们公司总部今年有变化", "搬到上海了"), ("Ada", "公司要搬了", "搬到深圳了"), ("Ada", "演唱会改期了", "搬到深圳了"),
+        ("Ada", "婚礼场地", "搬到三亚了"), ("Ada", "我买了演唱会的票", "搬到深圳了"), ("Ada", "我最喜欢的乐队", "搬到深圳了"),
+        ("Bob", "下班了", "搬到北京了"), ("Ada", "公司有大事", "搬家了，现在在余杭"),
+    ],
+)  # fmt: skip
+async def test_what_may_have_befallen_a_thing_is_not_the_speakers(
+    chat: Chat, speaker: str, before: str, news: str
+) -> None:
+    await chat.say("Ada", "I live in Lisbon" if news.isascii() else "我住在杭州")
+    held = await chat.facts("Ada")
+    await chat.say(speaker, before, after=30.0)
+    await chat.say("Ada", news, after=30.0)
+    assert await chat.facts("Ada") == held
+
+
+@pytest.mark.parametrize("news", ["搬到北京了", "Moved to Berlin last week."])
+async def test_with_no_line_before_they_are_nobodys(chat: Chat, news: str) -> None:
+    await chat.say("Ada", news)
+    assert await chat.facts("Ada") == set()
+
+
+@pytest.mark.parametrize(
+    ("pet", "name", "line"),
+    [
+        ("I have a cat called Pixel", "Pixel (cat)", "Pixel died. Need a new phone"),
+        ("I have a cat called Pixel", "Pixel (cat)", "My Pixel died"),
+        ("I have a dog called Biscuit", "Biscuit (dog)", "My laptop Biscuit died"),
+        ("I have a dog called Biscuit", "Biscuit (dog)", "Biscuit died. In a dream, luckily"),
+        ("我养了一只猫叫小米", "小米 (猫)", "小米死了，手机又开不了机"),
+        ("我养了一只猫叫小米", "小米 (猫)", "我的小米死了"),
+    ],
+)
+async def test_what_becomes_of_a_thing_ends_no_pet(chat: Chat, pet: str, name: str, line: str) -> None:
+    await chat.say("Ada", pet)
+    await chat.say("Ada", line, after=60.0)
+    assert await chat.facts("Ada") == {("pet", name, False, "active")}
+
+
+@pytest.mark.parametrize("line", ["昨晚的梦里", "my phone is at 1%"])
+async def test_a_pet_that_dies_after_talk_of_a_dream_or_a_device_lives(chat: Chat, line: str) -> None:
+    await chat.say("Ada", "我养了一只猫叫团子")
+    await chat.say("Ada", line, after=60.0)
+    await chat.say("Ada", "团子死了", after=60.0)
+    assert await chat.facts("Ada") == {("pet", "团子 (猫)", False, "active")}
+
+
+@pytest.mark.parametrize(
+    ("asked", "news"),
+    [("你换工作了吗", "离职了"), ("换工作了吗", "离职了"), ("阿明最近咋样", "失业了"), ("", "失业了"), ("", "离职了")],
+)
+async def test_a_lost_job_is_the_one_that_was_held(chat: Chat, asked: str, news: str) -> None:
+    await chat.say("阿明", "我在腾讯工作")
+    if asked:
+        await chat.say("小雨", asked, after=60.0)
+    await chat.say("阿明", news, after=60.0)
+    assert await chat.facts("阿明") == {
+        ("workplace", "腾讯", False, "superseded"), ("workplace", "腾讯", True, "active"),
+    }  # fmt: skip
+    chat.clock.advance(3600)
+    await chat.host.settle(20)
+    summary = (await chat.host.invoke("get_person_profile", {"person_id": "id-阿明", "chat_id": "c"}))["summary"]
+    assert "我在腾讯工作" not in summary and "不是腾讯" in summary

@@ -15,6 +15,7 @@ from ..config.model import Facts, Profile
 from ..storage.fact_material import FactMaterial, PersonThere
 from ..storage.facts import FactGroup, FactRow, Transition
 from ..storage.metadata_store import MetadataStore
+from ..strategies.fact_context import is_imagined, is_of_device, leads_to_speaker, shows_person, tells_where
 from ..strategies.fact_rules import LAST, Claim, Reader, read_facts, statement
 from ..strategies.fact_slots import STATEMENT, slot_of
 from ..strategies.fact_timeline import ANY
@@ -193,22 +194,45 @@ class FactService:
         speaker = paragraph.speaker if paragraph.kind == "message" else 0
         how = Reader(at, self._zone, bool(speaker), names=tuple(named), own=bool(speaker))
         other = SUMMARISED if paragraph.kind == "summary" else corrected(paragraph) or HEARSAY
-        found = read_facts(paragraph.content, how)
-        if any(claim.unnamed for claim in found) and self._is_disturbed(db, paragraph):
-            found = [claim for claim in found if not claim.unnamed]
+        found = self._believed(db, paragraph, read_facts(paragraph.content, how))
         return [
             _Heard(named[claim.who] if claim.who else speaker, claim, *(other if claim.who else own(claim)))
             for claim in found
         ]
 
-    def _is_disturbed(self, db: sqlite3.Connection, paragraph: FactMaterial) -> bool:
-        """Whether what was said right before may have been about somebody else."""
+    def _believed(self, db: sqlite3.Connection, paragraph: FactMaterial, claims: list[Claim]) -> list[Claim]:
+        """The claims without those that may be of something else, by what was said right before."""
+        if not any(claim.unnamed or claim.only_ends for claim in claims):
+            return claims
+        lines = self._lines_before(db, paragraph)
+        of_pet = not any(is_imagined(line) or is_of_device(line) for line, _ in lines[:1])
+        unnamed = any(claim.unnamed for claim in claims) and self._is_of_speaker(paragraph, lines)
+        return [
+            claim
+            for claim in claims
+            if (unnamed or not claim.unnamed) and (of_pet or not (claim.only_ends and claim.attribute == "pet"))
+        ]
+
+    def _is_of_speaker(self, paragraph: FactMaterial, lines: Sequence[tuple[str, bool]]) -> bool:
+        """Whether news that name nobody are the speaker's own: something has to show it."""
+        start = lines[:1] if lines and not lines[0][1] and tells_where(lines[0][0]) else lines
+        for line, by_other in start:
+            others = [name for name, _ in self._names_in(line, paragraph.scope)]
+            if is_imagined(line) or mentions_somebody(line, others, by_other=by_other):
+                return False
+        before, by_other = lines[0] if lines else ("", False)
+        return shows_person(paragraph.content, before) or (bool(lines) and leads_to_speaker(before, by_other=by_other))
+
+    def _lines_before(self, db: sqlite3.Connection, paragraph: FactMaterial) -> list[tuple[str, bool]]:
+        """(line, whether somebody else said it) right before, the newest first; the speaker's own name is 你 or 我."""
         own = frozenset({paragraph.speaker})
+        found: list[tuple[str, bool]] = []
         for content, speaker in self._material.just_before(db, paragraph.id, JUST_BEFORE, WITHIN_SECONDS):
-            others = [name for name, row in self._names_in(content, paragraph.scope) if row != own]
-            if mentions_somebody(content, others, by_other=speaker != paragraph.speaker):
-                return True
-        return False
+            for name, meant in self._names_in(content, paragraph.scope):
+                if meant == own and len(name) > 1:
+                    content = content.replace(name, "我" if speaker == paragraph.speaker else "你")
+            found.append((content, speaker != paragraph.speaker))
+        return found
 
     def _told(
         self, db: sqlite3.Connection, paragraph: FactMaterial, person: int, named: dict[str, int], at: float
@@ -310,6 +334,9 @@ class FactService:
             return [heard]
         rows = self._facts.in_group(db, FactGroup(heard.person, None, paragraph.scope, claim.attribute, None))
         held = [row for row in rows if row.polarity > 0 and row.status in ("active", "conflicted")]
+        if claim.norm == ANY and held:
+            latest = max(held, key=lambda row: (row.valid_from, row.id))
+            return [replace(heard, claim=replace(claim, value=latest.value))]
         if claim.norm == LAST:
             newest = max((row.valid_from for row in held), default=0.0)
             last = [row for row in held if row.valid_from == newest]

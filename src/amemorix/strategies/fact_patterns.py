@@ -74,7 +74,7 @@ _JOB_EN = (
     "product manager|intern|mechanic|baker|tailor|entrepreneur|attorney|surgeon|paramedic|social worker|stay-at-home (?:mom|dad)"
 )
 _PET_ZH = "(?!电子|虚拟|机器|玩具|赛博)(?:小|大|老)?[^\\s,，的了]{0,3}?(?:猫咪?|狗狗?|犬|兔子?|仓鼠|鹦鹉|乌龟|金鱼|柯基|柴犬|金毛|泰迪|布偶|英短|哈士奇|边牧|龙猫|刺猬|蜥蜴)"
-_PET_EN = r"(?:[a-z]+ ){0,2}(?:cat|dog|kitten|puppy|rabbit|bunny|hamster|parrot|turtle|tortoise|goldfish|corgi|beagle|poodle|labrador|horse|snake|lizard|guinea pig|ferret)"
+_PET_EN = r"(?!(?:[a-z]+ )?(?:hot|corn|chil+i|cheese|veggie|coney|sonoran|robot|robotic|toy|stuffed|plush|electronic|virtual|digital|lego|balloon|ceramic|wooden|plastic|inflatable|fake|desk|dead) )(?:[a-z]+ ){0,2}(?:cat|dog|kitten|puppy|rabbit|bunny|hamster|parrot|turtle|tortoise|goldfish|corgi|beagle|poodle|labrador|horse|snake|lizard|guinea pig|ferret)"
 _SCHOOL_ZH = r"(?P<v>清华|北大|复旦|交大|浙大|武大|人大|[^\s,，。的]{1,16}?(?:大学|学院|中学|高中|初中|小学|职高|技校|附中|[一二三四五六七八九]中|清华|北大|复旦|交大|浙大|武大|人大))"
 _ENG = r"(?P<v>[^,.;!?]{1,60}?)"
 _NOW = (
@@ -234,7 +234,7 @@ PATTERNS = (
     _zh("spouse", "name", rf"@{_ADV}[和跟与]{_NO_MATE_ZH}{_SHORT}(?:领证|结婚)了?"),
     _en("spouse", "name", rf"@ {_NOW}(?:(?:am|is|got) {_NOW}married to|married) {_ENG}"),
     _zh("partner", "name", rf"@{_OF}(?:女朋?友|男朋?友|对象|未婚[夫妻])(?:的?名字)?{_CALLED}{_SHORT}"),
-    _zh("partner", "name", rf"@{_ADV}[和跟与]{_NO_MATE_ZH}{_SHORT}(?:在一起了|谈恋爱|订婚了?|交往)"),
+    _zh("partner", "name", rf"@{_ADV}[和跟与]{_NO_MATE_ZH}{_SHORT}(?:正?在)?(?:在一起了|谈恋爱|订婚了?|交往)"),
     _en("partner", "name", rf"@'s (?:girlfriend|boyfriend|partner|fianc[eé]e?)(?:'s name is| is (?:called|named)) {_ENG}"),
     _en("partner", "name", rf"@ {_NOW}(?:am|is|got) {_NOW}(?:engaged to|dating|going out with|in a relationship with) {_ENG}"),
     *(_zh(bond, "thing", rf"@{_ADV}(?:[和跟与]{_MATE_ZH})?(?:分手|离婚|离|分|掰)了", -1, "前任", norm=ANY) for bond in ("partner", "spouse")),

@@ -11,6 +11,7 @@ from ..text import clean_text, content_hash, fold
 from ..times import Span, find_span
 from .chat_markup import spoken
 from .clauses import NOBODY, Clause, Whose, after, clauses
+from .fact_context import is_imagined, is_of_device
 from .fact_frames import denies_allergy, unframed
 from .fact_patterns import PATTERNS, SUBJECT, Pattern
 from .fact_sentences import bare, is_statement, listed, sentences, unquoted
@@ -262,7 +263,7 @@ def _news(clause: _Clause, of: Whose, how: Reader, line: str) -> list[Claim]:
     if of.carried and of.owner == "other":
         return []
     told = [claim for claim in _unnamed(clause, how, line) if not of.kin or claim.attribute in _OF_KIN]
-    return told or _of_gone_pet(clause, how)
+    return told or _of_gone_pet(clause, how, line)
 
 
 def _unnamed(clause: _Clause, how: Reader, line: str) -> list[Claim]:
@@ -293,9 +294,9 @@ def _told(marked: _Clause, mark: str, how: Reader) -> tuple[_Clause, Span | None
     return _Clause(mark + raw, mark + folded, marked.cased, ""), span
 
 
-def _of_gone_pet(clause: _Clause, how: Reader) -> list[Claim]:
-    """The end of a pet that is called by its name."""
-    if not hints_at_end_of_pet(clause.raw):
+def _of_gone_pet(clause: _Clause, how: Reader, line: str) -> list[Claim]:
+    """The end of a pet that is called by its name, in a line that speaks of no device and no dream."""
+    if not hints_at_end_of_pet(clause.raw) or is_of_device(line) or is_imagined(line):
         return []
     bare, span = _without_times(clause, how)
     name = ended_pet(clause.raw.strip()) or ended_pet(bare.raw.strip())

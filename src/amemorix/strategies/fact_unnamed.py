@@ -12,6 +12,7 @@ from .clauses import KIN_EN, KIN_ZH
 
 __all__ = [
     "ATTRIBUTES",
+    "asks_of_deed",
     "ended_pet",
     "hints_at_end_of_pet",
     "hints_at_news",
@@ -19,6 +20,7 @@ __all__ = [
     "is_fit",
     "is_own",
     "mentions_somebody",
+    "opens_well",
 ]
 
 ATTRIBUTES = frozenset(
@@ -121,15 +123,25 @@ _NEW_NAME = re.compile(
     r"(?<![\w'])(?!I\b)[A-Z][a-z]+(?:['’]s\b|\s(?:is|has|was|lives?|works?|moved|got|just|also|left|joined|quit)\b)"
 )
 _TOLD_TO = re.compile(r"[你您]|\b(?:you|your|u)\b", re.I)
+_ASKS_OF_DEED = re.compile(
+    r"(?:最近|现在|后来|是不是|又|还|真的?|[，,\s])*(?:搬家|换了?(?:[个份]|新)*工作|跳槽|离职|辞职|毕业|失业|被裁)[^他她它]*$"
+    r"|(?:(?:so|hey),? )?(?:changed jobs|new job|graduated)\b",
+    re.I,
+)
 
 _PET_ZH = r"(?:猫咪?|狗狗?|狗子|兔子?|仓鼠|鹦鹉|乌龟|柯基|柴犬|金毛|泰迪|布偶|英短|哈士奇|边牧|龙猫|宠物)"
+_PET_EN = r"(?:cat|kitty|kitten|dog|doggo|puppy|pup|corgi|beagle|poodle|labrador|rabbit|bunny|hamster|parrot|turtle|tortoise|goldfish|fish|horse|pony|snake|lizard|gecko|ferret|bird|pet)"
+_SWEET_EN = r"(?:(?:dear|sweet|poor|little|old|beloved|lovely|good|baby|beautiful|precious|first|younger|older) )"
+_NAMED_THINGS_WORDS = "pixel galaxy echo alexa kindle switch surface mac apple nova mini tesla mate note siri surge spark dell nokia sony kia jeep 小米 华为 荣耀 苹果 三星 小爱 天猫 小度 红米 锤子 特斯拉 小鹏 理想 蔚来"
+_NAMED_THINGS = frozenset(_NAMED_THINGS_WORDS.split())
+"""Names under which people also own things."""
 _GONE_ZH = re.compile(
     rf"(?:[呜唉哎,，\s]*)(?:我?们?家?的?(?:{_PET_ZH})?)?(?P<v>[^\s,，。的我你他她它们家]{{1,6}}?)(?:今天|昨天|前天|昨晚|今早|刚刚?|已经|还是|终于|去年|上周|上个?月|最近|永远地?)*"
     r"(?:去世|过世|离世|病逝|死|不在|去(?:了)?[喵汪狗猫](?:星球?)|回[喵汪]星|送人|送走|(?<=昨天|前天|昨晚|今早|去年|上周|个月|永远|远地)走)了[啊呀呜…~。.!！]*"
 )
 _GONE = re.compile(r"[世逝死在星球人走]了|\b(?:died|passed|bridge|put)\b")
 _GONE_EN = re.compile(
-    r"(?:(?i:sadly|unfortunately|so|well),? )?(?:(?i:my|our) (?:[a-z]+ ){0,2})?(?P<v>[A-Z][\w'-]*) (?:has |just |sadly |unfortunately )*"
+    rf"(?:(?i:sadly|unfortunately|so|well),? )?(?:(?i:my|our) {_SWEET_EN}{{0,2}}(?:{_PET_EN} )?)?(?P<v>[A-Z][\w'-]*) (?:has |just |sadly |unfortunately )*"
     r"(?:died|passed away|passed on|crossed the rainbow bridge|(?:was|had to be) put (?:down|to sleep))(?: peacefully| of old age| in (?:his|her|its|their) sleep)?[.! ]*"
 )
 
@@ -155,7 +167,7 @@ def is_alone(line: str, start: int, stop: int, names: Sequence[str]) -> bool:
         return bool(_SPOUSE_ZH.match(clause.strip())) and _is_married(before, names)
     if any(is_person(word, flag) for word, flag in _tagged(others)):
         return False
-    return _opens_well(before) and not _names_in(others)
+    return opens_well(before) and not _names_in(others)
 
 
 def _is_married(before: str, names: Sequence[str]) -> bool:
@@ -163,11 +175,11 @@ def _is_married(before: str, names: Sequence[str]) -> bool:
         _MARRIED_ZH.search(before) is not None
         and not _NICK.search(before)
         and not any(name in before for name in names)
-        and _opens_well(before)
+        and opens_well(before)
     )
 
 
-def _opens_well(before: str) -> bool:
+def opens_well(before: str) -> bool:
     """Whether nothing before the statement may be its subject."""
     chinese = (
         part
@@ -210,6 +222,8 @@ def is_fit(attribute: str, value: str, clause: str) -> bool:
     """Whether what such a clause tells is plain enough to be believed: where one moves to has to be known as a place."""
     if attribute not in ATTRIBUTES:
         return False
+    if attribute == "avoids" and value == "鸡":
+        return False
     if attribute not in ("residence", "workplace"):
         return len(value) <= (40 if value.isascii() else 14)
     if value.isascii():
@@ -240,12 +254,20 @@ def mentions_somebody(line: str, names: Sequence[str], *, by_other: bool) -> boo
     """Whether a line before may have brought somebody in; a question `by_other` that asks no `you` asks of somebody."""
     if any(name in line for name in names) or _THIRD.search(line) or _NICK.search(line) or _NEW_NAME.search(line):
         return True
-    if by_other and re.search(r"[?？]|[吗呢]\W*$", line) and not _TOLD_TO.search(line):
+    if by_other and re.search(r"[?？]|[吗呢]\W*$", line) and not (_TOLD_TO.search(line) or asks_of_deed(line)):
         return True
     return any(is_person(word, flag) for word, flag in _tagged(line))
+
+
+def asks_of_deed(line: str) -> bool:
+    """Whether the line, if it asks something, asks whoever hears it: 换工作了吗."""
+    return _ASKS_OF_DEED.match(line) is not None
 
 
 def ended_pet(clause: str) -> str:
     """The name of whom the clause says to be dead or given away; empty if it says nothing of the kind."""
     found = _GONE_ZH.fullmatch(clause) or _GONE_EN.fullmatch(clause)
-    return found["v"] if found else ""
+    if found is None:
+        return ""
+    mine = re.search(r"(?:我们?的|\b(?:my|our) )$", clause[: found.start("v")], re.I)
+    return "" if mine and found["v"].lower() in _NAMED_THINGS else found["v"]

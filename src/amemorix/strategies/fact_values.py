@@ -36,12 +36,12 @@ _NO_NAME = re.compile(
     r"^(?:外卖|车|人|滴滴|快递|醒|起|去|来|吃|喝|回|过|做|干|了|不|没|他|她|老师|医生|护士|什么|好|个|一|爸|妈|上|下|停|走|救|家长|服务员|代驾)"
 )
 _NO_FOOD = re.compile(
-    r"^(?:东西|饭|[早中午晚]饭|[早午晚]餐|夜宵|药|一点|太多|得|下|完|饱|惯|起|好|过|剩|外卖|亏|苦(?!瓜)|醋$|惊|力|透|香$|有点|又|容易|皮肤|鼻子|严重|脸|轻微|季节|不|没|花粉症$|上班|工作|加班|早起|学习|开会|周[一二三四五六日]|星期|傻|人$)|[不没]$|不是|\bbut\b"
-    r"|^(?:work|mornings?|mondays?|people|meetings|stupidity|stupid people|drama|homework|exercise|mean people|adulting|much|breakfast|lunch|dinner|out|here|there|well|enough|too|a lot|together|alone|anymore|for|at|in|on|with|until|before|after|as|like|when|because)\b",
+    r"^(?:东西|饭|[早中午晚]饭|[早午晚]餐|夜宵|药|一点|太多|得|下|完|饱|惯|起|好|过|剩|外卖|亏|苦(?!瓜)|醋$|惊|力|透|香$|有点|又|容易|皮肤|鼻子|严重|脸|轻微|季节|不|没|花粉症$|对|瓜$|土$|老本|西北风|回头草|闭门羹|软饭|素食?$|上班|工作|加班|早起|学习|开会|周[一二三四五六日]|星期|傻|人$)|[不没]$|不是|的(?![^的]{0,4}(?:东西|食[物品]|菜|肉|鱼|虾|蟹|海鲜|果|瓜|饭|面|粉|饮料|零食|甜[品点食]|奶|蛋|豆|酱|汤|酒|茶|咖啡|糖|饼|糕|包|米|类|部分|皮|内脏|毛|药)$)|\bbut\b"
+    r"|^(?:work|stress|crow|mornings?|mondays?|people|meetings|stupidity|stupid people|drama|homework|exercise|mean people|adulting|much|breakfast|lunch|dinner|out|here|there|well|enough|too|a lot|together|alone|anymore|for|at|in|on|with|until|before|after|as|like|when|because)\b",
     re.I,
 )
 _NO_LIKE = re.compile(
-    r"^(?:上$|死|过|得|着|不|到|吗|就|和|跟|对|被|把|在$|说话$|情$|心$|人$|好$|这么|的)|得(?:很|不行|要命|要死)$|死$| - "
+    r"^[吃喝看听玩逛]的|^(?:上$|死|过|得|着|不|到|吗|就|和|跟|对|被|把|在$|说话$|情$|心$|人$|好$|这么|的)|得(?:很|不行|要命|要死)$|死$| - "
     r"|^(?:the|all|both|both of|to help|every|how|when|what|why|where|to be|to see (?:you|it)|being|seeing|having|if|hearing|so|too|more|less|as|at|in|on|about|for|with)\b",
     re.I,
 )
