@@ -371,3 +371,52 @@ async def test_a_lost_job_is_the_one_that_was_held(chat: Chat, asked: str, news:
     await chat.host.settle(20)
     summary = (await chat.host.invoke("get_person_profile", {"person_id": "id-阿明", "chat_id": "c"}))["summary"]
     assert "我在腾讯工作" not in summary and "不是腾讯" in summary
+
+
+JOKES = [
+    (["我住在上海"], "搬到北京了", ["骗你们的"], ("residence", "上海")),
+    (["I live in Lisbon"], "Moved to Austin", ["jk"], ("residence", "Lisbon")),
+    (["I live in Lisbon"], "Moved to Austin", ["just kidding lol"], ("residence", "Lisbon")),
+    (["我养了一只狗叫旺财"], "旺财去世了", ["骗你的，旺财好好的"], ("pet", "旺财 (狗)")),
+    (["我在腾讯工作"], "失业了", ["开玩笑的"], ("workplace", "腾讯")),
+]
+
+
+@pytest.mark.parametrize(("before", "news", "after", "held"), JOKES)
+async def test_a_joke_admitted_in_the_next_line_takes_them_back(
+    chat: Chat, before: list[str], news: str, after: list[str], held: tuple[str, str]
+) -> None:
+    for line in (*before, news, *after):
+        await chat.say("Ada", line, after=60.0)
+    assert await chat.facts("Ada") == {(*held, False, "active")}
+
+
+@pytest.mark.parametrize(("before", "news", "after", "held"), JOKES)
+async def test_a_joke_that_arrives_together_with_its_end_is_never_believed(
+    chat: Chat, before: list[str], news: str, after: list[str], held: tuple[str, str]
+) -> None:
+    messages = [{"speaker": "Ada", "person_id": "id-Ada", "text": line} for line in (*before, news, *after)]
+    await chat.host.invoke("ingest_messages", {"chat_id": "c", "messages": messages})
+    await chat.host.settle(20)
+    assert await chat.facts("Ada") == {(*held, False, "active")}
+
+
+async def test_an_answer_to_doubt_takes_them_back(chat: Chat) -> None:
+    for speaker, line in (("阿明", "我住在上海"), ("阿明", "搬到北京了"), ("小雨", "真的假的"), ("阿明", "假的")):
+        await chat.say(speaker, line, after=60.0)
+    assert await chat.facts("阿明") == {("residence", "上海", False, "active")}
+
+
+@pytest.mark.parametrize(("speaker", "line"), [("Bob", "骗你们的"), ("Ada", "骗你们干嘛"), ("Ada", "真的没骗你们")])
+async def test_what_is_no_retraction_of_theirs_leaves_them(chat: Chat, speaker: str, line: str) -> None:
+    await chat.say("Ada", "我住在上海")
+    await chat.say("Ada", "搬到北京了", after=60.0)
+    await chat.say(speaker, line, after=60.0)
+    assert ("residence", "北京", False, "active") in await chat.facts("Ada")
+
+
+@pytest.mark.parametrize("news", ["我离职了", "离职了"])
+async def test_a_job_that_was_left_keeps_its_name(chat: Chat, news: str) -> None:
+    await chat.say("Ada", "我在腾讯工作")
+    await chat.say("Ada", news, after=60.0)
+    assert ("workplace", "腾讯", True, "active") in await chat.facts("Ada")

@@ -15,15 +15,14 @@ from ..config.model import Facts, Profile
 from ..storage.fact_material import FactMaterial, PersonThere
 from ..storage.facts import FactGroup, FactRow, Transition
 from ..storage.metadata_store import MetadataStore
-from ..strategies.fact_context import is_imagined, is_of_device, leads_to_speaker, shows_person, tells_where
 from ..strategies.fact_rules import LAST, Claim, Reader, read_facts, statement
 from ..strategies.fact_slots import STATEMENT, slot_of
 from ..strategies.fact_timeline import ANY
-from ..strategies.fact_unnamed import mentions_somebody
 from ..text import content_hash, fold
 from .dedup import Candidate, MemUpdateChecker, UpdateAction, UpdateDecision
 from .deriver import for_ever
 from .fact_ledger import UNDO_KIND, Change, FactLedger, Said, snapshot
+from .fact_lines import FactLines
 from .fact_standing import CORRECTION, HEARSAY, PERSON_FACT, SUMMARISED, corrected, own, standing_of
 from .indexes import Indexes
 
@@ -36,8 +35,6 @@ STEP = 100
 IDLE_SHARE = 3.0
 """Seconds of rest for each second of work, so that deriving never crowds out calls."""
 ABOUT = 3
-JUST_BEFORE, WITHIN_SECONDS = 3, 1_800.0
-"""Lines before one that names nobody in which somebody may have been brought in, and how old they may be."""
 MOST_READ, MOST_STATEMENTS = 1_000, 64
 """Facts of a person that are read to find statements, and statements that a new one is compared with: the newest."""
 
@@ -59,6 +56,8 @@ class _Reading:
 
     paragraph: FactMaterial
     heard: tuple[_Heard, ...]
+    takes_back: tuple[int, frozenset[str]] | None = None
+    """A line before it that was a joke, and the kinds of news in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +102,7 @@ class FactService:
         self._checker = checker
         self._background = background
         self._ledger = FactLedger(store, profile=profile)
+        self._around = FactLines(store, indexes)
         self._one = asyncio.Lock()
 
     async def run(self) -> None:
@@ -180,13 +180,14 @@ class FactService:
         found: list[_Reading] = []
         for paragraph in self._material.material(db, ids):
             self._store.right_of_way.give_way()
-            found.append(_Reading(paragraph, tuple(self._heard(db, paragraph, persons.get(paragraph.id, [])))))
+            heard = tuple(self._heard(db, paragraph, persons.get(paragraph.id, [])))
+            found.append(_Reading(paragraph, heard, self._around.taken_back(db, paragraph)))
         return tuple(found)
 
     def _heard(self, db: sqlite3.Connection, paragraph: FactMaterial, persons: Sequence[PersonThere]) -> list[_Heard]:
         if not paragraph.live:
             return []
-        named = self._named(paragraph)
+        named = self._around.named(paragraph)
         at = paragraph.recorded_at if paragraph.event_start is None else paragraph.event_start
         if paragraph.source_type in (PERSON_FACT, CORRECTION) and persons and paragraph.kind == "text":
             meant = [person for person in persons if person.role == ABOUT] or persons
@@ -194,45 +195,11 @@ class FactService:
         speaker = paragraph.speaker if paragraph.kind == "message" else 0
         how = Reader(at, self._zone, bool(speaker), names=tuple(named), own=bool(speaker))
         other = SUMMARISED if paragraph.kind == "summary" else corrected(paragraph) or HEARSAY
-        found = self._believed(db, paragraph, read_facts(paragraph.content, how))
+        found = self._around.believed(db, paragraph, read_facts(paragraph.content, how))
         return [
             _Heard(named[claim.who] if claim.who else speaker, claim, *(other if claim.who else own(claim)))
             for claim in found
         ]
-
-    def _believed(self, db: sqlite3.Connection, paragraph: FactMaterial, claims: list[Claim]) -> list[Claim]:
-        """The claims without those that may be of something else, by what was said right before."""
-        if not any(claim.unnamed or claim.only_ends for claim in claims):
-            return claims
-        lines = self._lines_before(db, paragraph)
-        of_pet = not any(is_imagined(line) or is_of_device(line) for line, _ in lines[:1])
-        unnamed = any(claim.unnamed for claim in claims) and self._is_of_speaker(paragraph, lines)
-        return [
-            claim
-            for claim in claims
-            if (unnamed or not claim.unnamed) and (of_pet or not (claim.only_ends and claim.attribute == "pet"))
-        ]
-
-    def _is_of_speaker(self, paragraph: FactMaterial, lines: Sequence[tuple[str, bool]]) -> bool:
-        """Whether news that name nobody are the speaker's own: something has to show it."""
-        start = lines[:1] if lines and not lines[0][1] and tells_where(lines[0][0]) else lines
-        for line, by_other in start:
-            others = [name for name, _ in self._names_in(line, paragraph.scope)]
-            if is_imagined(line) or mentions_somebody(line, others, by_other=by_other):
-                return False
-        before, by_other = lines[0] if lines else ("", False)
-        return shows_person(paragraph.content, before) or (bool(lines) and leads_to_speaker(before, by_other=by_other))
-
-    def _lines_before(self, db: sqlite3.Connection, paragraph: FactMaterial) -> list[tuple[str, bool]]:
-        """(line, whether somebody else said it) right before, the newest first; the speaker's own name is 你 or 我."""
-        own = frozenset({paragraph.speaker})
-        found: list[tuple[str, bool]] = []
-        for content, speaker in self._material.just_before(db, paragraph.id, JUST_BEFORE, WITHIN_SECONDS):
-            for name, meant in self._names_in(content, paragraph.scope):
-                if meant == own and len(name) > 1:
-                    content = content.replace(name, "我" if speaker == paragraph.speaker else "你")
-            found.append((content, speaker != paragraph.speaker))
-        return found
 
     def _told(
         self, db: sqlite3.Connection, paragraph: FactMaterial, person: int, named: dict[str, int], at: float
@@ -246,17 +213,6 @@ class FactService:
             found = [statement(paragraph.content, at)]
         return [_Heard(named[claim.who] if claim.who else person, claim, *standing) for claim in found]
 
-    def _named(self, paragraph: FactMaterial) -> dict[str, int]:
-        """Names in the text, each with the one person it can mean there."""
-        meant = self._names_in(paragraph.content, paragraph.scope)
-        return {name: next(iter(rows)) for name, rows in meant if len(rows) == 1}
-
-    def _names_in(self, content: str, scope: int) -> list[tuple[str, frozenset[int]]]:
-        """Names in a text, the longest first, each with the persons that it can mean in a chat."""
-        directory, chats = self._indexes.names.index, (0, scope)
-        spoken = (name.removesuffix("'s").removesuffix("’s") for name in directory.find(content, chats).names)
-        return [(name, directory.matching(name, chats)) for name in sorted(spoken, key=len, reverse=True)]
-
     # comparing statements
 
     async def _checked(self, step: _Step) -> _Step:
@@ -265,7 +221,7 @@ class FactService:
         readings: list[_Reading] = []
         for reading in step.readings:
             heard = [await self._compared(reading.paragraph.scope, one, met) for one in reading.heard]
-            readings.append(_Reading(reading.paragraph, tuple(heard)))
+            readings.append(replace(reading, heard=tuple(heard)))
         return replace(step, readings=tuple(readings))
 
     async def _compared(self, scope: int, heard: _Heard, met: dict[tuple[int, int], list[Candidate]]) -> _Heard:
@@ -304,12 +260,25 @@ class FactService:
             for heard in reading.heard:
                 for meant in self._ending(db, reading.paragraph, heard):
                     self._take(db, reading.paragraph, meant, Change(now, at, "stated"))
+            self._take_back(db, reading, now)
         self._misread(db, step, now)
         for group, since in known:
             self._ledger.settle(db, group, Change(now, now, "evidence came or went"), since=since)
         self._store.changes.put(db, CURSOR, str(step.upto))
         if step.scan[1] != step.scan[0]:
             self._store.changes.put(db, SCAN, step.scan[1] or "")
+
+    def _take_back(self, db: sqlite3.Connection, reading: _Reading, now: float) -> None:
+        """News that the next line of the same speaker calls a joke were never so."""
+        line, kinds = reading.takes_back or (0, frozenset[str]())
+        for attribute in sorted(kinds):
+            while (fact := self._evidence.read_as(db, line, reading.paragraph.speaker, attribute)) is not None:
+                row = self._facts.one(db, fact)
+                self._evidence.drop(db, fact, line)
+                if row is not None:
+                    group = group_of(row.person, row.entity, row.scope, row.attribute, row.norm)
+                    self._ledger.settle(db, group, Change(now, now, "it was a joke"))
+                    self._ledger.tell(db, group, now, whole=True)
 
     def _misread(self, db: sqlite3.Connection, step: _Step, now: float) -> None:
         """Take back what was read of persons before it was known that the name means another, or several."""
@@ -330,13 +299,15 @@ class FactService:
     def _ending(self, db: sqlite3.Connection, paragraph: FactMaterial, heard: _Heard) -> list[_Heard]:
         """What is to be taken in: of what only ends something, the denials of what is held."""
         claim = heard.claim
-        if not claim.only_ends:
+        if not (claim.only_ends or claim.norm == ANY):
             return [heard]
         rows = self._facts.in_group(db, FactGroup(heard.person, None, paragraph.scope, claim.attribute, None))
         held = [row for row in rows if row.polarity > 0 and row.status in ("active", "conflicted")]
         if claim.norm == ANY and held:
             latest = max(held, key=lambda row: (row.valid_from, row.id))
             return [replace(heard, claim=replace(claim, value=latest.value))]
+        if not claim.only_ends:
+            return [heard]
         if claim.norm == LAST:
             newest = max((row.valid_from for row in held), default=0.0)
             last = [row for row in held if row.valid_from == newest]

@@ -56,10 +56,19 @@ class FactMaterialRepository:
         """The paragraphs, by row."""
         return [FactMaterial(*row) for row in db.execute(self._q["fact_material"], {"ids": array(ids)})]
 
-    def just_before(self, db: sqlite3.Connection, paragraph: int, limit: int, seconds: float) -> list[tuple[str, int]]:
-        """(content, speaker) of the messages before one in its chat that are no older than so much, the newest first."""
+    def just_before(
+        self, db: sqlite3.Connection, paragraph: int, limit: int, seconds: float
+    ) -> list[tuple[str, int, int]]:
+        """(content, speaker, row) of the messages before one in its chat, no older than so much, the newest first."""
         values = {"id": paragraph, "limit": limit, "seconds": seconds}
         return db.execute(self._q["fact_just_before"], values).fetchall()
+
+    def just_after(
+        self, db: sqlite3.Connection, paragraph: int, limit: int, seconds: float
+    ) -> list[tuple[str, int, int]]:
+        """(content, speaker, row) of the messages after one in its chat, no later than so much, the oldest first."""
+        values = {"id": paragraph, "limit": limit, "seconds": seconds}
+        return db.execute(self._q["fact_just_after"], values).fetchall()
 
     def persons(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[PersonThere]]:
         """Paragraph -> persons, who said it first."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["denies_allergy", "jokes", "unframed"]
+from ..text import simplified
+
+__all__ = ["denies_allergy", "jokes", "retracts", "unframed"]
 
 _WHEN_ZH = r"(?:今天|昨天|前天|刚刚?|上周|上个月|最近|去年|之前|后来)?"
 _DOCTOR_ZH = r"(?:皮肤科|过敏科|变态反应科|消化科|内科|儿科|家庭|主治)?(?:医生|大夫)"
@@ -32,6 +34,12 @@ _TAKES_BACK = re.compile(
 )
 """What was said before was the joke, where this goes on with a denial."""
 _JOKES = re.compile(rf"[\W_]*(?:{_JOKE_ZH}|{_JOKE_EN})[\W_]*(?:(?:lol|ha(?:ha)+|哈+)[\W_]*)?", re.I)
+_RETRACTS = re.compile(
+    r"\s*(?:(?:ha(?:ha)+|lol|哈+)[\s,，!！。.]*)?"
+    r"(?:(?:刚才|刚刚|上面)?都?是?我?(?:(?:开个?玩笑|骗你们?|骗人|逗你们?玩?|瞎说|乱说)(?:的[啦呢]?|啦)|假的啦?)"
+    r"|(?:i'm |i was )?(?:just |only )?(?:kidding|joking)(?: about that| guys)?|jk|just a joke)(?=[\s,，。.!！…~]|哈|lol|$)",
+    re.I,
+)
 
 
 _NO_ALLERGY = re.compile(
@@ -58,3 +66,8 @@ def unframed(text: str) -> str:
 def jokes(sentence: str) -> bool:
     """Whether the sentence says no more than that the one before it was a joke."""
     return _JOKES.fullmatch(sentence) is not None
+
+
+def retracts(line: str) -> bool:
+    """Whether the line calls what was said before it a joke or a lie."""
+    return _RETRACTS.match(simplified(line)) is not None and not line.rstrip().endswith(("?", "？"))

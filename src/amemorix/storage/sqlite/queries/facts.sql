@@ -23,11 +23,19 @@ where p.id in (select value from json_each(:ids)) order by p.id;
 
 -- name: fact_just_before
 -- the messages before one in its chat, the newest first, as far as they are no older than so many seconds
-select b.content, b.speaker from paragraphs n join paragraphs b on b.id in (
+select b.content, b.speaker, b.id from paragraphs n join paragraphs b on b.id in (
     select id from paragraphs where scope = n.scope and id < n.id order by id desc limit :limit)
 where n.id = :id and b.kind = 'message' and b.deleted_at is null
   and coalesce(b.event_start, b.recorded_at) > coalesce(n.event_start, n.recorded_at) - :seconds
 order by b.id desc;
+
+-- name: fact_just_after
+-- the messages after one in its chat, the oldest first, as far as they are no later than so many seconds
+select b.content, b.speaker, b.id from paragraphs n join paragraphs b on b.id in (
+    select id from paragraphs where scope = n.scope and id > n.id order by id limit :limit)
+where n.id = :id and b.kind = 'message' and b.deleted_at is null
+  and coalesce(b.event_start, b.recorded_at) < coalesce(n.event_start, n.recorded_at) + :seconds
+order by b.id;
 
 -- name: fact_persons_of
 select paragraph, person, role, name from paragraph_persons
