@@ -311,6 +311,8 @@ async def test_an_answer_about_oneself_is_the_speakers(chat: Chat, before: str, 
         ("Bob", "服务器迁到哪了", "搬到香港了"), ("Bob", "公司搬去哪了", "搬到余杭了"), ("Bob", "你们公司搬去哪了", "搬到余杭了"),
         ("Ada", "我们公司总部今年有变化", "搬到上海了"), ("Ada", "公司要搬了", "搬到深圳了"), ("Ada", "演唱会改期了", "搬到深圳了"),
         ("Ada", "婚礼场地", "搬到三亚了"), ("Ada", "我买了演唱会的票", "搬到深圳了"), ("Ada", "我最喜欢的乐队", "搬到深圳了"),
+        ("Ada", "我去问问物业", "搬到三亚了"), ("Ada", "我刚看完新闻", "搬到三亚了"), ("Bob", "你知道大使馆去哪了吗", "搬到三亚了"),
+        ("Ada", "I asked about it", "moved to Paris"), ("Bob", "did you hear about the embassy?", "moved to Paris"),
         ("Bob", "下班了", "搬到北京了"), ("Ada", "公司有大事", "搬家了，现在在余杭"),
     ],
 )  # fmt: skip

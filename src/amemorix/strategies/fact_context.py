@@ -50,6 +50,13 @@ _TO_YOU = re.compile(
     re.I,
 )
 
+_TALKS_OF = re.compile(
+    r"听|问|说(?!实话)|看|聊|讨论|知道|记得|读(?![研博书])|查|搜|新闻|消息"
+    r"|\b(?:hear[ds]?|asks?|asked|saw|see(?:n|ing)?|watch(?:ed|ing)?|read(?:ing)?|know|knew|told|talk(?:ed|ing)?|about|news|remember|the|that|those|these)\b"
+    r"|\b(?:my|our) (?!(?:new |old )?(?:job|life|place|flat|apartment|home|house)\b)",
+    re.I,
+)
+"""What is heard, seen or asked of may be what the next line goes on about."""
 _TELLS_WHERE = re.compile(
     r"我[^，,。]{0,6}(?:住|在[^，,。]{1,12}(?:工作|上班|读|念|做|当))|\bi(?:'m| am)? (?:currently |now |still )?(?:live|work|living|working|based)\b",
     re.I,
@@ -72,7 +79,7 @@ def shows_person(line: str, before: str) -> bool:
 def leads_to_speaker(before: str, *, by_other: bool) -> bool:
     """Whether the line `before` has its speaker as its subject, or asks whoever speaks next about themselves."""
     said = simplified(before).strip()
-    if _THINGS.search(said) or _IMAGINED.search(said) or _BELONGS.search(said.rstrip(" 。.!！~")):
+    if any(rule.search(said) for rule in (_THINGS, _IMAGINED, _TALKS_OF)) or _BELONGS.search(said.rstrip(" 。.!！~")):
         return False
     if not by_other:
         return _tells_of_self(said)
