@@ -71,7 +71,7 @@ async def test_what_goes_to_a_chat_of_its_own_is_told(
 
 @pytest.mark.parametrize(
     ("name", "document", "own"),
-    [("b.jsonl", EVENT, "group:42"), ("c.jsonl", PRIVATE, "private:5"), ("mem0.json", MEM0, "private:ada")],
+    [("b.jsonl", EVENT, "group:42"), ("mem0.json", MEM0, "private:ada")],
 )
 async def test_marks_of_another_system_are_put_into_the_one_chat(
     host: AMemorixHostService, name: str, document: Any, own: str
@@ -102,3 +102,12 @@ async def test_what_names_another_chat_is_not_put_into_the_one(
     [chunk] = task["files"][0]["chunk_list"]
     assert "elsewhere" in chunk["errors"][0]["reason"]
     assert await seen(host, "qq:70") == 0
+
+
+async def test_what_was_said_in_private_is_not_put_into_the_one_chat(host: AMemorixHostService) -> None:
+    task = await pasted(host, "c.jsonl", json.dumps(PRIVATE), **CLOSED)
+    assert task["counts"] == {"failed": 1}
+    assert "it names 'private:5'" in json.dumps(task)
+    assert (await pasted(host, "d.jsonl", json.dumps(PRIVATE), chat_id="private:5", scope_type="chat"))["counts"] == {
+        "stored": 1
+    }

@@ -167,7 +167,7 @@ class Preparer:
             given = self._by_whom(given)
         notes = {**record.left, **self._noted(record, given)}
         if self._closed and record.foreign and not given.get("chat_id"):
-            given = {key: value for key, value in given.items() if key not in CHAT_WORDS}
+            given = {key: value for key, value in given.items() if key not in _of_their_own(record)}
         match record.kind:
             case "override":
                 self._shown_to_all()
@@ -307,6 +307,11 @@ def _within(chat_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidRequest(f"chat_id: it names {named!r}, and scope_type `chat` lets in only {chat_id!r}.")
     kept = {key: value for key, value in given.items() if key not in (*CHAT_WORDS, "scope")}
     return {**kept, "chat_id": chat_id}
+
+
+def _of_their_own(record: Record) -> tuple[str, ...]:
+    """Chats of another system that a file for one chat may be without: what was said in private is never put into it."""
+    return ("group_id",) if record.kind == "turn" else CHAT_WORDS
 
 
 def _chat_of(given: Mapping[str, Any]) -> ChatKey | None:
