@@ -191,6 +191,28 @@ def test_all_chats_of_telegram_stay_apart(tmp_path: Path) -> None:
     assert len({one["external_id"] for one in found}) == 6
 
 
+async def test_a_chat_of_telegram_without_an_id_before_its_messages_is_no_other(host: AMemorixHostService) -> None:
+    saved = {"type": "saved_messages", "messages": TELEGRAM["messages"], "id": 7}
+    nameless = {"type": "saved_messages", "messages": TELEGRAM["messages"]}
+    document = {"chats": {"list": [TELEGRAM, saved, nameless, {**TELEGRAM, "id": 43}]}}
+    task = await pasted(host, "result.json", json.dumps(document), skip_bad=True, chat_id="c")
+    assert task["counts"] == {"stored": 6, "failed": 6}, task
+    [chunk] = task["files"][0]["chunk_list"]
+    assert "no `id` before its `messages`" in chunk["errors"][0]["reason"]
+    for chat in ("telegram:42", "telegram:43"):
+        assert (await hits(host, "adopted a corgi", chat_id=chat))[0]["speaker"] == "Mia"
+        assert "柯基叫饼干" in " ".join(one["content"] for one in await hits(host, "柯基", chat_id=chat))
+
+
+async def test_single_chats_of_telegram_without_an_id_do_not_revise_each_other(host: AMemorixHostService) -> None:
+    for text in ("I adopted a corgi.", "我养了一只柯基"):
+        one = {"id": 1, "type": "message", "date": "2026-02-03T10:00:00", "from": "Mia", "from_id": "user91"}
+        document = {"type": "saved_messages", "messages": [{**one, "text": text}], "id": 7}
+        task = await pasted(host, "result.json", json.dumps(document), chat_id="c")
+        assert task["counts"] == {"stored": 1}, task
+    assert len(await hits(host, "corgi 柯基", chat_id="c")) == 2
+
+
 @pytest.mark.parametrize(
     ("table", "told"),
     [

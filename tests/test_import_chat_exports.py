@@ -288,6 +288,36 @@ def test_what_an_iphone_adds_is_not_said(tmp_path: Path) -> None:
     assert turns("chat_log", path) == [("Mia", None, "2025/01/02 21:06:13", "the lake")]
 
 
+@pytest.mark.parametrize("before", ["", "Trip to Rome\n\n", "去罗马\n", "and so on\nNote: bring a hat\n"])
+async def test_whatsapp_has_its_speakers_and_times_whatever_stands_before(
+    host: AMemorixHostService, before: str
+) -> None:
+    task = await pasted(host, "a.txt", f"{before}{WHATSAPP}", chat_id="c", chat_log=True)
+    assert task["counts"] == {"stored": 3 + bool(before)}, task
+    found = {one["content"]: one for one in await hits(host, "allergic to mango 我也过敏", chat_id="c")}
+    mango = found["I'm allergic to mango: sorry\nand to kiwi"]
+    assert (mango["speaker"], found["我也过敏"]["speaker"]) == ("Mia", "小雨")
+    assert mango["time"]["text"].startswith("2025-01-02T")
+    if before:
+        told = await pasted(host, "b.txt", f"{before}{WHATSAPP}", chat_id="d")
+        assert "looks like a saved chat" in told["warnings"][0]
+
+
+async def test_a_line_of_whatsapp_in_another_chat_makes_none_of_it(host: AMemorixHostService) -> None:
+    text = "Mia: look\n小雨: 看到了\n02/01/2025, 09:06 - Noah: ok\n"
+    task = await pasted(host, "a.txt", text, chat_id="c", chat_log=True)
+    assert task["counts"] == {"stored": 2}, task
+    assert (await hits(host, "看到了", chat_id="c"))[0]["speaker"] == "小雨"
+
+
+async def test_roles_of_a_conversation_are_its_speakers(host: AMemorixHostService) -> None:
+    said = [{"role": "user", "content": "I like walnuts"}, {"role": "assistant", "content": "记住了，你爱吃核桃"}]
+    task = await pasted(host, "a.json", json.dumps({"messages": said}), chat_id="c")
+    assert (task["files"][0]["format"], task["counts"], task["warnings"]) == ("messages", {"stored": 2}, [])
+    found = await hits(host, "walnuts 核桃", chat_id="c")
+    assert {one["speaker"]: one["content"] for one in found} == {one["role"]: one["content"] for one in said}
+
+
 async def test_dates_that_may_be_read_two_ways_are_noted(host: AMemorixHostService) -> None:
     task = await pasted(
         host, "a.txt", "02/01/2025, 09:06 - Mia: I like jazz\n03/01/2025, 09:06 - Noah: ok\n", chat_id="c"

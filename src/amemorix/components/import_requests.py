@@ -73,7 +73,8 @@ class Common(Request):
         "",
         description="`global`: every chat may find the texts, whatever they say of themselves; `chat`: only `chat_id`, "
         "which has to be given: what calls itself global stays in that chat, and what names another chat, or is shown "
-        "in every chat as the text of a profile is, counts as bad; empty: as each says, else `chat_id`.",
+        "in every chat as the text of a profile is, counts as bad, but for the groups of OneBot and the users of mem0, "
+        "which are put into it; empty: as each says, else `chat_id`.",
     )
     strategy_override: Literal["auto", "factual", "narrative", "quote"] = Field(
         "auto",

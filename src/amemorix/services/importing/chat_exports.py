@@ -11,7 +11,7 @@ from .chat_times import HALF
 from .encoding import encoding_of
 from .whatsapp import Head, is_whatsapp, said_in, whatsapp_head
 
-__all__ = ["Export", "export_of", "is_furniture", "is_notice", "person_of", "written"]
+__all__ = ["Export", "export_of", "is_furniture", "is_notice", "is_of_whatsapp", "person_of", "whatsapp_of", "written"]
 
 SAMPLE = 1 << 16
 SYSTEM = ("系统消息", ("10000", "1000000"))
@@ -60,10 +60,20 @@ def export_of(path: Path) -> Export | None:
         return Export("discord", lambda text: _discord_head(text, day_first))
     lines = sample.split("\n")
     if is_whatsapp(lines):
-        return Export("whatsapp", *whatsapp_head(_lines_of(path, encoding)))
+        return whatsapp_of(path)
     if _QQ_TITLE.match(sample) or sum(_names_an_id(line.rstrip()) for line in lines) > 1:
         return Export("qq", _qq_head)
     return Export("wechat", _wechat_head) if _is_wechat(lines) else None
+
+
+def is_of_whatsapp(line: str) -> bool:
+    """Whether somebody says something in a line as WhatsApp writes it."""
+    return is_whatsapp([line])
+
+
+def whatsapp_of(path: Path) -> Export:
+    """WhatsApp, with the dates as this file has them."""
+    return Export("whatsapp", *whatsapp_head(_lines_of(path, encoding_of(path))))
 
 
 def written(export: Export, text: str) -> str:

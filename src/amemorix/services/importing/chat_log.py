@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidRequest
-from .chat_exports import Export, export_of, is_furniture, is_notice, person_of, written
+from .chat_exports import Export, export_of, is_furniture, is_notice, is_of_whatsapp, person_of, whatsapp_of, written
 from .chat_times import HALF, by_24_hours
 from .encoding import encoding_of
 from .lines import read_lines
@@ -57,7 +57,8 @@ class ChatLog(Marking):
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """Turns from byte `start` on. Raises InvalidRequest for what is no text."""
-        encoding, export, at = encoding_of(path), export_of(path), self.beginning(start)
+        encoding, at = encoding_of(path), self.beginning(start)
+        export = export_of(path) or _whatsapp_within(path)
         said, after_rule = at.said, bool(at.more.get("after_rule"))
         turn: _Turn | None = None
         met = at.position > 0
@@ -87,7 +88,7 @@ class ChatLog(Marking):
                 elif turn is not None:
                     turn.lines.append(text)
                     turn.after, turn.last, turn.after_rule = line.after, line.number, after_rule
-                elif text.strip() and export is None:
+                elif text.strip() and (export is None or export.program == "whatsapp"):
                     turn = _Turn(line.number, line.after, "", "", text)
             yield from self._told(turn, said, start, timed, export)
         if export is not None and not met:
@@ -125,11 +126,21 @@ def looks_like_chat(path: Path) -> bool:
     with path.open("rb") as file:
         lines = [line for line in file.read(SAMPLE).decode(encoding, "ignore").split("\n") if line.strip()]
     begun = [turn for number, line in enumerate(lines) if (turn := _begun(line, number, 0, None))]
-    timed = sum(bool(turn.time) for turn in begun)
+    timed = sum(bool(turn.time) for turn in begun) + sum(map(is_of_whatsapp, lines))
     if timed >= LEAST and timed * 3 >= len(lines):
         return True
     names = {turn.speaker for turn in begun}
     return len(begun) >= LEAST and len(begun) * 5 >= len(lines) * 4 and 1 < len(names) <= len(begun) // 2
+
+
+def _whatsapp_within(path: Path) -> Export | None:
+    """What stands before the first message, such as a title, makes no other chat of one of WhatsApp."""
+    with path.open("rb") as file:
+        lines = file.read(SAMPLE).decode(encoding_of(path), "ignore").splitlines()
+    others = [turn for line in lines if (turn := _begun(line, 0, 0, None))]
+    if any(turn.time for turn in others) or sum(map(is_of_whatsapp, lines)) <= len(others):
+        return None
+    return whatsapp_of(path)
 
 
 def _begun(text: str, number: int, after: int, export: Export | None) -> _Turn | None:

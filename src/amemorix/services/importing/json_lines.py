@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import InvalidRequest
 from ..ingest_requests import IngestText, Message
+from .encoding import Encoding
 from .lines import Line, read_lines
 from .marks import Mark, Marking
 from .occurrences import Occurrences, digest
@@ -25,6 +26,7 @@ ONLY_TEXT = frozenset(TEXT_KEYS - TURN_KEYS)
 """Keys by which a line is a text and no turn."""
 SAME = {"content": "text", "id": "external_id", "role": "speaker", "name": "speaker"}
 """Other names of keys."""
+SAMPLE = 1 << 20
 
 
 class LineReader:
@@ -34,8 +36,9 @@ class LineReader:
     `ingest_text`, an event of OneBot by who said what where, any other as a chat turn.
     """
 
-    def __init__(self, said: Occurrences | None = None) -> None:
+    def __init__(self, said: Occurrences | None = None, encoding: Encoding = "utf-8") -> None:
         self._said = said or Occurrences()
+        self._encoding: Encoding = encoding
 
     def read(self, line: Line) -> Record | Bad | None:
         """The record; None for an empty line, and for an event in which nobody says anything."""
@@ -45,9 +48,12 @@ class LineReader:
         if not line.raw.strip():
             return None
         try:
-            value = json.loads(line.raw, parse_constant=_no_number)
+            raw = line.raw if self._encoding == "utf-8" else line.raw.decode(self._encoding)
+            value = json.loads(raw, parse_constant=_no_number)
         except UnicodeDecodeError:
-            return Bad(place, "not UTF-8")
+            if self._encoding == "utf-8":
+                return Bad(place, "not UTF-8; save the file as UTF-8")
+            return Bad(place, "not GB 18030, as the lines before; save the file as UTF-8")
         except RecursionError:
             return Bad(place, "nested too deep")
         except ValueError as exc:
@@ -86,7 +92,7 @@ class JsonLines(Marking):
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """Records from byte `start` on; the lines before it are only counted. Raises InvalidRequest."""
         begun = self.beginning(start)
-        reader, met = LineReader(begun.said), begun.position > 0
+        reader, met = LineReader(begun.said, _encoding_of(path)), begun.position > 0
         with path.open("rb") as file:
             for line in read_lines(file, begun.position, begun.number):
                 record = reader.read(line)
@@ -103,6 +109,25 @@ class JsonLines(Marking):
                 self.mark = Mark(line.after, line.number, begun.said)
                 if line.after > start:
                     yield line.after, record
+
+
+def _encoding_of(path: Path) -> Encoding:
+    """GB 18030 only where no line of the sample is UTF-8: a broken byte must not make other words of all the others."""
+    with path.open("rb") as file:
+        sample = file.read(SAMPLE)
+    whole = sample if len(sample) < SAMPLE else sample[: sample.rfind(b"\n") + 1]
+    telling = [line for line in whole.split(b"\n") if not line.isascii()]
+    if any(_is(line, "utf-8") for line in telling) or not any(_is(line, "gb2312") for line in telling):
+        return "utf-8"
+    return "gb18030" if all(_is(line, "gb18030") for line in telling) else "utf-8"
+
+
+def _is(line: bytes, encoding: str) -> bool:
+    try:
+        line.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _no_number(constant: str) -> None:

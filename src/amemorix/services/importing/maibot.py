@@ -130,7 +130,7 @@ class MaiBotDatabase:
             **_speaker(row, user, around),
             "metadata": metadata({"reply_to": row.get("reply_to"), "platform": _platform(row)}),
         }
-        return Record("turn", arguments, place)
+        return Record("turn", arguments, place, foreign=True)
 
     def _wanted(self, chat: str, group: str, user: str, at: float | None) -> bool:
         if any(only and one not in only for only, one in zip(self._only, (chat, group, user), strict=True)):

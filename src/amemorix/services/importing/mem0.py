@@ -78,7 +78,7 @@ class Mem0Export:
             "entities": found,
             "relations": joins,
         }
-        return Record("text", arguments, member.place, left(between))
+        return Record("text", arguments, member.place, left(between), foreign=True)
 
     def _relation(self, member: Member, scope: dict[str, str]) -> Record | Bad:
         made = _between(member.value, {})
@@ -92,7 +92,7 @@ class Mem0Export:
             "knowledge_type": "factual",
             "relations": [made],
         }
-        return Record("text", arguments, member.place)
+        return Record("text", arguments, member.place, foreign=True)
 
     def _scope(self, item: dict[str, Any]) -> dict[str, str]:
         run, user, agent = (name(item.get(key)) for key in ("run_id", "user_id", "agent_id"))

@@ -22,8 +22,10 @@ _SENTENCES = {
     "they are read as its country most likely writes them.",
     "long_name": "{count} names or ids are cut to {longest} characters.",
     "nothing": "there is nothing in it that somebody says or writes: nothing is stored.",
-    "own_chat": "{count} messages name a group or a private chat of their own; they are stored there, and not in the chat "
+    "own_chat": "{count} records name a group or a private chat of their own; they are stored there, and not in the chat "
     "that the import names.",
+    "put_here": "{count} records name a group or a private chat of their own; they are stored in the chat that the import "
+    "names, as `scope_type` `chat` asks for.",
     "relations": "{count} relations are left out: without a subject, a predicate and another object.",
     "records": "{count} further copies of texts are left out: they belong to more chats than can be taken over.",
     "metadata": "of {count} texts metadata is left out: there is too much of it, or it cannot be stored.",

@@ -73,7 +73,7 @@ def turn_of(value: Row, place: str) -> Record | None:
         "time": time,
         **_chat(value, id_),
     }
-    return Record("turn", arguments, place)
+    return Record("turn", arguments, place, foreign=True)
 
 
 def _of_member(member: Member) -> Record | Bad | None:

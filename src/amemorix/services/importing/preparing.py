@@ -163,9 +163,11 @@ class Preparer:
 
     def _item(self, record: Record) -> Item:
         given = {key: value for key, value in record.arguments.items() if value is not None}
-        if record.kind == "turn":
+        if record.kind == "turn" and not record.foreign:
             given = self._by_whom(given)
         notes = {**record.left, **self._noted(record, given)}
+        if self._closed and record.foreign and not given.get("chat_id"):
+            given = {key: value for key, value in given.items() if key not in _of_their_own(record)}
         match record.kind:
             case "override":
                 self._shown_to_all()
@@ -192,18 +194,20 @@ class Preparer:
         about = given.get("metadata")
         found["metadata"] = int(isinstance(about, Metadata) and about.left_out > 0)
         found["long_name"] = len(set(_cut(list(given.values()))))
+        own = None if given.get("chat_id") else _chat_of(given)
+        found["put_here" if self._closed else "own_chat"] = int(
+            own is not None and self._chat_id not in ("", own.chat_id)
+        )
         if record.kind == "turn":
             found["no_speaker"] = int(not (given.get("speaker") or given.get("person_id")))
-            own = not given.get("chat_id") and (given.get("group_id") or given.get("user_id"))
-            found["own_chat"] = int(bool(own and self._chat_id))
         return {key: count for key, count in found.items() if count}
 
     def _by_whom(self, given: dict[str, Any]) -> dict[str, Any]:
         """Beside a chat a `user_id` says who spoke, unless that is said already; without one it is a private chat's."""
-        placed = self._chat_id or given.get("chat_id") or given.get("group_id")
-        if not given.get("user_id") or given.get("person_id") or not placed:
+        user, person, own = given.get("user_id"), given.get("person_id"), given.get("chat_id") or given.get("group_id")
+        if not user or not (own or self._chat_id) or (own and person):
             return given
-        return {**{key: value for key, value in given.items() if key != "user_id"}, "person_id": given["user_id"]}
+        return {**{key: value for key, value in given.items() if key != "user_id"}, "person_id": person or user}
 
     def _shown_to_all(self) -> None:
         if self._closed:
@@ -297,13 +301,22 @@ class Writer:
 
 def _within(chat_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments, seen in this chat only. Raises InvalidRequest if they are another chat's."""
-    chat, group, user = (str(given.get(key) or "").strip() for key in CHAT_WORDS)
-    own = chat_key(chat, group, user)
+    own = _chat_of(given)
     if not chat_id or (own is not None and own.chat_id != chat_id):
         named = own.chat_id if own else ""
         raise InvalidRequest(f"chat_id: it names {named!r}, and scope_type `chat` lets in only {chat_id!r}.")
     kept = {key: value for key, value in given.items() if key not in (*CHAT_WORDS, "scope")}
     return {**kept, "chat_id": chat_id}
+
+
+def _of_their_own(record: Record) -> tuple[str, ...]:
+    """Chats of another system that a file for one chat may be without: what was said in private is never put into it."""
+    return ("group_id",) if record.kind == "turn" else CHAT_WORDS
+
+
+def _chat_of(given: Mapping[str, Any]) -> ChatKey | None:
+    chat, group, user = (str(given.get(key) or "").strip() for key in CHAT_WORDS)
+    return chat_key(chat, group, user)
 
 
 def _within_bounds(given: Mapping[str, Any]) -> dict[str, Any]:

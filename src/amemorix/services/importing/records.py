@@ -23,6 +23,8 @@ class Record:
     place: str
     left: Mapping[str, int] = field(default_factory=dict[str, int])
     """What of it could not be taken over, or is missing: a kind of note, and how often."""
+    foreign: bool = False
+    """Its `group_id` and `user_id` are a group and a private chat of another system."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class TelegramExport:
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """See `Reader.read`; positions are ordinals over all chats."""
+        self._ids = {}
         lists = [f"{before}messages" for before in CHATS]
         return records(members(path, lists, EXPECTED, self._told, self._heard), start, self._turn)
 
@@ -46,10 +47,12 @@ class TelegramExport:
         self.share = share
 
     def _heard(self, prefix: str, event: str, value: Any) -> None:
-        """The id of a chat stands before its messages."""
+        """The id of a chat stands before its messages; one that stands elsewhere is of no use to them."""
         before = prefix.removesuffix("id")
-        if prefix.endswith("id") and before in CHATS and event == "number":
-            self._ids[before] = name(int(value))
+        if event == "end_map":
+            self._ids.pop(f"{prefix}.", None)
+        elif prefix.endswith("id") and before in CHATS and event in ("number", "string"):
+            self._ids[before] = name(int(value) if event == "number" else value)
 
     def _turn(self, member: Member) -> Record | Bad | None:
         item = member.value
@@ -59,16 +62,22 @@ class TelegramExport:
         if not text or item.get("type", "message") != "message":
             return None
         before = member.key.removesuffix("messages")
-        chat = id_of("telegram", self._ids.get(before, ""))
+        known = self._ids.get(before, "")
+        if before and not known:
+            return Bad(
+                member.place, "is of a chat that has no `id` before its `messages`: which one it is cannot be told"
+            )
+        chat = id_of("telegram", known)
         time = item.get("date_unixtime") or item.get("date")
         called, person = name(item.get("from")), name(item.get("from_id"))
+        number = name(item.get("id")) if known else ""  # each chat counts its own
         arguments = {
-            "external_id": id_of(chat, name(item.get("id")) or digest(text, person, str(time))),
+            "external_id": id_of(chat, number or digest(text, person, str(time), name(item.get("id")))),
             "text": text,
             "speaker": called or person,
             "person_id": person or called,
             "time": time,
-            **({} if not before and (self._chat_id or not self._ids) else {"chat_id": chat}),
+            **({} if not before and (self._chat_id or not known) else {"chat_id": chat}),
         }
         return Record("turn", arguments, member.place)
 
