@@ -107,6 +107,27 @@ def test_a_database_that_cannot_be_opened_is_restored(tmp_path: Path, damage: st
         assert "cannot be restored" in bad("restore", aside[0].name)
 
 
+@pytest.mark.parametrize("damage", ["pages", "cut", "text", "empty", "newer", "other tables", "missing"])
+def test_the_backups_of_a_lost_database_are_listed(tmp_path: Path, damage: str) -> None:
+    tell(*TURNS)
+    old, new = (good("backup").split(":")[0] for _ in range(2))
+    database = tmp_path / "data" / "a-memorix" / "memory.db"
+    before = good("backups")
+    if damage == "missing":
+        database.unlink()
+    else:
+        spoil(database, damage)
+    bad("search", "peanuts")
+    left = database.read_bytes() if database.exists() else None
+
+    listed = good("backups")
+
+    assert listed == before and listed.index(new) < listed.index(old)
+    assert (database.read_bytes() if database.exists() else None) == left, "nothing is touched"
+    good("restore", new)
+    assert paragraphs() == 2
+
+
 def looked(*args: str) -> str:
     """The table of a check that finds something."""
     result = run("check", *args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -415,3 +416,21 @@ async def test_a_task_that_was_given_up_is_tried_again(opened: Open) -> None:
     again = (await admin(host, "retry_failed", task_id=task["task_id"]))["task"]["task_id"]
     assert (await ended(host, again))["counts"] == {"stored": 1}
     await turned_away(host, {"action": "retry_failed", "task_id": again}, "task_id", "conflict")
+
+
+async def test_an_import_whose_reading_is_interrupted_leaves_no_error_unheard(tmp_path: Path) -> None:
+    unheard: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+    (tmp_path / "in").mkdir()
+    file = jsonl(tmp_path / "in" / "many.jsonl", *(turn(n, text=f"a kite 风筝 {n}", chat_id="c") for n in range(4000)))
+    settings = {"roots": [str(tmp_path / "in")], "chunk_records": 2000, "poll_interval_seconds": 0.01}
+    async with memory_host(tmp_path / "m", imports=settings) as host:
+        task = await created(host, "create_raw_scan", path=str(file))
+        for number in range(4):
+            await asyncio.sleep(0.03)
+            profile = {"retrieval.candidates": 60 + number}
+            applied = await host.invoke("memory_tuning_admin", {"action": "apply_profile", "profile": profile})
+            assert applied["success"], applied
+        assert (await ended(host, task))["counts"] == {"stored": 4000}
+    gc.collect()
+    assert unheard == []

@@ -58,7 +58,8 @@ async def test_a_chat_of_nearly_the_same_id_keeps_everything(host: AMemorixHostS
     deleted = await admin(host, "execute", mode="chat", selector=stays, reason=f"{stays} asked")
     await admin(host, "restore", operation_id=deleted["operation_id"])
     await host.kernel.pause()
-    queued = await created(host, "create_paste", name="b.jsonl", content=lines([turn(2, chat_id=stays)]), chat_id=stays)
+    content = lines([turn(2, chat_id=stays)])
+    queued = await created(host, "create_paste", name="b.jsonl", content=content, chat_id=stays, scope_type="chat")
     before = [
         await rows_of(host, f"select * from {table}") for table in ("import_tasks", "import_files", "import_chunks")
     ]
@@ -109,7 +110,7 @@ async def test_a_staged_file_of_another_chat_stays(host: AMemorixHostService) ->
     receipt = await purged(host, mode="chat", selector="discord:111222")
 
     assert [one["done"] for one in receipt["copies"]] == ["removed"]
-    assert (receipt["complete"], receipt["found"]) == (True, {})
+    assert (receipt["incoming"], receipt["found"]) == ([other, own], {}), "they wait, and may name any chat"
     host.kernel.start()
     assert (await ended(host, other))["counts"] == {"stored": 3}
     assert (await ended(host, own))["status"] == "failed"
@@ -200,6 +201,53 @@ async def test_a_purged_person_who_is_still_being_imported_is_told(tmp_path: Pat
         assert await contents(host, "gorilla number 猩猩", limit=20) == []
 
 
+GOES = [{"mode": "chat", "selector": "priv"}, {"mode": "person", "selector": "qzyx01"}]
+
+
+@pytest.mark.parametrize("goes", GOES)
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("text", ["gorilla in the attic", "阁楼上有一只猩猩"])
+async def test_an_import_that_still_waits_is_told(
+    tmp_path: Path, goes: dict[str, Any], at_once: bool, text: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    own = lines([turn(n, text=f"{text} {n}", chat_id="priv", person_id="qzyx01") for n in range(3)])
+    (tmp_path / "in" / "talk.jsonl").write_text(own, "utf-8")
+    async with memory_host(tmp_path / "m", imports={"roots": [str(tmp_path / "in")]}) as host:
+        await said(host, "other", ("Bob", "a kettle 水壶"))
+        await pasted(host, "before.jsonl", lines([turn(9, chat_id="priv", person_id="qzyx01")]))
+        await host.kernel.pause()
+        waits = await created(host, "create_raw_scan", path=str(tmp_path / "in"))
+        if at_once:
+            receipt = await purged(host, **goes)
+        else:
+            deleted = await admin(host, "execute", **goes)
+            receipt = (await admin(host, "purge", operation_id=deleted["operation_id"]))["operations"][0]["receipt"]
+        assert (receipt["complete"], receipt["incoming"], receipt["found"]) == (False, [waits], {})
+        host.kernel.start()
+        assert (await ended(host, waits))["counts"] == {"stored": 3}, "it did bring them back"
+        receipt = await purged(host, **goes)
+        assert (receipt["complete"], receipt["incoming"]) == (True, [])
+        assert await contents(host, text) == []
+
+
+CLOSED, TRIED = {"chat_id": "other", "scope_type": "chat"}, {"dry_run": True}
+
+
+@pytest.mark.parametrize(
+    ("goes", "args", "told"),
+    [(GOES[0], CLOSED, False), (GOES[1], CLOSED, True), (GOES[0], {"chat_id": "other"}, True), (GOES[0], TRIED, False)],
+)
+async def test_an_import_that_cannot_bring_it_is_not_told(
+    host: AMemorixHostService, goes: dict[str, Any], args: dict[str, Any], told: bool
+) -> None:
+    await pasted(host, "before.jsonl", lines([turn(1, chat_id="priv", person_id="qzyx01")]))
+    await host.kernel.pause()
+    waits = await created(host, "create_paste", name="waits.jsonl", content=lines([turn(2)]), **args)
+    receipt = await purged(host, **goes)
+    assert (receipt["complete"], receipt["incoming"]) == (not told, [waits] if told else [])
+
+
 async def purged_rows(host: AMemorixHostService) -> dict[str, Any]:
     return (await admin(host, "list_operations"))["items"][0]["receipt"]
 
@@ -263,3 +311,40 @@ async def test_news_of_a_source_that_is_gone_by_now_are_passed_over(
         await admin(host, "execute", mode="chat", selector=chat, purge=True)
     await host.settle(30)
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+ENDS = [
+    ("在家睡觉", "周末就在家睡懒觉", "我要回家睡觉啦"),
+    ("sleep at home", "sleep at noon is fine", "we stay at home"),
+]
+"""(what goes, what begins like it, what ends like it)."""
+
+
+@pytest.mark.parametrize(("gone", "begins", "ends"), ENDS)
+async def test_what_far_lines_hold_together_is_not_taken_for_what_went(
+    host: AMemorixHostService, gone: str, begins: str, ends: str
+) -> None:
+    await said(host, "other", ("Bob", begins))
+    for start in range(0, 2500, 500):
+        await said(host, "other", *(("Bob", f"walrus {n} 海象") for n in range(start, start + 500)))
+    await said(host, "other", ("Bob", ends))
+    await said(host, "priv", ("Ann", gone))
+    receipt = await purged(host, mode="chat", selector="priv")
+    assert (receipt["complete"], receipt["found"], receipt["rewritten"]) == (True, {}, 1)
+
+
+@pytest.mark.parametrize(("gone", "begins", "ends"), ENDS)
+async def test_what_a_line_and_a_name_hold_together_is_not_taken_for_what_went(
+    host: AMemorixHostService, gone: str, begins: str, ends: str
+) -> None:
+    await said(host, "other", (ends, begins))
+    await said(host, "priv", ("Ann", gone))
+    made = await host.invoke(RUNTIME, {"action": "backup"})
+    assert made["success"], made
+    receipt = await purged(host, mode="chat", selector="priv")
+    assert (receipt["complete"], receipt["found"], receipt["rewritten"]) == (True, {}, 1)
+    assert [one["done"] for one in receipt["copies"]] == ["rewritten"], "the backup is kept"
+    restored = await host.invoke(RUNTIME, {"action": "restore_backup", "backup": made["backup"]["id"]})
+    assert restored["success"], restored
+    assert await contents(host, begins) == [begins]
+    assert gone not in await contents(host, gone)

@@ -79,7 +79,8 @@ class Receipt(BaseModel):
     too_short: int = Field(default=0, description="Texts of fewer than six bytes, which are not looked for.")
     incoming: list[str] = Field(
         default_factory=list,
-        description="Imports at work meanwhile that may bring, or have brought, more of what was purged.",
+        description="Imports that were open when a chat or a person was purged, or at work meanwhile, and that may bring, or "
+        "have brought, more of it.",
     )
     complete: bool = Field(
         default=True,

@@ -21,6 +21,7 @@ from rich.table import Table
 from ..config import Config
 from ..errors import Conflict, DirectoryInUse, InvalidRequest, MemoryFault, NotFound, StorageFailure
 from ..hosting.first_config import data_folder, first_config
+from ..services.backup_folder import Backup, BackupFolder
 from ..services.copy_thread import CopyThread
 from ..services.offline import OfflineMemory
 from ..services.portable_file import is_portable
@@ -57,16 +58,17 @@ def backup(
 
 def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """List the backups, the newest first."""
-    answer = asyncio.run(_asked(config, {"action": "list_backups"}))
+    found = _listed(config)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("backup", "made", "why", "size", "paragraphs", "state"):
         table.add_column(name, overflow="fold")
-    for one in answer["backups"]:
-        made = datetime.fromtimestamp(one["created_at"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        count = one["counts"].get("paragraphs", 0)
-        table.add_row(one["id"], made, WHY.get(one["reason"], one["reason"]), _size(one["bytes"]), f"{count:,}",
-                      "" if one["sound"] else "damaged", style="" if one["sound"] else "red")  # fmt: skip
-    if answer["backups"]:
+    for one in found:
+        held = one.manifest
+        made = datetime.fromtimestamp(held.created_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        count = held.counts.get("paragraphs", 0)
+        table.add_row(held.id, made, WHY.get(held.reason, held.reason), _size(one.bytes), f"{count:,}",
+                      "" if one.whole else "damaged", style="" if one.whole else "red")  # fmt: skip
+    if found:
         out().print(table)
     else:
         say("There is no backup yet.", "dim")
@@ -112,6 +114,12 @@ def import_export(
         raise InvalidRequest(f"{file} is no export of a memory.", field="file")
     rows = asyncio.run(_taken_in(config, file))
     say(f"Took {rows:,} rows in.", "green")
+
+
+def _listed(config_path: Path) -> list[Backup]:
+    """The backups as they lie there: whoever has lost the database needs them most."""
+    config, folder = _settings(config_path)
+    return BackupFolder(folder, config.backup.roots).all()
 
 
 async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from .deletion_plan import DeletionPlan, Planner
 from .embedding import EmbeddingService
 from .file_turns import must_not_be_exchanged
 from .indexes import Indexes
-from .purge_imports import end_imports
+from .purge_imports import end_imports, note_open_imports
 from .restoring import Restored, Restoring
 from .scope import EVERYONE, visible_scopes
 from .selection import Seeds, Selection
@@ -230,6 +230,8 @@ class DeletionService:
             wish.requested_by, "" if purge else wish.reason,
         )  # fmt: skip
         operation = self._operations.record(db, new, now)
+        if purge:
+            note_open_imports(db, self._store, operation, plan.items)
         self._store.relation_return.taken(db, plan.ids("relation"), f"d{operation}")
         return operation
 

@@ -100,11 +100,12 @@ class Erasing:
             receipt.complete = False
         else:
             self._store.purges[operation] = wanted, copies
-            receipt.incoming = await self._store.read(lambda db: self._incoming(db, operation, targets))
+            telling = await self._store.read(lambda db: self._telling(db, operation, targets))
+            receipt.incoming += [task for task in telling if task not in receipt.incoming]
             await self._scrub(operation, targets, going, wanted, receipt)
         return wanted, copies
 
-    def _incoming(self, db: sqlite3.Connection, operation: int, targets: Targets) -> list[str]:
+    def _telling(self, db: sqlite3.Connection, operation: int, targets: Targets) -> list[str]:
         found = self._operations.operation(db, operation)
         since = found.created_at if found else 0.0
         return [f"i{task}" for task in self._store.imports.telling(db, targets.paragraphs, since)]

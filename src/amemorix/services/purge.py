@@ -16,7 +16,7 @@ from ..storage.delete_operations import DELETED_BEFORE, Item, NewOperation, Oper
 from ..storage.metadata_store import MetadataStore
 from .erasing import Erasing
 from .file_turns import must_not_be_exchanged
-from .purge_imports import end_imports, going_of
+from .purge_imports import end_imports, going_of, note_open_imports
 
 __all__ = ["PurgeService"]
 
@@ -107,9 +107,15 @@ class PurgeService:
         elif found.status == "purged":
             raise Conflict(f"operation_id: d{operation} was purged already.", field="operation_id", status=found.status)
         elif found.status == "executed":
-            whole = going_of(self._operations.open_items(db, operation))
-            end_imports(db, self._store, chats=whole["chats"], persons=whole["persons"], now=self._clock.now())
-            self._store.erasure.begin(db, operation)
+            self._begin(db, operation)
+
+    def _begin(self, db: sqlite3.Connection, operation: int) -> None:
+        """From now on it is purged; which imports are open at this moment is written down with it."""
+        items = self._operations.open_items(db, operation)
+        whole = going_of(items)
+        end_imports(db, self._store, chats=whole["chats"], persons=whole["persons"], now=self._clock.now())
+        self._store.erasure.begin(db, operation)
+        note_open_imports(db, self._store, operation, items)
 
     # the background loop
 

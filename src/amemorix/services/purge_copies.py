@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..storage.compaction import one_transaction
@@ -12,7 +12,7 @@ from ..storage.erasure import ErasureRepository, Targets
 from ..storage.quoting import ASKED, QUOTING, Going, QuotingRepository, Record
 from ..text import normalise_name
 from .purge_records import NOTHING, ONLY_IDS, Sought, sought
-from .remnants import Needles
+from .remnants import Gathering, Needles
 
 __all__ = ["CopyErased", "CopyErasing", "without"]
 
@@ -52,16 +52,21 @@ class CopyErasing:
             rows = _erased_all(db, self._targets)
         return CopyErased(rows, records)
 
-    def strange(self, db: sqlite3.Connection, needles: Needles) -> Needles:
-        """The needles that no paragraph of the copy holds: what is derived there might still quote what went.
+    def strange(self, db: sqlite3.Connection, staying: Gathering) -> Needles:
+        """What no paragraph of the copy holds, nor what was gathered before: what is derived might still quote what went.
 
         An id may be part of another one that the copy alone knows.
         """
-        left = self._said_by_nobody(db, needles)
-        ids = without(left.of_ids, self._rows.names_kept(db))
-        for table in QUOTING if len(ids) else ():
-            ids = without(ids, (one.raw.encode() for one in self._quoting.records(db, table, NO_OPERATION)))
-        return left.with_ids(ids)
+        for page in self._pages(db):
+            staying.add(page)
+        left = staying.missing
+        if not len(ids := left.of_ids):
+            return left
+        held = Gathering(ids)
+        held.add(self._rows.names_kept(db))
+        for table in QUOTING:
+            held.add(one.raw.encode() for one in self._quoting.records(db, table, NO_OPERATION))
+        return left.with_ids(held.missing)
 
     def _scrubbed(self, db: sqlite3.Connection, wanted: Sought) -> int:
         going = self._quoting.going(db, self._whole, (), normalise_name)
@@ -102,12 +107,17 @@ class CopyErasing:
         return without(left, self._quoting.names_staying(db, self._whole, going)) if len(left) else left
 
     def _said_by_nobody(self, db: sqlite3.Connection, needles: Needles) -> Needles:
-        """The needles that no paragraph of the copy holds but those that go."""
-        after, gone = 0, set(self._targets.paragraphs)
-        while len(needles) and (page := self._rows.texts_kept(db, after)):
-            needles = without(needles, (raw for id_, raw in page if id_ not in gone))
-            after = page[-1][0]
+        """The needles that no page of paragraphs of the copy holds but those that go."""
+        for page in self._pages(db):
+            needles = without(needles, page)
         return needles
+
+    def _pages(self, db: sqlite3.Connection) -> Iterator[list[bytes]]:
+        """The paragraphs of the copy that stay."""
+        after, gone = 0, set(self._targets.paragraphs)
+        while page := self._rows.texts_kept(db, after):
+            yield [raw for id_, raw in page if id_ not in gone]
+            after = page[-1][0]
 
 
 def without(needles: Needles, raw: Iterable[bytes]) -> Needles:

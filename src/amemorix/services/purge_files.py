@@ -25,7 +25,7 @@ from .opaque_files import packed_as, read_wide
 from .portable_file import header_of, is_portable
 from .purge_copies import CopyErasing, without
 from .purge_records import Marks, Sought
-from .remnants import Needles, Remnants
+from .remnants import Gathering, Needles, Remnants
 
 __all__ = ["Looked", "PurgeFiles", "warnings_of"]
 
@@ -115,7 +115,7 @@ class PurgeFiles:
 
     def _strange(self, needles: Needles, found: Remnants) -> Needles:
         """What was found and no row that stays holds."""
-        return self.kept(needles.only(found.met)) if found.count else needles.only({})
+        return self._staying(needles.only(found.met)).missing if found.count else needles.only({})
 
     def _without_longer_ids(self, path: Path, strange: Needles, marks: Marks) -> Needles:
         """Without ids that the file holds within longer ones only, or that records hold which were looked through."""
@@ -159,24 +159,36 @@ class PurgeFiles:
         """Bytes of the database file."""
         return self._store.files[0].stat().st_size
 
-    def said_by_others(self, needles: Needles, but: Collection[int] = ()) -> Needles:
-        """The needles without those that the text or the terms of another paragraph hold too."""
+    def _pages(self, but: Collection[int] = ()) -> Iterator[list[bytes]]:
+        """The texts and the terms of all other paragraphs."""
         rows, after, gone = self._store.erasure, 0, set(but)
         while page := self._store.read_here(lambda db, after=after: rows.texts_kept(db, after)):
             self._go_on()
-            needles = without(needles, (raw for id_, raw in page if id_ not in gone))
+            yield [raw for id_, raw in page if id_ not in gone]
             after = page[-1][0]
-        return needles
 
     def kept_beside(self, needles: Needles, targets: Targets, going: Going) -> Needles:
-        """The needles without those that rows hold too which stay when the targets go."""
-        rows, left = self._store.quoting, self.said_by_others(needles, targets.paragraphs)
-        return self._store.read_here(lambda db: _without_all(left, rows.names_staying(db, targets, going)))
+        """The needles without those that a page of rows holds which stay when the targets go.
 
-    def kept(self, needles: Needles) -> Needles:
-        """The needles without those that rows which stay hold too."""
-        rows, left = self._store.erasure, self.said_by_others(needles)
-        return self._store.read_here(lambda db: _without_all(left, rows.names_kept(db)))
+        Pages count by themselves: this is for records, of which rather one too many is emptied.
+        """
+        for page in self._pages(targets.paragraphs):
+            needles = without(needles, page)
+        names = self._store.quoting.names_staying
+        return self._store.read_here(lambda db: _without_all(needles, names(db, targets, going)))
+
+    def _staying(self, needles: Needles) -> Gathering:
+        """What rows that stay hold of the needles, all of them together: a file mixes the bytes of all rows."""
+        found = Gathering(needles)
+        for page in self._pages() if len(needles) else ():
+            found.add(page)
+        if len(needles):
+            self._store.read_here(lambda db: self._names_added(db, found))
+        return found
+
+    def _names_added(self, db: sqlite3.Connection, found: Gathering) -> None:
+        for names in _portions(self._store.erasure.names_kept(db)):
+            found.add(names)
 
     def mend_copies(self, targets: Targets, wanted: Sought, complete: bool, done: dict[str, str]) -> None:
         """Erase the rows from every copy of the database in the directory; one that cannot be mended is removed.
@@ -259,11 +271,11 @@ class PurgeFiles:
 
     def _still_holds(self, path: Path, copy: CopyErasing, wanted: Sought) -> bool:
         """Whether a copy from which the rows went holds what neither a row of the memory nor one of its own does."""
-        strange = self._strange(wanted.files, wanted.files.search(file_chunks(path)))
-        if len(strange):
-            with open_copy(path, unchanged=True) as db:
-                strange = copy.strange(db, strange)
-        return len(strange) > 0
+        found = wanted.files.search(file_chunks(path))
+        if not found.count or not len((staying := self._staying(wanted.files.only(found.met))).missing):
+            return False
+        with open_copy(path, unchanged=True) as db:
+            return len(copy.strange(db, staying)) > 0
 
     def _rewritten(self, path: Path, copy: CopyErasing, wanted: Sought, *, always: bool) -> str:
         """`rewritten` without the rows and records; `same` if it held none; `other` if it is no copy of this database."""
@@ -365,15 +377,21 @@ def _written(path: Path) -> tuple[int, int] | None:
 
 def _without_recorded(ids: Needles, rows: QuotingRepository, db: sqlite3.Connection) -> Needles:
     """The ids that no record holds, not even within longer ones: those of the ids themselves are empty by now."""
+    held = Gathering(ids)
     for table in QUOTING:
-        ids = without(ids, (record.raw.encode() for record in rows.records(db, table, 0)))
-    return ids
+        held.add(record.raw.encode() for record in rows.records(db, table, 0))
+    return held.missing
 
 
 def _without_all(needles: Needles, texts: Iterator[bytes]) -> Needles:
-    while some := list(islice(texts, PORTION)):
+    for some in _portions(texts):
         needles = without(needles, some)
     return needles
+
+
+def _portions(texts: Iterator[bytes]) -> Iterator[list[bytes]]:
+    while some := list(islice(texts, PORTION)):
+        yield some
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from ..storage.delete_operations import Item
 from ..storage.metadata_store import MetadataStore
 from ..storage.quoting import leaves
 from .purge_ids import Ids
+from .purge_receipt import PurgeReceipt
 
-__all__ = ["end_imports", "going_of"]
+__all__ = ["end_imports", "going_of", "note_open_imports"]
 
 
 def end_imports(
@@ -25,6 +27,25 @@ def end_imports(
     for task in into:
         store.imports.cancel(db, task, now)
     return into
+
+
+def note_open_imports(db: sqlite3.Connection, store: MetadataStore, operation: int, items: Iterable[Item]) -> None:
+    """Begin the receipt of a purge with the imports that may bring more, in the transaction in which the purge begins."""
+    incoming = [f"i{task}" for task in _that_may_bring(db, store, items)]
+    store.erasure.note(db, operation, asdict(PurgeReceipt(incoming=incoming)))
+
+
+def _that_may_bring(db: sqlite3.Connection, store: MetadataStore, items: Iterable[Item]) -> list[int]:
+    """Every import that is not at its end, where a chat or a person goes: its records may name any.
+
+    Those into a chat that goes were ended before, so one that is closed to a chat is closed to another. What is only
+    tried stores nothing.
+    """
+    kinds = {item.kind for item in items}
+    if not kinds & {"chat", "person"}:
+        return []
+    storing = [(task, params) for task, params in store.imports.open_params(db) if not params.get("dry_run")]
+    return [task for task, params in storing if "person" in kinds or params.get("scope_type") != "chat"]
 
 
 def going_of(items: Iterable[Item]) -> dict[str, list[int]]:

@@ -32,7 +32,8 @@ class PurgeReceipt:
     too_short: int = 0
     """Texts of fewer than six bytes, which cannot be told from chance."""
     incoming: list[str] = field(default_factory=list[str])
-    """Imports at work meanwhile that had told of what is purged: they may bring, or have brought, more of it."""
+    """Imports that were open when a chat or a person was purged, or had told of what is purged: they may bring, or have
+    brought, more of it."""
     complete: bool = True
     """False if a crash came between: what had been erased before could not be looked for, and the database was written
     anew whatever was found. So it is in the end if something was found, a file could not be looked through, or an import

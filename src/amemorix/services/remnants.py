@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Needles", "Remnants"]
+__all__ = ["Gathering", "Needles", "Remnants"]
 
 Keys = NDArray[np.uint64]
 
@@ -150,6 +150,25 @@ class Needles:
                 exact = likely[held[np.minimum(np.searchsorted(held, likely), len(held) - 1)] == likely]
                 if len(exact):
                     yield size, np.unique(exact)
+
+
+class Gathering:
+    """Which needles texts hold that come a portion at a time: the ends of a word may be met in different portions."""
+
+    def __init__(self, needles: Needles) -> None:
+        self._needles = needles
+        self._met: dict[_Size, Keys] = {}
+
+    def add(self, texts: Iterable[bytes]) -> None:
+        """Note what a portion holds; of the texts themselves nothing is kept."""
+        portion = iter([b"\n".join(texts)])
+        for size, keys in self._needles.search(portion, all_of_them=True).met.items():
+            self._met[size] = np.union1d(self._met.get(size, _NONE), keys)
+
+    @property
+    def missing(self) -> Needles:
+        """The needles that no portion holds, nor all of them together."""
+        return self._needles.without(self._met)
 
 
 def _not_empty(words: Mapping[_Size, Keys]) -> dict[_Size, Keys]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...clock import Clock
 from ...config.model import Config
@@ -268,6 +268,7 @@ class ImportWork:
     async def off(self, work: Callable[[], T]) -> T:
         """On the thread of imports; a cancellation waits for it. Raises Ended if it was told to stop."""
         future = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        future.add_done_callback(_taken_note_of)
         try:
             return await asyncio.shield(future)
         except Stopped as exc:
@@ -303,6 +304,12 @@ class ImportWork:
         if found is None:
             raise Ended
         return found
+
+
+def _taken_note_of(future: asyncio.Future[Any]) -> None:
+    """How it ended counts as seen, also if whoever waited for it was cancelled and the work told to stop."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _shortened(problems: list[Problem]) -> tuple[Problem, ...]:
