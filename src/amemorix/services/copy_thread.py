@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -12,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ..errors import NotReady
+from .to_its_end import to_its_end
 
 __all__ = ["CopyThread", "Progress"]
 
@@ -75,12 +75,7 @@ class CopyThread:
     async def run(self, work: Callable[[], T]) -> T:
         """Do it on the thread; a cancellation waits for its end, so that nothing works on files that nobody minds."""
         self.go_on()
-        future = asyncio.get_running_loop().run_in_executor(self._pool, work)
-        try:
-            return await asyncio.shield(future)
-        except asyncio.CancelledError:
-            await asyncio.wait([future])
-            raise
+        return await to_its_end(self._pool, work)
 
     def close(self) -> None:
         """End what is under way. Blocking."""

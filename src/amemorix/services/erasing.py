@@ -22,6 +22,7 @@ from .purge_files import Looked, PurgeFiles, warnings_of
 from .purge_receipt import PurgeReceipt
 from .purge_records import NO_MARKS, PurgeRecords, Sought, sought
 from .remnants import Needles
+from .to_its_end import to_its_end
 from .upkeep import UpkeepService
 
 __all__ = ["Erasing"]
@@ -264,12 +265,7 @@ class Erasing:
 
     async def _off(self, work: Callable[[], T]) -> T:
         """On the purge's thread; a cancellation waits for it, so that no two purges ever work on the files."""
-        future = asyncio.get_running_loop().run_in_executor(self._thread, work)
-        try:
-            return await asyncio.shield(future)
-        except asyncio.CancelledError:
-            await asyncio.wait([future])
-            raise
+        return await to_its_end(self._thread, work)
 
     def close(self) -> None:
         """End what is under way; it goes on when the memory is opened again. Blocking."""

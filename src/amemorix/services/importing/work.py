@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...clock import Clock
 from ...config.model import Config
@@ -18,6 +18,7 @@ from ...errors import MemoryFault, NotReady, StorageFailure
 from ...storage.imports import ImportChunk, ImportFile, ImportTask, Problem
 from ...storage.metadata_store import MetadataStore
 from ..ingest import IngestService
+from ..to_its_end import to_its_end
 from .places import Places
 from .preparing import Chunk, Preparer, Unwritable, Writer
 from .source_file import SourceFile, Stopped
@@ -267,16 +268,10 @@ class ImportWork:
 
     async def off(self, work: Callable[[], T]) -> T:
         """On the thread of imports; a cancellation waits for it. Raises Ended if it was told to stop."""
-        future = asyncio.get_running_loop().run_in_executor(self._thread, work)
-        future.add_done_callback(_taken_note_of)
         try:
-            return await asyncio.shield(future)
+            return await to_its_end(self._thread, work, when_cancelled=self.stop)
         except Stopped as exc:
             raise Ended from exc
-        except asyncio.CancelledError:
-            self.stop()
-            await asyncio.wait([future])
-            raise
 
     async def _rest(self, started: float) -> None:
         await asyncio.sleep((time.monotonic() - started) * self._settings.idle_share)
@@ -304,12 +299,6 @@ class ImportWork:
         if found is None:
             raise Ended
         return found
-
-
-def _taken_note_of(future: asyncio.Future[Any]) -> None:
-    """How it ended counts as seen, also if whoever waited for it was cancelled and the work told to stop."""
-    if not future.cancelled():
-        future.exception()
 
 
 def _shortened(problems: list[Problem]) -> tuple[Problem, ...]:
