@@ -33,6 +33,8 @@ class ChatEndpoint:
         self.open = threading.Event()
         self.open.set()
         """While cleared, requests wait."""
+        self.given_up = 0
+        """Requests that waited in vain: whoever asked was kept waiting to the end."""
         self.most_at_once = 0
         self._at_once = 0
         self._lock = threading.Lock()
@@ -45,7 +47,7 @@ class ChatEndpoint:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
             scripted = self.script.pop(0) if self.script else None
-        self.open.wait(60)
+        self.given_up += not self.open.wait(60)
         with self._lock:
             self._at_once -= 1
         if scripted:

@@ -26,6 +26,8 @@ class Endpoint:
         self.open = threading.Event()
         self.open.set()
         """While cleared, requests wait."""
+        self.given_up = 0
+        """Requests that waited in vain: whoever asked was kept waiting to the end."""
         self.requests: list[tuple[str, list[str]]] = []
 
     def texts(self, model: str) -> list[str]:
@@ -47,7 +49,7 @@ class Endpoint:
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Status and content for a request."""
         self.requests.append((body["model"], body["input"]))
-        self.open.wait(60)
+        self.given_up += not self.open.wait(60)
         if self.status != 200:
             return self.status, {"error": "as you wished"}
         if body["model"] not in self.dimensions:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amemorix.retrieval.answer_type import AnswerType, Kind, read_answer_type
-from pace import effort
+from pace import assert_linear
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,10 @@ def test_any_text_can_be_read(text: str) -> None:
         "for ",
     ],
 )
-def test_long_texts_take_no_time(piece: str) -> None:
-    text = (piece * 10_000)[:10_000]
-    with effort(0.5):
+def test_the_work_grows_with_the_text(piece: str) -> None:
+    def work(size: int) -> None:
+        text = (piece * size)[:size]
         read_answer_type(text)
         read_answer_type(text + "?")
+
+    assert_linear(work, 1_000, 10_000)

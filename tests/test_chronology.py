@@ -17,7 +17,7 @@ from amemorix.retrieval.fusion import Fused
 from amemorix.retrieval.ordering import End, Ordering
 from amemorix.retrieval.query import Query, read_query
 from amemorix.times import Span
-from pace import effort
+from pace import assert_linear
 
 DAY = 86_400.0
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC).timestamp()
@@ -201,10 +201,11 @@ def test_the_name_of_a_known_person_is_no_event() -> None:
     assert read_query(text, known, None, MAY, UTC).ordering == Ordering()
 
 
-def test_a_ranking_takes_no_time() -> None:
-    fused = ranking(np.linspace(0.8, 0.4, 64).tolist(), dense=[1.0] * 64, person=[1.0] * 64)
-    query, times = asking("last"), days(*range(64))
-    with effort(200 * 0.002):
-        for _ in range(200):
-            ordered(fused, query, times)
-            anchored(fused, times, Span(MAY, math.inf), 0.05)
+def test_the_work_grows_with_the_ranking() -> None:
+    def work(size: int) -> None:
+        fused = ranking(np.linspace(0.8, 0.4, size).tolist(), dense=[1.0] * size, person=[1.0] * size)
+        times = days(*range(size))
+        ordered(fused, asking("last"), times)
+        anchored(fused, times, Span(MAY, math.inf), 0.05)
+
+    assert_linear(work, 640, 6_400)

@@ -6,7 +6,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from amemorix.errors import InvalidConfig
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host, scratch_config
 from conftest import Open
 from entrance import contents, found, hits, refused, said, stats, told
-from pace import effort
+from pace import processor_time
 
 MODES = ("search", "time", "hybrid", "episode", "aggregate")
 
@@ -95,11 +94,10 @@ async def test_06_an_ingest_rewrites_no_file_and_costs_the_same_at_any_size(open
     host = await opened(embed=HashEmbedder())
 
     async def cost() -> float:
-        spent = []
+        spent: list[float] = []
         for n in range(20):
-            started = time.perf_counter()
-            await told(host, f"one more kite {n}")
-            spent.append(time.perf_counter() - started)
+            with processor_time(spent):
+                await told(host, f"one more kite {n}")
         return min(spent)
 
     await told(host, "first")
@@ -113,22 +111,25 @@ async def test_06_an_ingest_rewrites_no_file_and_costs_the_same_at_any_size(open
     large = await cost()
 
     assert {path: path.stat().st_mtime_ns for path in indexes.rglob("*") if path.is_file()} == before
-    assert large < max(4 * small, 0.02), (small, large)
+    assert large < 4 * small, (small, large)
 
 
-async def test_07_a_chat_is_searched_by_index_and_not_by_reading_everything(opened: Open) -> None:
-    host = await opened()
-    await said(host, "small", *(("Ada", f"the kite {n}") for n in range(20)))
+async def test_07_a_chat_is_searched_by_index_and_not_by_reading_everything(opened: Open, tmp_path: Path) -> None:
+    host, small = await opened(), await opened(tmp_path / "small")
+    for one in (host, small):
+        await said(one, "small", *(("Ada", f"the kite {n}") for n in range(20)))
     for chat in range(5):
         await said(host, f"big{chat}", *(("Bob", f"talk {n} of the kite") for n in range(1_000)))
     await hits(host, "kite", chat_id="small")
-    spent = []
+    alone: list[float] = []
+    among: list[float] = []
     for n in range(15):
-        started = time.process_time()
-        await hits(host, f"kite {n}", chat_id="small")
-        spent.append(time.process_time() - started)
+        with processor_time(alone):
+            await hits(small, f"kite {n}", chat_id="small")
+        with processor_time(among):
+            await hits(host, f"kite {n}", chat_id="small")
 
-    assert min(spent) < 0.05
+    assert min(among) < 3 * min(alone), (min(alone), min(among))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -137,8 +138,7 @@ async def test_08_words_and_vectors_work_together_from_the_first_text_on(
 ) -> None:
     await said(dense_host, "c", ("Ada", "the kite", 1_000.0), ("Bob", "a lamp", 2_000.0))
     await dense_host.settle(120)
-    with effort(1):
-        answer = await found(dense_host, "kite", mode=mode, chat_id="c", time_start=1)
+    answer = await found(dense_host, "kite", mode=mode, chat_id="c", time_start=1)
 
     assert answer["degraded"] == []
     first = answer["hits"][0]
@@ -295,17 +295,16 @@ async def test_15b_the_word_false_is_false(tmp_path: Path) -> None:
         assert await hits(host, "kite", chat_id="c", respect_filter="true") == []
 
 
-async def test_16_sizes_are_bounded_and_answers_come_soon(host: AMemorixHostService) -> None:
+async def test_16_sizes_are_bounded(host: AMemorixHostService) -> None:
     await told(host, "the kite")
-    with effort(5):
-        await refused(host, "search_memory", {"query": "kite " * 200_000}, "query")
-        await refused(host, "ingest_text", {"external_id": "x", "source_type": "n", "text": "k" * 2_000_000}, "text")
-        await refused(
-            host, "ingest_text", {"external_id": "x", "source_type": "n", "text": "k", "tags": ["t"] * 1_001}, "tags"
-        )
-        turns = [{"text": "k"}] * 5_001
-        await refused(host, "ingest_messages", {"chat_id": "c", "messages": turns}, "messages")
-        await found(host, "kite " * 2_000)
+    await refused(host, "search_memory", {"query": "kite " * 200_000}, "query")
+    await refused(host, "ingest_text", {"external_id": "x", "source_type": "n", "text": "k" * 2_000_000}, "text")
+    await refused(
+        host, "ingest_text", {"external_id": "x", "source_type": "n", "text": "k", "tags": ["t"] * 1_001}, "tags"
+    )
+    turns = [{"text": "k"}] * 5_001
+    await refused(host, "ingest_messages", {"chat_id": "c", "messages": turns}, "messages")
+    await found(host, "kite " * 2_000)
 
 
 async def test_17_after_stopping_nothing_starts_again(tmp_path: Path) -> None:

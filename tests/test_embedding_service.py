@@ -32,8 +32,6 @@ from endpoint import Endpoint, endpoint
 from entrance import contents, found, hits, refused, said, stats, told
 from pace import until
 
-HALF = 30.0
-"""Seconds: half of what a silent endpoint is waited for, so whoever waited for it took longer."""
 CALM = {"retry_seconds": 10.0, "retry_max_seconds": 40.0, "max_attempts": 1}
 
 
@@ -95,13 +93,12 @@ async def test_a_missing_key_is_said_and_the_memory_works(served: Endpoint, open
 
 
 async def test_a_write_waits_for_no_vector(served: Endpoint, opened: Open) -> None:
-    host = await opened(embedding=at(served, query_timeout_seconds=0.2, timeout_seconds=60.0))
+    host = await opened(embedding=at(served, query_timeout_seconds=0.2, timeout_seconds=600.0))
     served.open.clear()
-    started = time.perf_counter()
     await told(host, "the kite")
 
     assert await contents(host, "kite") == ["the kite"]
-    assert time.perf_counter() - started < HALF
+    assert served.given_up == 0
     assert (await state(host))["pending"] == 1
     served.open.set()
 
@@ -218,14 +215,13 @@ async def test_a_bad_text_does_not_hold_up_a_rebuild_for_ever(served: Endpoint, 
 
 
 async def test_a_query_is_answered_by_the_others_while_the_model_is_silent(served: Endpoint, opened: Open) -> None:
-    host = await opened(embedding=at(served, query_timeout_seconds=0.3, timeout_seconds=60.0))
+    host = await opened(embedding=at(served, query_timeout_seconds=0.3, timeout_seconds=600.0))
     await kites(host, 5)
     await host.settle(120)
     served.open.clear()
-    started = time.perf_counter()
     answer = await found(host, "kite number3")
 
-    assert time.perf_counter() - started < HALF
+    assert served.given_up == 0
     assert answer["degraded"] == ["dense"]
     assert answer["hits"][0]["content"] == "the kite number3"
 
@@ -251,17 +247,16 @@ async def test_a_model_that_is_down_slows_one_search_and_not_every(
 
 
 async def test_stopping_does_not_wait_for_a_silent_model(served: Endpoint, opened: Open) -> None:
-    host = await opened(embedding=at(served, timeout_seconds=60.0, max_attempts=10))
+    host = await opened(embedding=at(served, timeout_seconds=600.0, max_attempts=10))
     await kites(host, 5)
     await host.settle(120)
     served.open.clear()
     asked = len(served.requests)
     await told(host, "a lamp")
     await until(lambda: len(served.requests) > asked)
-    started = time.perf_counter()
     await host.stop()
 
-    assert time.perf_counter() - started < HALF
+    assert served.given_up == 0
 
 
 @pytest.mark.parametrize("answer", [None, [], [[]], [["a"]], [[float("nan")] * 64], [[0.0] * 64], "text", [[1.0] * 65]])

@@ -500,6 +500,7 @@ async def test_every_order_of_three(opened: Open, tmp_path: Path) -> None:
 
 async def test_a_crash_between_reading_and_storing_loses_and_repeats_nothing(tmp_path: Path) -> None:
     async with memory_host(tmp_path, facts={"poll_interval_seconds": 3600}) as host:
+        await host.kernel.pause()  # nothing reads the lines but this test
         await said(host, "c", *STATEMENTS)
         service = host.kernel.knowledge.facts
         read = await asyncio.to_thread(host.kernel.store.read_here, service._read)

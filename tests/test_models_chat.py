@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -173,10 +172,9 @@ async def test_a_wrong_key_is_asked_about_once(endpoint: ChatEndpoint) -> None:
 
 async def test_an_answer_that_does_not_come_is_given_up(endpoint: ChatEndpoint) -> None:
     endpoint.open.clear()
-    started = time.monotonic()
     with pytest.raises(ChatUnavailable, match="did not answer in time"):
         await ask(connect(endpoint, timeout_seconds=0.2, max_attempts=2))
-    assert time.monotonic() - started < 30, "half of what the endpoint takes"
+    assert endpoint.given_up == 0
 
 
 @pytest.mark.parametrize("content", [b"<html>", {"choices": []}, {"object": "list"}, []])

@@ -46,6 +46,8 @@ class Endpoint:
         """Once set, nobody is kept waiting any more."""
         self.drip = 0.0
         """Seconds between the bytes of an answer."""
+        self.sent = threading.Event()
+        """Set when an answer has gone out whole."""
         self._at_once = 0
         self._lock = threading.Lock()
 
@@ -70,6 +72,7 @@ class Endpoint:
             for start in range(0, len(data), step):
                 out.write(data[start : start + step])
                 time.sleep(self.drip)
+            self.sent.set()
 
     @property
     def inputs(self) -> list[list[str]]:
@@ -227,12 +230,11 @@ def test_a_slow_answer_is_tried_again(endpoint: Endpoint, connect, pauses: list[
 def test_an_answer_that_drips_in_is_given_up(endpoint: Endpoint, connect) -> None:
     endpoint.drip = 0.02
     endpoint.reply = lambda texts: (200, b" " * 3_000)
-    started = time.monotonic()
 
     with pytest.raises(ModelUnavailable, match="did not answer in time"):
         connect(timeout=0.2, max_attempts=1).embed(["a"])
 
-    assert time.monotonic() - started < 30, "half of what all of the answer takes"
+    assert not endpoint.sent.is_set()
 
 
 def test_an_answer_that_is_too_large_is_not_read(endpoint: Endpoint, connect) -> None:
@@ -257,8 +259,8 @@ def test_closing_ends_requests_under_way(endpoint: Endpoint, connect, status: in
     if status == 429:
         endpoint.script = [(429, {"Retry-After": "20"}, {})]
     else:
-        endpoint.delay = 20.0
-    embedder = connect(timeout=30.0, sleep=None)
+        endpoint.delay = 60.0
+    embedder = connect(timeout=600.0, sleep=None)
     caught: list[ModelUnavailable] = []
 
     def embed() -> None:
@@ -272,12 +274,10 @@ def test_closing_ends_requests_under_way(endpoint: Endpoint, connect, status: in
     while not endpoint.requests:
         time.sleep(0.01)
     time.sleep(0.1)
-    started = time.monotonic()
     embedder.close()
     thread.join()
 
     endpoint.end.set()
-    assert time.monotonic() - started < 10, "half of what the endpoint or the pause takes"
     assert "closed" in str(caught[0])
     assert len(endpoint.requests) == 1
 

@@ -20,7 +20,7 @@ from amemorix.services.profile_deriving import ProfileDeriver
 from amemorix.testing import FrozenClock, ScriptedChat, memory_host
 from conftest import Open
 from entrance import said
-from pace import effort, until
+from pace import until
 from profile_life import PERSONS, SETTINGS, batch
 from test_profiles import admin, profile, say, traits
 
@@ -248,8 +248,7 @@ async def test_it_begins_anew_when_the_log_was_pruned(tmp_path: Path) -> None:
 async def test_many_persons_in_many_sources_are_kept_up_with(host: AMemorixHostService) -> None:
     for number in range(100):
         assert (await host.invoke("ingest_messages", batch(number)))["success"]
-    with effort(30):
-        await host.settle(120)
+    await host.settle(120)
 
     assert await task_counts(host) == (0, 0, PERSONS, 0)
     assert (await admin(host, "list"))["total"] == PERSONS

@@ -21,8 +21,8 @@ from amemorix.errors import InvalidConfig
 from amemorix.testing import HashEmbedder, scratch_config
 from amemorix.times import local_zone
 
-CALLS, RELOADS, LAST_CALLS = 2_000, 20, 80
-"""How many calls, how many changes, and how many calls are kept for after the last change."""
+CALLS, RELOADS, LAST_CALLS, AT_ONCE = 2_000, 20, 80, 100
+"""How many calls, how many changes, how many calls are kept for after the last change, and how many are made at once."""
 WATCH_SECONDS = 120.0
 UNHURRIED: dict[str, Any] = {
     "embedding.query_timeout_seconds": 120.0,
@@ -75,6 +75,7 @@ class Load:
     def __init__(self, host: AMemorixHostService) -> None:
         self._host = host
         self._rng = random.Random(1)
+        self._at_once = asyncio.Semaphore(AT_ONCE)
         self.running: list[asyncio.Task[None]] = []
         self.texts: dict[str, str] = {}
         self.numbers: list[int] = []
@@ -90,7 +91,8 @@ class Load:
             self.running.append(asyncio.create_task(kind(number)))
 
     async def _ask(self, component: str, **args: Any) -> dict[str, Any]:
-        answer = await self._host.invoke(component, args)
+        async with self._at_once:
+            answer = await self._host.invoke(component, args)
         assert answer["success"], (component, args, answer)
         return answer
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from amemorix.strategies.base import Passage
 from amemorix.strategies.detection import detect
 from amemorix.strategies.kinds import STRATEGIES
+from pace import assert_linear
 
 POEM_ZH = "床前明月光\n疑是地上霜\n举头望明月\n低头思故乡"
 POEM_EN = "The woods are lovely, dark and deep,\nBut I have promises to keep,\nAnd miles to go before I sleep,\nAnd miles to go before I sleep."
@@ -58,14 +57,15 @@ def test_the_form_tells_the_kind(text: str, kind: str) -> None:
         "Ada's b c ",
     ],
 )
-def test_no_text_takes_long(unit: str) -> None:
-    text = unit * (20_000 // len(unit))
-    started = time.process_time()
-    read = STRATEGIES["factual"].extract(Passage(text, "Ada"))
-    pieces = STRATEGIES[detect(text)].chunks(text, 1_200)
-    assert time.process_time() - started < 5
-    assert len(read.relations) < 100
-    assert without_space("".join(pieces)) == without_space(text)
+def test_the_work_grows_with_the_text(unit: str) -> None:
+    def work(size: int) -> None:
+        text = unit * (size // len(unit))
+        read = STRATEGIES["factual"].extract(Passage(text, "Ada"))
+        pieces = STRATEGIES[detect(text)].chunks(text, 1_200)
+        assert len(read.relations) < 100
+        assert without_space("".join(pieces)) == without_space(text)
+
+    assert_linear(work, 2_500, 20_000)
 
 
 def without_space(text: str) -> str:

@@ -19,7 +19,7 @@ _THING = re.compile(
 _FACE = re.compile(
     r"\[(?:[\u3400-\u9fff]{1,6}|Smile|Grimace|Facepalm|Joyful|Chuckle|Sob|Doge|LOL|Cry|Laugh|ThumbsUp|Heart)\](?!\()|/(?:微笑|捂脸|笑哭|呲牙|流泪|偷笑|狗头)|(?<!\S):[a-z][a-z0-9_+-]{1,30}:(?!\S)"
 )
-_STAMP = re.compile(r"^\s*[\[(（][0-9:：/.\-年月日 ]{4,24}[\])）]\s*", re.M)
+_STAMP = re.compile(r"^[^\S\n]*[\[(（][0-9:：/.\-年月日 ]{4,24}[\])）]\s*", re.M)
 _REST = re.compile(
     r"^[ \t]*(?:>>>|-{3,}\s*(?:forwarded|original) message|[【\[(（]?(?:转发|转载|转自|引用|合并转发|fwd?|forwarded(?: from)?|RT)"
     r"(?:一下|内容|消息|message)?[】\])）]?[ \t]*(?:[:：]?[ \t]*$|from\b)|begin forwarded message)",
