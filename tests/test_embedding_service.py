@@ -246,6 +246,42 @@ async def test_a_model_that_is_down_slows_one_search_and_not_every(
     assert (await found(host, "another kite"))["degraded"] == []
 
 
+async def test_a_query_that_waits_for_its_turn_is_not_late(opened: Open) -> None:
+    """Sixty at once on two threads: the last one's turn comes three time-outs after it was asked."""
+    words = HashEmbedder(32)
+
+    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+        if texts[0].startswith("where"):
+            time.sleep(0.1)
+        return words(texts)
+
+    host = await opened(embed=embed, embedding={"query_timeout_seconds": 1.0})
+    await kites(host, 5)
+    await host.settle(120)
+    answers = await asyncio.gather(*(found(host, f"where is kite number{n}") for n in range(60)))
+
+    assert [answer["degraded"] for answer in answers] == [[]] * 60
+
+
+async def test_nobody_queues_behind_a_silent_model(opened: Open) -> None:
+    let_go, words = threading.Event(), HashEmbedder(32)
+
+    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+        if texts[0].startswith("where"):
+            let_go.wait(HALF)
+        return words(texts)
+
+    host = await opened(embed=embed, embedding={"query_timeout_seconds": 0.3})
+    await kites(host, 5)
+    await host.settle(120)
+    started = time.perf_counter()
+    answers = await asyncio.gather(*(found(host, f"where is kite number{n}") for n in range(10)))
+
+    assert time.perf_counter() - started < HALF
+    assert [answer["degraded"] for answer in answers] == [["dense"]] * 10
+    let_go.set()
+
+
 async def test_stopping_does_not_wait_for_a_silent_model(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served, timeout_seconds=600.0, max_attempts=10))
     await kites(host, 5)

@@ -60,6 +60,25 @@ async def test_a_second_process_is_told_who_owns_the_directory(tmp_path: Path) -
         assert (await host.invoke("ingest_text", NOTE))["reason"] == "exists"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="an open file cannot be removed there")
+@pytest.mark.parametrize("instead", [None, "", '{"pid": 1}'], ids=["gone", "empty", "forged"])
+async def test_removing_the_lock_file_lets_nobody_in(instead: str | None, tmp_path: Path) -> None:
+    process, file = owner(tmp_path), tmp_path / "data" / "a-memorix" / ".lock"
+    try:
+        file.unlink()
+        if instead is not None:
+            file.write_text(instead, "utf-8")
+        with pytest.raises(DirectoryInUse) as caught:
+            async with memory_host(tmp_path):
+                pass
+        if sys.platform == "linux":
+            assert caught.value.details["pid"] == process.pid
+    finally:
+        assert ended(process) == 0
+    async with memory_host(tmp_path) as host:
+        assert (await host.invoke("ingest_text", NOTE))["reason"] == "exists"
+
+
 async def test_after_a_kill_the_directory_is_free_and_the_write_is_there(tmp_path: Path) -> None:
     process = owner(tmp_path)
     process.send_signal(signal.SIGKILL)

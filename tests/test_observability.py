@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from opentelemetry import trace
@@ -15,8 +16,10 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from amemorix.frontends.logs import JsonLines
-from amemorix.testing import HashEmbedder
+from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
+from entrance import said
+from import_entrance import pasted, turn
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +60,48 @@ async def test_a_quick_call_is_told_only_to_who_wants_all(opened: Open, caplog: 
         await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": "99"})
     assert [getattr(record, "outcome", "") for record in caplog.records if record.name == "amemorix.calls"] == [
         "not_found"
+    ]
+
+
+async def test_a_lane_that_runs_out_of_its_budget_is_a_warning_without_a_traceback(
+    opened: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = await opened(retrieval={"lane_budget_ms": 0.001})
+    for begin in (0, 1_000):
+        await said(host, "c", *(("Bob", f"I love Ada and the boat number {begin + n}.") for n in range(1_000)))
+    await host.settle()
+    answer = await host.invoke("search_memory", {"query": "what does Bob love", "chat_id": "c"})
+
+    assert {"graph", "facts"} <= set(answer["degraded"])
+    told = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert told and all(record.levelno == logging.WARNING and not record.exc_info for record in told), told
+    assert all("retrieval.lane_budget_ms" in record.getMessage() for record in told)
+
+
+async def test_the_log_tells_of_imports(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="amemorix")
+    host = await opened()
+    task = await pasted(host, "secret-name.json", json.dumps([turn(1), turn(2)]), chat_id="c")
+    bad = await pasted(host, "bad.json", json.dumps([turn(3), {"speaker": "Ada"}]), chat_id="c")
+
+    told = [record for record in caplog.records if "the import" in record.getMessage()]
+    assert [(record.levelname, record.getMessage()) for record in told] == [
+        ("INFO", f"the import {task['task_id']} (paste) is at work"),
+        ("INFO", f"the import {task['task_id']} is completed: 2 stored"),
+        ("INFO", f"the import {bad['task_id']} (paste) is at work"),
+        ("WARNING", f"the import {bad['task_id']} is failed: 2 failed"),
+    ]
+
+
+async def test_the_log_tells_of_the_start_and_of_a_clean_stop(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="amemorix.host_service")
+    async with memory_host(tmp_path):
+        pass
+
+    folder = tmp_path / "data" / "a-memorix"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the memory in {folder} is open",
+        f"the memory in {folder} is closed",
     ]
 
 

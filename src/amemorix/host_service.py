@@ -116,6 +116,7 @@ class AMemorixHostService:
             self._begun_with = config
             self._kernel.start()
             self._state = "ready"
+            log.info("the memory in %s is open", self._kernel.store.folder)
             if self._watch:
                 self._watch.begin(seen)
 
@@ -136,6 +137,7 @@ class AMemorixHostService:
             await self._kernels.close(kernel)
             await self._kernels.retired()
             self._state = "stopped"
+            log.info("the memory in %s is closed", kernel.store.folder)
 
     async def __aenter__(self) -> AMemorixHostService:
         await self.start()

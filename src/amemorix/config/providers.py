@@ -34,7 +34,10 @@ class Embedding(Section):
         300.0, "Longest pause between tries of a failing text or endpoint.", gt=0, le=86_400
     )
     query_timeout_seconds: float = live(
-        5.0, "After this long without the query's vector, the other lanes answer.", gt=0, le=120
+        5.0,
+        "After the model has worked at a query for so long, the other lanes answer; waiting for its turn does not count.",
+        gt=0,
+        le=120,
     )
     keep_generations: int = live(
         1, "Retired sets of vectors to keep, so that changing the model back costs nothing.", ge=0, le=10

@@ -94,10 +94,12 @@ class _Lanes:
         try:
             with time_limit(self._db, self._seconds), span(f"amemorix lane {name}"):
                 return lane()
+        except TimeoutError as exc:
+            log.warning("the %s lane gave up: %s (retrieval.lane_budget_ms); the other lanes answer", name, exc)
         except Exception:
             log.exception("the %s lane failed", name)
-            self.failed.append(name)
-            return otherwise
+        self.failed.append(name)
+        return otherwise
 
     @property
     def degraded(self) -> tuple[str, ...]:

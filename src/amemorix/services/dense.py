@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..errors import ModelUnavailable
 from ..indexes.projection import Projection
@@ -53,6 +53,8 @@ class Asking:
     key: tuple[str, str] = ("", "")
     serving: Serving | None = None
     work: Future[list[Encoded]] | None = None
+    begun: list[float] = field(default_factory=list[float])
+    """When the model began with it; empty while it queues."""
     answer: Asked | None = None
 
     @property
@@ -72,6 +74,7 @@ class DenseLane:
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], Encoded] = OrderedDict()
         self._rest_until = 0.0
+        self._begun = 0.0
 
     @property
     def serving(self) -> Serving | None:
@@ -99,14 +102,22 @@ class DenseLane:
             return Asking(answer=Asked(known, serving.vectors, serving.generation.id))
         if time.monotonic() < self._rest_until:
             return Asking(answer=Asked(failed=True))
-        return Asking(key, serving, self._pool.submit(encode, serving.embedder, [text]))
+        begun: list[float] = []
+
+        def work() -> list[Encoded]:
+            self._begun = time.monotonic()
+            begun.append(self._begun)
+            return encode(serving.embedder, [text])
+
+        return Asking(key, serving, self._pool.submit(work), begun)
 
     async def finish(self, asking: Asking, timeout: float) -> Asked:
-        """The query embedded, or the reason to do without; waits at most `timeout` seconds."""
+        """The query embedded, or the reason to do without: the model worked at it for `timeout` seconds, or began with
+        no query for so long."""
         if asking.answer is not None or asking.work is None or asking.serving is None:
             return asking.answer or Asked()
         try:
-            encoded = (await _made(asking.work, timeout))[0]
+            encoded = (await self._made(asking, asking.work, timeout))[0]
         except (ModelUnavailable, TimeoutError) as exc:
             log.warning("the query was not embedded (%s); the other lanes answer", exc or "time-out")
             if isinstance(exc, TimeoutError) or exc.details.get("endpoint_down"):
@@ -114,6 +125,22 @@ class DenseLane:
             return Asked(failed=True)
         self._remember(asking.key, encoded)
         return Asked(encoded, asking.serving.vectors, asking.serving.generation.id)
+
+    async def _made(self, asking: Asking, work: Future[list[Encoded]], seconds: float) -> list[Encoded]:
+        """What the model made; a loop that was held up takes what came meanwhile. Raises TimeoutError."""
+        since, made = time.monotonic(), asyncio.wrap_future(work)
+        try:
+            while True:
+                await asyncio.wait([made], timeout=max(since + seconds - time.monotonic(), 0))
+                if made.done():
+                    return made.result()
+                if work.done():
+                    return work.result()
+                before, since = since, max(since, *(asking.begun or [self._begun]))
+                if since == before:
+                    raise TimeoutError
+        finally:
+            made.cancel()
 
     def close(self) -> None:
         """Let the threads go."""
@@ -130,14 +157,3 @@ class DenseLane:
             self._seen[key] = encoded
             while len(self._seen) > REMEMBERED_QUERIES:
                 self._seen.popitem(last=False)
-
-
-async def _made(work: Future[list[Encoded]], seconds: float) -> list[Encoded]:
-    """What the model made; a loop that was held up takes what came meanwhile. Raises TimeoutError if nothing did."""
-    try:
-        async with asyncio.timeout(seconds):
-            return await asyncio.wrap_future(work)
-    except TimeoutError:
-        if work.done() and not work.cancelled():
-            return work.result()
-        raise

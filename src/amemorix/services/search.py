@@ -164,10 +164,12 @@ class SearchService:
         try:
             with time_limit(db, plan.settings.lane_budget_ms / 1000):
                 found = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), limit)
+            return _Known(tuple(found))
+        except TimeoutError as exc:
+            log.warning("the facts were not read: %s (retrieval.lane_budget_ms)", exc)
         except Exception:
             log.exception("the facts were not read")
-            return _Known(failed=True)
-        return _Known(tuple(found))
+        return _Known(failed=True)
 
     async def _served(self, asking: ChatKey) -> bool:
         named = any((asking.chat_id, asking.group_id, asking.user_id))

@@ -70,8 +70,9 @@ class Database:
         self._put_off: _Job[Any] | None = None
         self.raw = RawFiles()
         writer, self.database_id, self.incarnation = self._open_writer()
-        self._local = threading.local()
-        self._opened: list[sqlite3.Connection] = []
+        self._lending = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
         self._readers = ThreadPoolExecutor(readers, "amemorix-read")
         self._writer = threading.Thread(target=self._serve, args=(writer,), name="amemorix-write", daemon=True)
         self._writer.start()
@@ -100,8 +101,7 @@ class Database:
     def read_here(self, unit: Unit[T]) -> T:
         """Run `unit` on the calling thread, within one snapshot of the database."""
         try:
-            db = self._connection()
-            with _snapshot(db):
+            with self._reading() as db, _snapshot(db):
                 return unit(db)
         except sqlite3.Error as exc:
             raise self._failure(exc) from exc
@@ -115,7 +115,9 @@ class Database:
             self._jobs.put(None)
         self._writer.join()
         self._readers.shutdown(wait=True)
-        for db in self._opened:
+        with self._lending:
+            self._closed = True
+        for db in self._idle:
             db.close()
         self.raw.close()
 
@@ -146,14 +148,26 @@ class Database:
                 db.close()
             raise exc if isinstance(exc, MemoryFault) else self._failure(exc) from exc
 
-    def _connection(self) -> sqlite3.Connection:
-        db: sqlite3.Connection | None = getattr(self._local, "db", None)
+    @contextlib.contextmanager
+    def _reading(self) -> Generator[sqlite3.Connection]:
+        """A connection for the time of the block: there are as many as were ever needed at once, whatever thread asks."""
+        with self._lending:
+            db = self._idle.pop() if self._idle else None
         if db is None:
             db = _connect(self.path)
-            self._opened.append(db)
-            _tune(db, self._synchronous)
-            self._local.db = db
-        return db
+            try:
+                _tune(db, self._synchronous)
+            except BaseException:
+                db.close()
+                raise
+        try:
+            yield db
+        finally:
+            with self._lending:
+                if self._closed:
+                    db.close()
+                else:
+                    self._idle.append(db)
 
     # the writer thread
 

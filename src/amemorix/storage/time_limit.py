@@ -15,10 +15,14 @@ STEPS = 5_000
 
 @contextlib.contextmanager
 def time_limit(db: sqlite3.Connection, seconds: float) -> Generator[None, None, None]:
-    """Statements that are still running after so long raise sqlite3.OperationalError."""
+    """Raises TimeoutError out of a statement that is still running after so long."""
     until = time.monotonic() + seconds
     db.set_progress_handler(lambda: time.monotonic() > until, STEPS)
     try:
         yield
+    except sqlite3.OperationalError as exc:
+        if exc.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+            raise TimeoutError(f"not done within {seconds * 1000:g} ms") from exc
+        raise
     finally:
         db.set_progress_handler(None, 0)

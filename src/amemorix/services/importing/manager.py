@@ -7,6 +7,7 @@ import contextlib
 import logging
 import sqlite3
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
@@ -206,6 +207,7 @@ class ImportTaskManager:
             return False
         self._current, self._store.importing = task.id, True
         self._work.go_on()
+        log.info("the import i%d (%s) is at work", task.id, task.kind)
         try:
             with acting_as(Act("background", "import", task.requested_by, "memory", now, {"task_id": f"i{task.id}"})):
                 await self._worked(task, Lease(task.id, worker, seconds))
@@ -239,7 +241,7 @@ class ImportTaskManager:
     async def _end(self, task: ImportTask, lease: Lease) -> None:
         now = self._clock.now()
 
-        def unit(db: sqlite3.Connection) -> list[ImportFile]:
+        def unit(db: sqlite3.Connection) -> tuple[str, list[ImportFile], list[ImportFile]]:
             self._work.hold(db, lease)
             files = self._rows.files(db, [task.id])
             chunks = self._rows.chunk_counts(db, [task.id])
@@ -248,9 +250,15 @@ class ImportTaskManager:
             status = "completed" if len(well) == len(files) else "completed_with_errors" if some else "failed"
             error = next((f"{f.name}: {f.error}" for f in files if f.status == "failed"), "")
             self._rows.end(db, task.id, status, error=error, now=now)
-            return well
+            return status, files, well
 
-        await self._drop(await self._store.write(unit))
+        status, files, well = await self._store.write(unit)
+        counts = sum((file.counts for file in files), Counter[str]())
+        log.log(
+            logging.INFO if status == "completed" else logging.WARNING, "the import i%d is %s: %s",
+            task.id, status, ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing to store",
+        )  # fmt: skip
+        await self._drop(well)
 
     async def _cancelled(self, task: int) -> None:
         """Whoever asked for it, the task ends here; one that another worker has goes on there."""
@@ -262,7 +270,9 @@ class ImportTaskManager:
             self._rows.end(db, task, "cancelled", now=now)
             return self._rows.files(db, [task])
 
-        await self._drop(await self._store.write(unit))
+        if files := await self._store.write(unit):
+            log.info("the import i%d is cancelled", task)
+        await self._drop(files)
 
     async def _stumble(self, task: ImportTask, worker: str, exc: Exception) -> None:
         """Try again after a pause that doubles; give up after the last try."""
