@@ -338,8 +338,9 @@ class AMemorixHostService:
         self._status.needs_restart = tuple(name for name in differing if name in NEEDS_RESTART)
         await new.care.audit.configured(sorted(changed))
         level = configuration.strongest(changed) or "none"
-        applied = {name: cost for name, cost in changed.items() if name not in NEEDS_RESTART}
-        said = [f"configuration applied ({configuration.strongest(applied)}): {', '.join(applied)}"] if applied else []
+        applied = [name for name in changed if name not in NEEDS_RESTART]
+        cost = configuration.strongest({name: changed[name] for name in applied})
+        said = [f"configuration applied ({cost}): {', '.join(applied)}"] if applied else []
         if self._status.needs_restart:
             said.append(f"waits for a restart: {', '.join(self._status.needs_restart)}")
         if said:

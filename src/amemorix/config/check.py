@@ -65,6 +65,9 @@ def _is_finite_number(_: TypeChecker, value: Any) -> bool:
 def _problems(error: ValidationError) -> Iterator[Problem]:
     path = tuple(error.absolute_path)
     schema = cast("dict[str, Any]", error.schema)
+    if error.validator == "required":
+        yield Problem(path, f"{dotted(path)}: {error.message}")
+        return
     if error.validator != "additionalProperties":
         yield Problem(path, _refusal(path, error.instance, schema), _plain(error.instance))
         return
