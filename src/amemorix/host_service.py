@@ -68,7 +68,10 @@ class AMemorixHostService:
     ) -> None:
         self.config_path = Path(config_path).absolute()
         self._status = RuntimeStatus(
-            config_file=str(self.config_path), reopen=self._reopen, configure=self.update_config
+            config_file=str(self.config_path),
+            reopen=self._reopen,
+            configure=self.update_config,
+            reload=self.reload,
         )
         self._kernels = Kernels(surroundings or Surroundings.default(embed, chat), self._status)
         self._kernel: SDKMemoryKernel | None = None

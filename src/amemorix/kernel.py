@@ -65,7 +65,9 @@ class SDKMemoryKernel:
         self.graph = Graph(ground)
         self.copying = Copying(ground, self.knowledge.derivers.values())
         self.vitals = VitalsService(self.store, backups=self.copying.backups.folder, clock=clock)
-        self.checks = checks(ground, vectors=self.vectors, status=status, environ=surroundings.environ)
+        self.checks = checks(
+            ground, vectors=self.vectors, chat_notice=parts.chat_notice, status=status, environ=surroundings.environ
+        )
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
 

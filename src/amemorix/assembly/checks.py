@@ -18,7 +18,9 @@ from .vectors import Vectors
 __all__ = ["checks"]
 
 
-def checks(ground: Ground, *, vectors: Vectors, status: RuntimeStatus, environ: Mapping[str, str]) -> CheckService:
+def checks(
+    ground: Ground, *, vectors: Vectors, chat_notice: str, status: RuntimeStatus, environ: Mapping[str, str]
+) -> CheckService:
     """Every check, those on which the others rest first."""
     store, config = ground.store, ground.config
     way_back = WayBack(BackupFolder(store.folder, config.backup.roots), ground.zones.general)
@@ -31,8 +33,8 @@ def checks(ground: Ground, *, vectors: Vectors, status: RuntimeStatus, environ: 
             VectorCheck(store, vectors.embedding),
             IndexCheck(store, ground.indexes),
             WorkCheck(store, ground.clock),
-            ModelCheck(config, vectors.embedder),
-            ChatCheck(ground.chat),
+            ModelCheck(config, vectors, environ),
+            ChatCheck(ground.chat, chat_notice),
             ConfigCheck(config, status, environ),
             DiskCheck(store),
         ),

@@ -11,7 +11,7 @@ from .deriving import Episode, Extraction, Facts, Profile, Summary
 from .imports import Imports
 from .providers import Chat, Embedding
 from .ranking import Noise, Rerank, RerankWeights, Retrieval, Sparse, Weights
-from .section import ReloadLevel, Section, live, restart
+from .section import ReloadLevel, Section, VariableName, live, restart
 from .tuning import Tuning
 
 __all__ = [
@@ -177,7 +177,7 @@ class Http(Section):
 
     host: str = restart("127.0.0.1", "Address to listen on; beyond loopback a token is required.", min_length=1)
     port: int = restart(7400, "Port to listen on.", ge=0, le=65_535)
-    token_env: str = restart("AMEMORIX_TOKEN", "Name of the environment variable that holds the bearer token.")
+    token_env: VariableName = restart("AMEMORIX_TOKEN", "Name of the environment variable that holds the bearer token.")
     max_body_bytes: int = live(16_000_000, "Largest request body.", ge=1024, le=1_000_000_000)
 
 
