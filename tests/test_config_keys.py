@@ -32,7 +32,16 @@ KEYS = [
     "9LIVES",
     "clé",
 ]
-NAMES = ["OPENAI_API_KEY", "_x", "key", "deepseek_key", "AMEMORIX_TOKEN", "HF_TOKEN", "MY_VERY_LONG_NAME_OF_A_KEY_2", ""]
+NAMES = [
+    "OPENAI_API_KEY",
+    "_x",
+    "key",
+    "deepseek_key",
+    "AMEMORIX_TOKEN",
+    "HF_TOKEN",
+    "MY_VERY_LONG_NAME_OF_A_KEY_2",
+    "",
+]
 
 
 def run(*args: str) -> Result:

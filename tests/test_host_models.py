@@ -71,3 +71,17 @@ async def test_a_function_that_fails_is_shown_until_it_answers(tmp_path: Path, p
         await host.settle(120)
         stats = await host.invoke("memory_stats")
         assert (stats["embedding"]["state"], stats["embedding"]["error"], stats["notice"]) == ("idle", "", "")
+
+
+async def test_a_check_looks_at_the_configured_model_and_not_at_the_one_before(tmp_path: Path) -> None:
+    async with AMemorixHostService(written(tmp_path), embed=HashEmbedder(16), watch=False) as host:
+        await host.call("ingest_text", {"external_id": "1", "source_type": "note", "text": "The kettle is blue."})
+        await host.settle(120)
+        away = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model_name": "m", "max_attempts": 1}
+        await host.update_config({"embedding": away})
+        for probe in (False, True):
+            report = (await host.invoke("memory_runtime_admin", {"action": "check", "probe": probe}))["report"]
+            model = next(one for one in report["findings"] if one["name"] == "model")
+            assert not model["ok"]
+            assert "cannot be reached" in model["detail"]
+        assert "model before" in (await host.invoke("memory_stats"))["notice"]
