@@ -20,8 +20,13 @@ def only_problem(text):
     return problems[0]
 
 
-def test_an_empty_text_is_all_defaults():
-    assert parse("") == Config()
+def test_a_setting_that_is_left_out_has_its_default():
+    assert parse("[http]\nport = 7400\n") == Config()
+
+
+@pytest.mark.parametrize("text", ["", "# a comment\n", "[http]\n"])
+def test_a_text_without_a_setting_is_refused(text):
+    assert only_problem(text)["problem"].startswith("the text holds no setting")
 
 
 def test_values_reach_the_model():
@@ -225,5 +230,7 @@ def test_every_problem_of_a_wrong_value_has_its_line(pairs):
         parse(text)
     except InvalidConfig as error:
         for problem in error.details["problems"]:
+            if problem["problem"].startswith("the text holds no setting"):
+                continue  # no line of its own
             line = text.splitlines()[problem["line"] - 1]
             assert not problem["path"] or line.startswith(problem["path"].split("[")[0].split(".")[0])

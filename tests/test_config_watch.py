@@ -29,7 +29,7 @@ class Watched:
         self.stop.set()
         await asyncio.wait_for(self.task, PATIENCE)
 
-    async def on_change(self):
+    async def on_change(self, _content):
         self.calls.put_nowait(None)
         if self.failing:
             raise ValueError("not today")

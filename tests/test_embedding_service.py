@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,9 @@ from amemorix.services.embedding import EmbeddingService
 from amemorix.services.indexes import Indexes
 from amemorix.services.ingest import IngestService
 from amemorix.services.ingest_requests import IngestText
+from amemorix.services.time_zones import TimeZones
 from amemorix.storage.metadata_store import MetadataStore
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host
-from amemorix.times import local_zone
 from conftest import Open
 from endpoint import Endpoint, endpoint
 from entrance import contents, found, hits, refused, said, stats, told
@@ -616,7 +617,7 @@ async def test_texts_that_the_model_does_not_read_are_left_to_the_other_lanes(tm
     service = EmbeddingService(
         store, settings=config.embedding, indexes=indexes, dense=dense, clock=SystemClock(), threads=1
     )
-    ingest = IngestService(store, config=config, clock=SystemClock(), zone=local_zone())
+    ingest = IngestService(store, config=config, clock=SystemClock(), zones=TimeZones(UTC, {}))
     try:
         service.adopt(HashEmbedder(languages=("en",)), None)
         for n, text in enumerate(("今天天气不错", "the weather is fine", "今天 deploy 了三次服务", "🎂")):

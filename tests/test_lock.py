@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -117,25 +116,26 @@ async def test_a_refused_host_can_be_started_later(tmp_path: Path) -> None:
         assert (await host.invoke("memory_stats"))["success"]
 
 
-async def test_moving_to_a_directory_in_use_changes_nothing(tmp_path: Path) -> None:
+async def test_moving_to_a_directory_in_use_is_refused_at_the_restart(tmp_path: Path) -> None:
     async with memory_host(tmp_path / "a") as mine, memory_host(tmp_path / "b") as theirs:
         await mine.call("ingest_text", NOTE)
-        before = await mine.get_raw_config()
-        with pytest.raises(DirectoryInUse):
-            await mine.update_config({"storage.data_dir": str(theirs.kernel.store.folder)})
-        assert await mine.get_raw_config() == before
+        answer = await mine.update_config({"storage.data_dir": str(theirs.kernel.store.folder)})
+        assert answer["needs_restart"] == ["storage.data_dir"]
         assert (await mine.invoke("memory_stats"))["paragraphs"] == 1
+        await mine.stop()
+        with pytest.raises(DirectoryInUse):
+            await mine.start()
 
 
 async def test_a_directory_that_was_left_is_free(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host:
         old = host.kernel.store.folder
         await host.update_config({"storage.data_dir": str(tmp_path / "elsewhere")})
-        await host.update_config({"retrieval.candidates": 55})
-        await asyncio.gather(*host._kernels._retiring)  # pyright: ignore[reportPrivateUsage]
+        await host.stop()
+        await host.start()
+        assert (await host.invoke("memory_runtime_admin", {"action": "reload_status"}))["needs_restart"] == []
         async with memory_host(tmp_path / "other", storage={"data_dir": str(old)}) as other:
             assert (await other.invoke("memory_stats"))["success"]
-        await host.update_config({"storage.data_dir": str(old)})
         assert (await host.invoke("ingest_text", NOTE))["success"]
 
 

@@ -32,8 +32,8 @@ __all__ = ["AMemorixHostService"]
 P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
-NEEDS_PROCESS = ("http.host", "http.port", "http.token_env")
-"""Settings that belong to the daemon's listening socket: they take effect when the process starts again."""
+NEEDS_RESTART = ("storage.data_dir", "http.host", "http.port", "http.token_env")
+"""Settings that a running memory keeps: where its rows are, and the daemon's listening socket."""
 LONGEST_MS = 10**10
 """A call that may take longer than this, about four months, may take for ever."""
 
@@ -68,7 +68,10 @@ class AMemorixHostService:
     ) -> None:
         self.config_path = Path(config_path).absolute()
         self._status = RuntimeStatus(
-            config_file=str(self.config_path), reopen=self._reopen, configure=self.update_config
+            config_file=str(self.config_path),
+            reopen=self._reopen,
+            configure=self.update_config,
+            reload=self.reload,
         )
         self._kernels = Kernels(surroundings or Surroundings.default(embed, chat), self._status)
         self._kernel: SDKMemoryKernel | None = None
@@ -113,7 +116,8 @@ class AMemorixHostService:
             except BaseException:
                 self._state = "stopped"
                 raise
-            self._begun_with = config
+            self._begun_with, self._status.needs_restart = config, ()
+            await asyncio.to_thread(configuration.remember_data_dir, self.config_path, config)
             self._kernel.start()
             self._state = "ready"
             log.info("the memory in %s is open", self._kernel.store.folder)
@@ -253,6 +257,7 @@ class AMemorixHostService:
         _must_be(patch, dict, "patch", "an object")
         async with self._changing:
             text = await asyncio.to_thread(configuration.read_text, self.config_path)
+            configuration.refuse_part(text, str(self.config_path))
             return await self._written(await asyncio.to_thread(configuration.patched, text, patch))
 
     @_carried_through
@@ -284,16 +289,19 @@ class AMemorixHostService:
         }
 
     @_carried_through
-    async def _file_changed(self) -> None:
+    async def _file_changed(self, content: bytes) -> None:
         """The watcher also sees what `update_config` wrote: a file that says nothing new is not worth a report."""
         async with self._changing:
-            with contextlib.suppress(MemoryFault):
-                await self._reported(self._from_file(settled=True), news_only=True)
+            try:
+                still = await asyncio.to_thread(self.config_path.read_bytes) == content
+            except OSError:
+                still = False
+            if still:  # else the watcher comes again
+                await self._reported(self._from_file(content), news_only=True)
 
-    async def _from_file(self, *, settled: bool = False) -> ReloadReport:
-        """Apply the file; `settled`: once nobody is half way through writing it."""
-        reading = configuration.settled_text(self.config_path) if settled else self.get_raw_config()
-        text = await reading
+    async def _from_file(self, content: bytes | None = None) -> ReloadReport:
+        """Apply the file, or the content that was read of it."""
+        text = await self.get_raw_config() if content is None else configuration.decoded(content, self.config_path)
         return await self._apply(await asyncio.to_thread(configuration.parse, text, str(self.config_path)))
 
     async def _reported(self, attempt: Awaitable[ReloadReport], news_only: bool = False) -> ReloadReport:
@@ -319,7 +327,8 @@ class AMemorixHostService:
             if before_switch:
                 await before_switch(config)
             return ReloadReport(time.time(), ok=True)
-        new = await self._kernels.open(config, data_folder(self.config_path, config), old)
+        data_folder(self.config_path, config)  # refused if it cannot be one; the rows stay where they are
+        new = await self._kernels.open(config, old.store.folder, old)
         try:
             if before_switch:
                 await before_switch(config)
@@ -330,11 +339,17 @@ class AMemorixHostService:
         self._kernel = new
         new.start()
         self._kernels.retire(old)
-        waiting = configuration.changes(self._begun_with or config, config)
-        self._status.needs_restart = tuple(name for name in waiting if name in NEEDS_PROCESS)
+        differing = configuration.changes(self._begun_with or config, config)
+        self._status.needs_restart = tuple(name for name in differing if name in NEEDS_RESTART)
         await new.care.audit.configured(sorted(changed))
         level = configuration.strongest(changed) or "none"
-        log.info("configuration applied (%s): %s", level, ", ".join(changed))
+        applied = [name for name in changed if name not in NEEDS_RESTART]
+        cost = configuration.strongest({name: changed[name] for name in applied})
+        said = [f"configuration applied ({cost}): {', '.join(applied)}"] if applied else []
+        if self._status.needs_restart:
+            said.append(f"waits for a restart: {', '.join(self._status.needs_restart)}")
+        if said:
+            log.info("%s", "; ".join(said))
         return ReloadReport(
             time.time(), ok=True, level=level, changed=tuple(changed), seconds=round(time.monotonic() - started, 4)
         )

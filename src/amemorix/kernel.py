@@ -27,6 +27,7 @@ from .config.model import Config
 from .errors import MemoryFault
 from .services.metered_chat import ChatMeter, MeteredChat
 from .services.runtime import RuntimeStatus
+from .services.time_zones import TimeZones
 from .services.vitals import VitalsService
 
 __all__ = ["SDKMemoryKernel"]
@@ -52,7 +53,8 @@ class SDKMemoryKernel:
         self.chat_meter = ChatMeter(self.store, daily_token_budget=config.chat.daily_token_budget, clock=clock)
         self.chat = None if model is None else MeteredChat(model, settings=config.chat, meter=self.chat_meter)
         self._background = ThreadPoolExecutor(1, "amemorix-upkeep")
-        ground = Ground(config, self.store, self.indexes, clock, surroundings.zone, self._background, self.chat)
+        self.zones = TimeZones.configured(config.general, surroundings.zone)
+        ground = Ground(config, self.store, self.indexes, clock, self.zones, self._background, self.chat)
         self.vectors = Vectors(ground, parts.embedder, parts.notice)
         self.knowledge = Knowledge(ground, embedder=self.vectors.embedder)
         self.intake = Intake(ground)
@@ -63,7 +65,9 @@ class SDKMemoryKernel:
         self.graph = Graph(ground)
         self.copying = Copying(ground, self.knowledge.derivers.values())
         self.vitals = VitalsService(self.store, backups=self.copying.backups.folder, clock=clock)
-        self.checks = checks(ground, vectors=self.vectors, status=status, environ=surroundings.environ)
+        self.checks = checks(
+            ground, vectors=self.vectors, chat_notice=parts.chat_notice, status=status, environ=surroundings.environ
+        )
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
 

@@ -18,21 +18,23 @@ from .vectors import Vectors
 __all__ = ["checks"]
 
 
-def checks(ground: Ground, *, vectors: Vectors, status: RuntimeStatus, environ: Mapping[str, str]) -> CheckService:
+def checks(
+    ground: Ground, *, vectors: Vectors, chat_notice: str, status: RuntimeStatus, environ: Mapping[str, str]
+) -> CheckService:
     """Every check, those on which the others rest first."""
     store, config = ground.store, ground.config
-    way_back = WayBack(BackupFolder(store.folder, config.backup.roots), ground.zone)
+    way_back = WayBack(BackupFolder(store.folder, config.backup.roots), ground.zones.general)
     return CheckService(
         (
             DatabaseCheck(store, way_back),
             ReferenceCheck(store),
-            TermCheck(store, Analyser(config.ingest.chunk_chars, ground.zone)),
+            TermCheck(store, Analyser(config.ingest.chunk_chars), ground.zones.general),
             ReadingCheck(store),
             VectorCheck(store, vectors.embedding),
             IndexCheck(store, ground.indexes),
             WorkCheck(store, ground.clock),
-            ModelCheck(config, vectors.embedder),
-            ChatCheck(ground.chat),
+            ModelCheck(config, vectors, environ),
+            ChatCheck(ground.chat, chat_notice),
             ConfigCheck(config, status, environ),
             DiskCheck(store),
         ),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from datetime import tzinfo
 
 from ..clock import Clock
 from ..config.model import Config
 from ..ports import ChatModel
 from ..services.indexes import Indexes
+from ..services.time_zones import TimeZones
 from ..storage.metadata_store import MetadataStore
 
 __all__ = ["Ground"]
@@ -17,12 +17,12 @@ __all__ = ["Ground"]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """The settings, the rows, the indexes, the time, the chat model, and the thread for heavy work."""
+    """The settings, the rows, the indexes, the time and its zones, the chat model, and the thread for heavy work."""
 
     config: Config
     store: MetadataStore
     indexes: Indexes
     clock: Clock
-    zone: tzinfo
+    zones: TimeZones
     background: Executor
     chat: ChatModel | None = None

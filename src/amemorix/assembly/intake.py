@@ -14,7 +14,7 @@ class Intake:
     """Storing texts and messages, files as well, and the summaries that the chat model writes of them."""
 
     def __init__(self, ground: Ground) -> None:
-        config, clock, zone = ground.config, ground.clock, ground.zone
-        self.ingest = IngestService(ground.store, config=config, clock=clock, zone=zone)
-        self.summaries = SummaryService(ground.store, config=config, chat=ground.chat, clock=clock, zone=zone)
-        self.imports = ImportTaskManager(ground.store, config=config, clock=clock, zone=zone, ingest=self.ingest)
+        config, clock, zones = ground.config, ground.clock, ground.zones
+        self.ingest = IngestService(ground.store, config=config, clock=clock, zones=zones)
+        self.summaries = SummaryService(ground.store, config=config, chat=ground.chat, clock=clock, zones=zones)
+        self.imports = ImportTaskManager(ground.store, config=config, clock=clock, zones=zones, ingest=self.ingest)

@@ -58,7 +58,7 @@ def _facts(ground: Ground, embedder: Callable[[], Embedder | None]) -> FactServi
         ground.config.facts, embedder=embedder, chat=lambda: ground.chat, background=ground.background
     )
     return FactService(
-        ground.store, settings=ground.config.facts, profile=ground.config.profile, clock=ground.clock, zone=ground.zone, indexes=ground.indexes,
+        ground.store, settings=ground.config.facts, profile=ground.config.profile, clock=ground.clock, zones=ground.zones, indexes=ground.indexes,
         checker=checker, background=ground.background,
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ class Mending:
     def __init__(self, ground: Ground, *, searches: SearchService, embedding: EmbeddingService) -> None:
         store, config, clock, chat = ground.store, ground.config, ground.clock, ground.chat
         self.corrections = CorrectionService(
-            store, config=config, searches=searches, indexes=ground.indexes, clock=clock, zone=ground.zone, chat=chat
+            store, config=config, searches=searches, indexes=ground.indexes, clock=clock, zones=ground.zones, chat=chat
         )
         self.feedback = FeedbackService(
             store, settings=config.feedback, corrections=self.corrections, clock=clock, chat=chat

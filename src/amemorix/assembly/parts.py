@@ -11,7 +11,7 @@ from pathlib import Path
 from ..config.model import Config
 from ..models.chat_registry import make_chat
 from ..models.glosses import GlossTable, table_for
-from ..models.registry import make_embedder
+from ..models.registry import make_embedder, provider_chosen
 from ..ports import ChatModel, Embedder
 from ..services.indexes import Indexes
 from ..services.parts import Shared, reused
@@ -107,7 +107,7 @@ def _open_indexes(config: Config, store: MetadataStore) -> Indexes:
 
 def _glosses(config: Config, around: Surroundings, old: Parts | None) -> GlossTable | None:
     """The table of Chinese words; the old one if it is still the one that is installed."""
-    return table_for(config.embedding, around.environ, old.glosses if old else None)
+    return table_for(provider_chosen(config.embedding, around.embed), around.environ, old.glosses if old else None)
 
 
 def _embedder(

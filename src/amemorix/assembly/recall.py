@@ -18,7 +18,7 @@ class Recall:
     def __init__(self, ground: Ground, *, dense: DenseLane, glosses: GlossTable | None) -> None:
         store, config, indexes, clock = ground.store, ground.config, ground.indexes, ground.clock
         self.searches = SearchService(
-            store, config=config, indexes=indexes, dense=dense, clock=clock, zone=ground.zone,
+            store, config=config, indexes=indexes, dense=dense, clock=clock, zones=ground.zones,
             right_of_way=store.right_of_way, glosses=glosses,
         )  # fmt: skip
         self.targets = MemoryTargets(store, config=config, searches=self.searches)

@@ -22,7 +22,7 @@ class Tuning:
         store, config, clock = ground.store, ground.config, ground.clock
         self.profiles = RetrievalProfileService(store, config=config, configure=configure, clock=clock)
         self._evaluator = Evaluator(
-            store, config=config, indexes=ground.indexes, dense=dense, clock=clock, zone=ground.zone, glosses=glosses
+            store, config=config, indexes=ground.indexes, dense=dense, clock=clock, zones=ground.zones, glosses=glosses
         )
         self.tasks = TuningService(
             store, config=config, evaluator=self._evaluator, profiles=self.profiles, clock=clock,

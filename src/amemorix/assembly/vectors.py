@@ -59,23 +59,28 @@ class Vectors:
         except ModelUnavailable as exc:
             self.dense.serve(previous)
             with_what = "with the vectors of the model before" if previous else "by words and structure"
-            self.notice = f"{exc} Searching {with_what} until it answers."
+            self.notice = f"{str(exc).removesuffix('.')}. Searching {with_what} until it answers."
             log.warning("%s", self.notice)
 
     @property
-    def _waits(self) -> bool:
+    def configured(self) -> Embedder | None:
+        """The configured model, whether it answers or not."""
+        return self._model.part
+
+    @property
+    def waits(self) -> bool:
         """Whether the configured model did not answer so far."""
         return self._model.part is not None and not self.embedding.adopted
 
     async def retry(self) -> None:
         """A model that did not answer when the kernel was opened is asked again."""
-        while self._waits:
+        while self.waits:
             await asyncio.sleep(self._retry_seconds)
             await self.recover()
 
     async def recover(self) -> int:
         """Ask the model again, and try again what failed; returns how many paragraphs had."""
-        if self._waits:
+        if self.waits:
             await asyncio.to_thread(self._adopt, self.dense.serving)
         return await self.embedding.recover()
 

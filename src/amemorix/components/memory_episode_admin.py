@@ -179,7 +179,8 @@ async def _ranked(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episodes:
 
 
 def _query(kernel: SDKMemoryKernel, request: ListEpisodes) -> EpisodeQuery:
-    now, zone = kernel.surroundings.clock.now(), kernel.surroundings.zone
+    now = kernel.surroundings.clock.now()
+    zone = kernel.zones.of(request.chat_id, request.group_id, request.user_id)
     start = read_bound("time_start", request.time_start, now, zone)
     end = read_bound("time_end", request.time_end, now, zone)
     if start is not None and end is not None and start > end:

@@ -133,8 +133,8 @@ def _by(request: _Change) -> By:
     return By(request.requested_by, request.reason)
 
 
-def _instant(kernel: SDKMemoryKernel, field: str, value: Any) -> float | None:
-    return read_instant(field, value, kernel.surroundings.clock.now(), kernel.surroundings.zone)
+def _instant(kernel: SDKMemoryKernel, field: str, value: Any, chat_id: str = "") -> float | None:
+    return read_instant(field, value, kernel.surroundings.clock.now(), kernel.zones.of(chat_id))
 
 
 def _new_fact(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AddFact) -> NewFact:
@@ -156,7 +156,7 @@ def _new_fact(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AddFact)
         raise NotFound(f"entity: there is no entity {request.entity!r}.", field="entity")
     return NewFact(
         persons[0] if persons else None, entity, scope, attribute_meant(request.attribute), value, -1 if request.denied else 1,
-        _instant(kernel, "valid_from", request.valid_from),
+        _instant(kernel, "valid_from", request.valid_from, request.chat_id),
     )  # fmt: skip
 
 

@@ -152,7 +152,7 @@ async def enqueue_feedback(kernel: SDKMemoryKernel, request: EnqueueFeedback) ->
     if not (kernel.config.plugin.enabled and settings.enabled):
         return FeedbackQueued(reason="disabled")
     now = kernel.surroundings.clock.now()
-    asked_at = read_bound("query_timestamp", request.query_timestamp, now, kernel.surroundings.zone)
+    asked_at = read_bound("query_timestamp", request.query_timestamp, now, kernel.zones.of(request.session_id))
     hits = [_paragraph(i, hit) for i, hit in enumerate(request.structured_content)]
     known = [id_ for id_ in hits if id_ is not None]
     if not known:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from ..errors import NotReady
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
 from .memory_stats import EmbeddingState
@@ -185,6 +186,15 @@ async def recover_embedding(kernel: SDKMemoryKernel, request: Nothing) -> Recove
     """Ask the model again now, and try again every paragraph that failed."""
     retried = await kernel.vectors.recover()
     return Recovered(retried=retried, embedding=await _embedding(kernel))
+
+
+@ops.operation("memory_runtime_admin", "reload", effect="write")
+async def reload(kernel: SDKMemoryKernel, request: Nothing) -> ReloadStatus:
+    """Read the configuration file now and apply it; if it is refused, the error says why and nothing changes."""
+    if kernel.status.reload is None:
+        raise NotReady("This memory was opened without a configuration file.")
+    await kernel.status.reload()
+    return await reload_status(kernel, request)
 
 
 @ops.operation("memory_runtime_admin", "reload_status")

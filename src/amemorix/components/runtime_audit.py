@@ -79,7 +79,7 @@ class Changes(Response):
 @ops.operation("memory_runtime_admin", "audit", "timeline")
 async def audit(kernel: SDKMemoryKernel, request: ListChanges) -> Changes:
     """Tell who changed what, and when, the newest first, and how to undo it."""
-    now, zone = kernel.surroundings.clock.now(), kernel.surroundings.zone
+    now, zone = kernel.surroundings.clock.now(), kernel.zones.general
     since, until = read_bound("since", request.since, now, zone), read_instant("until", request.until, now, zone)
     if since is not None and until is not None and since > until:
         raise InvalidRequest("since is after until.", field="since")

@@ -1,14 +1,14 @@
 """Configuration: the settings, their file, and what a change of them costs."""
 
 from .diff import changes, strongest
-from .document import read_text
+from .document import decoded, read_text
 from .generated import generated_files, write_generated
-from .load import load, parse
+from .load import load, parse, refuse_part, remember_data_dir
 from .model import Config, ReloadLevel, Section, SharedGroup
 from .patch import merged, patched
 from .render import default_toml
 from .schema import Setting, config_schema, settings
-from .watch import settled_text, watch
+from .watch import watch
 from .write import backups_of, write_text
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "backups_of",
     "changes",
     "config_schema",
+    "decoded",
     "default_toml",
     "generated_files",
     "load",
@@ -27,8 +28,9 @@ __all__ = [
     "parse",
     "patched",
     "read_text",
+    "refuse_part",
+    "remember_data_dir",
     "settings",
-    "settled_text",
     "strongest",
     "watch",
     "write_generated",

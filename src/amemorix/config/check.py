@@ -16,6 +16,7 @@ from jsonschema.validators import extend
 
 from .document import KeyPath
 from .schema import allowed, config_schema, sections, settings
+from .section import NO_VARIABLE
 
 __all__ = ["Problem", "dotted", "find_problems"]
 
@@ -65,6 +66,12 @@ def _is_finite_number(_: TypeChecker, value: Any) -> bool:
 def _problems(error: ValidationError) -> Iterator[Problem]:
     path = tuple(error.absolute_path)
     schema = cast("dict[str, Any]", error.schema)
+    if error.validator == "required":
+        yield Problem(path, f"{dotted(path)}: {error.message}")
+        return
+    if path and str(path[-1]).endswith("_env"):
+        yield Problem(path, f"{dotted(path)}: {NO_VARIABLE}")
+        return
     if error.validator != "additionalProperties":
         yield Problem(path, _refusal(path, error.instance, schema), _plain(error.instance))
         return

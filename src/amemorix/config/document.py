@@ -12,9 +12,11 @@ from typing import Any
 
 from ..errors import InvalidConfig
 
-__all__ = ["BOM", "KeyPath", "Lines", "decoded", "read_tables", "read_text"]
+__all__ = ["BOM", "LAST_LINE", "PROMISE", "KeyPath", "Lines", "decoded", "is_cut_off", "read_tables", "read_text"]
 
 BOM = "\ufeff"
+LAST_LINE = "# End of the settings."
+PROMISE = f"# This text ends with the line `{LAST_LINE}`: without it, it was cut off and is refused."
 KeyPath = tuple[str | int, ...]
 """Absolute path of a value; a number is a position in an array."""
 _STATEMENT = re.compile(r"""\s*(\[|("(\\.|[^"\\])*"|'[^']*'|[\w-]+)\s*[.=])""")
@@ -57,6 +59,12 @@ def read_tables(text: str, where: str) -> dict[str, Any]:
         raise _broken(where, "the values are nested too deep") from exc
     except ValueError as exc:
         raise _misspelt(where, text, str(exc)) from exc
+
+
+def is_cut_off(text: str) -> bool:
+    """Whether the text promises its last line and lacks it, as one that is half written does."""
+    lines = text.splitlines()
+    return PROMISE in lines and LAST_LINE not in lines
 
 
 class Lines:

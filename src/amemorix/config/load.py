@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +11,63 @@ from pydantic import ValidationError
 
 from ..errors import InvalidConfig
 from .check import Problem, dotted, find_problems
-from .document import Lines, read_tables, read_text
+from .document import KeyPath, Lines, is_cut_off, read_tables, read_text
 from .model import Config
 from .render import default_toml
 from .write import write_text
 
-__all__ = ["load", "parse"]
+__all__ = ["load", "parse", "refuse_part", "remember_data_dir"]
 
 
 def load(path: Path, *, create: bool = False) -> Config:
     """The configuration in a file; with `create`, a missing file is first written with the commented defaults.
 
-    Raises InvalidConfig if the file is missing, cannot be read, or is not a valid configuration.
+    Raises InvalidConfig if the file is missing, cannot be read, is not a valid configuration, or no longer names the
+    data folder of the memory that was opened with it.
     """
     if create and not path.exists():
+        _refuse_lost_folder(path, f"{path} is gone")
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, default_toml(), backups=0)
-    return parse(read_text(path), str(path))
+    config = parse(read_text(path), str(path))
+    if "data_dir" not in config.storage.model_fields_set:
+        _refuse_lost_folder(path, f"{path} no longer names storage.data_dir")
+    return config
+
+
+def remember_data_dir(path: Path, config: Config) -> None:
+    """Note beside the file which folder its memory is in, unless it is the default one.
+
+    `load` refuses a file that lost this setting, which would begin a new memory. Where the note cannot be written,
+    nothing is remembered.
+    """
+    note, given = _note(path), config.storage.data_dir
+    with suppress(OSError):
+        if given == Config().storage.data_dir:
+            note.unlink(missing_ok=True)
+        elif _remembered(path) != given:
+            note.write_text(given + "\n", "utf-8")
+
+
+def _note(path: Path) -> Path:
+    return path.with_name(f".{path.name}.data_dir")
+
+
+def _remembered(path: Path) -> str:
+    try:
+        return _note(path).read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _refuse_lost_folder(path: Path, what: str) -> None:
+    if folder := _remembered(path):
+        text = (
+            f"{what}: the memory that was opened with it has storage.data_dir = {json.dumps(folder, ensure_ascii=False)}. "
+            f'Write that into the file, or "{Config().storage.data_dir}" to begin a new memory there'
+        )
+        problem = {"path": "storage.data_dir", "problem": text}
+        raise InvalidConfig(f"{text}.", problems=[problem], file=str(path))
 
 
 def parse(text: str, where: str = "the configuration") -> Config:
@@ -38,11 +80,29 @@ def parse(text: str, where: str = "the configuration") -> Config:
     try:
         if problems := find_problems(tables):
             raise _invalid(text, where, problems)
+        refuse_part(text, where)
         return Config.model_validate(tables)
     except RecursionError as exc:
         raise _invalid(text, where, [Problem((), "the values are nested too deep")]) from exc
     except ValidationError as exc:
-        raise _invalid(text, where, [Problem(error["loc"], error["msg"]) for error in exc.errors()]) from exc
+        raise _invalid(text, where, [_refused(error["loc"], error["msg"]) for error in exc.errors()]) from exc
+
+
+def refuse_part(text: str, where: str) -> None:
+    """Raise InvalidConfig if a text is no TOML, holds no setting, or was cut off, as a file that is being saved in place."""
+    if not _holds_setting(read_tables(text, where)):
+        problem = "the text holds no setting: put them back, or delete the file to have it written with the defaults"
+        raise _invalid(text, where, [Problem((), problem)])
+    if is_cut_off(text):
+        problem = (
+            "the text was cut off: its head names the line it ends with, and that line is missing. "
+            "Put back what is missing, or take that line out of the head as well"
+        )
+        raise _invalid(text, where, [Problem((), problem)])
+
+
+def _holds_setting(tables: dict[str, Any]) -> bool:
+    return any(_holds_setting(value) if isinstance(value, dict) else True for value in tables.values())
 
 
 def _invalid(text: str, where: str, problems: list[Problem]) -> InvalidConfig:
@@ -55,6 +115,11 @@ def _invalid(text: str, where: str, problems: list[Problem]) -> InvalidConfig:
         return InvalidConfig(f"{where}, {lines[0]}.", problems=reports, file=where)
     listing = "".join(f"\n  {line}" for line in lines)
     return InvalidConfig(f"{where} has {len(lines)} problems:{listing}", problems=reports, file=where)
+
+
+def _refused(path: KeyPath, message: str) -> Problem:
+    """What a validator of the model said."""
+    return Problem(path, f"{dotted(path)}: {message.removeprefix('Value error, ')}")
 
 
 def _report(places: Lines, problem: Problem) -> dict[str, Any]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from .deriving import Episode, Extraction, Facts, Profile, Summary
 from .imports import Imports
 from .providers import Chat, Embedding
 from .ranking import Noise, Rerank, RerankWeights, Retrieval, Sparse, Weights
-from .section import ReloadLevel, Section, live, restart
+from .section import ReloadLevel, Section, VariableName, live, restart
 from .tuning import Tuning
 
 __all__ = [
-    "Advanced", "Backup", "Chat", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "Http",
+    "Advanced", "Backup", "Chat", "ChatTimezone", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "General", "Http",
     "Imports", "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
     "SharedGroup", "Sparse", "Storage", "Summary", "Tuning", "Weights",
 ]  # fmt: skip
@@ -24,6 +25,40 @@ class Plugin(Section):
     """The master switch."""
 
     enabled: bool = live(True, "Off: every call answers `disabled`, nothing is stored or searched.")
+
+
+def _known_zone(name: str) -> str:
+    try:
+        if name:
+            ZoneInfo(name)
+    except (LookupError, ValueError, OSError) as exc:
+        raise ValueError(
+            f"{name[:80]!r} is no time zone; give a name of the IANA database such as Asia/Shanghai"
+        ) from exc
+    return name
+
+
+Target = Annotated[str, Field(min_length=1, max_length=512, pattern=r"\S")]
+ZoneName = Annotated[str, AfterValidator(_known_zone)]
+
+
+class ChatTimezone(Section):
+    """A chat whose people live by another clock."""
+
+    chat: Target = live(..., "The chat's id; `group:ID` or `private:ID` if calls name only its group or user.")
+    timezone: ZoneName = live(..., "A name of the IANA database.", min_length=1)
+
+
+class General(Section):
+    """What holds for the whole memory."""
+
+    timezone: ZoneName = live(
+        "", "Zone of the people it serves, such as Asia/Shanghai: in it `yesterday` and dates are read, and times shown. Empty: the "
+        "machine's.",
+    )  # fmt: skip
+    chat_timezones: tuple[ChatTimezone, ...] = live(
+        (), 'Chats with a zone of their own, such as [{ chat = "qq:42", timezone = "Europe/Berlin" }].'
+    )
 
 
 class Storage(Section):
@@ -38,9 +73,6 @@ class Storage(Section):
     )
     readers: int = restart(2, "Reader threads; as many as cores, not as callers.", ge=1, le=32)
     group_commit_max: int = restart(256, "Most writes that share one commit.", ge=1, le=10_000)
-
-
-Target = Annotated[str, Field(min_length=1, max_length=512, pattern=r"\S")]
 
 
 class Filter(Section):
@@ -145,7 +177,7 @@ class Http(Section):
 
     host: str = restart("127.0.0.1", "Address to listen on; beyond loopback a token is required.", min_length=1)
     port: int = restart(7400, "Port to listen on.", ge=0, le=65_535)
-    token_env: str = restart("AMEMORIX_TOKEN", "Name of the environment variable that holds the bearer token.")
+    token_env: VariableName = restart("AMEMORIX_TOKEN", "Name of the environment variable that holds the bearer token.")
     max_body_bytes: int = live(16_000_000, "Largest request body.", ge=1024, le=1_000_000_000)
 
 
@@ -173,6 +205,7 @@ class Config(Section):
     """The whole of `config/a_memorix.toml`."""
 
     plugin: Plugin = Plugin()
+    general: General = General()
     storage: Storage = Storage()
     embedding: Embedding = Embedding()
     chat: Chat = Chat()

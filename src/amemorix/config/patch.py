@@ -10,7 +10,7 @@ import tomlkit
 from tomlkit.exceptions import ConvertError, TOMLKitError
 
 from ..errors import InvalidConfig
-from .document import BOM, read_tables
+from .document import BOM, LAST_LINE, is_cut_off, read_tables
 from .editor import edit, same
 
 __all__ = ["merged", "patched"]
@@ -106,6 +106,8 @@ def _edited(text: str, current: dict[str, Any], wanted: dict[str, Any]) -> str:
         edit(document, current, wanted)
         result = tomlkit.dumps(document)
         reached = tomllib.loads(result)
+        if is_cut_off(result) and not is_cut_off(text):  # it stood in the table that went
+            result += f"\n{LAST_LINE}\n"
     except (TOMLKitError, ValueError) as exc:
         raise _unchangeable(current, wanted) from exc
     if not same(reached, wanted):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .section import Section, live, rebuild
+from .section import Section, VariableName, live, rebuild
 
 __all__ = ["Chat", "Embedding"]
 
@@ -13,12 +13,12 @@ class Embedding(Section):
     """The model that turns texts into vectors."""
 
     provider: Literal["auto", "local", "openai", "host", "none"] = rebuild(
-        "auto", "`auto`: the local model if it is installed, else none. `openai`: an OpenAI-compatible endpoint. "
+        "auto", "`auto`: the callable given to the host service, else the local model if it is installed, else none. `openai`: an OpenAI-compatible endpoint. "
         "`host`: the callable given to the host service. `none`: lexical and structure only.",
     )  # fmt: skip
     model_name: str = rebuild("", "Model to ask the endpoint for; with `local`, the name of an installed model.")
     base_url: str = rebuild("", "Endpoint, for example https://api.example.com/v1 (`/embeddings` is appended).")
-    api_key_env: str = rebuild(
+    api_key_env: VariableName = rebuild(
         "", "Name of the environment variable that holds the key; the key itself never goes here."
     )
     dimension: int = rebuild(0, "Expected dimension; 0 takes it from the model's answer.", ge=0, le=16_384)
@@ -59,7 +59,7 @@ class Chat(Section):
     )  # fmt: skip
     base_url: str = rebuild("", "Endpoint, for example https://api.example.com/v1 (`/chat/completions` is appended).")
     model_name: str = rebuild("", "Model to ask the endpoint for.")
-    api_key_env: str = rebuild(
+    api_key_env: VariableName = rebuild(
         "", "Name of the environment variable that holds the key; the key itself never goes here."
     )
     timeout_seconds: float = rebuild(60.0, "Time given to one request.", gt=0, le=3600)

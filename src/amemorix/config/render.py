@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import tomlkit
 
+from .document import LAST_LINE, PROMISE
 from .schema import Setting, sections, settings
 
 __all__ = ["default_toml"]
@@ -24,14 +25,14 @@ What a change of a setting costs:
 
 def default_toml() -> str:
     """The text of `config/a_memorix.toml`: every setting with its meaning, what is allowed, its cost and its default."""
-    lines = [f"# {line}".rstrip() for line in _HEAD.splitlines()]
+    lines = [f"# {line}".rstrip() for line in _HEAD.splitlines()] + ["#", PROMISE]
     tables = sections()
     for path, group in _by_table(settings(), tables).items():
         if path:
             lines += ["", "", *_comment(tables[path]), f"[{path}]"]
         for setting in group:
             lines += ["", *_entry(setting)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", "", LAST_LINE]) + "\n"
 
 
 def _by_table(every: list[Setting], tables: Mapping[str, str]) -> dict[str, list[Setting]]:

@@ -29,7 +29,7 @@ class Setting:
     type: str
     """JSON type: `boolean`, `integer`, `number`, `string`, `array of string`, `array of object`."""
     default: Any
-    """JSON value that holds while the file does not name the setting."""
+    """JSON value that holds while the file does not name the setting; None for one that a table has to name."""
     bounds: str
     """What values are allowed, in words: `an integer from 10 to 2000`."""
     reload: ReloadLevel
@@ -97,7 +97,7 @@ def _setting(path: str, node: dict[str, Any]) -> Setting:
     kind = node["type"]
     if kind == "array":
         kind = f"array of {node['items'].get('type', 'object')}"
-    return Setting(path, kind, node["default"], allowed(node), node["x-reload"], node["description"])
+    return Setting(path, kind, node.get("default"), allowed(node), node["x-reload"], node["description"])
 
 
 def _either(values: list[Any]) -> str:

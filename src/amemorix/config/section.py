@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-__all__ = ["ReloadLevel", "Section", "live", "rebuild", "restart"]
+__all__ = ["ReloadLevel", "Section", "VariableName", "is_variable_name", "live", "rebuild", "restart"]
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEY = re.compile(
+    r"(sk|pk|gsk|hf|xai|r8|nvapi|glpat|ghp|jina|pplx|tgp|fw)_?[A-Za-z0-9]{16,}|(sk|pk|gsk|hf|xai|ghp|github_pat|tgp_v1)_\w{8,}|AIza\w+"
+    r"|(?=[A-Za-z]*[0-9])[A-Za-z0-9]{20,}"
+)
+"""Keys of known services that are made of the same characters, and what is too long and mixed to be a name."""
 ReloadLevel = Literal["live", "rebuild", "restart"]
+
+
+def is_variable_name(text: str) -> bool:
+    """Whether a text is the name of an environment variable, and not a key that was pasted in its place."""
+    return _VARIABLE.fullmatch(text) is not None and _KEY.fullmatch(text) is None
+
+
+def _no_key(text: str) -> str:
+    if text and not is_variable_name(text):
+        raise ValueError(NO_VARIABLE)
+    return text
+
+
+NO_VARIABLE = (
+    "this wants the name of an environment variable, such as OPENAI_API_KEY (letters, digits and _), and what stands there is none. "
+    "A key or token goes into the environment and never into this file; what was there is not repeated here"
+)
+VariableName = Annotated[str, AfterValidator(_no_key)]
 
 
 class Section(BaseModel):
     """A table of settings: frozen, with unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
 
 
 def live(default: Any, meaning: str, **bounds: Any) -> Any:

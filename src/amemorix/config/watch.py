@@ -10,62 +10,71 @@ from pathlib import Path
 
 from watchfiles import awatch
 
-from .document import decoded, read_text
+from ..errors import MemoryFault
 
-__all__ = ["settled_text", "watch"]
+__all__ = ["watch"]
 
 logger = logging.getLogger(__name__)
 _DEBOUNCE_SECONDS = 0.1
-_MOST_LOOKS = 50
+_QUIET_LOOKS_OF_A_PART = 30
+"""A content that may be the beginning of another is read when it stayed the same for three seconds."""
 
 
 async def watch(
     path: Path,
-    on_change: Callable[[], Awaitable[None]],
+    on_change: Callable[[bytes], Awaitable[None]],
     *,
     stop: asyncio.Event,
     seen: bytes | None = None,
     force_polling: bool | None = None,
     tick_seconds: float = 1.0,
 ) -> None:
-    """Call `on_change` each time the file's content has become another, until `stop` is set.
+    """Call `on_change` with the file's content each time it has become another, until `stop` is set.
+
+    A content is told once it stayed the same for a moment. One that is shorter than the last good one and ends with another line may
+    be a file that is being saved in place: it has to stay for three seconds.
 
     Notices of the operating system are only hints to look: what counts is the content, read at each hint and every
     `tick_seconds`. So renames over the file, symbolic links, folders that vanish and come back, and file systems that
     send no notices all work, and other files of the folder do not matter. A file that is gone is no change.
-    An exception of `on_change` is logged and the watch goes on. `seen` is the content that is at work already; without
-    it, what stands in the file when the watch begins. `force_polling` is handed to watchfiles.
+    An exception of `on_change` means that the content is not good; it is logged, unless it is a MemoryFault, and the watch goes on.
+    `seen` is the content that is at work already; without it, what stands in the file when the watch begins. `force_polling` is handed to watchfiles.
     """
-    seen = await asyncio.to_thread(_content, path) if seen is None else seen
+    seen = good = await asyncio.to_thread(_content, path) if seen is None else seen
     async with aclosing(_hints(path.parent, stop, force_polling, tick_seconds)) as hints:
         async for _ in hints:
-            now = await _settled(path, seen)
+            now = await _settled(path, seen, good, stop)
             if now is None or now == seen or stop.is_set():
                 continue
             seen = now
             try:
-                await on_change()
+                await on_change(now)
+            except MemoryFault:
+                pass  # told by whoever applies it
             except Exception:
                 logger.exception("the change of %s could not be applied", path)
+            else:
+                good = now
 
 
-async def settled_text(path: Path) -> str:
-    """The file's text once nobody is half way through writing it. Raises InvalidConfig as `read_text` does."""
-    content = await _settled(path, None)
-    return await asyncio.to_thread(read_text, path) if content is None else decoded(content, path)
-
-
-async def _settled(path: Path, seen: bytes | None) -> bytes | None:
-    """The content, once it is the same at two looks in a row: an editor may be half way through."""
-    now = await asyncio.to_thread(_content, path)
-    for _ in range(_MOST_LOOKS):
-        if now is None or now == seen:
+async def _settled(path: Path, seen: bytes | None, good: bytes | None, stop: asyncio.Event) -> bytes | None:
+    """The content, once it stayed the same for long enough: an editor may be half way through."""
+    now, quiet = await asyncio.to_thread(_content, path), 0
+    while now is not None and now != seen and not stop.is_set():
+        if quiet >= (_QUIET_LOOKS_OF_A_PART if _may_be_part(now, good) else 1):
             break
         await asyncio.sleep(_DEBOUNCE_SECONDS)
         before, now = now, await asyncio.to_thread(_content, path)
-        if now == before:
-            break
+        quiet = quiet + 1 if now == before else 0
     return now
+
+
+def _may_be_part(content: bytes, good: bytes | None) -> bool:
+    return good is not None and len(content) < len(good) and _last_line(content) != _last_line(good)
+
+
+def _last_line(content: bytes) -> bytes:
+    return content.rstrip().rpartition(b"\n")[2].strip()
 
 
 def _content(path: Path) -> bytes | None:

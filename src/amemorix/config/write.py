@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import secrets
 import stat
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from ..clock import Clock, SystemClock
 from ..errors import StorageFailure
+from .section import is_variable_name
 
 __all__ = ["backups_of", "write_text"]
 
@@ -23,7 +25,7 @@ _STALE_SECONDS = 3600.0
 def write_text(path: Path, text: str, *, backups: int, clock: Clock | None = None) -> Path | None:
     """Replace the file's text in one step, and keep its mode, owner and, if it is a symbolic link, the link.
 
-    The old text is first copied to `NAME.backup.TIMESTAMP` beside the file, of which the newest `backups` are kept
+    The old text, without keys that do not belong there, is first copied to `NAME.backup.TIMESTAMP` beside the file, of which the newest `backups` are kept
     (0: none is made, older ones stay). Returns the copy's path; None if none was made, or if the file already holds this text and was left alone.
     Raises StorageFailure if the folder or the disk refuses.
     """
@@ -33,12 +35,29 @@ def write_text(path: Path, text: str, *, backups: int, clock: Clock | None = Non
         old = target.read_bytes() if target.exists() else None
         if old == data:
             return None
-        copy = None if old is None or backups < 1 else _back_up(target, old, clock or SystemClock())
+        copy = None if old is None or backups < 1 else _back_up(target, _without_secrets(old), clock or SystemClock())
         _replace(target, data)
         _prune(target, backups)
     except OSError as exc:
         raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=str(path)) from exc
     return copy
+
+
+_SECRET = re.compile(
+    rb"""((?:key|token|secret|password)\w*["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""", re.IGNORECASE
+)
+
+
+def _without_secrets(data: bytes) -> bytes:
+    """The text without keys that were pasted where none belong; the names of environment variables stay."""
+
+    def replaced(match: re.Match[bytes]) -> bytes:
+        named = b"_env" in match[1] and (
+            len(match[2]) == 2 or is_variable_name(match[2][1:-1].decode("utf-8", "replace"))
+        )
+        return match[0] if named else match[1] + b'""'
+
+    return _SECRET.sub(replaced, data)
 
 
 def backups_of(path: Path) -> list[Path]:

@@ -18,7 +18,7 @@ from ..host_service import AMemorixHostService
 from .daemon import Daemon, find_daemon
 from .openapi import BASE_PATH, UPLOAD_PATH
 
-__all__ = ["DaemonMemory", "LocalMemory", "Memory", "Refused", "answered", "opened"]
+__all__ = ["DaemonMemory", "LocalMemory", "Memory", "Refused", "answered", "client_of", "opened"]
 
 MAX_SECONDS = 600.0
 """Time given to one call of a daemon."""
@@ -129,14 +129,15 @@ async def opened(
         if daemon is None:
             raise
         config = load(config_path)
-        async with _client(daemon, config, os.environ if environ is None else environ) as client:
+        async with client_of(daemon, config, os.environ if environ is None else environ) as client:
             yield DaemonMemory(client)
         return
     async with _stopping(host):
         yield LocalMemory(host)
 
 
-def _client(daemon: Daemon, config: Config, environ: Mapping[str, str]) -> httpx.AsyncClient:
+def client_of(daemon: Daemon, config: Config, environ: Mapping[str, str]) -> httpx.AsyncClient:
+    """A client that asks a daemon with its token."""
     token = environ.get(config.http.token_env, "")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     return httpx.AsyncClient(base_url=daemon.url, headers=headers, timeout=MAX_SECONDS, trust_env=False)

@@ -25,7 +25,9 @@ from ..services.backup_folder import Backup, BackupFolder
 from ..services.copy_thread import CopyThread
 from ..services.offline import OfflineMemory
 from ..services.portable_file import is_portable
+from ..services.time_zones import TimeZones
 from ..storage.lock import DirectoryLock
+from ..times import local_zone
 from .access import Memory, answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, out, remark, say
 
@@ -58,13 +60,13 @@ def backup(
 
 def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """List the backups, the newest first."""
-    found = _listed(config)
+    found, zone = _listed(config), TimeZones.configured(_settings(config)[0].general, local_zone()).general
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("backup", "made", "why", "size", "paragraphs", "state"):
         table.add_column(name, overflow="fold")
     for one in found:
         held = one.manifest
-        made = datetime.fromtimestamp(held.created_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        made = datetime.fromtimestamp(held.created_at, zone).strftime("%Y-%m-%d %H:%M:%S")
         count = held.counts.get("paragraphs", 0)
         table.add_row(held.id, made, WHY.get(held.reason, held.reason), _size(one.bytes), f"{count:,}",
                       "" if one.whole else "damaged", style="" if one.whole else "red")  # fmt: skip

@@ -6,7 +6,6 @@ import asyncio
 import time
 from contextlib import AsyncExitStack
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +18,8 @@ from ..hosting.first_config import data_folder, first_config
 from ..services.backup_folder import BackupFolder
 from ..services.checking.closed import examined_closed
 from ..services.checking.way_back import WayBack
+from ..services.time_zones import TimeZones
+from ..times import local_zone
 from .access import answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, out, remark, say
 
@@ -58,8 +59,8 @@ def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
     """The report on a memory that cannot be opened."""
     config, _ = first_config(path.absolute())
     backups = BackupFolder(data_folder(path.absolute(), config), config.backup.roots)
-    local = datetime.now().astimezone().tzinfo
-    found = examined_closed(fault, WayBack(backups, local or UTC), time.time())
+    zone = TimeZones.configured(config.general, local_zone()).general
+    found = examined_closed(fault, WayBack(backups, zone), time.time())
     findings = [asdict(finding) for finding in found.findings]
     return {"ok": False, "message": "The memory cannot be opened.", "findings": findings}
 

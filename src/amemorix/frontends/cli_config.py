@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +15,12 @@ from rich.table import Table
 
 from .. import config as configuration
 from ..config import Config, Setting
-from ..errors import InvalidConfig, NotFound
-from .console import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, out, print_json, say
+from ..errors import DirectoryInUse, Forbidden, InvalidConfig, NotFound, NotReady
+from ..hosting.first_config import data_folder
+from ..storage.lock import DirectoryLock
+from .access import DaemonMemory, Refused, answered, client_of
+from .console import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, out, print_json, remark, say
+from .daemon import NAME, find_daemon
 
 __all__ = ["app"]
 
@@ -86,13 +92,41 @@ def validate(config: ConfigPath = DEFAULT_CONFIG) -> None:
 def _written(config: Path, patch: dict[str, Any]) -> str:
     """What became of a change of the file, which may not have been valid before; empty if nothing did.
 
-    Raises InvalidConfig if it would not be valid afterwards.
+    Raises InvalidConfig if it would not be valid afterwards, Refused if a running daemon does not take it; the file is
+    as before then.
     """
-    before = _valid(config)
-    text = configuration.patched(configuration.read_text(config), patch)
+    before, old = _valid(config), configuration.read_text(config)
+    text = configuration.patched(old, patch)
     after = configuration.parse(text, str(config))
     configuration.write_text(config, text, backups=after.advanced.config_backups)
-    return f"{config} is valid again." if before is None else _changed(before, after)
+    try:
+        waiting = asyncio.run(_told(config, before or after))
+    except Refused:
+        configuration.write_text(config, old, backups=0)
+        raise
+    said = f"{config} is valid again." if before is None else _changed(before, after)
+    return f"{said} {', '.join(waiting)} waits for a restart of the daemon." if said and waiting else said
+
+
+async def _told(config: Path, settings: Config) -> list[str]:
+    """Have the daemon that runs with this file, if one does, apply it; returns the settings that wait for its restart."""
+    folder = data_folder(config.absolute(), settings)
+    if not (folder / NAME).exists():
+        return []
+    try:
+        DirectoryLock(folder).release()
+    except DirectoryInUse as exc:
+        daemon = find_daemon(folder, exc.details["pid"])
+        if daemon is None:
+            return []
+        async with client_of(daemon, settings, os.environ) as client:
+            try:
+                return (await answered(DaemonMemory(client), "memory_runtime_admin", {"action": "reload"}))[
+                    "needs_restart"
+                ]
+            except (NotReady, Forbidden) as fault:
+                remark(f"The file is written, but whether the daemon takes it is not known. {fault}", "yellow")
+    return []
 
 
 def _valid(config: Path) -> Config | None:

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-__all__ = ["Daemon", "announced", "find_daemon"]
+__all__ = ["NAME", "Daemon", "announced", "find_daemon"]
 
 NAME = "daemon.json"
+"""The note's name in the data directory."""
 
 
 @dataclass(frozen=True, slots=True)

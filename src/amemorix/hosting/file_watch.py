@@ -14,7 +14,7 @@ __all__ = ["FileWatch"]
 class FileWatch:
     """Tells of every change of the file while it is on."""
 
-    def __init__(self, path: Path, changed: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, path: Path, changed: Callable[[bytes], Awaitable[None]]) -> None:
         self._path = path
         self._changed = changed
         self._stop = asyncio.Event()

@@ -12,7 +12,7 @@ from .glosses import GlossTable
 from .host_callable import EmbedFunction
 from .surroundings import Surroundings
 
-__all__ = ["PROVIDERS", "create_none", "make_embedder"]
+__all__ = ["PROVIDERS", "create_none", "make_embedder", "provider_chosen"]
 
 PROVIDERS: dict[str, str] = {
     "auto": "amemorix.models.local:create_if_installed",
@@ -21,6 +21,13 @@ PROVIDERS: dict[str, str] = {
     "host": "amemorix.models.host_callable:create",
     "none": "amemorix.models.registry:create_none",
 }
+
+
+def provider_chosen(settings: Embedding, host_callable: EmbedFunction | None) -> Embedding:
+    """The settings with `auto` made `host` if the host handed over a function."""
+    if settings.provider == "auto" and host_callable is not None:
+        return settings.model_copy(update={"provider": "host"})
+    return settings
 
 
 def make_embedder(
@@ -33,9 +40,10 @@ def make_embedder(
 ) -> tuple[Embedder | None, str]:
     """The embedder and a notice for people: one sentence or two, empty if all is as asked.
 
-    The embedder is None for the provider `none`, and for `auto` when no local model can be used.
+    The embedder is None for the provider `none`, and for `auto` when the host gave no function and no local model can be used.
     Raises ModelUnavailable, which says what to do.
     """
+    settings = provider_chosen(settings, host_callable)
     module, _, factory = PROVIDERS[settings.provider].partition(":")
     create = getattr(import_module(module), factory)
     return create(settings, Surroundings(environ, host_callable, loop, glosses))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import tzinfo
 from typing import Any
 
 import numpy as np
@@ -68,13 +67,11 @@ class HitWriter:
         episodes: EpisodeRepository,
         retention: RetentionRepository,
         naming: EntityNaming,
-        zone: tzinfo,
     ) -> None:
         self._paragraphs = paragraphs
         self._naming = naming
         self._retention = retention
         self._episodes = episodes
-        self._zone = zone
 
     def paragraphs(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
         """The first `limit` paragraphs of a ranking."""
@@ -103,7 +100,7 @@ class HitWriter:
     ) -> list[Hit]:
         """Episodes in the order given."""
         rows = self._episodes.full(db, scores)
-        return [self._episode(rows[id_], *scores[id_]) for id_ in list(scores)[: plan.limit] if id_ in rows]
+        return [self._episode(rows[id_], *scores[id_], plan) for id_ in list(scores)[: plan.limit] if id_ in rows]
 
     def _hits(
         self,
@@ -183,12 +180,12 @@ class HitWriter:
             speaker=next((p.name for p in persons if p.role == SPEAKER), ""),
             person_ids=[p.person_id for p in persons],
             tags=json.loads(row.tags),
-            time=self._time(row.event_start, row.event_end, row.recorded_at),
+            time=_time(row.event_start, row.event_end, row.recorded_at, plan),
             metadata=json.loads(row.metadata),
             explain=explain,
         )
 
-    def _episode(self, row: EpisodeRow, score: float, explain: dict[str, Any]) -> Hit:
+    def _episode(self, row: EpisodeRow, score: float, explain: dict[str, Any], plan: SearchPlan) -> Hit:
         return Hit(
             id=episode_key(row.id),
             hash=content_hash(f"{row.source}\n{row.title}\n{row.summary}"),
@@ -199,14 +196,15 @@ class HitWriter:
             chat_id=row.chat_id,
             source=row.source,
             person_ids=json.loads(row.participants),
-            time=self._time(row.event_start, row.event_end, row.derived_at),
+            time=_time(row.event_start, row.event_end, row.derived_at, plan),
             metadata={"keywords": json.loads(row.keywords), "paragraph_count": row.paragraph_count},
             explain=explain,
         )
 
-    def _time(self, start: float | None, end: float | None, recorded_at: float) -> HitTime:
-        text = "" if start is None else format_time(start, self._zone)
-        return HitTime(start=start, end=end, recorded_at=recorded_at, text=text)
+
+def _time(start: float | None, end: float | None, recorded_at: float, plan: SearchPlan) -> HitTime:
+    text = "" if start is None else format_time(start, plan.zone)
+    return HitTime(start=start, end=end, recorded_at=recorded_at, text=text)
 
 
 def _sentences(relations: Iterable[tuple[int, str, int]], called: Mapping[int, str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,5 +52,7 @@ class SearchPlan:
     degraded: tuple[str, ...] = ()
     as_of: float | None = None
     """Only what the memory held at that time, and what had happened by then."""
+    zone: tzinfo = UTC
+    """In which times are shown."""
     hidden: NDArray[np.int64] | None = None
     """Sorted ids of paragraphs that count as not stored."""

@@ -17,18 +17,19 @@ __all__ = ["Analyser"]
 class Analyser:
     """Cuts a text and prepares each part for the lexical index."""
 
-    def __init__(self, chunk_chars: int, zone: tzinfo) -> None:
+    def __init__(self, chunk_chars: int) -> None:
         self._chunk = chunk_chars
-        self._zone = zone
 
-    def paragraphs(self, text: str, at: float | None, knowledge: KnowledgeType = "") -> tuple[NewParagraph, ...]:
-        """The paragraphs of a cleaned text of some kind; `at` (epoch seconds) adds the date to the words that find it."""
+    def paragraphs(
+        self, text: str, at: float | None, zone: tzinfo, knowledge: KnowledgeType = ""
+    ) -> tuple[NewParagraph, ...]:
+        """The paragraphs of a cleaned text of some kind; `at` (epoch seconds) adds the date in `zone` to the words that find it."""
         parts = STRATEGIES[knowledge].chunks(text, self._chunk) if len(text) > self._chunk else [text]
-        return tuple(self.paragraph(part, at) for part in parts)
+        return tuple(self.paragraph(part, at, zone) for part in parts)
 
-    def paragraph(self, part: str, at: float | None) -> NewParagraph:
+    def paragraph(self, part: str, at: float | None, zone: tzinfo) -> NewParagraph:
         """The text as one paragraph, however long it is."""
         words = tokens(part)
         if at is not None:
-            words += tokens(date_words(at, self._zone, is_mostly_cjk(part)))
+            words += tokens(date_words(at, zone, is_mostly_cjk(part)))
         return NewParagraph(part, bytes.fromhex(content_hash(part)), pack_terms(words), read_signs(part))

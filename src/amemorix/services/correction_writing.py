@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import tzinfo
 from typing import Any
 
 from ..errors import Conflict
@@ -15,6 +14,7 @@ from ..storage.records import ChatKey, NewText, Person
 from ..strategies.correction_text import holds
 from ..text import content_hash
 from .analysis import Analyser
+from .time_zones import TimeZones
 
 __all__ = ["SOURCE_TYPE", "CorrectionWriter"]
 
@@ -27,10 +27,11 @@ class CorrectionWriter:
     Facts are not touched: they end and come back with the paragraphs that state them.
     """
 
-    def __init__(self, store: MetadataStore, *, chunk_chars: int, zone: tzinfo) -> None:
+    def __init__(self, store: MetadataStore, *, chunk_chars: int, zones: TimeZones) -> None:
         self._store = store
         self._plans = CorrectionRepository()
-        self._analyser = Analyser(chunk_chars, zone)
+        self._analyser = Analyser(chunk_chars)
+        self._zones = zones
 
     def carry_out(self, db: sqlite3.Connection, plan: Plan, now: float) -> dict[str, Any]:
         """Do what the plan says; returns what is needed to undo it. Raises Conflict if something changed since."""
@@ -68,7 +69,7 @@ class CorrectionWriter:
     ) -> int:
         """Store the corrected copy of a paragraph; returns its row."""
         metadata = json.loads(old.metadata) | {"corrects": f"p{old.id}", "correction": f"c{plan.id}"}
-        new = self._analyser.paragraph(text, old.event_start)
+        new = self._analyser.paragraph(text, old.event_start, self._zones.of(old.chat_id))
         row = self._plans.copy(db, old.id, new, json.dumps(metadata, ensure_ascii=False), now)
         wrong = details["reading"]["wrong"]
         entities = [id_ for id_, name in self._plans.entity_names(db, [old.id]).items() if holds(name, wrong)]
@@ -82,7 +83,7 @@ class CorrectionWriter:
         new = NewText(
             source=f"{SOURCE_TYPE}:{plan.chat_id}" if plan.chat_id else SOURCE_TYPE, source_type=SOURCE_TYPE, kind="text",
             external_id=f"correction:{plan.id}", content_hash=bytes.fromhex(content_hash(text)),
-            paragraphs=self._analyser.paragraphs(text, now), chat=chat, shared=chat is None, event_start=now,
+            paragraphs=self._analyser.paragraphs(text, now, self._zones.of(plan.chat_id)), chat=chat, shared=chat is None, event_start=now,
             event_end=now, persons=(Person(plan.person_id, details["person"], about=True),) if plan.person_id else (),
             metadata=json.dumps({"correction": plan.id, "authority": details["authority"]}),
         )  # fmt: skip

@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import tzinfo
 
 from ..acting import naming
 from ..clock import Clock
@@ -24,6 +23,7 @@ from .correction_targets import MOST_CANDIDATES, OTHERS, CorrectionFinder, Found
 from .correction_writing import CorrectionWriter
 from .indexes import Indexes
 from .search import SearchService
+from .time_zones import TimeZones
 
 __all__ = ["CorrectionService", "Preview"]
 
@@ -84,7 +84,7 @@ class CorrectionService:
         searches: SearchService,
         indexes: Indexes,
         clock: Clock,
-        zone: tzinfo,
+        zones: TimeZones,
         chat: ChatModel | None,
     ) -> None:
         self._store = store
@@ -93,7 +93,7 @@ class CorrectionService:
         self._plans = CorrectionRepository()
         self._reader = CorrectionReader(chat, timeout=config.correction.model_timeout_seconds)
         self._finder = CorrectionFinder(store, config=config, searches=searches, indexes=indexes, clock=clock)
-        self._writer = CorrectionWriter(store, chunk_chars=config.ingest.chunk_chars, zone=zone)
+        self._writer = CorrectionWriter(store, chunk_chars=config.ingest.chunk_chars, zones=zones)
 
     # planning
 

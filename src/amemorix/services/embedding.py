@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..clock import Clock
 from ..config.model import Embedding
-from ..errors import Conflict
+from ..errors import Conflict, ModelUnavailable
 from ..indexes.projection import Projection
 from ..ports import Embedder
 from ..storage.embeddings import Generation
@@ -52,6 +52,7 @@ class EmbeddingService:
         self._generations = Generations(store, clock)
         self._filler = VectorFiller(store, settings=settings, indexes=indexes, clock=clock, threads=threads)
         self._target: Filling | None = None
+        self._fault = ""
         self._gave_way = False
         self._wake = asyncio.Event()
         self._moved = asyncio.Condition()
@@ -67,13 +68,18 @@ class EmbeddingService:
         """Decide what answers and what is filled; on a worker thread.
 
         Vectors of the configured model answer at once. Those of another model go on answering if the model that made
-        them is still at hand (`previous`), until the new ones are complete.
+        them is still at hand (`previous`), until the new ones are complete. Raises ModelUnavailable if the model does not answer.
         """
+        self._fault = ""
         if embedder is None:
             self._target = None
             self._dense.serve(None)
             return
-        info = embedder.info
+        try:
+            info = embedder.info
+        except ModelUnavailable as exc:
+            self._fault = str(exc)
+            raise
         choice = self._store.read_here(lambda db: self._generations.choice(db, info))
         self._target = Filling(embedder, choice.filling, choice.watermark, choice.watermark)
         self._serve_best(embedder, choice, previous)
@@ -228,7 +234,7 @@ class EmbeddingService:
         """Where things stand."""
         target, serving = self._target, self._dense.serving
         if target is None:
-            return EmbeddingProgress()
+            return EmbeddingProgress(error=self._fault)
         generation = target.generation
         pending = self._store.embeddings.pending_count(db, generation.id, target.watermark)
         waiting = self._store.embeddings.waiting(db, generation.id)

@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from datetime import tzinfo
 
 from ..clock import Clock
 from ..config.model import Facts, Profile
@@ -25,6 +24,7 @@ from .fact_ledger import UNDO_KIND, Change, FactLedger, Said, snapshot
 from .fact_lines import FactLines
 from .fact_standing import CORRECTION, HEARSAY, PERSON_FACT, SUMMARISED, corrected, own, standing_of
 from .indexes import Indexes
+from .time_zones import TimeZones
 
 __all__ = ["CURSOR", "SCAN", "FactService", "group_of"]
 
@@ -85,7 +85,7 @@ class FactService:
         settings: Facts,
         profile: Profile,
         clock: Clock,
-        zone: tzinfo,
+        zones: TimeZones,
         indexes: Indexes,
         checker: MemUpdateChecker,
         background: Executor,
@@ -97,7 +97,7 @@ class FactService:
         self._undo_records = store.undo_records
         self._settings = settings
         self._clock = clock
-        self._zone = zone
+        self._zones = zones
         self._indexes = indexes
         self._checker = checker
         self._background = background
@@ -193,7 +193,7 @@ class FactService:
             meant = [person for person in persons if person.role == ABOUT] or persons
             return [h for person in meant for h in self._told(db, paragraph, person.person, named, at)]
         speaker = paragraph.speaker if paragraph.kind == "message" else 0
-        how = Reader(at, self._zone, bool(speaker), names=tuple(named), own=bool(speaker))
+        how = Reader(at, self._zones.of(paragraph.chat_id), bool(speaker), names=tuple(named), own=bool(speaker))
         other = SUMMARISED if paragraph.kind == "summary" else corrected(paragraph) or HEARSAY
         found = self._around.believed(db, paragraph, read_facts(paragraph.content, how))
         return [
@@ -206,7 +206,7 @@ class FactService:
     ) -> list[_Heard]:
         """What a text says that is about one person; a text that no rule reads is a statement as a whole."""
         standing = corrected(paragraph) or standing_of(paragraph.metadata)
-        how = Reader(at, self._zone, first=True, about=True, names=tuple(named))
+        how = Reader(at, self._zones.of(paragraph.chat_id), first=True, about=True, names=tuple(named))
         found = read_facts(paragraph.content, how)
         whole = paragraph.source_type == PERSON_FACT
         if whole and not found and self._evidence.read_as(db, paragraph.id, person, STATEMENT) is None:

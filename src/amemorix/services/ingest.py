@@ -26,6 +26,7 @@ from .moments import read_event, read_expiry
 from .relation_write import RelationWriteService
 from .scope import chat_key, served
 from .summaries import summary_source
+from .time_zones import TimeZones
 
 __all__ = ["Asked", "IngestService", "Outcome"]
 
@@ -54,13 +55,13 @@ class Asked:
 class IngestService:
     """Checks, analyses and writes; returns when the transaction is durable."""
 
-    def __init__(self, store: MetadataStore, *, config: Config, clock: Clock, zone: tzinfo) -> None:
+    def __init__(self, store: MetadataStore, *, config: Config, clock: Clock, zones: TimeZones) -> None:
         self._store = store
         self._knowledge = RelationWriteService(store)
         self._config = config
         self._clock = clock
-        self._zone = zone
-        self._analyser = Analyser(config.ingest.chunk_chars, zone)
+        self._zones = zones
+        self._analyser = Analyser(config.ingest.chunk_chars)
 
     async def text(self, request: IngestText) -> Outcome:
         """Store a text under its external id. Raises InvalidRequest naming the field."""
@@ -143,19 +144,24 @@ class IngestService:
         ids = tuple(message.external_id for message in request.messages)
         return [turn for turn in self._turns(request, chat, ids, now) if turn]
 
+    def _zone(self, chat: ChatKey | None) -> tzinfo:
+        return self._zones.of(chat.chat_id if chat else "")
+
     def _one_text(self, request: IngestText, chat: ChatKey | None, now: float) -> NewText:
         start, end = read_event(
             ("timestamp" if request.time_start is None else "time_start", "time_end"),
             (request.timestamp if request.time_start is None else request.time_start, request.time_end),
-            now, self._zone,
+            now, self._zone(chat),
         )  # fmt: skip
-        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone(chat))
         source = request.source or (f"{request.source_type}:{chat.chat_id}" if chat else request.source_type)
         return self._new_text(request, "text", source, request.source_type, chat, start, end, expires_at)
 
     def _one_summary(self, request: IngestSummary, chat: ChatKey | None, now: float) -> NewText:
-        start, end = read_event(("time_start", "time_end"), (request.time_start, request.time_end), now, self._zone)
-        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
+        start, end = read_event(
+            ("time_start", "time_end"), (request.time_start, request.time_end), now, self._zone(chat)
+        )
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone(chat))
         source = summary_source(request.chat_id)
         return self._new_text(request, "summary", source, "chat_summary", chat, start, end, expires_at)
 
@@ -210,7 +216,7 @@ class IngestService:
             kind=kind,
             external_id=request.external_id,
             content_hash=bytes.fromhex(content_hash(text)),
-            paragraphs=self._analyser.paragraphs(text, start, knowledge),
+            paragraphs=self._analyser.paragraphs(text, start, self._zone(chat), knowledge),
             knowledge=knowledge,
             chat=chat,
             shared=chat is None or bool(knowing and knowing.scope == "global"),
@@ -233,7 +239,7 @@ class IngestService:
         )
         source = request.source or f"chat:{chat.chat_id if chat else ''}"
         self._metadata("metadata", request.metadata)
-        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone)
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone(chat))
         return [
             self._turn(request, message, i, chat, source, external_id, rule, now, expires_at)
             for i, (message, external_id) in enumerate(zip(request.messages, ids, strict=True))
@@ -255,7 +261,7 @@ class IngestService:
         if not clean_text(message.text):
             return None
         text = self._text(f"{field}.text", message.text)
-        at, _ = read_event((f"{field}.time", f"{field}.time"), (message.time, None), now, self._zone)
+        at, _ = read_event((f"{field}.time", f"{field}.time"), (message.time, None), now, self._zone(chat))
         at = now if at is None else at
         return NewText(
             source=source,
@@ -265,7 +271,7 @@ class IngestService:
             content_hash=bytes.fromhex(
                 content_hash(json.dumps([message.speaker, message.person_id, content_hash(text)]))
             ),
-            paragraphs=self._analyser.paragraphs(text, at),
+            paragraphs=self._analyser.paragraphs(text, at, self._zone(chat)),
             chat=chat,
             event_start=at,
             event_end=at,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Configure", "Reopen", "ReloadReport", "RuntimeStatus", "Takeover"]
+__all__ = ["Configure", "Reload", "Reopen", "ReloadReport", "RuntimeStatus", "Takeover"]
 
 
 class Takeover(Protocol):
@@ -28,6 +28,8 @@ class Takeover(Protocol):
 
 Configure = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 """Changes settings in the configuration file and applies them, as `AMemorixHostService.update_config` does."""
+Reload = Callable[[], Awaitable["ReloadReport"]]
+"""Reads the configuration file again and applies it, as `AMemorixHostService.reload` does."""
 Reopen = Callable[[Any, Takeover], Awaitable[None]]
 """Closes the memory when the calls in flight have ended, exchanges, and opens it anew; calls wait meanwhile.
 
@@ -63,6 +65,8 @@ class RuntimeStatus:
     """How the host opens the memory anew over other rows; None if there is no host."""
     configure: Configure | None = None
     """How the host changes settings; None if there is no host."""
+    reload: Reload | None = None
+    """How the host reads its file again; None if there is no host."""
     started: float = field(default_factory=time.monotonic)
 
     def record(self, report: ReloadReport) -> None:

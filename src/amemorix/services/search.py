@@ -35,6 +35,7 @@ from .filters import restricts
 from .indexes import Indexes
 from .moments import read_bound, read_instant
 from .scope import served, visible_scopes
+from .time_zones import TimeZones
 
 __all__ = ["SearchService"]
 
@@ -50,6 +51,7 @@ class _Ask:
     """A request after everything that can be refused has been checked."""
 
     request: KernelSearchRequest
+    zone: tzinfo
     window: Window | None
     source: str
     as_of: float | None
@@ -85,7 +87,7 @@ class SearchService:
         indexes: Indexes,
         dense: DenseLane,
         clock: Clock,
-        zone: tzinfo,
+        zones: TimeZones,
         right_of_way: RightOfWay,
         glosses: GlossTable | None = None,
         hidden: Sequence[int] = (),
@@ -96,14 +98,14 @@ class SearchService:
         self._indexes = indexes
         self._dense = dense
         self._clock = clock
-        self._zone = zone
+        self._zones = zones
         self._right_of_way = right_of_way
         self._glosses = glosses
         self._hidden = np.unique(np.array(hidden, np.int64)) if hidden else None
         self._retriever = DualPathRetriever(
             store.names, store.paragraphs, store.embeddings, store.relations, store.changes, store.revisions
         )
-        self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, store.entity_naming, zone)
+        self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, store.entity_naming)
         self._past = PastWordings(store, self._writer)
         self._facts = FactReader(store)
         self._aggregate = AggregateQueryService()
@@ -178,9 +180,9 @@ class SearchService:
         return await self._store.read(lambda db: served(db, self._store.names, self._config.filter, asking))
 
     def _checked(self, request: KernelSearchRequest, source: str) -> _Ask:
-        now = self._clock.now()
-        start = read_bound("time_start", request.time_start, now, self._zone)
-        end = read_bound("time_end", request.time_end, now, self._zone)
+        now, zone = self._clock.now(), self._zones.of(request.chat_id, request.group_id, request.user_id)
+        start = read_bound("time_start", request.time_start, now, zone)
+        end = read_bound("time_end", request.time_end, now, zone)
         bounded = start is not None or end is not None
         if request.mode in ("time", "hybrid") and not bounded:
             raise InvalidRequest(
@@ -191,11 +193,11 @@ class SearchService:
             raise InvalidRequest(f"mode `{request.mode}` needs a query.", field="query")
         if start is not None and end is not None and start > end:
             raise InvalidRequest("time_start is after time_end.", field="time_start")
-        as_of = read_instant("as_of", request.as_of, now, self._zone)
+        as_of = read_instant("as_of", request.as_of, now, zone)
         if as_of is not None and request.mode in ("episode", "aggregate"):
             raise InvalidRequest(f"as_of: mode `{request.mode}` knows the present only.", field="as_of")
         window = Window(LONG_AGO if start is None else start, FAR_OFF if end is None else end) if bounded else None
-        return _Ask(request, window, source, as_of)
+        return _Ask(request, zone, window, source, as_of)
 
     def _planned(self, db: sqlite3.Connection, ask: _Ask) -> SearchPlan:
         request = ask.request
@@ -207,7 +209,7 @@ class SearchService:
         )  # fmt: skip
         now = self._clock.now()
         return SearchPlan(
-            query=read_query(request.query, directory, scopes, now if ask.as_of is None else ask.as_of, self._zone)
+            query=read_query(request.query, directory, scopes, now if ask.as_of is None else ask.as_of, ask.zone)
             if request.query
             else None,
             limit=request.limit,
@@ -220,6 +222,7 @@ class SearchService:
             min_score=request.min_score,
             glosses=self._glosses,
             as_of=ask.as_of,
+            zone=ask.zone,
             half_life=self._config.lifecycle.paragraph_half_life_days * DAY,
             hidden=self._hidden,
         )

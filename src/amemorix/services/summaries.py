@@ -8,7 +8,6 @@ import logging
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
 
 from ..acting import Act, acting_as
 from ..clock import Clock
@@ -23,6 +22,7 @@ from ..text import content_hash, normalise_name
 from .analysis import Analyser
 from .relation_write import RelationWriteService
 from .summary_prompt import SCHEMA, TASK, Line, Written, question, read_answer
+from .time_zones import TimeZones
 
 __all__ = ["SummaryService", "summary_source"]
 
@@ -59,15 +59,15 @@ class SummaryService:
     """
 
     def __init__(
-        self, store: MetadataStore, *, config: Config, chat: ChatModel | None, clock: Clock, zone: tzinfo
+        self, store: MetadataStore, *, config: Config, chat: ChatModel | None, clock: Clock, zones: TimeZones
     ) -> None:
         self._store = store
         self._knowledge = RelationWriteService(store)
         self._settings = config.summary
         self._chat = chat if config.summary.enabled else None
         self._clock = clock
-        self._zone = zone
-        self._analyser = Analyser(config.ingest.chunk_chars, zone)
+        self._zones = zones
+        self._analyser = Analyser(config.ingest.chunk_chars)
         self._room = asyncio.Semaphore(config.chat.max_concurrent)
         self._choosing = asyncio.Lock()
         self._busy: set[int] = set()
@@ -199,7 +199,7 @@ class SummaryService:
     # writing
 
     async def _ask(self, chat: ChatModel, window: _Window) -> Written:
-        system, user = question(window.lines, window.before, self._zone)
+        system, user = question(window.lines, window.before, self._zones.of(window.waiting.chat.chat_id))
         return read_answer(await chat.answer(TASK, system, user, schema=SCHEMA))
 
     def _text(self, window: _Window, written: Written) -> NewText:
@@ -212,7 +212,7 @@ class SummaryService:
             kind="summary",
             external_id=f"messages:{first}-{last}",
             content_hash=bytes.fromhex(content_hash(written.text)),
-            paragraphs=self._analyser.paragraphs(written.text, start),
+            paragraphs=self._analyser.paragraphs(written.text, start, self._zones.of(window.waiting.chat.chat_id)),
             chat=window.waiting.chat,
             event_start=start,
             event_end=end,

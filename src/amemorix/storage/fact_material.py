@@ -25,6 +25,7 @@ class FactMaterial:
     content: str
     metadata: str
     live: int
+    chat_id: str
 
 
 @dataclass(frozen=True, slots=True)

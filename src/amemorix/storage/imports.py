@@ -113,6 +113,7 @@ class Undated:
     id: int
     content: str
     recorded_at: float
+    chat_id: str
 
 
 class ImportRepository:

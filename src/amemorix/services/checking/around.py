@@ -6,12 +6,14 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from ...config import load
 from ...config.model import Config
 from ...errors import ChatUnavailable, InvalidConfig, ModelUnavailable
+from ...models.cache import cache_dir
 from ...ports import ChatModel, Embedder
 from ...storage.metadata_store import MetadataStore
 from ..runtime import RuntimeStatus
@@ -20,6 +22,7 @@ from .finding import Check, Finding
 __all__ = ["ChatCheck", "ConfigCheck", "DiskCheck", "ModelCheck"]
 
 LOW_DISK_BYTES = 500_000_000
+MEND_MODEL = "Mend the model or its endpoint; the memory asks again by itself."
 ANSWER = {
     "type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False,
 }  # fmt: skip
@@ -63,10 +66,14 @@ class ConfigCheck(Check):
             config = await asyncio.to_thread(load, Path(file)) if file else self._config
         except InvalidConfig as exc:
             return Finding("config", False, str(exc), f"Mend {file}; the settings of before are at work.")
-        if self._status.needs_restart:
-            return Finding("config", True, f"waits for a restart: {', '.join(self._status.needs_restart)}")
+        refused = self._status.last_error
+        if config != self._config and refused is not None:
+            mend = f"Mend {file}; the settings of before are at work, and a restart would be refused as well."
+            return Finding("config", False, f"the file was refused: {refused.error}", mend)
         if config != self._config:
             return Finding("config", False, "the file differs from what is at work", "Save it again, or restart.")
+        if self._status.needs_restart:
+            return Finding("config", True, f"waits for a restart: {', '.join(self._status.needs_restart)}")
         return Finding("config", True, f"{file or 'the defaults'} is at work")
 
     def _keys(self) -> list[Finding]:
@@ -79,37 +86,78 @@ class ConfigCheck(Check):
         return [Finding("key", False, text, "Set the variable and restart the process.") for text in missing]
 
 
-class ModelCheck(Check):
-    """The embedding model answers a short text with a vector of its dimension."""
+class Models(Protocol):
+    """What is known of the embedding models at work."""
 
-    def __init__(self, config: Config, embedder: Callable[[], Embedder | None]) -> None:
-        self._config = config
-        self._embedder = embedder
+    notice: str
+
+    @property
+    def configured(self) -> Embedder | None:
+        """The model that the settings ask for."""
+        ...
+
+    @property
+    def waits(self) -> bool:
+        """Whether it did not answer so far."""
+        ...
+
+    def embedder(self) -> Embedder | None:
+        """The model whose vectors answer now."""
+        ...
+
+
+class ModelCheck(Check):
+    """The configured embedding model is there, and answers a short text with a vector of its dimension."""
+
+    def __init__(self, config: Config, models: Models, environ: Mapping[str, str]) -> None:
+        self._settings = config.embedding
+        self._models = models
+        self._environ = environ
 
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
-        """How long it took; a remote model is asked only on demand."""
-        embedder = self._embedder()
-        if embedder is None or not (probe or self._config.embedding.provider in ("auto", "local")):
+        """How long it took; one that stands elsewhere is asked only on demand."""
+        model, serving = self._models.configured, self._models.embedder()
+        if model is None:
+            return [] if self._settings.provider == "none" else [self._missing()]
+        if not probe and self._models.waits:
+            return [Finding("model", False, self._models.notice, MEND_MODEL)]
+        if not probe and model.info.provider != "local":
             return []
+        meanwhile = (
+            "" if serving is None or serving is model else f"; the vectors of {serving.info.model} answer so far"
+        )
         started = time.perf_counter()
         try:
-            async with asyncio.timeout(self._config.embedding.timeout_seconds):
-                made = await asyncio.to_thread(embedder.embed, ["check"])
+            async with asyncio.timeout(self._settings.timeout_seconds):
+                made = await asyncio.to_thread(model.embed, ["check"])
         except (ModelUnavailable, TimeoutError) as exc:
-            mend = "Mend the endpoint; the memory asks again by itself."
-            return [Finding("model", False, str(exc) or "no answer in time", mend)]
+            return [Finding("model", False, (str(exc) or "no answer in time") + meanwhile, MEND_MODEL)]
         took = (time.perf_counter() - started) * 1000
-        return [Finding("model", made.shape[1] == embedder.info.dimension, f"{embedder.info.model} in {took:.0f} ms")]
+        fits = made.shape[1] == model.info.dimension
+        return [Finding("model", fits, f"{model.info.model} in {took:.0f} ms{meanwhile}")]
+
+    def _missing(self) -> Finding:
+        """That none is installed is well where none was asked for by name."""
+        from ...models.install import installed
+
+        name = self._settings.model_name
+        wanted = bool(name) or installed(cache_dir=cache_dir(self._environ)) is not None
+        return Finding(
+            "model", not wanted, self._models.notice, f"Set embedding.model_name {name!r} right." if name else ""
+        )
 
 
 class ChatCheck(Check):
     """The chat model answers a question in the shape that is asked for."""
 
-    def __init__(self, chat: ChatModel | None) -> None:
+    def __init__(self, chat: ChatModel | None, notice: str) -> None:
         self._chat = chat
+        self._notice = notice
 
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
         """How long it took; asked only on demand."""
+        if self._chat is None and self._notice:
+            return [Finding("chat", False, self._notice, "Mend the section [chat]; rules work meanwhile.")]
         if self._chat is None or not probe:
             return []
         started = time.perf_counter()

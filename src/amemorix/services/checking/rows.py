@@ -6,6 +6,7 @@ import asyncio
 import re
 import sqlite3
 from collections.abc import Sequence
+from datetime import tzinfo
 
 from ...storage.metadata_store import MetadataStore
 from ..analysis import Analyser
@@ -62,9 +63,10 @@ class ReferenceCheck(Check):
 class TermCheck(Check):
     """Live paragraphs without the words by which they are found."""
 
-    def __init__(self, store: MetadataStore, analyser: Analyser) -> None:
+    def __init__(self, store: MetadataStore, analyser: Analyser, zone: tzinfo) -> None:
         self._store = store
         self._analyser = analyser
+        self._zone = zone
 
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
         """How many."""
@@ -84,7 +86,7 @@ class TermCheck(Check):
 
     async def _write(self, texts: Sequence[tuple[int, str, float | None]]) -> None:
         def analyse() -> list[tuple[int, bytes]]:
-            return [(id_, self._analyser.paragraph(text, at).terms) for id_, text, at in texts]
+            return [(id_, self._analyser.paragraph(text, at, self._zone).terms) for id_, text, at in texts]
 
         terms = await asyncio.to_thread(analyse)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,9 @@ class AMemorixDirectory:
       made again; an entity that nothing mentions has nothing to stand on, and stays behind.
     """
 
-    def __init__(self, *, chat_id: str = "a-memorix", clock: Clock | None = None) -> None:
+    def __init__(self, *, chat_id: str = "a-memorix", clock: Clock | None = None, zone: tzinfo | None = None) -> None:
         self._chat_id = chat_id
+        self._zone = zone
         self._clock = clock or SystemClock()
         self.share = 0.0
         """Of the paragraphs that have been read."""
@@ -85,11 +87,11 @@ class AMemorixDirectory:
     def _paragraphs(self, db: ForeignDatabase, page: Sequence[Row]) -> Iterator[tuple[int, Made]]:
         known = _known(db, [row["hash"] for row in page if isinstance(row["hash"], str)])
         for row in page:
-            yield row["row_"], paragraph_records(row, known, self._chat_id, self._clock.now())
+            yield row["row_"], paragraph_records(row, known, self._chat_id, self._clock.now(), self._zone)
 
     def _loose(self, _: ForeignDatabase, page: Sequence[Row]) -> Iterator[tuple[int, Made]]:
         for row in page:
-            yield row["row_"], loose_relation(row, self._chat_id)
+            yield row["row_"], loose_relation(row, self._chat_id, self._zone)
 
 
 def _stage_records(db: ForeignDatabase, stage: _Stage, row: int, part: int) -> Iterator[tuple[int, int, Record | Bad]]:

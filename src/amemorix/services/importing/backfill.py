@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
 
 from ...clock import Clock
 from ...config.model import Config
@@ -16,6 +15,7 @@ from ...storage.imports import ImportChunk, ImportFile, ImportTask, Undated
 from ...storage.metadata_store import MetadataStore
 from ...times import find_span
 from ..analysis import Analyser
+from ..time_zones import TimeZones
 from .work import Ended, ImportWork, Lease
 
 __all__ = ["TemporalBackfill"]
@@ -39,14 +39,16 @@ class TemporalBackfill:
     come with its time.
     """
 
-    def __init__(self, store: MetadataStore, *, work: ImportWork, config: Config, clock: Clock, zone: tzinfo) -> None:
+    def __init__(
+        self, store: MetadataStore, *, work: ImportWork, config: Config, clock: Clock, zones: TimeZones
+    ) -> None:
         self._store = store
         self._rows = store.imports
         self._work = work
         self._settings = config.imports
         self._clock = clock
-        self._zone = zone
-        self._analyser = Analyser(config.ingest.chunk_chars, zone)
+        self._zones = zones
+        self._analyser = Analyser(config.ingest.chunk_chars)
 
     async def run(self, task: ImportTask, file: ImportFile, lease: Lease) -> None:
         """Date up to `limit` paragraphs. Raises Ended."""
@@ -76,14 +78,15 @@ class TemporalBackfill:
         return [dated for one in found if (dated := self._one(task, one)) is not None]
 
     def _one(self, task: ImportTask, one: Undated) -> Dated | None:
-        spans = find_span(one.content, now=one.recorded_at, zone=self._zone)
+        zone = self._zones.of(one.chat_id)
+        spans = find_span(one.content, now=one.recorded_at, zone=zone)
         if spans:
             start, end, how = spans[0][1].start, spans[0][1].end, "by_text"
         elif task.params.get("no_created_fallback"):
             return None
         else:
             start, end, how = one.recorded_at, one.recorded_at, "by_recorded_time"
-        return Dated(one.id, start, end, self._analyser.paragraph(one.content, start).terms, how)
+        return Dated(one.id, start, end, self._analyser.paragraph(one.content, start, zone).terms, how)
 
     def _stored(
         self,

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any
 
 from ...text import normalise_name
@@ -46,23 +47,28 @@ class _Scope:
     chats: tuple[str, ...]
 
 
-def paragraph_records(row: Row, known: Known, fallback: str, now: float) -> Iterator[Record | Bad]:
-    """The records of a paragraph: one for each of its external ids, and for each of its chats that has none."""
+def paragraph_records(
+    row: Row, known: Known, fallback: str, now: float, zone: tzinfo | None = None
+) -> Iterator[Record | Bad]:
+    """The records of a paragraph: one for each of its external ids, and for each of its chats that has none.
+
+    `zone`: that of times which name none, the machine's if not given.
+    """
     place = f"paragraphs row {row['row_']}"
     key, text, about = name(row["hash"]), text_of(row["content"]), _json(row.get("metadata"))
-    if not _lives(row, about, now):
+    if not _lives(row, about, now, zone):
         return
     if not key or not text:
         yield Bad(place, "has no content" if key else "has no hash")
         return
     references = known.references.get(key, ())
-    arguments = _arguments(row, text, about, known, references)
+    arguments = _arguments(row, text, about, known, references, zone)
     left_out = left(_relation(one) for one in known.relations.get(key, ()) if _stands(one))
     for external_id, scope in _identities(key, _scope(row, about, fallback), references):
         yield _record(arguments, external_id, scope, place, left_out)
 
 
-def loose_relation(row: Row, fallback: str) -> Iterator[Record | Bad]:
+def loose_relation(row: Row, fallback: str, zone: tzinfo | None = None) -> Iterator[Record | Bad]:
     """A relation that rests on no paragraph, as a text of its own."""
     made = _relation(row)
     if made is None:
@@ -72,7 +78,7 @@ def loose_relation(row: Row, fallback: str) -> Iterator[Record | Bad]:
         "source_type": "relation",
         "source": f"{ORIGIN}:relations",
         "text": joined(made),
-        "timestamp": moment(row.get("created_at")),
+        "timestamp": moment(row.get("created_at"), zone=zone),
         "knowledge_type": "factual",
         "metadata": metadata({**about, "a_memorix": {"hash": row.get("hash")}}),
         "relations": [made],
@@ -107,7 +113,9 @@ def _hangs_on(arguments: Mapping[str, Any]) -> bool:
     return bool(arguments["relations"] or more or arguments.get("person_aliases"))
 
 
-def _arguments(row: Row, text: str, about: dict[str, Any], known: Known, references: Sequence[Row]) -> dict[str, Any]:
+def _arguments(
+    row: Row, text: str, about: dict[str, Any], known: Known, references: Sequence[Row], zone: tzinfo | None
+) -> dict[str, Any]:
     key = row["hash"]
     source = name(row.get("source"))
     kind = name(about.get("source_type")) or next((name(one.get("source_type")) for one in references), "")
@@ -122,8 +130,8 @@ def _arguments(row: Row, text: str, about: dict[str, Any], known: Known, referen
         "person_ids": persons,
         "participants": texts(_listed(about, "participants")),
         **_alias(about, persons),
-        **_times(row),
-        "expires_at": moment(row.get("expires_at")),
+        **_times(row, zone),
+        "expires_at": moment(row.get("expires_at"), zone=zone),
         "tags": texts(_listed(about, "tags")),
         "knowledge_type": knowledge if knowledge in KNOWLEDGE else "auto",
         "metadata": metadata({**_rest(about), "a_memorix": _origin(row)}),
@@ -132,13 +140,13 @@ def _arguments(row: Row, text: str, about: dict[str, Any], known: Known, referen
     }
 
 
-def _times(row: Row) -> dict[str, float | None]:
+def _times(row: Row, zone: tzinfo | None) -> dict[str, float | None]:
     """When it happened; where nobody said so the reference goes by when it was stored, and so does this."""
-    start = moment(row.get("event_time_start"))
-    start = moment(row.get("event_time")) if start is None else start
-    end = moment(row.get("event_time_end"), "end")
+    start = moment(row.get("event_time_start"), zone=zone)
+    start = moment(row.get("event_time"), zone=zone) if start is None else start
+    end = moment(row.get("event_time_end"), "end", zone)
     if start is None and end is None:
-        return {"timestamp": moment(row.get("created_at"))}
+        return {"timestamp": moment(row.get("created_at"), zone=zone)}
     return {"time_start": start, "time_end": None if start is not None and end is not None and end < start else end}
 
 
@@ -174,10 +182,10 @@ def _relation(row: Row) -> dict[str, Any] | None:
     return relation(row.get("subject"), row.get("predicate"), row.get("object"), row.get("confidence"))
 
 
-def _lives(row: Row, about: Mapping[str, Any], now: float) -> bool:
+def _lives(row: Row, about: Mapping[str, Any], now: float, zone: tzinfo | None) -> bool:
     change = about.get("memory_change")
     superseded = isinstance(change, dict) and change.get("valid_to") is not None
-    expires = moment(row.get("expires_at"))
+    expires = moment(row.get("expires_at"), zone=zone)
     return not row.get("is_deleted") and not superseded and (expires is None or expires > now + MARGIN_SECONDS)
 
 

@@ -40,7 +40,7 @@ class Format:
     live: bool = False
     """It may be written to while it is read, and has files beside it that belong to it."""
     options: tuple[str, ...] = ()
-    """Parameters of a task that its reader takes."""
+    """What its reader takes of the parameters of a task, and `zone`: that of times which name none."""
 
 
 FORMATS: dict[str, Format] = {
@@ -120,7 +120,7 @@ FORMATS: dict[str, Format] = {
         "results: id, memory, user_id, agent_id, run_id, created_at, metadata, categories; relations: source, "
         "relationship, target",
         '{"results": [{"id": "m1", "memory": "Likes oolong tea", "user_id": "ada", "created_at": "2025-03-01T09:00:00Z"}]}',
-        options=("chat_id",),
+        options=("chat_id", "zone"),
     ),
     "discord": Format(
         "amemorix.services.importing.discord:DiscordExport",
@@ -155,7 +155,7 @@ FORMATS: dict[str, Format] = {
         "fact, valid_at, invalid_at, episodes",
         '{"nodes": [{"uuid": "a", "name": "Ada", "labels": ["Entity"]}, {"uuid": "b", "name": "Porto"}], "edges": '
         '[{"uuid": "e", "source_node_uuid": "a", "target_node_uuid": "b", "name": "LIVES_IN", "fact": "Ada lives in Porto"}]}',
-        options=("chat_id",),
+        options=("chat_id", "zone"),
     ),
     "a_memorix": Format(
         "amemorix.services.importing.amemorix_directory:AMemorixDirectory",
@@ -164,7 +164,7 @@ FORMATS: dict[str, Format] = {
         "data/a-memorix",
         folder=True,
         live=True,
-        options=("chat_id",),
+        options=("chat_id", "zone"),
     ),
     "maibot": Format(
         "amemorix.services.importing.maibot:MaiBotDatabase",
@@ -173,7 +173,7 @@ FORMATS: dict[str, Format] = {
         "user_ids, start_id, end_id",
         "data/MaiBot.db",
         live=True,
-        options=("time_from", "time_to", "stream_ids", "group_ids", "user_ids", "start_id", "end_id"),
+        options=("time_from", "time_to", "stream_ids", "group_ids", "user_ids", "start_id", "end_id", "zone"),
     ),
 }
 """Format name -> how it is read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,9 @@ class GraphitiExport:
     - `group_id` is the chat; what has none goes to the chat that is named here.
     """
 
-    def __init__(self, *, chat_id: str = "graphiti") -> None:
+    def __init__(self, *, chat_id: str = "graphiti", zone: tzinfo | None = None) -> None:
         self._chat_id = chat_id
+        self._zone = zone
         self.share = 0.0
         """Of the file that has been read; the first reading counts as a third of the work."""
 
@@ -97,9 +99,10 @@ class GraphitiExport:
     def _text(
         self, item: dict[str, Any], text: str, place: str, left: Mapping[str, int] | None = None, **more: Any
     ) -> Record:
-        start, end = moment(item.get("valid_at")), moment(item.get("invalid_at"), "end")
+        zone = self._zone
+        start, end = moment(item.get("valid_at"), zone=zone), moment(item.get("invalid_at"), "end", zone)
         if start is None and end is None:
-            start = moment(item.get("created_at"))
+            start = moment(item.get("created_at"), zone=zone)
         chat = name(item.get("group_id")) or self._chat_id
         arguments = {
             "external_id": id_of(SOURCE, name(item.get("uuid")) or digest(text, place)),

@@ -10,7 +10,6 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import tzinfo
 from typing import Any, TypeVar
 
 from ...acting import Act, acting_as, naming
@@ -20,6 +19,7 @@ from ...errors import Conflict, InvalidRequest, NotFound
 from ...storage.imports import ImportFile, ImportTask, NewImportFile
 from ...storage.metadata_store import MetadataStore
 from ..ingest import IngestService
+from ..time_zones import TimeZones
 from .backfill import TemporalBackfill
 from .places import STAGING, Places
 from .staging import Staging
@@ -39,7 +39,7 @@ class ImportTaskManager:
     """Takes tasks as rows and works on the oldest; one that a crash, a pause or a reload interrupted is gone on with."""
 
     def __init__(
-        self, store: MetadataStore, *, config: Config, clock: Clock, zone: tzinfo, ingest: IngestService
+        self, store: MetadataStore, *, config: Config, clock: Clock, zones: TimeZones, ingest: IngestService
     ) -> None:
         self._store = store
         self._rows = store.imports
@@ -50,9 +50,15 @@ class ImportTaskManager:
         self.staging = Staging(self.places.staging)
         self._thread = ThreadPoolExecutor(1, "amemorix-import")
         self._work = ImportWork(
-            store, config=config, clock=clock, ingest=ingest, places=self.places, thread=self._thread
+            store,
+            config=config,
+            clock=clock,
+            zone=zones.general,
+            ingest=ingest,
+            places=self.places,
+            thread=self._thread,
         )
-        self._backfill = TemporalBackfill(store, work=self._work, config=config, clock=clock, zone=zone)
+        self._backfill = TemporalBackfill(store, work=self._work, config=config, clock=clock, zones=zones)
         self._wake = asyncio.Event()
         self._current = 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,9 @@ class Mem0Export:
     passed over.
     """
 
-    def __init__(self, *, chat_id: str = "mem0", clock: Clock | None = None) -> None:
+    def __init__(self, *, chat_id: str = "mem0", clock: Clock | None = None, zone: tzinfo | None = None) -> None:
         self._chat_id = chat_id
+        self._zone = zone
         self._clock = clock or SystemClock()
         self.share = 0.0
         """Of the file that has been read."""
@@ -58,7 +60,7 @@ class Mem0Export:
         text = next((found for key in ("memory", "text", "data") if (found := text_of(item.get(key)))), "")
         if not text:
             return Bad(member.place, "has no text under `memory`")
-        expires = moment(item.get("expiration_date"), "end")
+        expires = moment(item.get("expiration_date"), "end", self._zone)
         if expires is not None and expires <= self._clock.now() + MARGIN_SECONDS:
             return None
         given = item.get("metadata")
@@ -71,7 +73,7 @@ class Mem0Export:
             "text": text,
             **scope,
             "person_ids": texts(item.get("user_id")),
-            "timestamp": moment(item.get("created_at")),
+            "timestamp": moment(item.get("created_at"), zone=self._zone),
             "expires_at": expires,
             "tags": texts(item.get("categories")),
             "metadata": metadata({**(given if isinstance(given, dict) else {}), "mem0": kept}),

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from datetime import tzinfo
 from typing import Any, Protocol, runtime_checkable
 
 from ...errors import Conflict, InvalidRequest, MemoryFault
@@ -55,11 +56,13 @@ class SourceFile:
         most_bytes: float,
         go_on: Callable[[], bool],
         right_of_way: RightOfWay,
+        zone: tzinfo,
     ) -> None:
         self._file = file
         self._params = params
         self._go_on = go_on
         self._right_of_way = right_of_way
+        self._zone = zone
         self._stack = ExitStack()
         self._rows: Iterator[tuple[int, Record | Bad]] = iter(())
         self._at = file.position
@@ -103,7 +106,7 @@ class SourceFile:
         params = self._params
         options = {
             **params.get("filters", {}), "columns": params.get("columns"), "chat_id": params.get("chat_id"),
-            "reference_time": params.get("chat_reference_time"),
+            "reference_time": params.get("chat_reference_time"), "zone": self._zone,
         }  # fmt: skip
         self._reader = reader_for(self.format, options)
         self._marked, self._passed, self._reading = upto, 0, True

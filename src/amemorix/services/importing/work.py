@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import TypeVar
 
 from ...clock import Clock
@@ -57,6 +58,7 @@ class ImportWork:
         *,
         config: Config,
         clock: Clock,
+        zone: tzinfo,
         ingest: IngestService,
         places: Places,
         thread: Executor,
@@ -66,6 +68,7 @@ class ImportWork:
         self._config = config
         self._settings = config.imports
         self._clock = clock
+        self._zone = zone
         self._ingest = ingest
         self._places = places
         self._thread = thread
@@ -104,7 +107,7 @@ class ImportWork:
         most = self._settings.max_file_size_mb * MEGABYTE
         return SourceFile(
             file, task.params, places=self._places, most_bytes=most, go_on=lambda: not self._stopping.is_set(),
-            right_of_way=self._store.right_of_way,
+            right_of_way=self._store.right_of_way, zone=self._zone,
         )  # fmt: skip
 
     async def _begun(self, task: ImportTask, file: ImportFile, source: SourceFile, lease: Lease) -> bool:

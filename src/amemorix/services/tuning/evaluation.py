@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import tzinfo
 from typing import Any
 
 from ...clock import Clock
@@ -19,6 +18,7 @@ from ...storage.tuning import QueryRow
 from ..dense import DenseLane
 from ..indexes import Indexes
 from ..search import SearchService
+from ..time_zones import TimeZones
 from .figures import Outcome, between, outcome
 from .space import with_profile
 
@@ -49,7 +49,7 @@ class Evaluator:
         indexes: Indexes,
         dense: DenseLane,
         clock: Clock,
-        zone: tzinfo,
+        zones: TimeZones,
         glosses: GlossTable | None,
     ) -> None:
         self._store = store
@@ -57,7 +57,7 @@ class Evaluator:
         self._indexes = indexes
         self._callers = dense
         self._clock = clock
-        self._zone = zone
+        self._zones = zones
         self._glosses = glosses
         self._dense = DenseLane(1)
 
@@ -94,7 +94,7 @@ class Evaluator:
     def _service(self, profile: Mapping[str, Any], hidden: Sequence[int]) -> SearchService:
         config = with_profile(self._config, {**profile, **UNHURRIED})
         return SearchService(
-            self._store, config=config, indexes=self._indexes, dense=self._dense, clock=self._clock, zone=self._zone,
+            self._store, config=config, indexes=self._indexes, dense=self._dense, clock=self._clock, zones=self._zones,
             right_of_way=RightOfWay(), glosses=self._glosses, hidden=hidden,
         )  # fmt: skip
 

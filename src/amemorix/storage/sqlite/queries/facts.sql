@@ -17,8 +17,8 @@ select id from paragraphs where id > :after order by id limit :limit;
 
 -- name: fact_material
 select p.id, p.scope, p.kind, p.speaker, s.source_type, p.event_start, p.recorded_at, p.content, p.metadata,
-       p.deleted_at is null and p.superseded_at is null
-from paragraphs p join sources s on s.id = p.source
+       p.deleted_at is null and p.superseded_at is null, coalesce(c.chat_id, '')
+from paragraphs p join sources s on s.id = p.source left join chats c on c.id = p.chat
 where p.id in (select value from json_each(:ids)) order by p.id;
 
 -- name: fact_just_before

@@ -185,7 +185,7 @@ where file in (select id from import_files where status in ('completed', 'skippe
 
 -- name: import_undated
 -- paragraphs without a time of their own
-select p.id, p.content, p.recorded_at from paragraphs p
+select p.id, p.content, p.recorded_at, coalesce(c.chat_id, '') from paragraphs p left join chats c on c.id = p.chat
 where p.id > :after and p.event_start is null and p.deleted_at is null and p.superseded_at is null
 order by p.id limit :limit;
 

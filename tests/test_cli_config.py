@@ -1,0 +1,88 @@
+"""`amemorix config set` and `amemorix check` beside a running daemon: what it does not take is said, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from amemorix.frontends.cli import app
+from amemorix.testing import scratch_config
+from daemon_process import daemon
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(app, args)
+
+
+def words(result: Result) -> str:
+    return " ".join(result.output.split())
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A memory without a model, and no model installed."""
+    path = scratch_config(tmp_path, {"embedding": {"provider": "none"}})
+    monkeypatch.setenv("AMEMORIX_CONFIG", str(path))
+    monkeypatch.setenv("AMEMORIX_CACHE", str(tmp_path / "cache"))
+    return path
+
+
+@pytest.fixture
+def served(config: Path) -> Iterator[Path]:
+    with daemon(config):
+        yield config
+
+
+def test_a_change_that_the_daemon_refuses_is_not_made(served: Path) -> None:
+    before = served.read_text("utf-8")
+    refused = run("config", "set", "embedding.provider", "local")
+    assert refused.exit_code == 1
+    assert "all-MiniLM-L6-v2 is not installed" in words(refused)
+    assert "Changed" not in refused.output
+    assert served.read_text("utf-8") == before
+
+    taken = run("config", "set", "retrieval.candidates", "77")
+    assert (taken.exit_code, words(taken)) == (0, "Changed: retrieval.candidates (live).")
+    assert '"candidates": 77' in run("call", "memory_runtime_admin", "get_config").output
+
+    waits = run("config", "set", "http.port", "7555")
+    assert waits.exit_code == 0
+    assert "http.port waits for a restart" in words(waits)
+
+
+def test_check_tells_why_a_file_was_refused(served: Path) -> None:
+    served.write_text('[embedding]\nprovider = "local"\n', "utf-8")
+    assert run("call", "memory_runtime_admin", "reload").exit_code == 1
+    result = run("check")
+    assert result.exit_code == 1
+    assert "all-MiniLM-L6-v2 is not installed" in words(result)
+    assert "a restart would be refused as well" in words(result)
+    assert "Save it again, or restart" not in words(result)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"provider": "auto", "model_name": "no-such-model"}, "no-such-model"),
+        (
+            {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model_name": "m", "max_attempts": 1},
+            "127.0.0.1:9",
+        ),
+    ],
+)
+def test_check_finds_a_model_that_is_not_there(config: Path, settings: dict[str, object], says: str) -> None:
+    scratch_config(config.parent.parent, {"embedding": settings})
+    result = run("check")
+    assert result.exit_code == 1, result.output
+    assert says in words(result)
+    assert "All is well" not in result.output
+
+
+def test_check_says_that_no_model_is_installed(config: Path) -> None:
+    scratch_config(config.parent.parent, {"embedding": {"provider": "auto"}})
+    result = run("check")
+    assert (result.exit_code, "No embedding model is installed" in words(result)) == (0, True), result.output

@@ -1,0 +1,141 @@
+"""The zone in which times are read and shown: that of the settings, or of a chat, wherever the process runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from amemorix import AMemorixHostService
+from amemorix.errors import InvalidConfig
+from amemorix.testing import FrozenClock, ScriptedChat
+from conftest import Open
+from import_entrance import pasted
+
+SHANGHAI, BERLIN = ZoneInfo("Asia/Shanghai"), ZoneInfo("Europe/Berlin")
+NOW = datetime(2026, 3, 12, 12, 0, tzinfo=SHANGHAI).timestamp()
+NIGHT = datetime(2026, 3, 11, 0, 30, tzinfo=SHANGHAI).timestamp()
+"""Half past midnight of the 11th in Shanghai is the 10th in UTC."""
+IN_SHANGHAI = {"timezone": "Asia/Shanghai"}
+TWO_ZONES = IN_SHANGHAI | {"chat_timezones": [{"chat": "berlin", "timezone": "Europe/Berlin"}]}
+
+
+async def found(host: AMemorixHostService, query: str = "", **more: Any) -> list[dict[str, Any]]:
+    mode = "time" if not query else "search"
+    answer = await host.invoke("search_memory", {"query": query, "mode": mode, "chat_id": "c", **more})
+    assert answer["success"], answer
+    return answer["hits"]
+
+
+async def told(host: AMemorixHostService, text: str, time: Any, chat: str = "c") -> None:
+    message = {"external_id": text, "speaker": "周宁", "text": text, "time": time}
+    assert (await host.invoke("ingest_messages", {"chat_id": chat, "messages": [message]}))["success"]
+
+
+@pytest.fixture
+async def shanghai(opened: Open) -> AMemorixHostService:
+    """A process that runs in UTC, with users in Shanghai, at noon of the 12th; one line of the 11th at half past midnight, one of
+    the 10th at eleven at night."""
+    host = await opened(clock=FrozenClock(NOW), general=IN_SHANGHAI)
+    await told(host, "我把伞放在值班柜里。", NIGHT)
+    await told(host, "伞还在家里。", NIGHT - 5_400)
+    return host
+
+
+@pytest.mark.parametrize("day", ["昨天", "yesterday", "2026-03-11", "3月11日"])
+async def test_a_day_is_the_users_day(shanghai: AMemorixHostService, day: str) -> None:
+    hits = await found(shanghai, time_start=day, time_end=day)
+    assert [hit["content"] for hit in hits] == ["我把伞放在值班柜里。"]
+
+
+async def test_today_begins_at_the_users_midnight(shanghai: AMemorixHostService) -> None:
+    await told(shanghai, "今天下雨。", NOW - 11.5 * 3600)
+    assert [hit["content"] for hit in await found(shanghai, time_start="today")] == ["今天下雨。"]
+
+
+async def test_a_question_means_the_users_day(shanghai: AMemorixHostService) -> None:
+    for query in ("昨天伞放在哪里？", "伞 yesterday"):
+        assert (await found(shanghai, query))[0]["content"] == "我把伞放在值班柜里。"
+    assert (await found(shanghai, "3月11日"))[0]["content"] == "我把伞放在值班柜里。"
+
+
+async def test_times_are_shown_as_the_users_clock(shanghai: AMemorixHostService) -> None:
+    assert (await found(shanghai, "值班柜"))[0]["time"]["text"] == "2026-03-11T00:30:00+08:00"
+    audit = await shanghai.invoke("memory_runtime_admin", {"action": "audit", "since": "today"})
+    assert audit["success"]
+
+
+async def test_a_time_without_an_offset_is_the_users(shanghai: AMemorixHostService) -> None:
+    await told(shanghai, "茶馆开门了。", "2026-03-12 09:00")
+    assert (await found(shanghai, "茶馆"))[0]["time"]["start"] == datetime(2026, 3, 12, 9, tzinfo=SHANGHAI).timestamp()
+    lines = "speaker,text,time\nHannah,The kettle is red.,2026-03-12 08:15\n"
+    assert (await pasted(shanghai, "chat.csv", lines, chat_id="c"))["status"] == "completed"
+    assert (await found(shanghai, "kettle"))[0]["time"]["text"] == "2026-03-12T08:15:00+08:00"
+
+
+async def test_a_fact_is_dated_by_the_users_day(shanghai: AMemorixHostService) -> None:
+    await told(shanghai, "我昨天搬到了杭州。", NIGHT)
+    await shanghai.settle(120)
+    facts = (await shanghai.invoke("memory_fact_admin", {"action": "list"}))["items"]
+    home = next(fact for fact in facts if "杭州" in str(fact))
+    day = datetime(2026, 3, 10, tzinfo=SHANGHAI).timestamp()
+    assert home["valid_from"] == day
+
+
+async def test_a_chat_has_a_zone_of_its_own(opened: Open) -> None:
+    host = await opened(clock=FrozenClock(NOW), general=TWO_ZONES)
+    for chat in ("c", "berlin"):
+        await told(host, "Lunch is ready.", "2026-03-12 09:00", chat)
+    shown = {chat: (await found(host, "lunch", chat_id=chat))[0]["time"]["text"] for chat in ("c", "berlin")}
+    assert shown == {"c": "2026-03-12T09:00:00+08:00", "berlin": "2026-03-12T09:00:00+01:00"}
+    start = datetime(2026, 3, 12, tzinfo=BERLIN).timestamp()
+    await told(host, "Just after midnight.", start + 60, "berlin")
+    await told(host, "Just before midnight.", start - 60, "berlin")
+    hits = await found(host, time_start="today", time_end="today", chat_id="berlin")
+    assert {hit["content"] for hit in hits} == {"Lunch is ready.", "Just after midnight."}
+    assert (await found(host, "12 March 2026", chat_id="berlin"))[0]["content"] != "Just before midnight."
+
+
+async def test_a_change_of_the_zone_applies_to_the_next_call(shanghai: AMemorixHostService) -> None:
+    answer = await shanghai.update_config({"general.timezone": "UTC"})
+    assert (answer["level"], answer["needs_restart"]) == ("live", [])
+    assert (await found(shanghai, "值班柜"))[0]["time"]["text"] == "2026-03-10T16:30:00+00:00"
+    await shanghai.update_config({"general.timezone": None})
+    assert [hit["content"] for hit in await found(shanghai, time_start="2026-03-11", time_end="2026-03-11")] == []
+
+
+@pytest.mark.parametrize("name", ["Mars/Olympus", "Asia", "../etc/passwd", "/etc/localtime", "UTC+8", "a\0b"])
+@pytest.mark.parametrize("where", ["general", "chat"])
+async def test_an_unknown_zone_is_refused(shanghai: AMemorixHostService, name: str, where: str) -> None:
+    zone = {"timezone": name} if where == "general" else {"chat_timezones": [{"chat": "c", "timezone": name}]}
+    with pytest.raises(InvalidConfig, match=r"timezone.*Asia/Shanghai") as caught:
+        await shanghai.update_config({"general": zone})
+    path = caught.value.details["problems"][0]["path"]
+    assert path == ("general.timezone" if where == "general" else "general.chat_timezones[0].timezone")
+
+
+async def test_a_summary_is_told_the_users_times(opened: Open) -> None:
+    chat = ScriptedChat({"summary": {"summary": "周宁把伞放好了。", "entities": [], "relations": []}})
+    host = await opened(clock=FrozenClock(NOW), chat=chat, general=IN_SHANGHAI)
+    await told(host, "我把伞放在值班柜里。", NIGHT)
+    await host.invoke("ingest_summary", {"chat_id": "c", "external_id": "s"})
+    await host.settle(120)
+    asked = [text for task, text in chat.asked if task == "summary"]
+    assert asked, "the model was asked"
+    assert re.search(r"2026-03-11 00:30", asked[0])
+
+
+async def test_a_chat_without_a_zone_is_refused(shanghai: AMemorixHostService) -> None:
+    with pytest.raises(InvalidConfig, match=r"general\.chat_timezones\[0\]: 'timezone' is a required property"):
+        await shanghai.update_config({"general.chat_timezones": [{"chat": "c"}]})
+
+
+async def test_a_time_without_an_offset_from_another_memory_is_the_users(shanghai: AMemorixHostService) -> None:
+    memory = {"id": "m1", "memory": "Likes oolong tea.", "run_id": "c", "created_at": "2026-03-11 00:30"}
+    task = await pasted(shanghai, "mem0.json", json.dumps({"results": [memory]}))
+    assert task["status"] == "completed", task
+    assert (await found(shanghai, "oolong"))[0]["time"]["text"] == "2026-03-11T00:30:00+08:00"
