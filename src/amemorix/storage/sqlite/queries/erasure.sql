@@ -201,6 +201,24 @@ select value from json_each(:ids) where value not in (select id from facts where
 -- name: persons_gone
 select value from json_each(:ids) where value not in (select id from persons where id in (select value from json_each(:ids)));
 
+-- name: chats_gone
+select value from json_each(:ids) where value not in (select id from chats where id in (select value from json_each(:ids)));
+
+-- name: erase_aliases_of
+delete from person_aliases where person in (select value from json_each(:persons)) or chat in (select value from json_each(:chats));
+
+-- name: erase_overrides_of
+delete from profile_overrides where person in (select value from json_each(:persons));
+
+-- name: erase_snapshots_of
+delete from profile_snapshots where person in (select value from json_each(:persons)) or scope in (select value from json_each(:chats));
+
+-- name: erase_facts_of
+delete from facts where person in (select value from json_each(:persons)) or scope in (select value from json_each(:chats));
+
+-- name: erase_cursors_of
+delete from summary_cursors where chat in (select value from json_each(:chats));
+
 -- name: ids_of_chats
 select chat_id from chats where id in (select value from json_each(:ids));
 
@@ -285,6 +303,12 @@ union all select text from profile_overrides
 union all select title || char(10) || summary || char(10) || participants || char(10) || keywords from episodes
 union all select requested_by || char(10) || counts || char(10) || receipt from delete_operations
 union all select coalesce(sql, '') from sqlite_schema;
+
+-- name: statements_reading_texts
+-- for each table the statement that reads its texts and blobs
+select m.name, printf('select %s from "%w"', group_concat(printf('"%w"', c.name), ', '), m.name)
+from sqlite_schema m, pragma_table_info(m.name) c
+where m.type = 'table' and c.type not in ('INTEGER', 'INT', 'REAL') group by m.name;
 
 -- name: quoting_undo_records
 select id, reason, detail from undo_records;
