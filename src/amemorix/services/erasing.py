@@ -177,6 +177,8 @@ class Erasing:
                 await self._store.write(lambda db, table=table, keys=keys: rows.scrub(db, table, keys))
                 name = table.partition(".")[0]
                 receipt.scrubbed[name] = receipt.scrubbed.get(name, 0) + len(keys)
+        for table, count in (await self._store.write(lambda db: rows.forget(db, targets))).items():
+            receipt.scrubbed[table] = receipt.scrubbed.get(table, 0) + count
         for table in ASKED:
             ids = await self._off(lambda table=table: self._records.asked(table, wanted.marks))
             if ids:

@@ -83,6 +83,7 @@ class CopyErasing:
         for table in QUOTING:
             keys = self._about(db, table, going, known, kept)
             done += self._quoting.scrub(db, table, keys) if keys else 0
+        done += sum(self._quoting.forget(db, self._targets).values())
         for table in ASKED:
             ids = self._quoting.asked(db, table, lambda text: any(one.marks.persons.held(text) for one in known))
             if ids:
