@@ -119,10 +119,17 @@ async def test_a_deletion_of_one_chat_leaves_what_another_holds(host: AMemorixHo
     await told(host, "My kite too.", chat_id="d", external_id="4",
                relations=[{"subject": "kite", "predicate": "hangs in", "object": "hall"}])  # fmt: skip
     seen = await admin(host, "preview", mode="entity", selector="kite", chat_id="c", include_paragraphs=True)
-    assert (seen["counts"]["entities"], seen["counts"]["relations"], seen["counts"]["paragraphs"]) == (0, 0, 2)
+    assert (seen["counts"]["entities"], seen["counts"]["relations"], seen["counts"]["paragraphs"]) == (1, 1, 2)
     assert {(item["item_type"], item["why"]) for item in seen["stays"]} >= {
-        ("entity", "another chat speaks of it"), ("relation", "another chat supports it"),
+        ("entity", "it stays if another chat holds it too"), ("relation", "it stays if another chat holds it too"),
     }  # fmt: skip
+    done = await admin(host, "execute", mode="entity", selector="kite", chat_id="c", include_paragraphs=True,
+                       plan_token=seen["plan_token"])  # fmt: skip
+    assert (done["deleted_entity_count"], done["deleted_relation_count"], done["deleted_paragraph_count"]) == (0, 0, 2)
+    assert {(item["item_type"], item["why"]) for item in done["stays"]} >= {
+        ("entity", "another chat holds it too"), ("relation", "another chat holds it too"),
+    }  # fmt: skip
+    await admin(host, "restore", operation_id=done["operation_id"])
     await refused(host, ADMIN, {"action": "execute", "mode": "relation", "selector": 1, "chat_id": "d"}, "selector",
                   "not_found")  # fmt: skip
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from import_entrance import admin, created, ended, pasted, raw_folder, turn
+from memory_dump import rows_of
 from test_purge import left
 
 DELETE = "memory_delete_admin"
@@ -57,7 +61,7 @@ async def test_reasons_and_names_that_quote_it_are_emptied(host: AMemorixHostSer
     operation = await purged(host, "chat", "c")
 
     assert operation["receipt"]["found"] == {}
-    assert operation["receipt"]["scrubbed"] == {"import_files": 1, "import_chunks": 1, "audit": 1}
+    assert operation["receipt"]["scrubbed"] == {"import_files": 2, "import_chunks": 2, "audit": 2}
     assert left(data_of(host), [SECRET]) == []
     shown = (await admin(host, "get", task_id=task["task_id"], include_chunks=True))["task"]
     assert (shown["status"], shown["files"][0]["name"]) == ("failed", "")
@@ -111,3 +115,48 @@ async def test_a_purge_is_complete_beside_other_files(host: AMemorixHostService)
     ((await raw_folder(host)) / "other.txt").write_bytes("nothing of it, 别的事".encode("utf-16"))
     receipt = await told_and_purged(host)
     assert (receipt["complete"], receipt["warnings"], receipt["unread"]) == (True, [], {})
+
+
+async def test_nothing_is_left_from_which_a_short_text_could_be_guessed(host: AMemorixHostService) -> None:
+    """A PIN is found again from a digest, a size, a name, a reason: none of them stays, in the memory or a backup."""
+    content = json.dumps(turn(1, text="my pin is 4711", chat_id="c"))
+    for name in ("pin4711.jsonl", "again.jsonl"):
+        await pasted(host, name, content)
+    broken = json.dumps(turn(2, text="my pin is 4712", chat_id="c")) + '\n{"text": "4713", "time": "at 4713"}'
+    await pasted(host, "broken.jsonl", broken, skip_bad=True)
+    await pasted(host, "other.jsonl", json.dumps(turn(3, text="the kettle is blue", chat_id="d")))
+    asked = {"action": "protect", "target": "p1", "hours": 2, "reason": "4711!"}
+    assert (await host.invoke("maintain_memory", asked))["success"]
+    deleted = await host.invoke(
+        DELETE, {"action": "execute", "mode": "paragraph", "selector": {"query": "4711"}, "reason": "4711?"}
+    )
+    assert (await host.invoke(DELETE, {"action": "restore", "operation_id": deleted["operation_id"]}))["success"]
+    made = await host.invoke("memory_runtime_admin", {"action": "backup"})
+
+    operation = await purged(host, "chat", "c")
+
+    assert (operation["receipt"]["complete"], operation["receipt"]["found"]) == (True, {})
+    guesses = [content, broken, "4711", "4712", "4713", "again.jsonl", "broken.jsonl"]
+    digests = {hashlib.sha256(text.encode()).hexdigest() for text in guesses}
+    sizes = {len(content), len(broken), broken.index("\n") + 1}
+    with closing(sqlite3.connect(f"file:{made['backup']['path']}/memory.db?immutable=1", uri=True)) as copy:
+        held = [await host.kernel.store.read(told_by), told_by(copy)]
+    for values in held:
+        assert any("the kettle is blue" in str(value) for value in values)
+        assert [value for value in values if any(text in str(value) for text in (*guesses, *digests))] == []
+    columns = "select size, position from import_files union all select start, stop from import_chunks"
+    numbers = {number for row in await rows_of(host, columns) for number in row}
+    assert not numbers & sizes
+    assert {name for (name,) in await rows_of(host, "select name from import_files")} == {"", "other.jsonl"}
+
+
+def told_by(db: sqlite3.Connection) -> list[Any]:
+    """Every text of every table."""
+    tables = [name for (name,) in db.execute("select name from sqlite_schema where type = 'table'")]
+    return [
+        value
+        for table in tables
+        for row in db.execute(f"select * from {table}")
+        for value in row
+        if isinstance(value, str)
+    ]

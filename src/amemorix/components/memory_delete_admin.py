@@ -63,7 +63,10 @@ class Preview(Request):
         "(paragraph), `ids`, `query`, `subject`, `predicate`, `object` (relation), `ids`, `names` (entity), `sources`, "
         "`person_ids`, `chat_ids`; with `mixed`, `paragraph_ids`, `relation_ids`, `entity_names` and so on together.",
     )
-    chat_id: Name = Field("", description="Only within this chat; what other chats hold too stays.")
+    chat_id: Name = Field(
+        "",
+        description="Only within this chat; what other chats hold too stays, and a preview does not tell what that is.",
+    )
     mentions: Annotated[Mentions, BeforeValidator(_named_lines)] = Field(
         "delete", validation_alias=AliasChoices("mentions", "include_mentions"),
         description="With `person`: lines of others that name the person and can mean nobody else go too (`delete`), in every "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -116,7 +116,7 @@ class DeletionService:
         seeds = await self._seeds(wish)
 
         def read(db: sqlite3.Connection) -> Deleted:
-            return self._told(db, seeds, self._planned(db, wish, seeds))
+            return self._told(db, seeds, self._planned(db, wish, seeds, DeletionPlan.show_as_the_chat_knows))
 
         return await self._read(read)
 
@@ -133,7 +133,7 @@ class DeletionService:
             if purge and seeds.chat is None:
                 persons = [one.row for one in seeds.persons]
                 end_imports(db, self._store, chats=seeds.chats, persons=persons, now=now)
-            plan = self._planned(db, wish, seeds, purge=purge)
+            plan = self._planned(db, wish, seeds, DeletionPlan.leave_elsewhere, purge=purge)
             if plan_token and plan_token != plan.token:
                 raise Conflict(
                     "plan_token: the memory has changed since the preview; look at it again.",
@@ -203,8 +203,17 @@ class DeletionService:
             return (EVERYONE,)
         return visible_scopes(db, self._store.names, self._config, key.chat_id, "", "", respect_filter=False)
 
-    def _planned(self, db: sqlite3.Connection, wish: Wish, seeds: Seeds, *, purge: bool = False) -> DeletionPlan:
+    def _planned(
+        self,
+        db: sqlite3.Connection,
+        wish: Wish,
+        seeds: Seeds,
+        finish: Callable[[DeletionPlan], None],
+        *,
+        purge: bool = False,
+    ) -> DeletionPlan:
         plan = self._planner.plan(db, seeds, entity_paragraphs=wish.include_paragraphs)
+        finish(plan)
         if not plan.empty or (purge and plan.dead):
             return plan
         before = " What it means was deleted before: `purge` erases it." if plan.dead else ""

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..storage.delete_operations import DELETED_BEFORE, Item
-from ..storage.deletions import MovedRow, RowKind
+from ..storage.deletions import ROW_KINDS, MovedRow, RowKind
 from ..storage.metadata_store import MetadataStore
+from ..storage.queries import array
 from .deletion_effects import Effects, effects_of
 from .deletion_statements import Statements
 from .name_pattern import SHORTEST_NAME
@@ -24,6 +25,7 @@ BEFORE = DELETED_BEFORE
 """Why a row is in a plan: named; it names the person; its last evidence goes; an end of it goes; it tells of the person,
 belongs to the chat; no text is left under its external id, so its older wordings go too; it was deleted before, and is there to be purged."""
 TOO_SHORT = "a name of a single letter is not looked for in what others said"
+ELSEWHERE, IF_ELSEWHERE = "another chat holds it too", "it stays if another chat holds it too"
 SPOKEN_OF = "memories that stay speak of it"
 
 
@@ -47,6 +49,8 @@ class DeletionPlan:
     moved: list[MovedRow] = field(default_factory=list[MovedRow])
     persons: list[int] = field(default_factory=list[int])
     chats: list[int] = field(default_factory=list[int])
+    elsewhere: dict[RowKind, dict[int, str]] = field(default_factory=dict[RowKind, dict[int, str]])
+    """Rows that would go if another chat did not hold them as well, which a preview from one chat does not tell."""
     limited: bool = False
     """Whether only what one chat holds goes, so that a person named may stay."""
     stays: list[Stay] = field(default_factory=list[Stay])
@@ -62,6 +66,21 @@ class DeletionPlan:
     def ids(self, kind: RowKind) -> list[int]:
         """The rows of a kind, ascending."""
         return sorted(self.rows.get(kind, {}))
+
+    def told(self, kind: RowKind) -> dict[int, str]:
+        """The rows of a kind that go as far as the chat knows, each with the reason."""
+        return {**self.elsewhere.get(kind, {}), **self.rows.get(kind, {})}
+
+    def show_as_the_chat_knows(self) -> None:
+        """Show what another chat holds as well like what only this one does: for a look, not for deleting."""
+        kinds: tuple[RowKind, ...] = ("entity", "relation") if self.limited else ()
+        for kind in kinds:
+            self.rows[kind] = self.told(kind)
+            self.stays += [Stay(kind, id_, IF_ELSEWHERE) for id_ in self.ids(kind)[:MOST_STAYS]]
+
+    def leave_elsewhere(self) -> None:
+        """Tell of what stays because another chat holds it as well."""
+        self.stays += [Stay(kind, id_, ELSEWHERE) for kind, held in self.elsewhere.items() for id_ in sorted(held)]
 
     def add(self, kind: RowKind, ids: Iterable[int], why: str) -> None:
         """Take rows along; the first reason given counts."""
@@ -88,7 +107,7 @@ class DeletionPlan:
     @property
     def token(self) -> str:
         """The same for the same rows."""
-        keys = [f"{kind}:{id_}" for rows in (self.rows, self.dead) for kind, held in rows.items() for id_ in held]
+        keys = [f"{kind}:{id_}" for kind in ROW_KINDS for id_ in (*self.told(kind), *self.dead.get(kind, ()))]
         keys += [f"{one.kind}:{one.id}" for one in self.moved]
         keys += [f"person:{id_}" for id_ in self.persons] + [f"chat:{id_}" for id_ in self.chats]
         return hashlib.sha256("\n".join(sorted(keys)).encode()).hexdigest()[:32]
@@ -205,7 +224,7 @@ class Planner:
             return named
         here = self._rows.flagged(db, "entities_in_chat", named, chat=seeds.chat)
         plan.add("entity", [id_ for id_, elsewhere in here.items() if not elsewhere], SELECTED)
-        plan.stays += [Stay("entity", id_, "another chat speaks of it") for id_, elsewhere in here.items() if elsewhere]
+        plan.elsewhere["entity"] = {id_: SELECTED for id_, elsewhere in here.items() if elsewhere}
         return list(here)
 
     def _named_as_person(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
@@ -220,28 +239,31 @@ class Planner:
     def _relations(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> int:
         """Returns how many relations stay that lose a paragraph which supported them."""
         rows = self._rows
-        plan.add(
-            "relation", self._in_chat(db, seeds, plan, rows.ids(db, "deletable_relations", seeds.relations)), SELECTED
-        )
+        named = rows.ids(db, "deletable_relations", seeds.relations)
+        plan.add("relation", self._in_chat(db, seeds, plan, named, SELECTED), SELECTED)
         plan.add("relation", rows.ids(db, "relations_of_entities", plan.ids("entity")), ENTITY)
         if seeds.chat is not None:
             touching = rows.ids(db, "relations_of_entities", rows.ids(db, "deletable_entities", seeds.entities))
-            plan.add("relation", self._in_chat(db, seeds, plan, touching), ENTITY)
+            plan.add("relation", self._in_chat(db, seeds, plan, touching, ENTITY), ENTITY)
         losing = rows.flagged(db, "relations_losing", plan.ids("paragraph"))
         plan.add("relation", [id_ for id_, kept in losing.items() if not kept], EVIDENCE)
-        going = plan.rows["relation"]
         supported = rows.ids(db, "relations_supported", plan.ids("paragraph"))
-        kept = [id_ for id_ in supported if losing.get(id_) and id_ not in going]
+        kept = [id_ for id_ in supported if losing.get(id_) and id_ not in plan.told("relation")]
+        if seeds.chat is not None:
+            only = rows.ids(
+                db, "relations_held_elsewhere", plan.ids("paragraph"), relations=array(kept), chat=seeds.chat
+            )  # fmt: skip
+            plan.elsewhere["relation"] |= dict.fromkeys(only, EVIDENCE)
+            kept = [id_ for id_ in kept if id_ not in only]
         plan.stays += [Stay("relation", id_, "other memories support it") for id_ in kept[:MOST_STAYS]]
         return len(kept)
 
-    def _in_chat(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan, ids: list[int]) -> list[int]:
+    def _in_chat(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan, ids: list[int], why: str) -> list[int]:
         if seeds.chat is None:
             return ids
         here = self._rows.flagged(db, "relations_in_chat", ids, chat=seeds.chat)
-        plan.stays += [
-            Stay("relation", id_, "another chat supports it") for id_, elsewhere in here.items() if elsewhere
-        ]
+        elsewhere = plan.elsewhere.setdefault("relation", {})
+        elsewhere |= {id_: why for id_, held in here.items() if held and id_ not in elsewhere}
         return [id_ for id_, elsewhere in here.items() if not elsewhere]
 
     def _facts(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
@@ -250,7 +272,8 @@ class Planner:
         persons = [one.row for one in seeds.persons]
         plan.add("fact", rows.ids(db, "facts_of_persons", persons, scope=seeds.chat, dead=False), PERSON)
         plan.add("fact", rows.ids(db, "facts_of_scopes", seeds.chats, dead=False), CHAT)
-        plan.add("fact", rows.ids(db, "facts_of_entities", plan.ids("entity"), dead=False), ENTITY)
+        entities = sorted(plan.told("entity"))
+        plan.add("fact", rows.ids(db, "facts_of_entities", entities, scope=seeds.chat, dead=False), ENTITY)
 
     def _stated(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
         """What others stated by hand that names the persons, and what is called after them."""

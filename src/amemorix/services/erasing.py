@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from ..clock import Clock
@@ -18,6 +19,7 @@ from ..storage.quoting import ASKED, QUOTING, Going
 from .backup_folder import BackupFolder
 from .deriver import Deriver
 from .indexes import Indexes
+from .purge_copies import CopyErasing
 from .purge_files import Looked, PurgeFiles, warnings_of
 from .purge_receipt import PurgeReceipt
 from .purge_records import NO_MARKS, PurgeRecords, Sought, sought
@@ -145,10 +147,14 @@ class Erasing:
         """Fragments, names and ids of everything that is to be erased; the names are `known` while the rows are all there."""
 
         def read(db: sqlite3.Connection) -> Sought:
-            items = self._operations.open_items(db, operation)
-            held = [item.detail.get("row", {}) for item in items]
-            held += [row for _, row in self._store.quoting.kept_of(db, operation, targets)]
-            return sought(db, self._rows, targets, going, (value for row in held for value in row.values()))
+            moved = [
+                (one.kind, one.detail["row"])
+                for one in self._operations.open_items(db, operation)
+                if "row" in one.detail
+            ]
+            held = [row for _, row in (*moved, *self._store.quoting.kept_of(db, operation, targets))]
+            found = sought(db, self._rows, targets, going, (value for row in held for value in row.values()))
+            return replace(found, moved=tuple(moved))
 
         found = self._store.read_here(read)
         return found if known else replace(found, marks=replace(NO_MARKS, ids=found.marks.ids))
@@ -159,8 +165,9 @@ class Erasing:
         """Empty the rows that quote the texts or name who goes, while they can still be compared."""
         rows = self._store.quoting
 
-        def kept(of: Needles) -> Needles:
-            return self._files.kept_beside(of, targets, going)
+        @cache
+        def kept() -> Needles:
+            return self._files.kept_beside(wanted.quotes, targets, going)
 
         for table in QUOTING:
             keys = await self._off(
@@ -170,6 +177,8 @@ class Erasing:
                 await self._store.write(lambda db, table=table, keys=keys: rows.scrub(db, table, keys))
                 name = table.partition(".")[0]
                 receipt.scrubbed[name] = receipt.scrubbed.get(name, 0) + len(keys)
+        for table, count in (await self._store.write(lambda db: rows.forget(db, targets))).items():
+            receipt.scrubbed[table] = receipt.scrubbed.get(table, 0) + count
         for table in ASKED:
             ids = await self._off(lambda table=table: self._records.asked(table, wanted.marks))
             if ids:
@@ -224,7 +233,12 @@ class Erasing:
     ) -> None:
         gone = await self._store.read(lambda db: self._gone(db, targets))
         receipt.needles, receipt.too_short = len(wanted.files), wanted.files.too_short
-        await self._off(lambda: self._files.mend_copies(gone, wanted, receipt.complete, copies))
+        persons, chats = await self._store.read(
+            lambda db: (self._rows.gone(db, "persons", gone.persons), self._rows.gone(db, "chats", gone.chats))
+        )
+        copy = CopyErasing(gone, persons, chats)
+        left = await self._off(lambda: self._files.strange(wanted))
+        await self._off(lambda: self._files.mend_copies(copy, left, receipt.complete, copies))
         receipt.copies = [{"file": name, "done": what} for name, what in copies.items()]
         await self._folded()
         rewrite = not receipt.complete or await self._off(self._files.size) <= SMALL_BYTES
@@ -234,13 +248,16 @@ class Erasing:
                 await self._store.rewrite()
                 receipt.rewritten += 1
             receipt.log_emptied = await self._folded()
-            looked = await self._off(lambda: self._files.look(wanted))
+            anew = {name for name, what in copies.items() if what == "rewritten"}
+            if receipt.rewritten and receipt.log_emptied:
+                anew |= {path.name for path in self._store.files}
+            looked = await self._off(lambda anew=anew: self._files.look(left, copy, anew))
             if not looked.remnants or attempt == ATTEMPTS - 1:
                 break
             rewrite = self._files.in_database(looked)
             await asyncio.sleep(0.2 * attempt)
             await self._clean_indexes()
-        receipt.held_elsewhere = looked.held_elsewhere
+        receipt.held_elsewhere = len(wanted.files) - len(left.files) + looked.held_elsewhere
         receipt.files, receipt.bytes, receipt.found = looked.files, looked.bytes, looked.found
         receipt.unread = looked.unread
         if looked.remnants:

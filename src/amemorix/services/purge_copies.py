@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache as once
 
 from ..storage.compaction import one_transaction
+from ..storage.deletions import DeletionRepository, MovedRow
 from ..storage.erasure import ErasureRepository, Targets
 from ..storage.quoting import ASKED, QUOTING, Going, QuotingRepository, Record
 from ..text import normalise_name
-from .purge_records import NOTHING, ONLY_IDS, Sought, sought
+from .purge_records import NOTHING, ONLY_IDS, Sought, quoting, sought
 from .remnants import Gathering, Needles
 
 __all__ = ["CopyErased", "CopyErasing", "without"]
@@ -38,18 +40,22 @@ class CopyErasing:
     that still does tells its needles and marks too.
     """
 
-    def __init__(self, targets: Targets, persons: Collection[int]) -> None:
-        """`persons`: those of the targets of whom nothing is left."""
+    def __init__(self, targets: Targets, persons: Collection[int], chats: Collection[int] = ()) -> None:
+        """`persons` and `chats`: those of the targets of whom nothing is left."""
         self._targets = targets
+        self._chats = chats
         self._whole = replace(targets, persons=tuple(persons))
         self._rows = ErasureRepository()
         self._quoting = QuotingRepository()
+        self._deletions = DeletionRepository()
 
-    def erase(self, db: sqlite3.Connection, wanted: Sought = NOTHING) -> CopyErased:
-        """Erase and scrub in one transaction."""
+    def erase(self, db: sqlite3.Connection, wanted: Sought = NOTHING, *, complete: bool = False) -> CopyErased:
+        """Erase and scrub in one transaction; `complete`: `wanted` knows the texts of all paragraphs that go."""
         with one_transaction(db):
-            records = self._scrubbed(db, wanted)
-            rows = _erased_all(db, self._targets)
+            records = self._scrubbed(db, wanted, complete)
+            rows = sum(self._deletions.take_out(db, MovedRow(kind, 0, row)) for kind, row in wanted.moved)
+            rows += self._rows.known_of(db, self._whole.persons, self._chats)
+            rows += _erased_all(db, self._targets)
         return CopyErased(rows, records)
 
     def strange(self, db: sqlite3.Connection, staying: Gathering) -> Needles:
@@ -68,13 +74,16 @@ class CopyErasing:
             held.add(one.raw.encode() for one in self._quoting.records(db, table, NO_OPERATION))
         return left.with_ids(held.missing)
 
-    def _scrubbed(self, db: sqlite3.Connection, wanted: Sought) -> int:
+    def _scrubbed(self, db: sqlite3.Connection, wanted: Sought, complete: bool) -> int:
         going = self._quoting.going(db, self._whole, (), normalise_name)
-        known = [wanted, sought(db, self._rows, self._whole, going)]
+        read = replace(self._whole, paragraphs=()) if complete else self._whole
+        known = [wanted, sought(db, self._rows, read, going)]
+        kept = [once(lambda one=one: self._kept_beside(db, one.quotes, going)) for one in known]
         done = 0
         for table in QUOTING:
-            keys = self._about(db, table, going, known)
+            keys = self._about(db, table, going, known, kept)
             done += self._quoting.scrub(db, table, keys) if keys else 0
+        done += sum(self._quoting.forget(db, self._targets).values())
         for table in ASKED:
             ids = self._quoting.asked(db, table, lambda text: any(one.marks.persons.held(text) for one in known))
             if ids:
@@ -82,7 +91,14 @@ class CopyErasing:
                 done += len(ids)
         return done
 
-    def _about(self, db: sqlite3.Connection, table: str, going: Going, known: Sequence[Sought]) -> list[int | str]:
+    def _about(
+        self,
+        db: sqlite3.Connection,
+        table: str,
+        going: Going,
+        known: Sequence[Sought],
+        kept: Sequence[Callable[[], Needles]],
+    ) -> list[int | str]:
         def named(record: Record) -> bool:
             return any(one.marks.in_record(table, record) for one in known)
 
@@ -90,17 +106,15 @@ class CopyErasing:
             *self._quoting.about(db, table, self._targets, going),
             *self._quoting.quoting(db, table, NO_OPERATION, named),
         }
-        for one in known if table not in ONLY_IDS else ():
+        for one, strange in zip(known, kept, strict=True) if table not in ONLY_IDS else ():
             if self._quoted(db, table, one.quotes):
-                found.update(self._quoted(db, table, self._kept_beside(db, one.quotes, going)))
+                found.update(self._quoted(db, table, strange()))
         if table == "delete_operation_items":
             found.update(key for key, _ in self._quoting.kept_of(db, NO_OPERATION, self._targets))
         return list(found)
 
     def _quoted(self, db: sqlite3.Connection, table: str, needles: Needles) -> list[int | str]:
-        if not len(needles):
-            return []
-        return self._quoting.quoting(db, table, NO_OPERATION, lambda record: needles.met(record.raw))
+        return quoting(needles, self._quoting.records(db, table, NO_OPERATION))
 
     def _kept_beside(self, db: sqlite3.Connection, needles: Needles, going: Going) -> Needles:
         left = self._said_by_nobody(db, needles)

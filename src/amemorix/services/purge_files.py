@@ -6,7 +6,7 @@ import html
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -84,8 +84,12 @@ class PurgeFiles:
             self._go_on()
             yield chunk
 
-    def look(self, wanted: Sought) -> Looked:
-        """Search every file for the needles; what rows that stay hold too is counted apart."""
+    def look(self, wanted: Sought, copy: CopyErasing, rewritten: Collection[str]) -> Looked:
+        """Search every file for the needles; what rows that stay hold too is counted apart.
+
+        `rewritten` names the databases that were written anew. Such a file holds the values of its rows and nothing else,
+        so that a fragment which no value holds stands there by chance, where two values meet.
+        """
         needles = wanted.files
         looked, met = Looked(), list[tuple[Path, Remnants]]()
         for path, chunks in self._readable():
@@ -102,16 +106,33 @@ class PurgeFiles:
             if found.count:
                 met.append((path, found))
         for path, found in met:
-            name, strange = (
-                self._name(path),
-                self._without_longer_ids(path, self._strange(needles, found), wanted.marks),
-            )
+            name, strange = self._name(path), self._strange(needles, found)
+            if len(strange) and _is_database(path):
+                strange = self._in_rows(path, strange, copy, name in rewritten)
+            strange = self._without_longer_ids(path, strange, wanted.marks)
             if len(strange) and name.startswith(f"{INDEXES}/") and self._is_index_of_kept(name, strange):
                 strange = needles.only({})
             looked.held_elsewhere += found.count - len(strange)
             if len(strange):
                 looked.found[name] = len(strange)
         return looked
+
+    def _in_rows(self, path: Path, strange: Needles, copy: CopyErasing, rewritten: bool) -> Needles:
+        """What of it the rows of a database hold that do not stay; of one that was not written anew, all of it."""
+        if self._is_live(path):
+            return self._store.read_here(lambda db: self._in_values(db, strange)) if rewritten else strange
+        if not rewritten:
+            return strange
+        with open_copy(path, unchanged=True) as db:
+            left = copy.strange(db, Gathering(strange))
+            return self._in_values(db, left) if len(left) else left
+
+    def _in_values(self, db: sqlite3.Connection, needles: Needles) -> Needles:
+        held = Gathering(needles)
+        for values in _portions(value for _, value in self._store.erasure.values(db)):
+            self._go_on()
+            held.add(values)
+        return held.held
 
     def _strange(self, needles: Needles, found: Remnants) -> Needles:
         """What was found and no row that stays holds."""
@@ -190,8 +211,12 @@ class PurgeFiles:
         for names in _portions(self._store.erasure.names_kept(db)):
             found.add(names)
 
-    def mend_copies(self, targets: Targets, wanted: Sought, complete: bool, done: dict[str, str]) -> None:
-        """Erase the rows from every copy of the database in the directory; one that cannot be mended is removed.
+    def strange(self, wanted: Sought) -> Sought:
+        """The same without what rows that stay hold as well; new rows may come to hold more of it."""
+        return replace(wanted, files=self._staying(wanted.files).missing)
+
+    def mend_copies(self, copy: CopyErasing, wanted: Sought, complete: bool, done: dict[str, str]) -> None:
+        """Erase the rows from every copy of the database in the directory; a damaged one that holds them is removed.
 
         So is an export of the graph that shows what is gone, and a file that waits to be imported and holds it. `done` says
         of each file what was done about it, also if this is cut short.
@@ -200,7 +225,7 @@ class PurgeFiles:
         try:
             for path in self._others():
                 before, name = _written(path), self._name(path)
-                what = self._mend(path, targets, wanted, complete) if before else ""
+                what = self._mend(path, copy, wanted, complete) if before else ""
                 if what:
                     done[name] = what
                 if _written(path) != before:
@@ -222,22 +247,18 @@ class PurgeFiles:
 
     # one file
 
-    def _mend(self, path: Path, targets: Targets, wanted: Sought, complete: bool) -> str:
+    def _mend(self, path: Path, copy: CopyErasing, wanted: Sought, complete: bool) -> str:
         """What was done about the file; empty if nothing had to be."""
-        marks = wanted.marks
-        held = self._holds(path, wanted) or (self._is_export(path) and any(map(marks.in_export, _texts_of(path))))
-        copy = self._copy_erasing(targets)
-        if _is_database(path):
-            state = self._rewritten(path, copy, wanted, always=held or not complete)
-        else:
-            state = "other"
-        if state == "rewritten":
-            held = self._still_holds(path, copy, wanted)
+        if _is_database(path) and (done := self._rewritten(path, copy, wanted, complete)) is not None:
+            return "rewritten" if done else ""
         ours = path.name.startswith(OURS) or self._is_export(path) or self._is_staged(path)
-        unproved = not complete and path.name != SETTINGS
-        if not held and (not unproved or state != "other" or not ours):
-            return "" if state != "rewritten" else state
-        if state == "other" and not ours:
+        held = self._holds(path, wanted) or (
+            self._is_export(path) and any(map(wanted.marks.in_export, _texts_of(path)))
+        )
+        unproved = ours and not complete and path.name != SETTINGS
+        if not held and not unproved:
+            return ""
+        if not ours:
             return LEFT
         path.unlink(missing_ok=True)
         return "removed"
@@ -264,31 +285,18 @@ class PurgeFiles:
                 return True
         return self._is_staged(path) and any(map(wanted.marks.ids.held, _lines(path)))
 
-    def _copy_erasing(self, targets: Targets) -> CopyErasing:
-        return CopyErasing(
-            targets, self._store.read_here(lambda db: self._store.erasure.gone(db, "persons", targets.persons))
-        )
-
-    def _still_holds(self, path: Path, copy: CopyErasing, wanted: Sought) -> bool:
-        """Whether a copy from which the rows went holds what neither a row of the memory nor one of its own does."""
-        found = wanted.files.search(file_chunks(path))
-        if not found.count or not len((staying := self._staying(wanted.files.only(found.met))).missing):
-            return False
-        with open_copy(path, unchanged=True) as db:
-            return len(copy.strange(db, staying)) > 0
-
-    def _rewritten(self, path: Path, copy: CopyErasing, wanted: Sought, *, always: bool) -> str:
-        """`rewritten` without the rows and records; `same` if it held none; `other` if it is no copy of this database."""
+    def _rewritten(self, path: Path, copy: CopyErasing, wanted: Sought, complete: bool) -> bool | None:
+        """Whether the file was written anew, without the rows and records; None if it is no sound copy of this database."""
         try:
             with open_copy(path) as db:
                 if not self._is_copy(db):
-                    return "other"
-                if not copy.erase(db, wanted) and not always:
-                    return "same"
+                    return None
+                if not (copy.erase(db, wanted, complete=complete) or not complete or self._holds(path, wanted)):
+                    return False
                 self._compaction.rewrite(db, path.stat().st_size)
-                return "rewritten"
+                return True
         except sqlite3.Error:
-            return "other"
+            return None
 
     def _is_copy(self, db: sqlite3.Connection) -> bool:
         version = self._store.read_here(self._compaction.version)

@@ -6,8 +6,10 @@ import contextlib
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
 
 from ..storage.delete_operations import Item
 from ..storage.erasure import ErasureRepository, Targets
@@ -18,8 +20,10 @@ from .name_pattern import NamePattern
 from .purge_ids import Ids
 from .remnants import Needles
 
-__all__ = ["NOTHING", "NO_MARKS", "ONLY_IDS", "Marks", "PurgeRecords", "Sought", "marks_of", "sought"]
+__all__ = ["NOTHING", "NO_MARKS", "ONLY_IDS", "Marks", "PurgeRecords", "Sought", "marks_of", "quoting", "sought"]
 
+PORTION = 200
+"""Records that are looked through together before each is by itself."""
 NAMING = ("undo_records", "delete_operations")
 """Tables that are looked through for the names of things as well: such a name may be a common word."""
 ONLY_IDS = ("import_tasks",)
@@ -67,6 +71,8 @@ class Sought:
     quotes: Needles
     """In records, where persons and ids are told by the marks: texts, and names of things."""
     marks: Marks
+    moved: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """(kind, row) of what the deletion took out: a copy made before holds it in its place."""
 
 
 NOTHING = Sought(Needles({}), Needles({}), NO_MARKS)
@@ -93,13 +99,13 @@ class PurgeRecords:
         targets: Targets,
         going: Going,
         wanted: Sought,
-        kept: Callable[[Needles], Needles],
+        kept: Callable[[], Needles],
     ) -> list[int | str]:
-        """Rows of a table that point at what goes, name it, or hold a text that nothing which stays holds (`kept`)."""
+        """Rows of a table that point at what goes, name it, or hold a text of `kept`, which nothing that stays holds."""
         named = self._quoting(operation, table, lambda record: wanted.marks.in_record(table, record))
         found = {*self._store.read_here(lambda db: self._rows.about(db, table, targets, going)), *named}
         if self._quoted(operation, table, wanted.quotes):
-            found.update(self._quoted(operation, table, kept(wanted.quotes)))
+            found.update(self._quoted(operation, table, kept()))
         if table == "delete_operation_items":
             found.update(key for key, _ in self._store.read_here(lambda db: self._rows.kept_of(db, operation, targets)))
         return list(found)
@@ -109,12 +115,21 @@ class PurgeRecords:
         return self._store.read_here(lambda db: self._rows.asked(db, table, marks.persons.held))
 
     def _quoted(self, operation: int, table: str, needles: Needles) -> list[int | str]:
-        if table in ONLY_IDS or not len(needles):
+        if table in ONLY_IDS:
             return []
-        return self._quoting(operation, table, lambda record: needles.met(record.raw))
+        return self._store.read_here(lambda db: quoting(needles, self._rows.records(db, table, operation)))
 
     def _quoting(self, operation: int, table: str, quotes: Callable[[Record], bool]) -> list[int | str]:
         return self._store.read_here(lambda db: self._rows.quoting(db, table, operation, quotes))
+
+
+def quoting(needles: Needles, records: Iterator[Record]) -> list[int | str]:
+    """Keys of the records that hold one of the needles."""
+    found: list[int | str] = []
+    while len(needles) and (some := list(islice(records, PORTION))):
+        if needles.met("\n".join(record.raw for record in some)):
+            found += [record.key for record in some if needles.met(record.raw)]
+    return found
 
 
 def marks_of(going: Going, targets: Targets) -> Marks:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,17 +67,24 @@ class Needles:
     ) -> None:  # fmt: skip
         self._keys = {size: keys[size] for size in SIZES if size in keys and len(keys[size])}
         self._words, self._ids = _not_empty(words or {}), _not_empty(ids or {})
-        self._all = dict(self._keys)
-        for size, pairs in (*self._words.items(), *self._ids.items()):
-            self._all[size] = np.union1d(self._all.get(size, _NONE), pairs.ravel())
-        self._tables = {size: _table(held) for size, held in self._all.items()}
         self.too_short = too_short
         """Texts of fewer than 6 bytes, which are not looked for."""
+
+    @cached_property
+    def _all(self) -> dict[_Size, Keys]:
+        found = dict(self._keys)
+        for size, pairs in (*self._words.items(), *self._ids.items()):
+            found[size] = np.union1d(found.get(size, _NONE), pairs.ravel())
+        return found
+
+    @cached_property
+    def _tables(self) -> dict[_Size, tuple[NDArray[np.bool_], np.uint64]]:
+        return {size: _table(held) for size, held in self._all.items()}
 
     @classmethod
     def of(cls, texts: Iterable[str | bytes], names: Iterable[str] = (), ids: Iterable[str] = ()) -> Needles:
         """Fragments of each text as it stands and as JSON writes it, and of bytes as they stand."""
-        found: dict[_Size, list[Keys]] = {}
+        found: dict[_Size, list[bytes]] = {}
         forms = {form: isinstance(text, bytes) for text in texts for form in _forms(text)}
         long = [raw for raw, blob in forms.items() if blob or len(raw) >= SHORT]
         short = 0
@@ -85,10 +93,10 @@ class Needles:
             if size is None:
                 short += 1
             else:
-                found.setdefault(size, []).append(_hashes(raw, size.width)[_places(len(raw), size)])
+                found.setdefault(size, []).append(raw)
         words, less = _pairs({*forms} - {*long} | {form for name in names for form in _forms(name)})
         marks, least = _pairs({form for id_ in ids for form in _forms(id_)})
-        keys = {size: np.unique(np.concatenate(some)) for size, some in found.items()}
+        keys = {size: _fragments(raws, size) for size, raws in found.items()}
         return cls(keys, short + less + least, words, marks)
 
     def __len__(self) -> int:
@@ -96,7 +104,7 @@ class Needles:
 
     def without(self, other: Mapping[_Size, Keys]) -> Needles:
         """The fragments that are not among the others, and the words that they do not make up."""
-        kept = {size: np.setdiff1d(keys, other.get(size, _NONE)) for size, keys in self._keys.items()}
+        kept = {size: keys[~_among(keys, other.get(size, _NONE))] for size, keys in self._keys.items()}
         return Needles(kept, self.too_short, _split(self._words, other)[1], _split(self._ids, other)[1])
 
     def with_ids(self, other: Needles) -> Needles:
@@ -110,7 +118,7 @@ class Needles:
 
     def only(self, met: Mapping[_Size, Keys]) -> Needles:
         """Those of the fragments that were met, and the words that were met as a whole."""
-        keys = {size: np.intersect1d(keys, met.get(size, _NONE)) for size, keys in self._keys.items()}
+        keys = {size: keys[_among(keys, met.get(size, _NONE))] for size, keys in self._keys.items()}
         return Needles(keys, self.too_short, _split(self._words, met)[0], _split(self._ids, met)[0])
 
     def met(self, text: str) -> bool:
@@ -130,7 +138,7 @@ class Needles:
             for size, keys in self._in(data, all_of_them):
                 met.setdefault(size, []).append(keys)
             rest = data[-_OVERLAP:]
-        found = {size: np.unique(np.concatenate(keys)) for size, keys in met.items()}
+        found = {size: _distinct(np.concatenate(keys)) for size, keys in met.items()}
         return Remnants(read, found, len(self.only(found)) if found else 0)
 
     def places(self, data: bytes) -> list[tuple[int, int]]:
@@ -149,7 +157,7 @@ class Needles:
                 likely = hashes[table[(hashes >> shift).view(np.int64)]]
                 exact = likely[held[np.minimum(np.searchsorted(held, likely), len(held) - 1)] == likely]
                 if len(exact):
-                    yield size, np.unique(exact)
+                    yield size, exact
 
 
 class Gathering:
@@ -157,18 +165,38 @@ class Gathering:
 
     def __init__(self, needles: Needles) -> None:
         self._needles = needles
-        self._met: dict[_Size, Keys] = {}
+        self._met: dict[_Size, list[Keys]] = {}
 
     def add(self, texts: Iterable[bytes]) -> None:
         """Note what a portion holds; of the texts themselves nothing is kept."""
         portion = iter([b"\n".join(texts)])
         for size, keys in self._needles.search(portion, all_of_them=True).met.items():
-            self._met[size] = np.union1d(self._met.get(size, _NONE), keys)
+            self._met.setdefault(size, []).append(keys)
 
     @property
     def missing(self) -> Needles:
         """The needles that no portion holds, nor all of them together."""
-        return self._needles.without(self._met)
+        return self._needles.without({size: np.concatenate(keys) for size, keys in self._met.items()})
+
+    @property
+    def held(self) -> Needles:
+        """The needles that the portions hold."""
+        return self._needles.only({size: np.concatenate(keys) for size, keys in self._met.items()})
+
+
+def _distinct(keys: Keys) -> Keys:
+    """Each key once, ascending; several times as fast as `numpy.unique`, which hashes."""
+    keys = np.sort(keys)
+    return keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
+
+
+def _among(keys: Keys, met: Keys) -> NDArray[np.bool_]:
+    """Which of the keys, which are sorted, were met; made for many keys of which few were."""
+    at = np.searchsorted(keys, met)
+    found = at[keys[np.minimum(at, len(keys) - 1)] == met]
+    mask = np.zeros(len(keys), np.bool_)
+    mask[found] = True
+    return mask
 
 
 def _not_empty(words: Mapping[_Size, Keys]) -> dict[_Size, Keys]:
@@ -177,7 +205,10 @@ def _not_empty(words: Mapping[_Size, Keys]) -> dict[_Size, Keys]:
 
 def _split(words: Mapping[_Size, Keys], met: Mapping[_Size, Keys]) -> tuple[dict[_Size, Keys], dict[_Size, Keys]]:
     """(words of which both ends were met, the others)."""
-    whole = {size: np.isin(pairs, met.get(size, _NONE)).all(axis=1) for size, pairs in words.items()}
+    whole = {
+        size: np.isin(pairs, met[size]).all(axis=1) if size in met else np.zeros(len(pairs), np.bool_)
+        for size, pairs in words.items()
+    }
     return {size: words[size][held] for size, held in whole.items()}, {
         size: words[size][~held] for size, held in whole.items()
     }
@@ -203,6 +234,14 @@ def _forms(text: str | bytes) -> set[bytes]:
     return {raw, json.dumps(text)[1:-1].encode(), json.dumps(text, ensure_ascii=False)[1:-1].encode()}
 
 
+def _fragments(raws: Sequence[bytes], size: _Size) -> Keys:
+    """The fragments that are kept of texts, ascending."""
+    begins = np.cumsum([0, *map(len, raws)])
+    places = [_places(len(raw), size) + begin for raw, begin in zip(raws, begins, strict=False)]
+    return _distinct(_hashes(b"".join(raws), size.width)[np.concatenate(places)])
+
+
+@lru_cache(maxsize=4_096)
 def _places(length: int, size: _Size) -> NDArray[np.intp]:
     """Where fragments are taken: spread over the text, its end included."""
     last = length - size.width - size.every + 1

@@ -91,8 +91,8 @@ class Selection:
         paragraphs = self._paragraphs(db, selector, chat, missing)
         return Seeds(
             paragraphs=frozenset(paragraphs | {id_ for scan in scans for id_ in self.read(db, scan, 0)}),
-            relations=frozenset(self._relations(db, selector, missing)),
-            entities=frozenset(self._entities(db, selector, missing)),
+            relations=frozenset(self._relations(db, selector, chat, missing)),
+            entities=frozenset(self._entities(db, selector, chat, missing)),
             sources=frozenset(row for row, _ in sources),
             source_names=tuple(dict.fromkeys(name for _, name in sources)),
             persons=tuple(persons),
@@ -141,20 +141,25 @@ class Selection:
                 by_other.update(some)
         return found | by_other
 
-    def _relations(self, db: sqlite3.Connection, selector: Selector, missing: list[str]) -> set[int]:
+    def _relations(self, db: sqlite3.Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
         found = set(self._rows.ids(db, "deletable_relations", selector.relations))
+        if chat is not None:
+            found &= self._rows.flagged(db, "relations_in_chat", found, chat=chat).keys()
         missing += [f"r{id_}" for id_ in selector.relations if id_ not in found]
         if not any((selector.sentence, selector.subject, selector.predicate, selector.object)):
             return found
         return found | {row[0] for row in self._rows.sentences(db) if _says(row, selector)}
 
-    def _entities(self, db: sqlite3.Connection, selector: Selector, missing: list[str]) -> set[int]:
-        found = set(self._rows.ids(db, "deletable_entities", selector.entities))
+    def _entities(self, db: sqlite3.Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
+        def here(ids: Iterable[int]) -> set[int]:
+            return set(ids if chat is None else self._rows.flagged(db, "entities_in_chat", ids, chat=chat))
+
+        found = here(self._rows.ids(db, "deletable_entities", selector.entities))
         missing += [f"n{id_}" for id_ in selector.entities if id_ not in found]
         for name in selector.entity_names:
-            rows = self._store.names.entities(db, [normalise_name(name)])
+            rows = here(row[0] for row in self._store.names.entities(db, [normalise_name(name)]))
             missing += [] if rows else [name]
-            found |= {row[0] for row in rows}
+            found |= rows
         return found
 
     def _persons(
@@ -168,6 +173,8 @@ class Selection:
         found: dict[int, WholePerson] = {}
         for key in keys:
             rows = directory.matching(key, None if chat is None else (chat,)) or directory.matching(key)
+            if chat is not None:
+                rows = self._rows.ids(db, "persons_in_chat", rows, chat=chat)
             known = self._rows.persons_known(db, rows)
             if len(known) > 1:
                 ids = sorted(person_id for _, person_id, _ in known)

@@ -79,9 +79,9 @@ class DeletionRepository:
         if ids:
             db.execute(self._q[_RESTORE[kind]], {"ids": array(ids)})
 
-    def take_out(self, db: sqlite3.Connection, moved: MovedRow) -> None:
-        """Remove a row that the operation keeps."""
-        db.execute(self._q[_REMOVE[moved.kind]], dict(moved.row))
+    def take_out(self, db: sqlite3.Connection, moved: MovedRow) -> bool:
+        """Remove a row that the operation keeps; False if it is not there."""
+        return db.execute(self._q[_REMOVE[moved.kind]], dict(moved.row)).rowcount > 0
 
     def put_back(self, db: sqlite3.Connection, kind: str, row: Mapping[str, Any]) -> bool:
         """Insert a row that was taken out; False if its place is taken, or what it belongs to is gone."""

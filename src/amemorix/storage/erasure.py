@@ -32,7 +32,9 @@ _GONE = {
     "entities": "entities_gone",
     "facts": "facts_gone",
     "persons": "persons_gone",
+    "chats": "chats_gone",
 }
+_KNOWN_OF = ("erase_aliases_of", "erase_overrides_of", "erase_snapshots_of", "erase_facts_of", "erase_cursors_of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,11 @@ class ErasureRepository:
         self._forget()
         return done
 
+    def known_of(self, db: sqlite3.Connection, persons: Iterable[int], chats: Iterable[int]) -> int:
+        """Erase what is kept of persons and chats that are gone altogether: aliases, profiles, facts, how far summaries are."""
+        values = {"persons": array(persons), "chats": array(chats)}
+        return sum(db.execute(self._q[query], values).rowcount for query in _KNOWN_OF)
+
     def chats(self, db: sqlite3.Connection, ids: Sequence[int]) -> Erased:
         """Erase what hangs on chats that were cleared, and the chats themselves where nothing is left."""
         done = Erased()
@@ -252,6 +259,14 @@ class ErasureRepository:
     def names_kept(self, db: sqlite3.Connection) -> Iterator[bytes]:
         """All other texts of rows that stay."""
         return (row[0].encode() for row in db.execute(self._q["names_kept"]))
+
+    def values(self, db: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:
+        """(table, value) of every text and blob that the database holds, whatever the tables are."""
+        for table, statement in db.execute(self._q["statements_reading_texts"]).fetchall():
+            for row in db.execute(statement):
+                for value in row:
+                    if value:
+                        yield table, value if isinstance(value, bytes) else str(value).encode()
 
     # the operation
 

@@ -55,6 +55,11 @@ _UNNAME = {
     "profile_overrides": "unname_profile_overrides",
     "import_tasks": "unname_import_tasks",
 }  # fmt: skip
+_FORGET = {
+    "memory_v5_operations": "forget_memory_v5_operations", "delete_operations": "forget_delete_operations",
+    "undo_records": "forget_undo_records", "fact_transitions": "forget_fact_transitions", "audit": "forget_audit",
+    "import_chunks": "forget_import_chunks", "import_files": "forget_import_files",
+}  # fmt: skip
 ASKED = tuple(_ASKED)
 """Tables that keep who asked for something."""
 
@@ -168,6 +173,8 @@ class QuotingRepository:
             return self._column(db, "changes_of_entities", {"ids": array(going.entities)})
         if table == "correction_plans":
             return self._column(db, "plans_about_paragraphs", {"ids": array(targets.paragraphs)})
+        if table == "feedback_tasks":
+            return self._column(db, "feedback_about_paragraphs", {"ids": array(targets.paragraphs)})
         if table == "audit":
             going_too = {"persons": array({*targets.persons, *going.persons}), "chats": array(targets.chats)}
             return self._column(db, "acts_on", going_too)
@@ -182,6 +189,15 @@ class QuotingRepository:
     def scrub(self, db: sqlite3.Connection, table: str, keys: Iterable[int | str]) -> int:
         """Empty the texts of these rows; returns how many there were."""
         return db.execute(self._q[_SCRUB[table]], {"ids": array(keys)}).rowcount
+
+    def forget(self, db: sqlite3.Connection, targets: Targets) -> dict[str, int]:
+        """Forget what was noted of these rows, by their numbers: reasons, what their files were called and hold.
+
+        Returns how many records of each table that were; while the rows are still there.
+        """
+        rows = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "relations", "facts")}
+        done = {table: db.execute(self._q[query], rows).rowcount for table, query in _FORGET.items()}
+        return {table: count for table, count in done.items() if count}
 
     def asked(self, db: sqlite3.Connection, table: str, named: Callable[[str], bool]) -> list[int]:
         """Rows of a table that name as who asked whoever is meant."""

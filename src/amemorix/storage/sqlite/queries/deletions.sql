@@ -72,6 +72,14 @@ from relations r
 where r.deleted_at is null and r.id in (
     select relation from relation_evidence where paragraph in (select value from json_each(:ids)));
 
+-- name: relations_held_elsewhere
+-- those of the relations that only another chat's paragraphs would support without these
+select r.id from relations r
+where r.id in (select value from json_each(:relations)) and r.origin <> 'admin' and not exists (
+    select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph
+    where e.relation = r.id and p.deleted_at is null and p.superseded_at is null and (p.chat = :chat or p.scope = 0)
+      and p.id not in (select value from json_each(:ids)));
+
 -- name: relations_supported
 -- relations that current words of these paragraphs support
 select e.relation from relation_evidence e join paragraphs p on p.id = e.paragraph
@@ -93,6 +101,9 @@ select e.id, exists (select 1 from paragraph_entities l join paragraphs p on p.i
                      where l.entity = e.id and p.chat <> :chat and p.deleted_at is null and p.superseded_at is null)
              or exists (select 1 from facts f where f.entity = e.id and f.asserted_at is not null and f.scope <> :chat
                           and f.deleted_at is null)
+             or exists (select 1 from relations r where e.id in (r.subject, r.object) and r.deleted_at is null
+                          and not exists (select 1 from relation_evidence v join paragraphs p on p.id = v.paragraph
+                                          where v.relation = r.id and p.chat = :chat))
 from entities e
 where e.id in (select value from json_each(:ids)) and exists (
     select 1 from paragraph_entities l join paragraphs p on p.id = l.paragraph where l.entity = e.id and p.chat = :chat);
@@ -127,7 +138,7 @@ select id from entities where norm in (select value from json_each(:ids)) and de
 -- name: facts_of_entities
 -- facts given by hand; the others go and come back with the paragraphs that state them
 select id from facts where asserted_at is not null and entity in (select value from json_each(:ids))
-  and (deleted_at is not null) = :dead;
+  and (deleted_at is not null) = :dead and (:scope is null or scope = :scope);
 
 -- name: facts_of_persons
 select id from facts
@@ -137,6 +148,16 @@ where asserted_at is not null and person in (select value from json_each(:ids)) 
 -- name: facts_of_scopes
 select id from facts where asserted_at is not null and scope in (select value from json_each(:ids))
   and (deleted_at is not null) = :dead;
+
+-- name: persons_in_chat
+-- those of the persons of whom the chat knows something
+select p.id from persons p
+where p.id in (select value from json_each(:ids)) and (
+    exists (select 1 from chat_persons c where c.person = p.id and c.chat = :chat)
+    or exists (select 1 from paragraph_persons l join paragraphs q on q.id = l.paragraph where l.person = p.id and q.chat = :chat)
+    or exists (select 1 from person_aliases a where a.person = p.id and a.chat = :chat)
+    or exists (select 1 from facts f where f.person = p.id and f.scope = :chat)
+    or exists (select 1 from profile_snapshots s where s.person = p.id and s.scope = :chat));
 
 -- name: persons_known
 select id, person_id, name from persons where id in (select value from json_each(:ids));

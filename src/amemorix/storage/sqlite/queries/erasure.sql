@@ -201,6 +201,24 @@ select value from json_each(:ids) where value not in (select id from facts where
 -- name: persons_gone
 select value from json_each(:ids) where value not in (select id from persons where id in (select value from json_each(:ids)));
 
+-- name: chats_gone
+select value from json_each(:ids) where value not in (select id from chats where id in (select value from json_each(:ids)));
+
+-- name: erase_aliases_of
+delete from person_aliases where person in (select value from json_each(:persons)) or chat in (select value from json_each(:chats));
+
+-- name: erase_overrides_of
+delete from profile_overrides where person in (select value from json_each(:persons));
+
+-- name: erase_snapshots_of
+delete from profile_snapshots where person in (select value from json_each(:persons)) or scope in (select value from json_each(:chats));
+
+-- name: erase_facts_of
+delete from facts where person in (select value from json_each(:persons)) or scope in (select value from json_each(:chats));
+
+-- name: erase_cursors_of
+delete from summary_cursors where chat in (select value from json_each(:chats));
+
 -- name: ids_of_chats
 select chat_id from chats where id in (select value from json_each(:ids));
 
@@ -286,6 +304,12 @@ union all select title || char(10) || summary || char(10) || participants || cha
 union all select requested_by || char(10) || counts || char(10) || receipt from delete_operations
 union all select coalesce(sql, '') from sqlite_schema;
 
+-- name: statements_reading_texts
+-- for each table the statement that reads its texts and blobs
+select m.name, printf('select %s from "%w"', group_concat(printf('"%w"', c.name), ', '), m.name)
+from sqlite_schema m, pragma_table_info(m.name) c
+where m.type = 'table' and c.type not in ('INTEGER', 'INT', 'REAL') group by m.name;
+
 -- name: quoting_undo_records
 select id, reason, detail from undo_records;
 
@@ -310,6 +334,64 @@ select id, reason from fact_transitions where reason <> '';
 
 -- name: quoting_profile_snapshots
 select id, text, content from profile_snapshots;
+
+-- name: forget_memory_v5_operations
+-- why these memories were kept or let go
+update memory_v5_operations set reason = '' where reason <> '' and exists (
+    select 1 from json_each(items) i where json_extract(i.value, '$.id') in (
+        select 'p' || value from json_each(:paragraphs) union all select 'r' || value from json_each(:relations)));
+
+-- name: forget_delete_operations
+-- how and why these rows were deleted before
+update delete_operations set selector = '{}', reason = '' where (selector <> '{}' or reason <> '') and id in (
+    select operation from delete_operation_items
+    where kind = 'paragraph' and id in (select value from json_each(:paragraphs))
+       or kind = 'relation' and id in (select value from json_each(:relations))
+       or kind = 'fact' and id in (select value from json_each(:facts)));
+
+-- name: forget_undo_records
+-- in which words a hand changed the facts that these paragraphs state
+update undo_records set reason = '' where reason glob '*[^a-z_]*' and id in (
+    select undo from fact_transitions where fact in (
+        select value from json_each(:facts) union
+        select fact from fact_evidence where paragraph in (select value from json_each(:paragraphs))));
+
+-- name: forget_fact_transitions
+update fact_transitions set reason = '' where reason glob '*[^a-z_]*' and fact in (
+    select value from json_each(:facts) union
+    select fact from fact_evidence where paragraph in (select value from json_each(:paragraphs)));
+
+-- name: forget_audit
+-- what the files were called that told of it
+update audit set target = substr(target, instr(target, 'task_id=i'))
+where component = 'memory_import_admin' and instr(target, ' task_id=i') > 0
+  and substr(target, instr(target, ' task_id=i') + 10) in (
+    select cast(o.task as text)
+    from import_files f join import_files o on o.id = f.id or (o.sha256 <> '' and o.sha256 = f.sha256)
+    where f.id in (select file from import_sources where source in (
+        select source from paragraphs where id in (select value from json_each(:paragraphs)))));
+
+-- name: forget_import_chunks
+-- what could not be stored of them, and where each piece ended
+update import_chunks set
+    errors = iif(errors = '[]', '[]', '[{"place": "", "reason": "erased"}]'),
+    start = iif(status = 'completed', 0, start), stop = iif(status = 'completed', 0, stop)
+where file in (
+    select file from import_sources where source in (
+        select source from paragraphs where id in (select value from json_each(:paragraphs))))
+  and file in (select id from import_files where status in ('completed', 'skipped', 'failed', 'cancelled'));
+
+-- name: forget_import_files
+-- the digest and the size of a file tell what short text it held; so of every file of the same content
+update import_files set sha256 = '', size = 0,
+    position = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), 0, position),
+    name = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', name),
+    path = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', path),
+    error = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', error)
+where (sha256 <> '' or name <> '') and id in (
+    select o.id from import_files f join import_files o on o.id = f.id or (o.sha256 <> '' and o.sha256 = f.sha256)
+    where f.id in (select file from import_sources where source in (
+        select source from paragraphs where id in (select value from json_each(:paragraphs)))));
 
 -- name: scrub_undo_records
 update undo_records set detail = '{}', reason = '' where id in (select value from json_each(:ids));
@@ -420,6 +502,9 @@ union
 select c.id from correction_plans c, json_each(c.result, '$.superseded') t where t.value in (select value from json_each(:ids))
 union
 select c.id from correction_plans c, json_each(c.result, '$.stored') t where t.value in (select value from json_each(:ids));
+
+-- name: feedback_about_paragraphs
+select t.id from feedback_tasks t, json_each(t.hits) h where h.value in (select value from json_each(:ids));
 
 -- name: rows_kept_of
 -- rows about these persons and chats that other operations keep
