@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import DirectoryInUse, StorageFailure
+from .private_files import make_private, private_opener, tighten
 
 __all__ = ["DirectoryLock"]
 
@@ -32,8 +33,8 @@ class DirectoryLock:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file = open(folder / ".lock", "a+", encoding="utf-8")  # noqa: SIM115 - held for the life of the lock
+            make_private(folder)
+            self._file = open(folder / ".lock", "a+", encoding="utf-8", opener=private_opener)  # noqa: SIM115 - held for the life of the lock
         except OSError as exc:
             raise StorageFailure(
                 f"storage.data_dir {folder} cannot be used: {exc.strerror}.", field="storage.data_dir"
@@ -48,6 +49,7 @@ class DirectoryLock:
                 "answers over HTTP (`amemorix serve` prints its address).",
                 data_dir=str(folder), pid=owner,
             ) from exc  # fmt: skip
+        tighten(folder)
         self._file.truncate(0)
         self._file.write(json.dumps({"pid": os.getpid()}))
         self._file.flush()
