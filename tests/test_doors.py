@@ -55,6 +55,8 @@ ALSO: dict[str, dict[str, Any]] = {
     "memory_graph_admin_delete_edge": {"source": "周宁", "target": "北京"},
 }
 """Without these a request of only what its schema requires is refused, since it names nothing."""
+OPEN = {"privacy.require_scope": "never"}
+"""Every door takes a call without a chat, as the process itself does."""
 LAST = (
     "memory_correction_admin_preview", "memory_correction_admin_get", "memory_correction_admin_execute",
     "memory_correction_admin_rollback", "memory_delete_admin_execute", "memory_delete_admin_get_operation",
@@ -115,10 +117,10 @@ def wrong_with(op: Operation, answer: dict[str, Any]) -> list[str]:
 async def doors(tmp_path: Path) -> AsyncIterator[dict[str, Door]]:
     """A door to each of three memories that were told the same; the command line asks a daemon."""
     (tmp_path / "invoke").mkdir()
-    config = scratch_config(tmp_path / "cli", {"embedding.provider": "none", "embedding.glosses": False})
+    config = scratch_config(tmp_path / "cli", {"embedding.provider": "none", "embedding.glosses": False, **OPEN})
     async with (
         memory_host(tmp_path / "invoke", clock=SystemClock()) as near,
-        memory_host(tmp_path / "http", clock=SystemClock()) as far,
+        memory_host(tmp_path / "http", clock=SystemClock(), **OPEN) as far,
         httpx.AsyncClient(
             transport=httpx.ASGITransport(app=create_app(far)), base_url="http://localhost", timeout=120
         ) as web,

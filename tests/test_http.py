@@ -51,8 +51,8 @@ async def test_the_answer_is_that_of_invoke(web: httpx.AsyncClient, host: AMemor
 
 
 async def test_an_action_goes_into_the_path_or_the_body(web: httpx.AsyncClient) -> None:
-    by_path = await post(web, "memory_source_admin/list", {"limit": 3})
-    by_body = await post(web, "memory_source_admin", {"action": "list", "limit": 3})
+    by_path = await post(web, "memory_source_admin/list", {"limit": 3, "chat_id": "c"})
+    by_body = await post(web, "memory_source_admin", {"action": "list", "limit": 3, "chat_id": "c"})
     assert by_path.json() == by_body.json()
     assert by_path.json()["success"] is True
 
@@ -62,13 +62,17 @@ async def test_older_action_names_work_in_the_path(web: httpx.AsyncClient) -> No
 
 
 async def test_older_component_names_work(web: httpx.AsyncClient, host: AMemorixHostService) -> None:
-    by_path = await post(web, "memory_fuzzy_modify_admin/list")
-    by_body = await post(web, "memory_fuzzy_modify_admin", {"action": "list"})
-    assert by_path.json() == by_body.json() == await host.invoke("memory_correction_admin", {"action": "list"})
+    by_path = await post(web, "memory_fuzzy_modify_admin/list", {"chat_id": "c"})
+    by_body = await post(web, "memory_fuzzy_modify_admin", {"action": "list", "chat_id": "c"})
+    assert (
+        by_path.json()
+        == by_body.json()
+        == await host.invoke("memory_correction_admin", {"action": "list", "chat_id": "c"})
+    )
 
 
 async def test_unknown_arguments_are_warned_about(web: httpx.AsyncClient) -> None:
-    answer = (await post(web, "search_memory", {"query": "x", "limitt": 3})).json()
+    answer = (await post(web, "search_memory", {"query": "x", "chat_id": "c", "limitt": 3})).json()
     assert answer["warnings"] == ["unknown argument 'limitt' was ignored. Did you mean 'limit'?"]
 
 
@@ -119,14 +123,14 @@ async def test_a_body_that_is_no_json_object_is_named(web: httpx.AsyncClient, bo
 async def test_any_content_type_will_do_if_the_body_is_json(web: httpx.AsyncClient) -> None:
     answer = await web.post(
         f"{BASE_PATH}/search_memory",
-        content=b'{"query": "x"}',
+        content=b'{"query": "x", "chat_id": "c"}',
         headers={"Content-Type": "application/x-www-form-urlencoded"},
     )
     assert answer.json()["success"] is True
 
 
 async def test_half_a_surrogate_pair_does_no_harm(web: httpx.AsyncClient) -> None:
-    answer = await web.post(f"{BASE_PATH}/search_memory", content=rb'{"query": "x", "\ud83d": 1}')
+    answer = await web.post(f"{BASE_PATH}/search_memory", content=rb'{"query": "x", "chat_id": "c", "\ud83d": 1}')
     assert answer.status_code == 200
     assert "unknown argument '\\ud83d' was ignored." in answer.json()["warnings"][0]
 
@@ -199,9 +203,9 @@ async def test_a_body_over_the_limit_is_refused_and_the_limit_is_live(
     web: httpx.AsyncClient, host: AMemorixHostService
 ) -> None:
     await host.update_config({"http.max_body_bytes": 2000})
-    answer = await post(web, "search_memory", {"query": "x" * 2000})
+    answer = await post(web, "search_memory", {"query": "x" * 2000, "chat_id": "c"})
     assert (answer.status_code, answer.json()["error_code"]) == (413, "too_large")
-    assert (await post(web, "search_memory", {"query": "x" * 1900})).status_code == 200
+    assert (await post(web, "search_memory", {"query": "x" * 1900, "chat_id": "c"})).status_code == 200
 
 
 async def test_a_declared_length_that_is_too_long_is_not_read(

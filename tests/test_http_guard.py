@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.frontends.guard import LOGGED_A_MINUTE
 from amemorix.frontends.http import create_app
 from amemorix.frontends.loopback import host_of, is_loopback, resolves_to_loopback
 from amemorix.frontends.openapi import BASE_PATH
@@ -22,7 +23,7 @@ async def ask(host: AMemorixHostService, path: str = STATS, *, token: str = "", 
         return await web.request(method, path, headers=headers)
 
 
-@pytest.mark.parametrize("path", [STATS, "/openapi.json", "/readyz", "/metrics", "/nothing"])
+@pytest.mark.parametrize("path", [STATS, "/openapi.json", "/metrics", "/nothing"])
 async def test_a_token_is_needed_everywhere_but_for_health(host: AMemorixHostService, path: str) -> None:
     answer = await ask(host, path, token="secret")
     assert (answer.status_code, answer.json()["error_code"]) == (401, "forbidden")
@@ -72,14 +73,59 @@ async def test_without_a_token_this_machine_is_answered(host: AMemorixHostServic
         ("https://evil.example", 403),
         ("null", 403),
         ("http://[", 403),
-        ("http://localhost:3000", 200),
-        ("http://127.0.0.1", 200),
+        ("http://localhost:3000", 403),
+        ("http://127.0.0.1", 403),
+        ("https://localhost:443", 403),
+        ("file://", 403),
+        ("http://localhost", 200),
+        ("http://LOCALHOST", 200),
     ],
 )
 async def test_without_a_token_pages_from_elsewhere_are_refused(
     host: AMemorixHostService, origin: str, status: int
 ) -> None:
     assert (await ask(host, Origin=origin)).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("site", "status"), [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)]
+)
+async def test_without_a_token_a_browser_that_names_another_site_is_refused(
+    host: AMemorixHostService, site: str, status: int
+) -> None:
+    assert (await ask(host, **{"Sec-Fetch-Site": site})).status_code == status
+
+
+async def test_without_a_token_a_plain_call_of_curl_is_answered(host: AMemorixHostService) -> None:
+    assert (await ask(host, **{"Content-Type": "application/x-www-form-urlencoded"})).status_code == 200
+
+
+async def test_readiness_without_a_token_is_yes_or_no(host: AMemorixHostService) -> None:
+    ready = await ask(host, "/readyz", token="secret", Host="memory.example")
+    assert (ready.status_code, ready.json()) == (200, {"success": True, "ready": True})
+    told = await ask(host, "/readyz", token="secret", Authorization="Bearer secret")
+    assert told.json() == {"success": True, "status": "ready"}
+    await host.stop()
+    waiting = await ask(host, "/readyz", token="secret")
+    assert (waiting.status_code, waiting.json()) == (503, {"success": False, "ready": False})
+
+
+async def test_refused_calls_are_logged_without_the_token_and_counted(
+    host: AMemorixHostService, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = create_app(host, token="right")
+    transport = httpx.ASGITransport(app=app, client=("203.0.113.9", 5))
+    async with httpx.AsyncClient(transport=transport, base_url="http://memory.example") as web:
+        for n in range(200):
+            assert (await web.post(STATS, headers={"Authorization": f"Bearer guess{n}"})).status_code == 403
+        assert (await web.post(STATS)).status_code == 401
+        figures = (await web.get("/metrics", headers={"Authorization": "Bearer right"})).text
+    lines = [record.getMessage() for record in caplog.records if record.name == "amemorix.frontends.guard"]
+    assert lines[0] == "a call of 203.0.113.9 was refused (its token is wrong)"
+    assert len(lines) == LOGGED_A_MINUTE
+    assert "guess" not in caplog.text
+    assert 'amemorix_refused_total{reason="wrong"} 200.0' in figures
+    assert 'amemorix_refused_total{reason="missing"} 1.0' in figures
 
 
 def test_names_of_this_machine() -> None:

@@ -183,7 +183,7 @@ async def test_arguments_that_do_not_fit_are_refused_by_name(
 
 async def test_what_can_be_meant_is_understood(host: AMemorixHostService) -> None:
     await told(host, "a kite")
-    assert await contents(host, " kite ", limit="3", mode=" SEARCH ", respect_filter="false", chat_id=None) == [
+    assert await contents(host, " kite ", limit="3", mode=" SEARCH ", respect_filter="false", time_end=None) == [
         "a kite"
     ]
 

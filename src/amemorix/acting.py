@@ -9,13 +9,25 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Act", "acting", "acting_as", "entered_by", "front_door", "naming"]
+__all__ = ["IN_PROCESS", "Act", "Grant", "acting", "acting_as", "entered_by", "front_door", "granted", "naming"]
 
 MOST_LETTERS = 200
 """Of what a caller gave; more of it is only counted."""
 
+IN_PROCESS = frozenset({"host", "cli"})
+"""Front doors of the process that holds the memory."""
 _ACT: ContextVar[Act | None] = ContextVar("act", default=None)
 _DOOR: ContextVar[str] = ContextVar("door", default="host")
+_GRANT: ContextVar[Grant | None] = ContextVar("grant", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a caller may do: the role `read`, `write` or `admin`, and the chats that it is bound to (none: any)."""
+
+    role: str
+    chats: tuple[str, ...] = ()
+    name: str = ""
 
 
 @dataclass(slots=True)
@@ -87,11 +99,17 @@ def front_door() -> str:
     return _DOOR.get()
 
 
+def granted() -> Grant | None:
+    """What the caller may do; None for one in this process, who may do everything."""
+    return _GRANT.get()
+
+
 @contextmanager
-def entered_by(door: str) -> Generator[None]:
-    """Until the block ends, calls came in by this door."""
-    token = _DOOR.set(door)
+def entered_by(door: str, grant: Grant | None = None) -> Generator[None]:
+    """Until the block ends, calls came in by this door, and may do what was granted."""
+    token, granting = _DOOR.set(door), _GRANT.set(grant)
     try:
         yield
     finally:
         _DOOR.reset(token)
+        _GRANT.reset(granting)

@@ -19,11 +19,12 @@ from .errors import InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedO
 from .hosting.file_watch import FileWatch
 from .hosting.first_config import data_folder, first_config
 from .hosting.kernels import Kernels
+from .hosting.permission import permitted, scope_remarks
 from .hosting.underway import Underway
 from .kernel import SDKMemoryKernel
 from .models.chat_registry import GivenChat
 from .models.host_callable import EmbedFunction
-from .ops import Response
+from .ops import Response, ScopedRequest, ScopedResponse
 from .services.call_log import observed
 from .services.runtime import ReloadReport, RuntimeStatus, Takeover
 
@@ -32,7 +33,10 @@ __all__ = ["AMemorixHostService"]
 P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
-NEEDS_RESTART = ("storage.data_dir", "http.host", "http.port", "http.token_env")
+NEEDS_RESTART = (
+    "storage.data_dir", "http.host", "http.port", "http.token_env", "http.tokens_env", "http.tokens_file",
+    "http.connections_per_peer", "http.idle_seconds",
+)  # fmt: skip
 """Settings that a running memory keeps: where its rows are, and the daemon's listening socket."""
 LONGEST_MS = 10**10
 """A call that may take longer than this, about four months, may take for ever."""
@@ -174,12 +178,17 @@ class AMemorixHostService:
         """Like `invoke`, but gives the typed response and raises the typed error."""
         seconds = _seconds(timeout_ms)
         op, request, warnings = OPERATIONS.resolve(component_name, args)
+        request = permitted(op, request)
         try:
             async with asyncio.timeout(seconds), self._lease() as kernel:
+                if isinstance(request, ScopedRequest):
+                    warnings += await scope_remarks(kernel, op, request)
                 with observed(op, request, kernel.config.observability, kernel.surroundings.clock):
                     response: Response = await op.handler(kernel, request)
         except TimeoutError as exc:
             raise TimedOut(f"{op.name} took longer than {timeout_ms} ms.", component=op.name) from exc
+        if isinstance(request, ScopedRequest) and isinstance(response, ScopedResponse):
+            response.scope = "chat" if request.names_chat else "all"
         if warnings:
             response.warnings.extend(warnings)
         return response

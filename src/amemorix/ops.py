@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -16,17 +17,43 @@ from pydantic_core import ErrorDetails
 
 from .errors import InvalidRequest, UnknownComponent
 
-__all__ = ["Effect", "Operation", "Operations", "Request", "Response"]
+__all__ = [
+    "CHAT_KEYS",
+    "Effect",
+    "Operation",
+    "Operations",
+    "Request",
+    "Response",
+    "Role",
+    "ScopedRequest",
+    "ScopedResponse",
+]
 
 Effect = Literal["read", "write", "destructive"]
+Role = Literal["read", "write", "admin"]
+"""What a caller may do: each includes the one before."""
 Kernel = TypeVar("Kernel")
 MOST_WARNINGS = 20
 _REQUIRED = re.compile(r"([a-z_]+) is required\b")
 """How a check of several fields together names the one to give."""
-WHO_AND_WHERE = frozenset(
-    {"chat_id", "group_id", "person_id", "respect_filter", "scope", "session_id", "source", "user_id"}
-)
+CHAT_KEYS = ("chat_id", "group_id", "user_id")
+"""Arguments that say for which chat a call is made."""
+SCOPE_KEYS = (*CHAT_KEYS, "person_id", "session_id", "scope")
+"""Arguments that bound what a call reaches."""
+WHO_AND_WHERE = frozenset({*SCOPE_KEYS, "respect_filter", "source"})
 """Arguments that say whose memory is meant: one that is misspelt must not be passed over, the call would reach further."""
+_PERSONS = r"user|uid|uin|person|member|account|customer|client|owner|tenant|contact|openid|wxid|用户|成员|好友"
+_GROUPS = r"group|guild|server|team|org|organi[sz]ation|community|群聊?|频道组"
+_CHATS = (
+    r"chat|conversation|convo|conv|thread|room|channel|session|stream|dialog(?:ue)?|peer|agent|bot|namespace|workspace|"
+    r"space|project|partition|collection|scope|visibility|audience|filter|where|jid|聊天|会话|对话|房间|频道|私聊"
+)
+_SCOPE_WORD = re.compile(
+    rf"(?:current|my|this|src|source|target|from|to|in|for|by|the|asking|private|public|only)*"
+    rf"(?:(?P<person>{_PERSONS})|(?P<group>{_GROUPS})|(?P<chat>{_CHATS})|(?:app|run|user|group|chat)(?=id))s?"
+    rf"(?:{_PERSONS}|{_GROUPS}|{_CHATS}|s|id|ids|key|name|uuid|guid|no|num|number|code|type|list|filter|号码?)*"
+)
+"""An argument's name without case and separators, if other programs say by it whose memory is meant."""
 
 
 class Request(BaseModel):
@@ -67,9 +94,41 @@ class Response(BaseModel):
     warnings: list[str] = Field(default_factory=list, description="What was understood differently than it was said.")
 
 
+class ScopedRequest(Request):
+    """Base of what reads for a chat, or for everybody."""
+
+    scope: Literal["", "all"] = Field(
+        default="",
+        description="`all`: read every chat, and say so; without it a call that names no chat may be refused.",
+    )
+
+    @property
+    def names_chat(self) -> bool:
+        """Whether the call is made for a chat."""
+        return any(getattr(self, key, "") for key in CHAT_KEYS)
+
+    def remarks(self) -> list[str]:
+        """What a caller should know whose chat id is empty."""
+        if "chat_id" not in self.model_fields_set or getattr(self, "chat_id", "") or self.scope:
+            return []
+        if not self.names_chat:
+            return ["chat_id is empty, so every chat is read: give a chat, or say `scope`: `all`."]
+        meant = " and ".join(f"{key} {value!r}" for key in CHAT_KEYS if (value := getattr(self, key, "")))
+        return [f"chat_id is empty, so the chats of {meant} are read."]
+
+
+class ScopedResponse(Response):
+    """Base of what is answered to a ScopedRequest."""
+
+    scope: Literal["chat", "all"] = Field(
+        default="chat",
+        description="`chat`: what the chat that asks may see. `all`: the call named no chat and read every one.",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One (component, action) with its request, response and handler."""
+    """One (component, action) with its request, response and handler, and the role that callers need."""
 
     component: str
     action: str | None
@@ -79,6 +138,12 @@ class Operation:
     response: type[Response]
     handler: Callable[[Any, Any], Awaitable[Response]]
     summary: str
+    role: Role
+
+    @property
+    def is_scoped(self) -> bool:
+        """Whether it reads for a chat, or for everybody."""
+        return issubclass(self.request, ScopedRequest)
 
     @property
     def name(self) -> str:
@@ -122,14 +187,24 @@ class Operations(Generic[Kernel]):
         return iter({id(op): op for op in self._table.values()}.values())
 
     def operation(
-        self, component: str, action: str | None = None, *aliases: str, effect: Effect = "read"
+        self,
+        component: str,
+        action: str | None = None,
+        *aliases: str,
+        effect: Effect = "read",
+        role: Role | None = None,
     ) -> Callable[[Callable[[Kernel, Any], Awaitable[Any]]], Callable[[Kernel, Any], Awaitable[Any]]]:
-        """Register the decorated `async def handler(kernel, request: R) -> S`."""
+        """Register the decorated `async def handler(kernel, request: R) -> S`.
+
+        Without `role` what reads or writes for a chat wants the role `read` or `write`, everything else `admin`.
+        """
 
         def register(fn: Callable[[Kernel, Any], Awaitable[Any]]) -> Callable[[Kernel, Any], Awaitable[Any]]:
             hints = get_type_hints(fn)
             summary = (getdoc(fn) or "").split("\n")[0]
-            op = Operation(component, action, aliases, effect, hints["request"], hints["return"], fn, summary)
+            request = hints["request"]
+            needs = role or ("admin" if effect == "destructive" or "chat_id" not in request.known_keys() else effect)
+            op = Operation(component, action, aliases, effect, request, hints["return"], fn, summary, needs)
             for key in (action, *aliases):
                 if (component, key) in self._table:
                     raise ValueError(f"{component}.{key} is already registered")
@@ -158,8 +233,8 @@ class Operations(Generic[Kernel]):
         """Find the operation and validate its arguments.
 
         Returns the operation, the request and a warning for each unknown argument. Raises UnknownComponent, or
-        InvalidRequest: also for an unknown argument of a destructive operation, and for one that looks like a misspelt
-        chat, group, person or user.
+        InvalidRequest: also for an unknown argument of a destructive operation, for one that looks like a chat, group,
+        person or user, and for one of these that is null.
         """
         known = self.components()
         if not isinstance(component, str):
@@ -175,12 +250,17 @@ class Operations(Generic[Kernel]):
         if not isinstance(args, dict):
             raise InvalidRequest(f"args must be an object, not {type(args).__name__}.", field="args")
         op, args = self._choose(component, dict(args))
+        _refuse_unclear_scope(op, args)
         try:
             request = op.request.model_validate(args)
         except ValidationError as exc:
             raise _invalid(op, exc) from exc
-        _refuse_misspelt(op, args)
-        return op, request, list(islice(_unknown(request, args), MOST_WARNINGS))
+        remarks = request.remarks() if isinstance(request, ScopedRequest) else []
+        if isinstance(request, ScopedRequest) and request.scope and request.names_chat:
+            raise InvalidRequest(
+                f"{op.name}: scope `all` reads every chat: leave it out, or the chat, group and user.", field="scope"
+            )
+        return op, request, [*remarks, *islice(_unknown(request, args), MOST_WARNINGS)]
 
     def _choose(self, component: str, args: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
         plain = self._table.get((component, None))
@@ -233,15 +313,59 @@ def _unknown(request: Request, args: dict[str, Any], place: str = "") -> Iterato
                     yield from _unknown(inner, given, f"{place}{key}.{i}.")
 
 
-def _refuse_misspelt(op: Operation, args: dict[str, Any]) -> None:
-    """Raises InvalidRequest for an unknown argument without which the call would do more than was meant."""
+def _refuse_unclear_scope(op: Operation, args: dict[str, Any]) -> None:
+    """Raises InvalidRequest for an argument without which the call would reach further than was meant.
+
+    That is one that bounds the call and is null, or that is unknown and looks as if it did; a destructive operation
+    knows every argument. A write may leave its group or user null where it names a chat by another key.
+    """
     known = _sorted_keys(op.request)
+    bounded = op.effect == "write" and any(args.get(key) not in (None, "") for key in CHAT_KEYS)
+    for key in SCOPE_KEYS:
+        if (
+            key in known
+            and key in args
+            and args[key] is None
+            and not bounded
+            and (op.effect != "write" or key in CHAT_KEYS)
+        ):
+            all_ = "leave it out to search every chat" if op.is_scoped and key in CHAT_KEYS else "leave it out"
+            raise InvalidRequest(f"{op.name}: {key} is null, which names nobody: {all_}, or give an id.", field=key)
     for key in args.keys() - set(known):
-        near = difflib.get_close_matches(str(key), WHO_AND_WHERE.intersection(known), n=1, cutoff=0.7)
-        if op.effect == "destructive" or near or key in WHO_AND_WHERE:
+        if op.effect == "destructive" or _looks_like_scope(str(key), args[key], known):
             raise InvalidRequest(
-                f"{op.name}: {key}: there is no such argument.{_did_you_mean(key, near or known)}", field=str(key)
+                f"{op.name}: {key}: there is no such argument.{_scope_meant(str(key), known)}", field=str(key)
             )
+
+
+def _looks_like_scope(key: str, value: Any, known: list[str], depth: int = 5) -> bool:
+    """Whether an unknown argument says whose memory is meant, by its name or by what it holds."""
+    near = difflib.get_close_matches(key, WHO_AND_WHERE.intersection(known), n=1, cutoff=0.7)
+    if near or key in WHO_AND_WHERE or _SCOPE_WORD.fullmatch(_bare(key)):
+        return True
+    if not depth or not isinstance(value, dict | list):
+        return False
+    inner = value.items() if isinstance(value, dict) else [("", one) for one in value]
+    return any(_looks_like_scope(str(name), one, known, depth - 1) for name, one in inner)
+
+
+def _scope_meant(key: str, known: list[str]) -> str:
+    """The argument that an unknown one may stand for, as a sentence."""
+    same = [one for one in known if _bare(one) == _bare(key)]
+    near = same or difflib.get_close_matches(key, set(CHAT_KEYS).intersection(known), n=1, cutoff=0.8)
+    if near:
+        return f" Did you mean {near[0]!r}?"
+    found = _SCOPE_WORD.fullmatch(_bare(key))
+    if found is None:
+        return _did_you_mean(key, known)
+    meant = "user_id" if found["person"] else "group_id" if found["group"] else "chat_id"
+    meant = meant if meant in known else "chat_id"
+    return f" A chat is named by {meant!r}." if meant in known else " It is not bound to a chat: leave it out."
+
+
+def _bare(key: str) -> str:
+    """An argument's name without case, width and separators."""
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", key)).casefold()
 
 
 @cache

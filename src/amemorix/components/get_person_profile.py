@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from ..kernel import SDKMemoryKernel
-from ..ops import Operations, Request, Response
+from ..ops import Operations, ScopedResponse
 from ..retrieval.hits import paragraph_key
-from ..retrieval.request import Count, Name, RequiredName
+from ..retrieval.request import AskingRequest, Count, RequiredName
 from ..services.profile_evidence import Evidence
 from ..services.profile_items import ProfileItem, score
 from ..services.profile_reading import Asking, Profile
@@ -25,15 +25,12 @@ TRAITS = 16
 _LINES = re.compile(r"[\n。；;]+|(?<=[.!?])\s+")
 
 
-class GetProfile(Request):
+class GetProfile(AskingRequest):
     """Whose profile, for whom."""
 
     person_id: RequiredName = Field(description="Id of the person, or a name or alias by which the chat knows them.")
-    chat_id: Name = Field("", description="The chat that asks. Without chat, group or user everything is shown.")
     limit: Count = Field(10, ge=1, le=200, description="Most pieces of evidence.")
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
-    user_id: Name = Field("", description="The user who asks; names a private chat when `chat_id` is not given.")
-    group_id: Name = Field("", description="The group that asks; stands for its chats when `chat_id` is not given.")
 
 
 class Statement(BaseModel):
@@ -68,7 +65,7 @@ class EvidenceItem(BaseModel):
     deletable: bool = Field(description="Whether `memory_profile_admin` `correct_evidence` takes it.")
 
 
-class PersonProfile(Response):
+class PersonProfile(ScopedResponse):
     """What is known of a person."""
 
     known: bool = Field(default=False, description="Whether the asking chat knows the person at all.")
@@ -97,7 +94,8 @@ async def get_person_profile(kernel: SDKMemoryKernel, request: GetProfile) -> Pe
     """Tell what is known of a person, with the evidence, as far as the asking chat may see it; asks no model."""
     if not kernel.config.plugin.enabled:
         return PersonProfile(person_id=request.person_id, disabled=True)
-    asking = Asking(ChatKey(request.chat_id, request.group_id, request.user_id), request.respect_filter)
+    chat = ChatKey(request.chat_id, request.group_id, request.user_id)
+    asking = Asking(chat, request.respect_filter, request.include_private)
 
     def read(db: sqlite3.Connection) -> PersonProfile:
         profile = kernel.knowledge.profile_reader.profile(db, request.person_id, asking)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
 from ..kernel import SDKMemoryKernel
-from ..ops import Operations, Request, Response
+from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
 from ..retrieval.hits import paragraph_key
 from ..retrieval.request import Count, Name
 from ..services.correction_reading import Authority, Wish
@@ -121,7 +121,7 @@ class ExecuteCorrection(PlanRequest):
     confirmed: bool = Field(False, description="True after the preview was read.")
 
 
-class ListCorrections(Request):
+class ListCorrections(ScopedRequest):
     """Which plans to list."""
 
     statuses: list[Status] = Field(default_factory=list, validation_alias=AliasChoices("statuses", "status"))
@@ -163,7 +163,7 @@ class CorrectionPlan(Response):
     plan: PlanItem | None = None
 
 
-class CorrectionPlans(Response):
+class CorrectionPlans(ScopedResponse):
     """Plans, the newest first."""
 
     items: list[PlanItem] = Field(default_factory=list)

@@ -256,7 +256,7 @@ class PurgeResult(Response):
     left: list[str] = Field(default_factory=list, description="Files in which something was left: see the receipts.")
 
 
-@ops.operation("memory_delete_admin", "preview")
+@ops.operation("memory_delete_admin", "preview", role="admin")
 async def preview(kernel: SDKMemoryKernel, request: Preview) -> DeletePlan:
     """Show everything that a deletion would take along; nothing is written."""
     found = await kernel.care.deletion.preview(request.wish())

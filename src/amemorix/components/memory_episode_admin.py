@@ -10,9 +10,9 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import InvalidRequest
 from ..kernel import SDKMemoryKernel
-from ..ops import Operations, Request, Response
+from ..ops import Operations, ScopedResponse
 from ..retrieval.hits import episode_key, paragraph_key
-from ..retrieval.request import MAX_QUERY_CHARS, Count, KernelSearchRequest, Name, TimeInput
+from ..retrieval.request import MAX_QUERY_CHARS, AskingRequest, Count, KernelSearchRequest, Name, TimeInput
 from ..services.episode_retrieval import EpisodeQuery, EpisodeView
 from ..services.moments import read_bound
 from ..storage.episodes import EpisodeRow
@@ -40,12 +40,9 @@ def _row_of(value: Any) -> Any:
 EpisodeId = Annotated[int, BeforeValidator(_row_of, json_schema_input_type=str | int)]
 
 
-class Asking(Request):
+class Asking(AskingRequest):
     """Who asks."""
 
-    chat_id: Name = Field("", description="The chat that asks: it sees itself, chats shared with it, and global ones.")
-    group_id: Name = Field("", description="The group that asks; stands for its chats when `chat_id` is not given.")
-    user_id: Name = Field("", description="The user who asks; names a private chat when `chat_id` is not given.")
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
 
 
@@ -91,7 +88,7 @@ class EpisodeItem(BaseModel):
     explain: dict[str, Any] = Field(default_factory=dict)
 
 
-class Episodes(Response):
+class Episodes(ScopedResponse):
     """Episodes, the best first with a query, else the newest."""
 
     items: list[EpisodeItem] = Field(default_factory=list)
@@ -122,7 +119,7 @@ class EpisodeParagraph(BaseModel):
     recorded_at: float = 0.0
 
 
-class OneEpisode(Response):
+class OneEpisode(ScopedResponse):
     """An episode with its paragraphs in order."""
 
     episode: EpisodeItem | None = None
@@ -152,7 +149,9 @@ async def get_episode(kernel: SDKMemoryKernel, request: GetEpisode) -> OneEpisod
     """Read one episode with its paragraphs."""
     if not kernel.config.plugin.enabled:
         return OneEpisode(disabled=True)
-    query = EpisodeQuery(_asking(request), respect_filter=request.respect_filter)
+    query = EpisodeQuery(
+        _asking(request), respect_filter=request.respect_filter, include_private=request.include_private
+    )
     view = await kernel.recall.episodes.get(request.episode_id, query, paragraphs=request.paragraph_limit)
     item = _item(view.row)
     if view.stale:
@@ -186,8 +185,9 @@ def _query(kernel: SDKMemoryKernel, request: ListEpisodes) -> EpisodeQuery:
     if start is not None and end is not None and start > end:
         raise InvalidRequest("time_start is after time_end.", field="time_start")
     return EpisodeQuery(
-        _asking(request), request.person_id, request.source, start, end, respect_filter=request.respect_filter
-    )
+        _asking(request), request.person_id, request.source, start, end,
+        respect_filter=request.respect_filter, include_private=request.include_private,
+    )  # fmt: skip
 
 
 def _asking(request: Asking) -> ChatKey:

@@ -112,7 +112,7 @@ async def episode_status(kernel: SDKMemoryKernel, request: StatusRequest) -> Epi
     return await kernel.store.read(read)
 
 
-@ops.operation("memory_episode_admin", "rebuild", effect="write")
+@ops.operation("memory_episode_admin", "rebuild", effect="write", role="admin")
 async def rebuild_episodes(kernel: SDKMemoryKernel, request: Rebuild) -> Rebuilding:
     """Make the episodes of sources anew in the background; an episode that comes out the same keeps its revision."""
     _needs_episodes(kernel)

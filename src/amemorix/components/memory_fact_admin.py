@@ -10,9 +10,9 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_vali
 
 from ..errors import InvalidRequest, NotFound
 from ..kernel import SDKMemoryKernel
-from ..ops import Operations, Request, Response
+from ..ops import Operations, Request, Response, ScopedResponse
 from ..retrieval.hits import fact_key, paragraph_key
-from ..retrieval.request import Count, Name, TimeInput
+from ..retrieval.request import AskingRequest, Count, Name, TimeInput
 from ..retrieval.result import FactItem
 from ..services.fact_reading import FactReader, Moment
 from ..services.moments import read_instant
@@ -47,16 +47,7 @@ def row_id(letter: str) -> Any:
 FactId = Annotated[int, Field(ge=1, le=LARGEST_ID, description="The fact, such as `f12`."), row_id("f")]
 
 
-class _Asking(Request):
-    chat_id: Name = Field(
-        "",
-        description="The chat that asks: it sees its own facts, those of chats shared with it, and global ones. Without chat, group or user the call is the host's own and sees every chat.",
-    )
-    user_id: Name = Field("", description="The user who asks; names a private chat when `chat_id` is not given.")
-    group_id: Name = Field("", description="The group that asks; stands for its chats when `chat_id` is not given.")
-
-
-class ListFacts(_Asking):
+class ListFacts(AskingRequest):
     """Which facts to list."""
 
     person_id: Name = Field("", description="Only those about this person (id, name or alias).")
@@ -86,14 +77,14 @@ class QueryFacts(ListFacts):
     )
 
 
-class Facts(Response):
+class Facts(ScopedResponse):
     """Facts, the newest first."""
 
     items: list[FactItem] = Field(default_factory=list)
     count: int = 0
 
 
-class GetFact(_Asking):
+class GetFact(AskingRequest):
     """The fact to show."""
 
     fact_id: FactId
@@ -121,7 +112,7 @@ class TransitionItem(BaseModel):
     at: float
 
 
-class FactDetail(Response):
+class FactDetail(ScopedResponse):
     """A fact with what supports it and what became of it."""
 
     fact: FactItem | None = None
@@ -139,14 +130,14 @@ class ConflictGroup(BaseModel):
     facts: list[FactItem] = Field(default_factory=list)
 
 
-class Conflicts(Response):
+class Conflicts(ScopedResponse):
     """Contradictions that nothing has decided."""
 
     items: list[ConflictGroup] = Field(default_factory=list)
     count: int = 0
 
 
-class ListConflicts(_Asking):
+class ListConflicts(AskingRequest):
     """Whose contradictions to list."""
 
     person_id: Name = Field("", description="Only those about this person (id, name or alias).")
@@ -274,15 +265,16 @@ async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> P
 # steps
 
 
-def _scopes(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: _Asking) -> tuple[int, ...] | None:
+def _scopes(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AskingRequest) -> tuple[int, ...] | None:
     """What the call may see; nothing, for a chat that the filter does not serve."""
     asking = ChatKey(request.chat_id, request.group_id, request.user_id)
     named = any((asking.chat_id, asking.group_id, asking.user_id))
     if named and not served(db, kernel.store.names, kernel.config.filter, asking):
         return ()
     return visible_scopes(
-        db, kernel.store.names, kernel.config, request.chat_id, request.group_id, request.user_id, respect_filter=True
-    )
+        db, kernel.store.names, kernel.config, request.chat_id, request.group_id, request.user_id,
+        respect_filter=True, include_private=request.include_private,
+    )  # fmt: skip
 
 
 def persons_meant(

@@ -153,7 +153,7 @@ async def list_undo(kernel: SDKMemoryKernel, request: ListUndo) -> UndoList:
     return UndoList(items=items, count=len(items), total=page.total)
 
 
-@ops.operation(COMPONENT, "export", effect="write")
+@ops.operation(COMPONENT, "export", effect="write", role="admin")
 async def export(kernel: SDKMemoryKernel, request: Export) -> Exported:
     """Export the graph as GraphML or node-link JSON; a large one to a file below `exports/`."""
     return await kernel.graph.exports.export(request)

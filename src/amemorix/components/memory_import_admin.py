@@ -108,7 +108,7 @@ async def resolve_path(kernel: SDKMemoryKernel, request: ResolvePath) -> Resolve
     return await kernel.intake.imports.blocking(look)
 
 
-@ops.operation(COMPONENT, "create_upload", effect="write")
+@ops.operation(COMPONENT, "create_upload", effect="write", role="admin")
 async def create_upload(kernel: SDKMemoryKernel, request: CreateUpload) -> Task:
     """Import files that were uploaded, or whose content is handed over."""
     kernel.intake.imports.refuse_if_off()
@@ -142,7 +142,7 @@ async def create_upload(kernel: SDKMemoryKernel, request: CreateUpload) -> Task:
     return await _created(kernel, "upload", request, await kernel.intake.imports.blocking(stage))
 
 
-@ops.operation(COMPONENT, "create_paste", effect="write")
+@ops.operation(COMPONENT, "create_paste", effect="write", role="admin")
 async def create_paste(kernel: SDKMemoryKernel, request: CreatePaste) -> Task:
     """Import a text that is handed over."""
     kernel.intake.imports.refuse_if_off()
@@ -158,7 +158,7 @@ async def create_paste(kernel: SDKMemoryKernel, request: CreatePaste) -> Task:
     return await _created(kernel, "paste", request, [file])
 
 
-@ops.operation(COMPONENT, "create_raw_scan", effect="write")
+@ops.operation(COMPONENT, "create_raw_scan", effect="write", role="admin")
 async def create_raw_scan(kernel: SDKMemoryKernel, request: CreateRawScan) -> Task:
     """Import the files below a folder, or one file."""
     kernel.intake.imports.refuse_if_off()
@@ -170,7 +170,7 @@ async def create_raw_scan(kernel: SDKMemoryKernel, request: CreateRawScan) -> Ta
     )
 
 
-@ops.operation(COMPONENT, "create_lpmm_openie", effect="write")
+@ops.operation(COMPONENT, "create_lpmm_openie", effect="write", role="admin")
 async def create_lpmm_openie(kernel: SDKMemoryKernel, request: CreateLpmmOpenie) -> Task:
     """Import the OpenIE files of LPMM."""
     kernel.intake.imports.refuse_if_off()
@@ -182,7 +182,7 @@ async def create_lpmm_openie(kernel: SDKMemoryKernel, request: CreateLpmmOpenie)
     return await _created(kernel, "lpmm_openie", request, files)
 
 
-@ops.operation(COMPONENT, "create_lpmm_convert", effect="write")
+@ops.operation(COMPONENT, "create_lpmm_convert", effect="write", role="admin")
 async def create_lpmm_convert(kernel: SDKMemoryKernel, request: CreateLpmmConvert) -> Task:
     """Import the store of LPMM; its texts get vectors of this memory's model."""
     kernel.intake.imports.refuse_if_off()
@@ -193,7 +193,7 @@ async def create_lpmm_convert(kernel: SDKMemoryKernel, request: CreateLpmmConver
     return await _created(kernel, "lpmm_convert", request, [file])
 
 
-@ops.operation(COMPONENT, "create_maibot_migration", effect="write")
+@ops.operation(COMPONENT, "create_maibot_migration", effect="write", role="admin")
 async def create_maibot_migration(kernel: SDKMemoryKernel, request: CreateMaiBotMigration) -> Task:
     """Import the chats in a database of MaiBot, which may be in use."""
     kernel.intake.imports.refuse_if_off()
@@ -210,7 +210,7 @@ async def create_maibot_migration(kernel: SDKMemoryKernel, request: CreateMaiBot
     return await _created(kernel, "maibot_migration", request, [file], filters=filters)
 
 
-@ops.operation(COMPONENT, "create_temporal_backfill", effect="write")
+@ops.operation(COMPONENT, "create_temporal_backfill", effect="write", role="admin")
 async def create_temporal_backfill(kernel: SDKMemoryKernel, request: CreateBackfill) -> Task:
     """Give paragraphs without a time the one that their text names, else the one when they were stored."""
     kernel.intake.imports.refuse_if_off()

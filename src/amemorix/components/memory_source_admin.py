@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BaseModel, Field, field_validator
 
 from ..errors import NotFound
 from ..kernel import SDKMemoryKernel
-from ..ops import Operations, Request, Response
+from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
 from ..retrieval.request import Count, Name, RequiredName
 from ..services.deletion import Wish
 from ..services.selectors import Selector
@@ -21,7 +21,7 @@ LARGEST_OFFSET = 2**62
 """Beyond any number of sources, and within what the database can count."""
 
 
-class ListSources(Request):
+class ListSources(ScopedRequest):
     """Which sources to list."""
 
     chat_id: Name = Field(default="", description="Only those of this chat.")
@@ -41,7 +41,7 @@ class SourceItem(BaseModel):
     event_end: float | None
 
 
-class Sources(Response):
+class Sources(ScopedResponse):
     """Sources, the last written first."""
 
     items: list[SourceItem] = Field(default_factory=list)

@@ -76,7 +76,7 @@ class Statistics(Response):
     disabled: bool = False
 
 
-@ops.operation("memory_stats")
+@ops.operation("memory_stats", role="read")
 async def memory_stats(kernel: SDKMemoryKernel, request: StatsRequest) -> Statistics:  # noqa: ARG001
     """Count what is stored and tell how current the indexes are."""
     found = await kernel.statistics()

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from ..kernel import SDKMemoryKernel
-from ..ops import Operations, Request, Response
-from ..retrieval.request import Count, Name
+from ..ops import Operations, Request, Response, ScopedResponse
+from ..retrieval.request import ChatRequest, Count, Name
 from ..retrieval.retention import DAY, RetentionRules
 from ..services.lifecycle import Ask, Done, snapshot
 from ..storage.retention import Memory
@@ -70,12 +70,11 @@ class Maintained(Response):
     )
 
 
-class StatusRequest(Request):
+class StatusRequest(ChatRequest):
     """Which memories; without a target those that use or a hand has touched last."""
 
     target: Target | None = Field(None, description="An id or a text, as in the other actions.")
     kind: Kind = Field("", description="Only memories of this kind.")
-    chat_id: Name = Field("", description="Only what this chat may see.")
     limit: Count = Field(50, ge=1, le=1000)
 
 
@@ -113,7 +112,7 @@ class LifecycleConfig(BaseModel):
     access_cooldown_minutes: float = 0.0
 
 
-class Status(Response):
+class Status(ScopedResponse):
     """How memories stand."""
 
     items: list[StatusItem] = Field(default_factory=list)
@@ -122,10 +121,9 @@ class Status(Response):
     last_maintenance_at: float | None = Field(default=None, description="The last round; None if there was none.")
 
 
-class ListBin(Request):
+class ListBin(ChatRequest):
     """Which part of the recycle bin."""
 
-    chat_id: Name = Field("", description="Only what this chat may see.")
     limit: Count = Field(50, ge=1, le=1000)
     offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
 
@@ -141,7 +139,7 @@ class BinItem(BaseModel):
     restorable: bool = Field(description="False if a newer wording replaced it, or nothing alive supports it.")
 
 
-class Bin(Response):
+class Bin(ScopedResponse):
     """What was forgotten, has faded or has expired, the last first."""
 
     items: list[BinItem] = Field(default_factory=list)

@@ -16,7 +16,7 @@ from .tuning import Tuning
 
 __all__ = [
     "Advanced", "Backup", "Chat", "ChatTimezone", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "General", "Http",
-    "Imports", "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
+    "Imports", "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Privacy", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
     "SharedGroup", "Sparse", "Storage", "Summary", "Tuning", "Weights",
 ]  # fmt: skip
 
@@ -82,6 +82,16 @@ class Filter(Section):
     mode: Literal["blacklist", "whitelist"] = live("blacklist", "`whitelist`: only the chats listed are served.")
     chats: tuple[Target, ...] = live(
         (), "Entries `group:ID`, `user:ID`, `private:ID`, `stream:ID`, or an id alone that matches any."
+    )
+
+
+class Privacy(Section):
+    """What a call may read."""
+
+    require_scope: Literal["never", "http", "always"] = live(
+        "http",
+        "Where a read has to name a chat, group or user, or say `scope`: `all`: `http`: everywhere but in the process "
+        "that holds the memory.",
     )
 
 
@@ -177,7 +187,27 @@ class Http(Section):
 
     host: str = restart("127.0.0.1", "Address to listen on; beyond loopback a token is required.", min_length=1)
     port: int = restart(7400, "Port to listen on.", ge=0, le=65_535)
-    token_env: VariableName = restart("AMEMORIX_TOKEN", "Name of the environment variable that holds the bearer token.")
+    token_env: VariableName = restart(
+        "AMEMORIX_TOKEN", "Name of the environment variable that holds the bearer token that may do everything."
+    )
+    tokens_env: VariableName = restart(
+        "AMEMORIX_TOKENS",
+        'Name of the variable that holds further tokens: [{"token": "…", "role": "read", "chats": ["qq:42"]}], with the '
+        "role `read`, `write` or `admin`; `chats` binds it to some.",
+    )
+    tokens_file: str = restart(
+        "",
+        "File of further tokens, a line of `amemorix token` each; it holds their SHA-256 alone. Relative to the project.",
+    )
+    connections_per_peer: int = restart(
+        100, "Most connections that one address beyond this machine may hold; more are closed.", ge=1, le=100_000
+    )
+    idle_seconds: float = restart(
+        10.0,
+        "A request whose head is not there by then, or whose body stands still for so long, is closed.",
+        gt=0,
+        le=3600,
+    )
     max_body_bytes: int = live(16_000_000, "Largest request body.", ge=1024, le=1_000_000_000)
 
 
@@ -211,6 +241,7 @@ class Config(Section):
     chat: Chat = Chat()
     retrieval: Retrieval = Retrieval()
     filter: Filter = Filter()
+    privacy: Privacy = Privacy()
     global_memory_sharing_enabled: bool = live(False, "Every chat sees every memory.")
     shared_memory_groups: tuple[SharedGroup, ...] = live(
         (), 'Groups of chats that share memories, such as [{ targets = ["group:1", "private:2"] }].'

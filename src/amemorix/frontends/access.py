@@ -17,9 +17,12 @@ from ..errors import DirectoryInUse, Forbidden, MemoryFault, NotReady
 from ..host_service import AMemorixHostService
 from .daemon import Daemon, find_daemon
 from .openapi import BASE_PATH, UPLOAD_PATH
+from .tokens import usable_token
 
-__all__ = ["DaemonMemory", "LocalMemory", "Memory", "Refused", "answered", "client_of", "opened"]
+__all__ = ["PRIVATE", "DaemonMemory", "LocalMemory", "Memory", "Refused", "answered", "client_of", "opened"]
 
+PRIVATE = 0o077
+"""A process that holds the memory writes for its owner alone."""
 MAX_SECONDS = 600.0
 """Time given to one call of a daemon."""
 
@@ -122,6 +125,7 @@ async def opened(
     if not config_path.exists():
         note(f"There is no {config_path} yet: it is written with the defaults.")
     host = AMemorixHostService(config_path, watch=False)
+    os.umask(PRIVATE)
     try:
         await host.start()
     except DirectoryInUse as exc:
@@ -138,7 +142,7 @@ async def opened(
 
 def client_of(daemon: Daemon, config: Config, environ: Mapping[str, str]) -> httpx.AsyncClient:
     """A client that asks a daemon with its token."""
-    token = environ.get(config.http.token_env, "")
+    token = usable_token(environ.get(config.http.token_env, ""), config.http.token_env)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     return httpx.AsyncClient(base_url=daemon.url, headers=headers, timeout=MAX_SECONDS, trust_env=False)
 

@@ -49,6 +49,7 @@ COMMANDS = {
     ),
     "tune": ("amemorix.frontends.cli_tune:tune", 'Search for retrieval settings that suit what is stored; a search that is cut short goes on when the memory is opened again.'),
     "config": ("amemorix.frontends.cli_config:app", "Show and change the configuration."),
+    "token": ("amemorix.frontends.cli_token:token", "Make a token for the daemon, shown on standard error, and its line for http.tokens_file."),
     "models": ("amemorix.frontends.cli_models:app", "Install and check local embedding models."),
     "bench": ("amemorix.frontends.cli_bench:app", "Measure recall and speed."),
 }  # fmt: skip

@@ -63,6 +63,9 @@ def search(
         "query": query, "chat_id": chat, "mode": mode, "limit": limit, "person_id": person, "time_start": since,
         "time_end": until,
     }  # fmt: skip
+    if not chat:
+        wanted["scope"] = "all"
+        remark("Every chat is searched; --chat names one.", "dim")
     answer = asyncio.run(_checked(config, "search_memory", {name: value for name, value in wanted.items() if value}))
     if answer["degraded"]:
         remark(f"Not answering: {', '.join(answer['degraded'])}.", "yellow")

@@ -16,11 +16,12 @@ from starlette.routing import Route
 from ..acting import entered_by
 from ..components import OPERATIONS
 from ..config import Config
-from ..errors import InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
+from ..errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
 from ..host_service import AMemorixHostService
-from .guard import OPEN_PATH, Guard
+from .guard import GRANT, Guard
 from .metrics import UPLOAD, Metrics
 from .openapi import BASE_PATH, UPLOAD_PATH, openapi_document
+from .tokens import Tokens
 from .uploads import received
 from .wire import JsonAnswer, fault_answer, read_object
 
@@ -31,10 +32,11 @@ CLOSED_BY_CALLER = 499
 """Nobody reads this answer; the number is what proxies write to their logs."""
 
 
-def create_app(host: AMemorixHostService, *, token: str = "") -> Starlette:
+def create_app(host: AMemorixHostService, *, token: str = "", tokens: Tokens | None = None) -> Starlette:
     """An ASGI application over a host that somebody else starts and stops.
 
-    With a token, everything but `/healthz` needs it; without one, only calls addressed to this machine are answered.
+    With tokens (`token` is one that may do everything), all but `/healthz` and `/readyz` needs one, and may do what it
+    allows; without, only calls addressed to this machine are answered.
     """
     door = _Door(host)
     routes = [
@@ -42,13 +44,13 @@ def create_app(host: AMemorixHostService, *, token: str = "") -> Starlette:
         Route(f"{BASE_PATH}/{{component}}", door.call, methods=["POST"]),
         Route(f"{BASE_PATH}/{{component}}/{{action}}", door.call, methods=["POST"]),
         Route("/openapi.json", door.openapi),
-        Route(OPEN_PATH, door.health),
+        Route("/healthz", door.health),
         Route("/readyz", door.ready),
         Route("/metrics", door.metrics),
     ]
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, token=token)],
+        middleware=[Middleware(Guard, tokens=tokens or Tokens.single(token), count=door.refused)],
         exception_handlers={HTTPException: _no_route},
     )
     app.router.redirect_slashes = False
@@ -68,10 +70,11 @@ class _Door:
         component, action = request.path_params["component"], request.path_params.get("action", "")
         started, outcome = time.perf_counter(), "internal_error"
         try:
+            timeout = _timeout(request)
             args = _with_action(component, action, read_object(await _body(request, self._most_bytes())))
             action = args.get("action", "") if OPERATIONS.actions(component) else ""
-            with entered_by("http"):
-                response = await self._host.call(component, args, _timeout(request))
+            with entered_by("http", request.scope[GRANT]):
+                response = await self._host.call(component, args, timeout)
             outcome = "ok" if response.success else "unsuccessful"
             return JsonAnswer(response.model_dump(mode="json"))
         except MemoryFault as exc:
@@ -91,6 +94,9 @@ class _Door:
         """Stage files for `memory_import_admin create_upload`."""
         started, outcome = time.perf_counter(), "internal_error"
         try:
+            _timeout(request)
+            if request.scope[GRANT].role != "admin":
+                raise Forbidden("An upload needs the role admin.", role="admin")
             kernel = self._host.kernel
             kernel.intake.imports.refuse_if_off()
             limits = kernel.config.imports
@@ -123,21 +129,30 @@ class _Door:
         """Say that the process lives."""
         return JsonAnswer({"success": True, "status": "alive"})
 
-    async def ready(self, request: Request) -> Response:  # noqa: ARG002
-        """Say whether calls are answered."""
+    async def ready(self, request: Request) -> Response:
+        """Say whether calls are answered; to who has no token, yes or no and nothing else."""
         state = self._host.state
+        if request.scope.get(GRANT) is None:
+            ready = state == "ready"
+            return JsonAnswer({"success": ready, "ready": ready}, status_code=200 if ready else NotReady.status)
         if state != "ready":
             return fault_answer(NotReady(f"The memory is {state}.", state=state))
         return JsonAnswer({"success": True, "status": state})
 
-    async def metrics(self, request: Request) -> Response:  # noqa: ARG002
-        """Figures for Prometheus."""
+    async def metrics(self, request: Request) -> Response:
+        """Figures for Prometheus: of the whole memory, so none for a token that is bound to chats."""
+        if request.scope[GRANT].chats:
+            return fault_answer(Forbidden("This token is bound to chats; the figures are of all."))
         try:
             kernel = self._host.kernel
             text = self._metrics.render(await kernel.statistics(), kernel.status, await kernel.vitals.read())
         except MemoryFault:
             text = self._metrics.render(None, None)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    def refused(self, reason: str) -> None:
+        """Count a call that the guard did not let in."""
+        self._metrics.refused(reason)
 
     def _most_bytes(self) -> int:
         """The limit of a body as it is set now."""
@@ -177,6 +192,12 @@ def _with_action(component: str, action: str, args: dict[str, Any]) -> dict[str,
 
 
 def _timeout(request: Request) -> int | None:
+    """The one thing that an address may say. Raises InvalidRequest for anything else, which would be passed over."""
+    for name in request.query_params:
+        if name != "timeout_ms":
+            raise InvalidRequest(
+                f"{name}: the address takes timeout_ms only; arguments go into the body, as JSON.", field=name
+            )
     given = request.query_params.get("timeout_ms")
     if given is None:
         return None

@@ -42,9 +42,16 @@ class Metrics:
         ProcessCollector(registry=self._registry)
         labels = ["component", "action"]
         self._calls = Counter("amemorix_calls", "Calls answered.", [*labels, "outcome"], registry=self._registry)
+        self._refused = Counter(
+            "amemorix_refused", "Calls without the right token, or from elsewhere.", ["reason"], registry=self._registry
+        )
         self._seconds = Histogram(
             "amemorix_call_seconds", "Time to answer.", labels, registry=self._registry, buckets=BUCKETS
         )
+
+    def refused(self, reason: str) -> None:
+        """Note a call that was not let in."""
+        self._refused.labels(reason).inc()
 
     def count(self, component: str, action: Any, outcome: str, seconds: float) -> None:
         """Note a call under the present names of its operation; one that there is not counts as `unknown`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import signal
 import socket
 import sys
@@ -12,7 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from starlette.applications import Starlette
@@ -20,9 +21,13 @@ from starlette.applications import Starlette
 from ..config import Config, load
 from ..errors import Conflict, Forbidden, InvalidConfig
 from ..host_service import AMemorixHostService
+from ..hosting.first_config import project_folder
+from .access import PRIVATE
+from .connections import Connections
 from .daemon import announced
 from .http import create_app
 from .loopback import is_loopback, resolves_to_loopback
+from .tokens import Tokens
 
 __all__ = ["Listening", "serve"]
 
@@ -49,20 +54,26 @@ async def serve(
     port: int | None = None,
     environ: Mapping[str, str],
     tell: Callable[[Listening], None],
+    trusted: Callable[[str], bool] = is_loopback,
 ) -> None:
     """Run until SIGTERM or SIGINT; `host` and `port` stand for those of the configuration; `tell` is called once.
 
-    The socket opens first, so that `/healthz` and `/readyz` answer while the memory is being opened. Raises Forbidden
-    (beyond this machine without a token), Conflict (the port is taken), and what starting a host raises.
+    The socket opens first, so that `/healthz` and `/readyz` answer while the memory is being opened. Addresses that are
+    not `trusted` hold `http.connections_per_peer` connections at most. Raises Forbidden (beyond this machine without a
+    token), InvalidConfig (a token that cannot be), Conflict (the port is taken), and what starting a host raises.
     """
     config = await asyncio.to_thread(load, config_path, create=True)
-    token = environ.get(config.http.token_env, "").strip()
+    tokens = await asyncio.to_thread(Tokens.read, config.http, environ, project_folder(config_path.absolute()))
     address, number = host or config.http.host, config.http.port if port is None else port
-    _refuse_open_door(address, token, config)
+    _refuse_open_door(address, bool(tokens), config)
+    os.umask(PRIVATE)
     memory = AMemorixHostService(config_path)
     with _listen(address, number) as sock:
         url = _url(sock, address)
-        server = _server(create_app(memory, token=token))
+        connections = Connections(
+            idle_seconds=config.http.idle_seconds, per_peer=config.http.connections_per_peer, trusted=trusted
+        )
+        server = _server(create_app(memory, tokens=tokens), connections)
         gc.freeze()  # a look for garbage through all that was imported would hold the interpreter up
         running = asyncio.create_task(server.serve(sockets=[sock]))
         try:
@@ -70,7 +81,7 @@ async def serve(
             statistics = (await memory.call("memory_stats", {})).model_dump(mode="json")
             with ExitStack() as stack:
                 stack.enter_context(announced(Path(statistics["data_dir"]), url))
-                tell(Listening(url, bool(token), statistics, config_path))
+                tell(Listening(url, bool(tokens), statistics, config_path))
                 await running
         finally:
             server.should_exit = True
@@ -78,9 +89,9 @@ async def serve(
             await memory.stop()
 
 
-def _refuse_open_door(host: str, token: str, config: Config) -> None:
+def _refuse_open_door(host: str, has_token: bool, config: Config) -> None:
     try:
-        safe = bool(token) or resolves_to_loopback(host)
+        safe = has_token or resolves_to_loopback(host)
     except OSError as exc:
         raise InvalidConfig(
             f"http.host {host!r} is not an address of this machine: {exc.strerror}.", field="http.host"
@@ -132,10 +143,11 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def _server(app: Starlette) -> _Server:
+def _server(app: Starlette, connections: Connections) -> _Server:
     return _Server(
         uvicorn.Config(
             app,
+            http=cast(Any, connections.protocol),
             lifespan="off",
             ws="none",
             log_config=None,

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..storage.private_files import make_private
 from .process import process_mark
 
 __all__ = ["Pointer", "begin", "discard", "publish", "read_pointer", "sweep", "verified_folder"]
@@ -82,7 +83,7 @@ def verified_folder(home: Path, pointer: Pointer) -> Path:
 def begin(home: Path) -> Path:
     """An empty folder to write a snapshot into."""
     folder = home / f"snapshot-{process_mark()}-{secrets.token_hex(6)}"
-    folder.mkdir(parents=True)
+    make_private(folder)
     return folder
 
 

@@ -6,10 +6,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, field_validator
 
-from ..ops import Request
+from ..ops import ScopedRequest
 from ..text import clean_text
 
-__all__ = ["MAX_QUERY_CHARS", "MODES", "Count", "KernelSearchRequest", "Name", "PathInput", "RequiredName", "TimeInput"]
+__all__ = [
+    "MAX_QUERY_CHARS",
+    "MODES",
+    "AskingRequest",
+    "ChatRequest",
+    "Count",
+    "KernelSearchRequest",
+    "Name",
+    "PathInput",
+    "RequiredName",
+    "TimeInput",
+]
 
 MODES = ("search", "time", "hybrid", "episode", "aggregate")
 MAX_QUERY_CHARS = 10_000
@@ -65,7 +76,33 @@ Name = Annotated[str, BeforeValidator(_name), Field(max_length=512)]
 RequiredName = Annotated[Name, Field(min_length=1)]
 
 
-class KernelSearchRequest(Request):
+class ChatRequest(ScopedRequest):
+    """What one chat may see."""
+
+    chat_id: Name = Field("", description="Only what this chat may see; without it every chat.")
+
+
+class AskingRequest(ScopedRequest):
+    """Who asks."""
+
+    chat_id: Name = Field(
+        "",
+        description="The chat that asks: it sees itself, chats shared with it, and global memories. Without chat, group or user the call is the host's own and sees every chat.",
+    )
+    group_id: Name = Field("", description="The group that asks; stands for its chats when `chat_id` is not given.")
+    user_id: Name = Field("", description="The user who asks; names their private chat when no chat or group is given.")
+    include_private: bool | None = Field(
+        None,
+        description="Beside a chat and a `user_id`: also what this user said in private. As `profile.share_private` when not given.",
+    )
+
+    def remarks(self) -> list[str]:
+        """What a caller should know of an empty chat, and of `include_private` for nobody."""
+        alone = self.include_private and not (self.user_id and (self.chat_id or self.group_id))
+        return [*super().remarks(), *(["include_private has no effect without a chat and a user_id."] if alone else [])]
+
+
+class KernelSearchRequest(AskingRequest):
     """Arguments of `search_memory`."""
 
     query: str = Field("", max_length=MAX_QUERY_CHARS, description="What to look for; optional in mode `time`.")
@@ -74,10 +111,6 @@ class KernelSearchRequest(Request):
         "search",
         description="`search` by words and meaning; `time` within a window; `hybrid` both; `episode` whole stretches of "
         "talk; `aggregate` all of them merged.",
-    )
-    chat_id: Name = Field(
-        "",
-        description="The chat that asks: it sees itself, chats shared with it, and global memories. Without chat, group or user the call is the host's own and sees every chat.",
     )
     person_id: Name = Field("", description="Only what is bound to this person (id, name or alias).")
     time_start: TimeInput = Field(
@@ -93,8 +126,6 @@ class KernelSearchRequest(Request):
         "that time. In modes `search`, `time` and `hybrid`. What was deleted since stays deleted.",
     )
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
-    user_id: Name = Field("", description="The user who asks; names a private chat when `chat_id` is not given.")
-    group_id: Name = Field("", description="The group that asks; stands for its chats when `chat_id` is not given.")
     min_score: float = Field(0.0, ge=0, le=1, description="Leave out hits below this score.")
     used: bool = Field(
         False, description="The caller uses the first hits (`lifecycle.access_top`): they fade later. Costs no time."

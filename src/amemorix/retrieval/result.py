@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ..ops import Response
+from ..ops import ScopedResponse
 
 __all__ = ["FactItem", "Hit", "HitTime", "RetrievalResult"]
 
@@ -66,7 +66,7 @@ class FactItem(BaseModel):
     evidence_ids: list[str] = Field(default_factory=list, description="Paragraphs that state it.")
 
 
-class RetrievalResult(Response):
+class RetrievalResult(ScopedResponse):
     """Hits, best first."""
 
     mode: str = "search"

@@ -23,6 +23,7 @@ from ..indexes.process import process_mark
 from ..storage.copies import Inventory
 from ..storage.exchange import sync_folder
 from ..storage.metadata_store import DATABASE_FILE
+from ..storage.private_files import make_private, private_opener
 
 __all__ = [
     "BACKUPS",
@@ -186,7 +187,7 @@ class BackupFolder:
         """An empty folder to fill, which `publish` turns into a backup."""
         mark = ASIDE if aside else f"{UNFINISHED}{process_mark()}-"
         folder = place / f"{mark}{secrets.token_hex(6)}"
-        folder.mkdir(parents=True)
+        make_private(folder)
         return folder
 
     def seal(
@@ -287,7 +288,7 @@ def read(folder: Path) -> Backup | None:
 def write(folder: Path, manifest: Manifest) -> None:
     """Put the manifest in its place, whole."""
     draft = folder / f"{MANIFEST}.draft"
-    with draft.open("w", encoding="utf-8") as file:
+    with open(draft, "w", encoding="utf-8", opener=private_opener) as file:
         file.write(json.dumps(asdict(manifest), indent=1))
         file.flush()
         os.fsync(file.fileno())

@@ -29,6 +29,7 @@ class EpisodeQuery:
     start: float | None = None
     end: float | None = None
     respect_filter: bool = True
+    include_private: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,5 +100,5 @@ class EpisodeRetrievalService:
     def _scopes(self, db: sqlite3.Connection, query: EpisodeQuery) -> tuple[int, ...] | None:
         return visible_scopes(
             db, self._store.names, self._config, query.asking.chat_id, query.asking.group_id, query.asking.user_id,
-            respect_filter=query.respect_filter,
+            respect_filter=query.respect_filter, include_private=query.include_private,
         )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from ..ops import Response
+from ..ops import Response, ScopedResponse
 
 __all__ = [
     "Change",
@@ -59,7 +59,7 @@ class EdgeItem(BaseModel):
     )
 
 
-class GraphPage(Response):
+class GraphPage(ScopedResponse):
     """A page of nodes in order, and the edges among them."""
 
     nodes: list[NodeItem] = Field(default_factory=list)
@@ -130,7 +130,7 @@ class EvidenceGraph(BaseModel):
     edges: list[EvidenceLink] = Field(default_factory=list)
 
 
-class NodeAnswer(Response):
+class NodeAnswer(ScopedResponse):
     """A node with what is known of it."""
 
     node: NodeItem | None = None
@@ -144,7 +144,7 @@ class NodeAnswer(Response):
     evidence_graph: EvidenceGraph = Field(default_factory=EvidenceGraph)
 
 
-class EdgeAnswer(Response):
+class EdgeAnswer(ScopedResponse):
     """The relations from one node to another, with what supports them."""
 
     edge: EdgeItem | None = None
@@ -166,7 +166,7 @@ class FoundItem(BaseModel):
     relation: RelationItem | None = None
 
 
-class Found(Response):
+class Found(ScopedResponse):
     """What was found, exact matches first, then those that begin like it, then those that hold it."""
 
     items: list[FoundItem] = Field(default_factory=list)
@@ -186,7 +186,7 @@ class MergeSuggestion(BaseModel):
     )
 
 
-class MergeSuggestions(Response):
+class MergeSuggestions(ScopedResponse):
     """Pairs, the likeliest first; nothing is merged by itself."""
 
     items: list[MergeSuggestion] = Field(default_factory=list)
@@ -234,7 +234,7 @@ class Undone(Response):
     undone_at: float | None = None
 
 
-class Exported(Response):
+class Exported(ScopedResponse):
     """The graph, in the answer or in a file."""
 
     format: str = ""

@@ -23,6 +23,7 @@ from ..clock import Clock
 from ..errors import InvalidRequest, StorageFailure
 from ..storage.graph_reading import EdgeRecord, Sight
 from ..storage.metadata_store import MetadataStore
+from ..storage.private_files import private_opener
 from .audit import noted
 from .graph_answers import Exported
 from .graph_finding import GraphFinder
@@ -148,7 +149,7 @@ class GraphExportService:
         unfinished = path.with_name(f".{path.name}.part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with unfinished.open("w", encoding="utf-8") as file:
+            with open(unfinished, "w", encoding="utf-8", opener=private_opener) as file:
                 nodes, edges = self._write(db, format_, chosen, file)
                 file.flush()
                 os.fsync(file.fileno())

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, Field, field_validator
 
 from ..ops import Request
-from ..retrieval.request import Count, Name, PathInput, RequiredName
+from ..retrieval.request import AskingRequest, Count, Name, PathInput, RequiredName
 from ..text import normalise_name
 
 __all__ = [
@@ -49,12 +49,9 @@ def _one_or_more(value: Any) -> Any:
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
-class GraphSight(Request):
+class GraphSight(AskingRequest):
     """Who looks: only what rests on memories that this chat may see is shown; without any of them, everything is."""
 
-    chat_id: Name = Field("", description="Only what this chat may see; without chat, group or user everything.")
-    user_id: Name = ""
-    group_id: Name = ""
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
 
 

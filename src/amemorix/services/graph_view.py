@@ -78,7 +78,7 @@ class GraphViewService:
             return Sight((), self._clock.now())
         scopes = visible_scopes(
             db, self._store.names, self._config, request.chat_id, request.group_id, request.user_id,
-            respect_filter=request.respect_filter,
+            respect_filter=request.respect_filter, include_private=request.include_private,
         )  # fmt: skip
         return Sight(scopes, self._clock.now())
 

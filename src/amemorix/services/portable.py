@@ -22,6 +22,7 @@ from ..storage.exchange import incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
 from ..storage.migrations import migrations
 from ..storage.portable import PortableRepository, building
+from ..storage.private_files import private_opener
 from .audit import noted
 from .backup_folder import BackupFolder
 from .backups import carried_out
@@ -154,7 +155,7 @@ class PortableService:
         draft = place.with_name(f".{place.name}.portable.{process_mark()}.part")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            with draft.open("wb") as file:
+            with open(draft, "wb", opener=private_opener) as file:
                 header, written, seal = self._store.read_here(lambda db: self._written(db, file, vectors))
                 file.flush()
                 os.fsync(file.fileno())

@@ -37,6 +37,7 @@ class Asking:
 
     chat: ChatKey
     respect_filter: bool = True
+    include_private: bool | None = None
 
     @property
     def named(self) -> bool:
@@ -155,7 +156,7 @@ class ProfileReader:
         chat = asking.chat
         return visible_scopes(
             db, self._store.names, self._config, chat.chat_id, chat.group_id, chat.user_id,
-            respect_filter=asking.respect_filter,
+            respect_filter=asking.respect_filter, include_private=asking.include_private,
         )  # fmt: skip
 
     def _seen(

@@ -42,14 +42,22 @@ def visible_scopes(
     user_id: str,
     *,
     respect_filter: bool,
+    include_private: bool | None = None,
 ) -> tuple[int, ...] | None:
     """Scope rows that the call may read; None means every one.
 
     A call that names a chat sees that chat, chats that share a group with it, and global memories. One that names
     nobody sees everything, less what the chat filter hides. That the filter serves the chat itself has been checked.
+    A user beside a chat is who asks: what they said in private is seen with `include_private`, which is
+    `profile.share_private` when not given. They do not make the chat their private one.
     """
-    asking = ChatKey(chat_id, group_id, user_id)
+    known = names.chat_key(db, chat_id) if chat_id else None
+    group = group_id or (known.group_id if known else "")
+    asking = ChatKey(chat_id, group, "" if group or (known and known.user_id != user_id) else user_id)
     own = {EVERYONE, *_own(db, names, chat_id, group_id, user_id)}
+    if user_id and (chat_id or group_id):
+        open_ = config.profile.share_private if include_private is None else include_private
+        own.update(names.chats_of(db, "", user_id) if open_ else ())
     scopes = None
     if (chat_id or group_id or user_id) and not config.global_memory_sharing_enabled:
         scopes = own | _shared(db, names, config, own, asking)

@@ -205,7 +205,7 @@ class SearchService:
         directory = self._indexes.names.index
         scopes = visible_scopes(
             db, self._store.names, self._config, request.chat_id, request.group_id, request.user_id,
-            respect_filter=request.respect_filter,
+            respect_filter=request.respect_filter, include_private=request.include_private,
         )  # fmt: skip
         now = self._clock.now()
         return SearchPlan(

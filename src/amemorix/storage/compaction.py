@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from .private_files import create_private
 from .queries import queries
 
 __all__ = ["Compaction", "RawFiles", "file_chunks", "one_transaction", "open_copy"]
@@ -100,6 +101,8 @@ def file_chunks(path: Path) -> Iterator[bytes]:
 def open_copy(path: Path, *, unchanged: bool = False) -> Generator[sqlite3.Connection]:
     """A database that this process does not use otherwise; `unchanged`: nothing is written, no log and no lock either."""
     where = f"{path.absolute().as_uri()}?immutable=1" if unchanged else path
+    if not unchanged:
+        create_private(path)
     db = sqlite3.connect(where, isolation_level=None, uri=unchanged)
     try:
         yield db

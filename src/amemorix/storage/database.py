@@ -19,6 +19,7 @@ from .compaction import RawFiles
 from .exchange import finish_exchange
 from .header import refuse_if_cut_short
 from .migrations import check, migrate
+from .private_files import create_private
 
 __all__ = ["INCARNATION", "Database", "Unit"]
 
@@ -136,6 +137,7 @@ class Database:
         """(connection, the database's id, its incarnation); a file that is not ours, or is damaged, is closed as it was found."""
         finish_exchange(self.path)
         refuse_if_cut_short(self.path)
+        create_private(self.path)
         db = None
         try:
             db = _connect(self.path)

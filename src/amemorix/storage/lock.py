@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import DirectoryInUse, StorageFailure
+from .private_files import make_private, private_opener, tighten
 
 __all__ = ["DirectoryLock"]
 
@@ -49,8 +50,8 @@ class DirectoryLock:
         self.folder = folder
         with contextlib.ExitStack() as held:
             try:
-                folder.mkdir(parents=True, exist_ok=True)
-                self._file = held.enter_context(open(folder / ".lock", "a+", encoding="utf-8"))
+                make_private(folder)
+                self._file = held.enter_context(open(folder / ".lock", "a+", encoding="utf-8", opener=private_opener))
                 self._folder = _opened(folder)
             except OSError as exc:
                 raise StorageFailure(
@@ -67,6 +68,7 @@ class DirectoryLock:
                     "answers over HTTP (`amemorix serve` prints its address).",
                     data_dir=str(folder), pid=owner,
                 ) from exc  # fmt: skip
+            tighten(folder)
             with contextlib.suppress(OSError):  # on a full disk the lock holds without the number
                 self._file.truncate(0)
                 os.write(self._file.fileno(), json.dumps({"pid": os.getpid()}).encode())

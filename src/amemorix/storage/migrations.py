@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ..errors import StorageFailure
+from .private_files import create_private
 
 __all__ = ["build", "check", "migrate", "migrations"]
 
@@ -98,6 +99,7 @@ def _version(db: sqlite3.Connection) -> int:
 
 
 def _copy(db: sqlite3.Connection, to: Path) -> None:
+    create_private(to)
     target = sqlite3.connect(to)
     try:
         db.backup(target)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from ...errors import InvalidRequest, NotFound, StorageFailure
+from ...storage.private_files import make_private
 
 __all__ = ["Staged", "Staging", "safe_name"]
 
@@ -43,7 +44,7 @@ class Staging:
         id_, safe = f"u{uuid.uuid4().hex}", safe_name(name)
         place = self.folder / id_
         with self._or_removed(id_):
-            place.mkdir(parents=True)
+            make_private(place)
             return Staged(id_, safe, f"{id_}/{safe}", 0), (place / safe).open("xb")
 
     def write(self, staged: Staged, file: IO[bytes], piece: bytes) -> None:
@@ -71,7 +72,7 @@ class Staging:
         id_, safe = f"u{uuid.uuid4().hex}", safe_name(name or source.name)
         place = self.folder / id_
         try:
-            place.mkdir(parents=True)
+            make_private(place)
             shutil.copyfile(source, place / safe)
         except OSError as exc:
             self.remove(id_)

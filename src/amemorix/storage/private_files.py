@@ -1,0 +1,62 @@
+"""Files that only their owner may read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["create_private", "make_private", "private_opener", "tighten"]
+
+FOLDER, FILE = 0o700, 0o600
+OURS = ("memory.", ".lock", "daemon.json")
+"""What the names of our own files in a data directory begin with."""
+FOLDERS = ("indexes", "backups", "exports", "imports/staging")
+"""Our own folders in it; what others have put beside them is theirs."""
+
+
+def private_opener(path: str, flags: int) -> int:
+    """An opener for `open` whose new files nobody else may read."""
+    return os.open(path, flags, FILE)
+
+
+def create_private(path: Path) -> None:
+    """Make an empty file that nobody else may read, if there is none; what opens it says what is wrong."""
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE))
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, that nobody else may enter, and those above it that are missing. Raises OSError."""
+    folder.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+
+
+def tighten(folder: Path) -> None:
+    """Take from others what they may do with a data directory and with our own files in it."""
+    _restrict(folder, FOLDER)
+    for path in _ours(folder):
+        _restrict(path, FOLDER if path.is_dir() and not path.is_symlink() else FILE)
+
+
+def _ours(folder: Path) -> Iterator[Path]:
+    with suppress(OSError):
+        yield from (path for path in folder.iterdir() if path.name.startswith(OURS))
+    for name in FOLDERS:
+        for at, below, files in os.walk(folder / name):
+            yield Path(at)
+            yield from (Path(at, one) for one in (*files, *below))
+
+
+def _restrict(path: Path, most: int) -> None:
+    """Take the rights beyond `most` away, where the path is ours to change and no link."""
+    with suppress(OSError):
+        found = path.lstat()
+        mode = stat.S_IMODE(found.st_mode)
+        if (
+            not stat.S_ISLNK(found.st_mode)
+            and mode & ~most & 0o077
+            and (os.name == "nt" or found.st_uid == os.geteuid())
+        ):
+            path.chmod(mode & ~0o077)

@@ -1,0 +1,146 @@
+"""Requests that never arrive: they hold nobody else up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from socket import create_connection, socket
+from typing import Any
+
+import httpx
+import pytest
+
+from amemorix.frontends.openapi import BASE_PATH
+from amemorix.testing import scratch_config
+
+HEAD = b"POST /api/webui/memory/memory_stats HTTP/1.1\r\nHost: localhost\r\n"
+TOKEN = {"Authorization": "Bearer secret"}
+PATIENCE = 60
+
+
+CODE = """
+import asyncio, os, sys
+from pathlib import Path
+from amemorix.frontends.serving import serve
+
+strangers = sys.argv[2] == "strangers"
+tell = lambda listening: print(listening.url, flush=True)
+asyncio.run(serve(Path(sys.argv[1]), port=0, environ=os.environ, tell=tell, trusted=lambda _: not strangers))
+"""
+
+
+@contextmanager
+def server(folder: Path, *, strangers: bool, **http: Any) -> Iterator[tuple[str, int]]:
+    """A daemon that takes callers of this machine for `strangers` or not: its URL and port."""
+    config = scratch_config(
+        folder, {"embedding.provider": "none", **{f"http.{key}": value for key, value in http.items()}}
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", CODE, str(config), "strangers" if strangers else "friends"],
+        stdout=subprocess.PIPE, text=True, env={**os.environ, "AMEMORIX_TOKEN": "secret"},
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        yield url, int(url.rpartition(":")[2])
+    finally:
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+
+
+def is_closed(sock: socket) -> bool:
+    """Whether the other side has hung up."""
+    sock.settimeout(PATIENCE)
+    try:
+        while data := sock.recv(65_536):
+            assert b" 200 " not in data
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+    return True
+
+
+def test_half_sent_requests_of_a_stranger_are_closed_and_others_answered(tmp_path: Path) -> None:
+    with (
+        server(tmp_path, strangers=True, connections_per_peer=20, idle_seconds=1.5) as (url, port),
+        ExitStack() as stack,
+    ):
+        held = [stack.enter_context(create_connection(("127.0.0.1", port))) for _ in range(200)]
+        for n, sock in enumerate(held):
+            try:
+                sock.sendall(HEAD[: 1 + n % len(HEAD)])
+            except ConnectionError:
+                continue
+        assert all(is_closed(sock) for sock in held)
+        with httpx.Client(base_url=url, trust_env=False, headers=TOKEN) as web:
+            assert web.post(f"{BASE_PATH}/memory_stats").status_code == 200
+
+
+def test_this_machine_holds_as_many_connections_as_it_likes(tmp_path: Path) -> None:
+    with (
+        server(tmp_path, strangers=False, connections_per_peer=20, idle_seconds=60.0) as (url, port),
+        ExitStack() as stack,
+    ):
+        held = [stack.enter_context(create_connection(("127.0.0.1", port))) for _ in range(200)]
+        for sock in held:
+            sock.sendall(HEAD)
+        with httpx.Client(base_url=url, trust_env=False, headers=TOKEN) as web:
+            assert web.post(f"{BASE_PATH}/memory_stats").status_code == 200
+        for sock in held:
+            sock.sendall(b"Connection: close\r\n\r\n")
+            sock.settimeout(PATIENCE)
+            assert sock.recv(1000).startswith(b"HTTP/1.1 401 ")
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"P", HEAD, HEAD + b"Authorization: Bearer secret\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_what_does_not_arrive_is_closed(tmp_path: Path, begun: bytes) -> None:
+    with (
+        server(tmp_path, strangers=False, idle_seconds=0.3) as (_, port),
+        create_connection(("127.0.0.1", port)) as sock,
+    ):
+        sock.sendall(begun)
+        assert is_closed(sock)
+
+
+def test_a_head_that_trickles_in_gains_no_time(tmp_path: Path) -> None:
+    with (
+        server(tmp_path, strangers=False, idle_seconds=0.5) as (_, port),
+        create_connection(("127.0.0.1", port)) as sock,
+    ):
+        sock.settimeout(0.05)
+        sent = 0
+        try:
+            for sent in range(PATIENCE * 10):
+                sock.sendall(b"X-Slow: 1\r\n" if sent else HEAD)
+                try:
+                    if not sock.recv(100):
+                        break
+                except TimeoutError:
+                    continue
+        except ConnectionError:
+            pass
+        assert sent < PATIENCE * 10 - 1
+
+
+def test_a_body_that_trickles_in_arrives_and_a_pause_between_calls_is_none(tmp_path: Path) -> None:
+    body = b'{"query": "kite", "chat_id": "c"}'
+    head = b"POST %s/search_memory HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\nContent-Length: %d\r\n\r\n"
+    with (
+        server(tmp_path, strangers=True, idle_seconds=1.0) as (_, port),
+        create_connection(("127.0.0.1", port)) as sock,
+    ):
+        sock.settimeout(PATIENCE)
+        for _ in range(2):
+            sock.sendall(head % (BASE_PATH.encode(), len(body)))
+            for byte in body:
+                sock.sendall(bytes([byte]))
+                time.sleep(0.05)
+            assert sock.recv(65_536).startswith(b"HTTP/1.1 200 ")

@@ -1,0 +1,244 @@
+"""What a token allows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from amemorix import AMemorixHostService
+from amemorix.components import OPERATIONS
+from amemorix.config.model import Http
+from amemorix.errors import InvalidConfig, InvalidRequest
+from amemorix.frontends.cli import app as command_line
+from amemorix.frontends.http import create_app
+from amemorix.frontends.openapi import BASE_PATH
+from amemorix.frontends.serving import serve
+from amemorix.frontends.tokens import Tokens
+from amemorix.ops import Operation
+from amemorix.testing import scratch_config
+from conftest import Open
+from entrance import contents, said
+
+ROLES = ("read", "write", "admin")
+TOKENS = [
+    *({"token": role, "role": role} for role in ROLES),
+    {"token": "reader of a", "role": "read", "chats": ["a"]},
+    {"token": "writer of a", "role": "write", "chats": ["a", "group:g", "private:ada"]},
+]
+
+
+class Callers:
+    """One daemon, asked with different tokens."""
+
+    def __init__(self, host: AMemorixHostService) -> None:
+        tokens = Tokens.read(Http(), {"AMEMORIX_TOKENS": json.dumps(TOKENS)}, Path())
+        self.web = httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=create_app(host, tokens=tokens)), base_url="http://memory.example"
+        )
+
+    async def ask(
+        self, token: str, component: str, args: Mapping[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = await self.web.post(f"{BASE_PATH}/{component}", json=args or {}, headers=headers)
+        return answer.status_code, answer.json()
+
+
+@pytest.fixture
+async def callers(host: AMemorixHostService) -> Callers:
+    await said(host, "a", ("Ada", "the kite of a"))
+    await said(host, "b", ("Bob", "the kite of b"))
+    await said(host, "", ("Ada", "the kite of ada"), user_id="ada")
+    await said(host, "", ("Bob", "the kite of bob"), user_id="bob")
+    return Callers(host)
+
+
+NAMED = {
+    "query": "kite", "person_id": "Ada", "text": "kite", "target": "kite", "targets": ["p1"], "external_id": "x", "source_type": "note",
+    "messages": [{"text": "hello", "speaker": "Ada"}], "entity": "kite", "attribute": "like", "value": "kites", "episode_id": "e1",
+    "fact_id": "f1", "node": "kite", "relation": "r1", "query_tool_id": "q", "alias": "A", "strength": 1, "request_text": "x",
+}  # fmt: skip
+
+
+def sample(op: Operation) -> dict[str, Any]:
+    """Arguments that are valid enough to pass the request model, within chat a."""
+    known = op.request.known_keys()
+    args = {key: value for key, value in NAMED.items() if key in known and op.request.model_fields.get(key, None)}
+    if "chat_id" in known:
+        args["chat_id"] = "a"
+    return {**args, **({"action": op.action} if op.action else {})}
+
+
+def valid(op: Operation) -> bool:
+    try:
+        OPERATIONS.resolve(op.component, sample(op))
+    except InvalidRequest:
+        return False
+    return True
+
+
+async def test_every_operation_wants_its_role(callers: Callers) -> None:
+    tried = [op for op in OPERATIONS if valid(op)]
+    assert {op.role for op in tried} == set(ROLES)
+    assert len(tried) > 40
+    for op in tried:
+        for role in ROLES[: ROLES.index(op.role)]:
+            status, answer = await callers.ask(role, op.component, sample(op))
+            assert (status, answer["error_code"]) == (403, "forbidden"), (op.name, role)
+            assert op.role in answer["error"]
+
+
+def test_what_destroys_or_has_no_chat_is_for_administrators() -> None:
+    roles = {op.name: op.role for op in OPERATIONS}
+    for op in OPERATIONS:
+        if op.effect == "destructive" or op.component in (
+            "memory_runtime_admin",
+            "memory_tuning_admin",
+            "memory_import_admin",
+        ):
+            assert roles[op.name] == "admin", op.name
+        if op.role != "admin" and op.name != "memory_stats":
+            assert "chat_id" in op.request.known_keys(), op.name
+    assert [roles[name] for name in ("search_memory", "get_person_profile", "memory_stats")] == ["read"] * 3
+    assert [roles[name] for name in ("ingest_text", "ingest_messages", "enqueue_feedback_task")] == ["write"] * 3
+    assert roles["memory_delete_admin_preview"] == roles["memory_profile_admin_query"] == "admin"
+
+
+async def test_everything_is_for_administrators(callers: Callers) -> None:
+    everything = {"query": "kite", "scope": "all"}
+    for token in ("read", "write", "reader of a", "writer of a"):
+        assert (await callers.ask(token, "search_memory", everything))[0] == 403
+        assert (await callers.ask(token, "search_memory", {"query": "kite"}))[0] in (400, 403)
+    status, answer = await callers.ask("admin", "search_memory", everything)
+    assert (status, len(answer["hits"])) == (200, 4)
+    note = {"external_id": "n", "source_type": "note", "text": "for all"}
+    for beyond in ({}, {"chat_id": "a", "scope": "global"}):
+        assert (await callers.ask("write", "ingest_text", {**note, **beyond}))[0] == 403
+        assert (await callers.ask("admin", "ingest_text", {**note, **beyond}))[0] == 200
+    correction = {"action": "preview", "text": "Ada lives in Rome", "chat_id": "a", "allow_global": True}
+    assert (await callers.ask("write", "memory_correction_admin", correction))[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("args", "heard"),
+    [
+        ({"chat_id": "a"}, ["the kite of a"]),
+        ({"chat_id": "b"}, None),
+        ({"chat_id": "A"}, None),
+        ({"chat_id": "a", "group_id": "g"}, ["the kite of a"]),
+        ({"chat_id": "a", "group_id": "h"}, None),
+        ({"chat_id": "b", "group_id": "g"}, None),
+        ({"group_id": "g"}, []),
+        ({"user_id": "ada"}, ["the kite of ada"]),
+        ({"user_id": "bob"}, None),
+        ({"chat_id": "a", "user_id": "bob"}, None),
+        ({"chat_id": "a", "group_id": "g", "user_id": "bob"}, ["the kite of a"]),
+        ({"chat_id": "a", "group_id": "g", "user_id": "bob", "include_private": True}, None),
+        ({"chat_id": ""}, None),
+        ({}, None),
+    ],
+)
+async def test_a_bound_token_names_its_chats_alone(
+    callers: Callers, args: dict[str, Any], heard: list[str] | None
+) -> None:
+    status, answer = await callers.ask("writer of a", "search_memory", {"query": "kite", **args})
+    if heard is None:
+        assert (status, answer["success"]) == (403, False)
+        return
+    assert [hit["content"] for hit in answer["hits"]] == heard
+    turns = {"messages": [{"text": "a new kite", "speaker": "Ada"}]}
+    assert (await callers.ask("writer of a", "ingest_messages", {**turns, **args}))[0] == 200
+    assert (await callers.ask("reader of a", "ingest_messages", {**turns, **args}))[0] == 403
+
+
+async def test_a_bound_token_is_not_told_what_was_said_in_private(opened: Open) -> None:
+    host = await opened(profile={"share_private": True})
+    await said(host, "a", ("Bob", "the kite of a"), group_id="g")
+    await said(host, "", ("Bob", "the kite of bob"), user_id="bob")
+    args = {"query": "kite", "chat_id": "a", "group_id": "g", "user_id": "bob"}
+    assert len((await Callers(host).ask("read", "search_memory", args))[1]["hits"]) == 2
+    assert [hit["content"] for hit in (await Callers(host).ask("writer of a", "search_memory", args))[1]["hits"]] == [
+        "the kite of a"
+    ]
+
+
+async def test_a_bound_token_reaches_nothing_of_another_chat(callers: Callers, host: AMemorixHostService) -> None:
+    await host.settle(120)
+    (other,) = (await host.invoke("search_memory", {"query": "kite", "chat_id": "b"}))["hits"]
+    for action in ("freeze", "protect", "reinforce"):
+        status, answer = await callers.ask(
+            "writer of a", "maintain_memory", {"action": action, "target": other["id"], "chat_id": "a"}
+        )
+        assert (status, answer["success"]) != (200, True) or answer["count"] == 0, (action, answer)
+    for path in ("memory_stats", "memory_profile_admin/list", "memory_runtime_admin/audit"):
+        assert (await callers.ask("writer of a", path))[0] == 403
+    headers = {"Authorization": "Bearer writer of a"}
+    assert (await callers.web.get("/metrics", headers=headers)).status_code == 403
+    assert (await callers.web.get("/openapi.json", headers=headers)).status_code == 200
+    upload = await callers.web.post(
+        f"{BASE_PATH}/memory_import_admin/upload",
+        files={"file": ("a.txt", b"x")},
+        headers={"Authorization": "Bearer write"},
+    )
+    assert upload.status_code == 403
+    assert await contents(host, "kite", chat_id="b") == ["the kite of b"]
+
+
+# where tokens come from
+
+
+def test_a_made_token_opens_by_its_line(tmp_path: Path) -> None:
+    made = CliRunner().invoke(command_line, ["token", "--role", "write", "--chat", "qq:42", "--name", "bot"])
+    token = made.stderr.rpartition(" ")[2].strip()
+    assert token not in made.stdout
+    (tmp_path / "tokens").write_text(f"# bots\n\n{made.stdout}", "utf-8")
+    tokens = Tokens.read(Http(tokens_file="tokens"), {"AMEMORIX_TOKEN": "mine"}, tmp_path)
+    bot, mine = tokens.grant(token.encode()), tokens.grant(b"mine")
+    assert bot is not None and mine is not None
+    assert (bot.role, bot.chats, bot.name, mine.role, mine.chats) == ("write", ("qq:42",), "bot", "admin", ())
+    assert tokens.grant(token[:-1].encode()) is None
+    assert tokens.grant(made.stdout.encode()) is None
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"AMEMORIX_TOKEN": "schlüssel"},
+        {"AMEMORIX_TOKEN": "秘密"},
+        {"AMEMORIX_TOKEN": "  \t "},
+        {"AMEMORIX_TOKEN": "two\nlines"},
+        {"AMEMORIX_TOKENS": "read:hunter2"},
+        {"AMEMORIX_TOKENS": '{"token": "hunter2", "role": "read"}'},
+        {"AMEMORIX_TOKENS": '[{"token": "hunter2"}]'},
+        {"AMEMORIX_TOKENS": '[{"token": "hunter2", "role": "root"}]'},
+        {"AMEMORIX_TOKENS": '[{"token": "hunter2", "role": "read", "chat": "a"}]'},
+        {"AMEMORIX_TOKENS": '[{"token": "hunter2", "role": "admin", "chats": ["a"]}]'},
+        {"AMEMORIX_TOKENS": '[{"token": "hunter2", "role": "read"}, {"token": "hunter2", "role": "admin"}]'},
+        {"AMEMORIX_TOKENS": '[{"token": "hünter2", "role": "read"}]'},
+        {"AMEMORIX_TOKENS": '[{"role": "read"}]'},
+        {"AMEMORIX_TOKENS": '["hunter2"]'},
+    ],
+)
+def test_a_token_that_lets_nobody_in_is_refused_at_the_start(tmp_path: Path, environ: dict[str, str]) -> None:
+    config = scratch_config(tmp_path, {"embedding.provider": "none"})
+    with pytest.raises(InvalidConfig) as refused:
+        asyncio.run(serve(config, port=0, environ=environ, tell=lambda _: pytest.fail("it listens")))
+    assert next(iter(environ)) in str(refused.value)
+    for secret in ("hunter2", "hünter2", "schlüssel", "秘密"):
+        assert secret not in str(refused.value)
+
+
+@pytest.mark.parametrize("line", ["hunter2", '{"role": "read"}', '{"role": "read", "sha256": "hunter2"}', None])
+def test_a_file_of_tokens_that_cannot_be_read_is_refused(tmp_path: Path, line: str | None) -> None:
+    if line is not None:
+        (tmp_path / "tokens").write_text(line, "utf-8")
+    with pytest.raises(InvalidConfig, match="tokens") as refused:
+        Tokens.read(Http(tokens_file="tokens"), {}, tmp_path)
+    assert "hunter2" not in str(refused.value)
