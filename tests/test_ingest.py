@@ -220,10 +220,9 @@ async def test_ids_are_cleaned_alike_wherever_they_are_given(host: AMemorixHostS
 
 
 BAD_TEXT: list[tuple[dict[str, Any], str]] = [
-    ({"external_id": None}, "external_id"),
     ({"external_id": ""}, "external_id"),
     ({"external_id": "x" * 513}, "external_id"),
-    ({"source_type": None}, "source_type"),
+    ({"source_type": ""}, "source_type"),
     ({"text": None}, "text"),
     ({"text": ""}, "text"),
     ({"text": " \n\t\u3000"}, "text"),

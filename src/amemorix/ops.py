@@ -305,7 +305,7 @@ def _unknown(request: Request, args: dict[str, Any], place: str = "") -> Iterato
     known = _sorted_keys(type(request))
     for key, raw in args.items():
         if key not in known:
-            yield f"unknown argument {f'{place}{key}'!r} was ignored.{_did_you_mean(key, known)}"
+            yield f"unknown argument {f'{place}{key}'!r} was ignored.{_did_you_mean(key, sorted(type(request).model_fields))}"
         elif isinstance(raw, list):
             read = getattr(request, key, None)
             for i, (inner, given) in enumerate(zip(read, raw, strict=False) if isinstance(read, list) else ()):
@@ -396,7 +396,8 @@ def _did_you_mean(word: str, known: list[str]) -> str:
 
 
 def _invalid(op: Operation, exc: ValidationError) -> InvalidRequest:
-    problems = [_problem(error) for error in exc.errors(include_url=False, include_context=False, include_input=False)]
+    errors = exc.errors(include_url=False, include_context=False, include_input=False)
+    problems = [_problem(error) for error in errors if error["type"] != "default_factory_not_called"]
     first = problems[0]
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     where = "" if first["problem"].startswith(first["field"]) else f"{first['field']}: "

@@ -106,6 +106,7 @@ class Ingest(Section):
 
     max_text_chars: int = live(1_000_000, "Longest text of one call.", ge=100, le=50_000_000)
     max_messages: int = live(5_000, "Most messages of one call.", ge=1, le=100_000)
+    max_call_chars: int = live(5_000_000, "Most characters of all messages of one call.", ge=1_000, le=1_000_000_000)
     chunk_chars: int = live(1_200, "A longer text is cut into paragraphs of about this size.", ge=100, le=20_000)
     max_metadata_bytes: int = live(65_536, "Most bytes of metadata (as JSON) of one text.", ge=256, le=10_000_000)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, field_validator
@@ -39,6 +40,10 @@ def _not_a_truth_value(value: Any) -> Any:
 def _time_or_words(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, datetime):
+        return value.timestamp() if value.tzinfo else value.isoformat()  # without a zone it is of the memory's
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST_NUMBER:
         raise ValueError("must be a time: epoch seconds or a text")
     return float(value)
@@ -106,7 +111,13 @@ class KernelSearchRequest(AskingRequest):
     """Arguments of `search_memory`."""
 
     query: str = Field("", max_length=MAX_QUERY_CHARS, description="What to look for; optional in mode `time`.")
-    limit: Count = Field(5, ge=1, le=200, description="Most hits to return.")
+    limit: Count = Field(
+        5,
+        ge=1,
+        le=200,
+        validation_alias=AliasChoices("limit", "top_k", "k"),
+        description="Most hits to return; `top_k` and `k` mean the same.",
+    )
     mode: Literal["search", "time", "hybrid", "episode", "aggregate"] = Field(
         "search",
         description="`search` by words and meaning; `time` within a window; `hybrid` both; `episode` whole stretches of "

@@ -220,8 +220,13 @@ class DeletionService:
         unknown = f" Unknown: {', '.join(seeds.missing[:10])}." if seeds.missing else ""
         where = f" in chat {wish.chat_id!r}" if wish.chat_id else ""
         near = f" Did you mean {', '.join(map(repr, seeds.meant))}?" if seeds.meant else ""
+        own = (
+            ' An external id is given as {"external_ids": ["' + wish.selector.query[:100] + '"]}.'
+            if wish.selector.query
+            else ""
+        )
         raise NotFound(
-            f"selector: nothing that could be deleted matches it{where}.{unknown}{near}{before}",
+            f"selector: nothing that could be deleted matches it{where}.{unknown}{near}{before}{own}",
             field="selector", missing=list(seeds.missing[:MOST_SHOWN]),
         )  # fmt: skip
 

@@ -182,10 +182,16 @@ class IngestService:
     ) -> Sequence[NewText | None]:
         if len(request.messages) > self._config.ingest.max_messages:
             raise InvalidRequest(
-                f"messages: {len(request.messages)} in one call, at most {self._config.ingest.max_messages}.",
+                f"messages: {len(request.messages)} in one call, at most {self._config.ingest.max_messages} "
+                "(`ingest.max_messages`).",
                 field="messages", limit=self._config.ingest.max_messages,
             )  # fmt: skip
-        size = sum(len(message.text) for message in request.messages)
+        size, most = sum(len(message.text) for message in request.messages), self._config.ingest.max_call_chars
+        if size > most:
+            raise InvalidRequest(
+                f"messages: {size} characters in one call, at most {most} (`ingest.max_call_chars`): make several calls of them.",
+                field="messages", limit=most,
+            )  # fmt: skip
         return await self._analysed(size, lambda: self._turns(request, chat, ids, now))
 
     async def _analysed(self, chars: int, prepare: Callable[[], T]) -> T:
@@ -263,6 +269,7 @@ class IngestService:
         text = self._text(f"{field}.text", message.text)
         at, _ = read_event((f"{field}.time", f"{field}.time"), (message.time, None), now, self._zone(chat))
         at = now if at is None else at
+        speaker = _speaker(message, request.user_id)
         return NewText(
             source=source,
             source_type="chat",
@@ -276,8 +283,8 @@ class IngestService:
             event_start=at,
             event_end=at,
             expires_at=expires_at,
-            speaker=_speaker(message),
-            aliases=tuple((speaker, alias) for alias in message.aliases) if (speaker := _speaker(message)) else (),
+            speaker=speaker,
+            aliases=tuple((speaker, alias) for alias in message.aliases) if speaker else (),
             tags=json.dumps(message.tags, ensure_ascii=False),
             metadata=self._metadata(f"{field}.metadata", {**request.metadata, **message.metadata}),
             session=rule,
@@ -326,7 +333,9 @@ def _knowledge(request: IngestText | None, text: str) -> KnowledgeType:
     return detect(text) if request.knowledge_type == "auto" else request.knowledge_type
 
 
-def _speaker(message: Message) -> Person | None:
+def _speaker(message: Message, user_id: str) -> Person | None:
+    if user_id and not message.person_id and message.speaker in ("", "user"):
+        return Person(user_id, user_id)
     key = message.person_id or message.speaker
     return Person(key, message.speaker or key) if key else None
 

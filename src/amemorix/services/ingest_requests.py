@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import json
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, AliasChoices, Field, field_validator, model_validator
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from ..ops import Request
 from ..retrieval.request import Name, RequiredName, TimeInput
-from ..text import normalise_name
+from ..text import content_hash, normalise_name
+from .message_reading import KEYS, Misspelt, place_of, read_message
 
 __all__ = ["EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "RelationInput"]
 
@@ -70,6 +73,17 @@ class RelationInput(Request):
         return self
 
 
+def _at(loc: tuple[str | int, ...], why: str) -> ValidationError:
+    """The error of one field within a value."""
+    error = PydanticCustomError("refused", "{why}", {"why": why})
+    return ValidationError.from_exception_data("request", [{"type": error, "loc": loc, "input": None}])
+
+
+def _made_up(given: dict[str, Any]) -> str:
+    names = ("chat_id", "group_id", "user_id", "source_type", "source", "text", "timestamp", "time_start", "time_end")
+    return f"text:{content_hash(json.dumps([given.get(name) for name in names]))[:32]}"
+
+
 class _Ingest(Request):
     chat_id: Name = Field("", description="The chat it belongs to; without one everybody may find it.")
     user_id: Name = Field("", description="The private chat's user; stands for the chat when `chat_id` is not given.")
@@ -93,9 +107,8 @@ class _Ingest(Request):
 class IngestText(_Ingest):
     """Arguments of `ingest_text`."""
 
-    external_id: RequiredName = Field(description="The caller's id: the same id and text again changes nothing.")
     source_type: Annotated[RequiredName, Field(max_length=64)] = Field(
-        description="What kind of text it is, such as `note`."
+        "note", description="What kind of text it is; a `person_fact` is held true of the persons it is about."
     )
     text: str = Field(description="The text; a long one becomes several paragraphs.")
     source: Name = Field("", description="Name of its source; `source_type:chat_id` when not given.")
@@ -116,21 +129,43 @@ class IngestText(_Ingest):
     )
     entities: list[EntityInput] = Field(default_factory=list, max_length=1000)
     relations: list[RelationInput] = Field(default_factory=list, max_length=1000)
+    external_id: RequiredName = Field(
+        default_factory=_made_up,
+        description="The caller's id: the same id and text again changes nothing. Made of the text, its chat, source and time "
+        "when not given; the answer says it.",
+    )
 
 
 class Message(Request):
-    """One chat turn."""
+    """One chat turn, in these words or as platforms spell it.
+
+    `role` and `content` (a text, or parts of one), `senderId`, `author: {id, name}`, events of OneBot, Discord, Telegram,
+    Slack and Matrix, messages of OpenAI, LangChain and MaiBot are understood too.
+    """
 
     text: str = Field(description="What was said.")
     speaker: Name = Field("", description="Display name of who said it.")
     person_id: Name = Field("", description="Id of who said it; the display name when not given.")
     aliases: Aliases = Field(default_factory=list, description="Further names of who said it, in this chat.")
     external_id: Name = Field("", description="The caller's id of the turn; made up when not given.")
-    time: TimeInput = Field(
-        None, validation_alias=AliasChoices("time", "timestamp"), description="When it was said; now when not given."
-    )
+    time: TimeInput = Field(None, description="When it was said; now when not given.")
     tags: Names = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_spelled(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        try:
+            return read_message(cast(dict[str, Any], value))[0]
+        except Misspelt as exc:
+            raise _at((exc.key,), str(exc)) from exc
+
+    @classmethod
+    def known_keys(cls) -> set[str]:
+        """Every key that a message is read from."""
+        return super().known_keys() | KEYS
 
 
 class IngestSummary(_Ingest):
@@ -158,8 +193,43 @@ class IngestSummary(_Ingest):
 class IngestMessages(_Ingest):
     """Arguments of `ingest_messages`."""
 
-    messages: list[Message] = Field(min_length=1, description="Turns in the order they were said.")
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": [name], "properties": {name: {"minLength": 1}}}
+                for name in ("chat_id", "group_id", "user_id")
+            ]
+        }
+    )
+
+    user_id: Name = Field(
+        "",
+        description="Who the bot talks with: the private chat's user, which stands for the chat when neither `chat_id` nor "
+        "`group_id` is given; and who speaks in turns that do not say, or say the role `user`.",
+    )
+    messages: list[Message] = Field(
+        min_length=1,
+        description="Turns in the order they were said; at most `ingest.max_messages` of them, with `ingest.max_call_chars` "
+        "characters together.",
+    )
     source: Name = Field("", description="Name of their source; `chat:CHAT_ID` when not given.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_chat(cls, value: Any) -> Any:
+        """Turns that say themselves which group they are of must not be of two."""
+        given = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+        messages = given.get("messages")
+        group = given.get("group_id")
+        first = str(group) if isinstance(group, str | int) else ""
+        for i, one in enumerate(cast(list[Any], messages) if isinstance(messages, list) else []):
+            key, place = place_of(cast(dict[str, Any], one)) if isinstance(one, dict) else ("", "")
+            if place and first and place != first and (key == "group_id" or not group):
+                raise _at(
+                    ("messages", i, key), f"says {place[:60]!r}, and the others {first[:60]!r}: a call stores one chat"
+                )
+            first = first or place
+        return value
 
     @model_validator(mode="after")
     def _has_a_chat(self) -> IngestMessages:

@@ -177,7 +177,8 @@ def _add(reading: _Reading, kind: str, value: Any, where: str, *, number: bool) 
     if isinstance(value, str):
         row = _row(value.strip(), LETTERS[kind])
     if row is None or not 0 < row < 1 << 62:
-        raise InvalidRequest(f"{where} is no id: expected one such as {LETTERS[kind]}12.", field=where)
+        own = f'; an external id is given as {{"external_ids": ["{value}"]}}' if kind == "paragraphs" else ""
+        raise InvalidRequest(f"{where} is no id: expected one such as {LETTERS[kind]}12{own}.", field=where)
     reading.put(kind, row)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import InvalidRequest
 from ..ingest_requests import IngestText, Message
+from ..message_reading import Misspelt, read_message
 from .encoding import Encoding
 from .lines import Line, read_lines
 from .marks import Mark, Marking
@@ -20,12 +21,12 @@ __all__ = ["JsonLines", "LineReader"]
 
 CHAT = ("chat_id", "group_id", "user_id")
 CALL = (*CHAT, "source", "expires_at", "ttl_seconds")
-TURN_KEYS = frozenset({*Message.known_keys(), *CALL})
 TEXT_KEYS = frozenset(IngestText.known_keys() - {"respect_filter"})
-ONLY_TEXT = frozenset(TEXT_KEYS - TURN_KEYS)
+ONLY_TEXT = frozenset(TEXT_KEYS - Message.known_keys() - {*CALL})
 """Keys by which a line is a text and no turn."""
-SAME = {"content": "text", "id": "external_id", "role": "speaker", "name": "speaker"}
-"""Other names of keys."""
+SAME = {"content": "text", "id": "external_id"}
+"""Other names of keys of a text."""
+SAID_BY = ("speaker", "person_id")
 SAMPLE = 1 << 20
 
 
@@ -68,18 +69,24 @@ class LineReader:
     def _record(self, value: dict[str, Any], place: str) -> Record | Bad:
         value = {key: one for key, one in value.items() if one is not None}
         named = {} if "external_id" in value or "id" in value else {"external_id": self._name(value)}
-        is_text = bool(ONLY_TEXT & value.keys()) or (
-            "content" in value and not value.keys() & {"speaker", "role", "name"}
-        )
-        for other, name in SAME.items():
-            if other in value and name not in value:
-                value[name] = value.pop(other)
-        if not isinstance(value.get("text"), str):
-            return Bad(place, "there is no `text`")
-        known = TEXT_KEYS if is_text else TURN_KEYS
-        if unknown := sorted(value.keys() - known):
-            return Bad(place, f"unknown {json.dumps(unknown[0])}; known: {', '.join(sorted(known))}")
-        return Record("text" if is_text else "turn", {**named, **value}, place)
+        try:
+            turn, rest = read_message({key: one for key, one in value.items() if key not in CALL})
+        except Misspelt as exc:
+            turn, rest, refused = {}, {}, f"{exc.key}: {exc}"
+        else:
+            refused = ""
+        if ONLY_TEXT & value.keys() or ("content" in value and not refused and turn.keys().isdisjoint(SAID_BY)):
+            text = {SAME.get(key, key) if SAME.get(key) not in value else key: one for key, one in value.items()}
+            if unknown := sorted(text.keys() - TEXT_KEYS):
+                return Bad(place, f"unknown {json.dumps(unknown[0])}; known: {', '.join(sorted(TEXT_KEYS))}")
+            return Record("text", {**named, **text}, place) if "text" in text else Bad(place, "there is no `text`")
+        if unknown := sorted(key for key in rest if _plain(key) in map(_plain, CALL)):
+            refused = f"unknown {json.dumps(unknown[0])}; known: {', '.join(CALL)}"
+        if refused or "text" not in turn:
+            return Bad(place, refused or "there is no `text`")
+        if rest:
+            turn["metadata"] = {**rest, **turn.get("metadata", {})}
+        return Record("turn", {**named, **turn, **{key: value[key] for key in CALL if key in value}}, place)
 
     def _name(self, value: dict[str, Any]) -> str:
         key = digest(json.dumps(value, sort_keys=True).encode())
@@ -109,6 +116,10 @@ class JsonLines(Marking):
                 self.mark = Mark(line.after, line.number, begun.said)
                 if line.after > start:
                     yield line.after, record
+
+
+def _plain(key: str) -> str:
+    return "".join(char for char in key.lower() if char.isalnum())
 
 
 def _encoding_of(path: Path) -> Encoding:
