@@ -265,20 +265,19 @@ async def test_a_query_that_waits_for_its_turn_is_not_late(opened: Open) -> None
 
 
 async def test_nobody_queues_behind_a_silent_model(opened: Open) -> None:
-    let_go, words = threading.Event(), HashEmbedder(32)
+    let_go, words, in_vain = threading.Event(), HashEmbedder(32), list[str]()
 
     def embed(texts: Sequence[str]) -> NDArray[np.float32]:
-        if texts[0].startswith("where"):
-            let_go.wait(HALF)
+        if texts[0].startswith("where") and not let_go.wait(60):
+            in_vain.extend(texts)
         return words(texts)
 
     host = await opened(embed=embed, embedding={"query_timeout_seconds": 0.3})
     await kites(host, 5)
     await host.settle(120)
-    started = time.perf_counter()
     answers = await asyncio.gather(*(found(host, f"where is kite number{n}") for n in range(10)))
 
-    assert time.perf_counter() - started < HALF
+    assert in_vain == []
     assert [answer["degraded"] for answer in answers] == [["dense"]] * 10
     let_go.set()
 
