@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -132,7 +131,7 @@ async def test_a_directory_that_was_left_is_free(tmp_path: Path) -> None:
         old = host.kernel.store.folder
         await host.update_config({"storage.data_dir": str(tmp_path / "elsewhere")})
         await host.update_config({"retrieval.candidates": 55})
-        await asyncio.gather(*host._kernels._retiring)  # pyright: ignore[reportPrivateUsage]
+        await host._kernels.retired()  # pyright: ignore[reportPrivateUsage]
         async with memory_host(tmp_path / "other", storage={"data_dir": str(old)}) as other:
             assert (await other.invoke("memory_stats"))["success"]
         await host.update_config({"storage.data_dir": str(old)})
