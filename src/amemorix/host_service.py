@@ -49,6 +49,7 @@ def _carried_through(
 
     @functools.wraps(change)
     async def carried(self: AMemorixHostService, *args: P.args, **kwargs: P.kwargs) -> T:
+        self._refuse_other_loop()  # pyright: ignore[reportPrivateUsage]
         return await self._underway.carried(change(self, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
 
     return carried
@@ -59,6 +60,7 @@ class AMemorixHostService:
 
     `start` opens it, `invoke` answers every component, `stop` closes it. Saving the configuration file, `update_config`
     and `reload` build the next kernel beside the running one and switch: a call finishes on the kernel it began with.
+    All of it belongs to the event loop that `start` ran in: in another one everything but `stop` raises NotReady.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class AMemorixHostService:
         self._watch = FileWatch(self.config_path, self._file_changed) if watch else None
         self._state = "stopped"
         self._begun_with: Config | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     # life cycle
 
@@ -105,7 +108,7 @@ class AMemorixHostService:
         Raises InvalidConfig, DirectoryInUse, StorageFailure, ModelUnavailable.
         """
         if self._state == "stopped":
-            self._state = "starting"
+            self._state, self._loop = "starting", asyncio.get_running_loop()
         await self._start()
 
     @_carried_through
@@ -113,7 +116,7 @@ class AMemorixHostService:
         async with self._changing:
             if self._kernel is not None:
                 return
-            self._state = "starting"
+            self._state, self._loop = "starting", asyncio.get_running_loop()
             try:
                 config, seen = await asyncio.to_thread(first_config, self.config_path)
                 self._kernel = await self._kernels.open(config, data_folder(self.config_path, config), None)
@@ -128,9 +131,22 @@ class AMemorixHostService:
             if self._watch:
                 self._watch.begin(seen)
 
-    @_carried_through
     async def stop(self) -> None:
-        """Finish the calls in flight, write snapshots, close. Calls after this are refused."""
+        """Finish the calls in flight, write snapshots, close. Calls after this are refused.
+
+        From any loop: what ran in a loop that is closed has ended with it, and only closing is left.
+        """
+        loop, here = self._loop, asyncio.get_running_loop()
+        if loop is None or loop is here:
+            await self._stop()
+        elif loop.is_running():
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._stop(), loop))
+        else:
+            self._loop, self._changing = here, asyncio.Lock()
+            await self._stop(left_behind=True)
+
+    @_carried_through
+    async def _stop(self, *, left_behind: bool = False) -> None:
         async with self._changing:
             if self._watch:
                 await self._watch.end()
@@ -139,13 +155,27 @@ class AMemorixHostService:
                 return
             self._state = "stopping"
             await kernel.pause()
-            await self._kernels.drained(kernel)
-            with contextlib.suppress(MemoryFault, OSError):
-                await kernel.care.upkeep.save()
+            if not left_behind:
+                await self._kernels.drained(kernel)
+                with contextlib.suppress(MemoryFault, OSError):
+                    await kernel.care.upkeep.save()
             await self._kernels.close(kernel)
             await self._kernels.retired()
-            self._state = "stopped"
+            self._state, self._loop = "stopped", None
             log.info("the memory in %s is closed", kernel.store.folder)
+
+    def _refuse_other_loop(self) -> None:
+        """Raises NotReady: what runs in the background, and whoever waits for it, belong to the loop of `start`."""
+        if self._loop is None or self._loop is asyncio.get_running_loop():
+            return
+        if self._loop.is_running():
+            told = "another event loop: call it from there (asyncio.run_coroutine_threadsafe)."
+        else:
+            told = (
+                f"an event loop that is {'closed' if self._loop.is_closed() else 'not running'}: keep one loop for its whole "
+                "life, with start, every call and stop in one asyncio.run. stop() closes it, and start() opens it in this one."
+            )
+        raise NotReady(f"The memory was started in {told}", state=self._state)
 
     async def __aenter__(self) -> AMemorixHostService:
         await self.start()
@@ -211,7 +241,8 @@ class AMemorixHostService:
 
     @contextlib.asynccontextmanager
     async def _lease(self) -> AsyncGenerator[SDKMemoryKernel]:
-        """The kernel that answers now, kept open until the block ends."""
+        """The kernel that answers now, kept open until the block ends. Raises NotReady."""
+        self._refuse_other_loop()
         while self._state == "starting":
             async with self._changing:
                 await asyncio.sleep(0)

@@ -27,6 +27,7 @@ from .config.model import Config
 from .errors import MemoryFault
 from .services.metered_chat import ChatMeter, MeteredChat
 from .services.runtime import RuntimeStatus
+from .services.to_its_end import end_tasks
 from .services.time_zones import TimeZones
 from .services.vitals import VitalsService
 
@@ -124,9 +125,7 @@ class SDKMemoryKernel:
         """End the background work; calls are still answered."""
         self.paused = True
         self.vectors.embedding.give_way()
-        for loop in self._loops:
-            loop.cancel()
-        await asyncio.gather(*self._loops, return_exceptions=True)
+        await end_tasks(self._loops)
         self._loops = []
 
     async def close(self) -> None:

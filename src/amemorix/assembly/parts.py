@@ -146,7 +146,7 @@ def _chat(
         log.warning("%s", notice)
 
     def close(model: ChatModel | None) -> None:
-        if model is not None and model is not around.chat:
+        if model is not None and model is not around.chat and loop.is_running():
             asyncio.run_coroutine_threadsafe(model.close(), loop).result()
 
     return Shared(key, model, close), notice

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from .. import config as configuration
+from ..services.to_its_end import end_tasks
 
 __all__ = ["FileWatch"]
 
@@ -29,6 +30,5 @@ class FileWatch:
         """Tell nothing more."""
         self._stop.set()
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end_tasks([self._task])
             self._task = None

@@ -31,7 +31,7 @@ class Kernels:
         self._leases: Leases[SDKMemoryKernel] = Leases()
         self._locks: dict[Path, DirectoryLock] = {}
         self._users: Counter[Path] = Counter()
-        self._retiring: set[asyncio.Task[None]] = set()
+        self._retiring: dict[SDKMemoryKernel, asyncio.Task[None]] = {}
 
     async def open(self, config: Config, folder: Path, replaces: SDKMemoryKernel | None) -> SDKMemoryKernel:
         """A kernel over the folder, which is locked for it. Raises DirectoryInUse and whatever opening raises."""
@@ -103,19 +103,23 @@ class Kernels:
             await self.drained(kernel)
             await self.close(kernel)
 
-        task = asyncio.create_task(later())
-        self._retiring.add(task)
-        task.add_done_callback(self._retiring.discard)
+        self._retiring[kernel] = asyncio.create_task(later())
 
     async def retired(self) -> None:
-        """Wait until every kernel that was retired is closed."""
-        await asyncio.gather(*self._retiring, return_exceptions=True)
+        """Wait until every kernel that was retired is closed; those whose loop is gone are closed now."""
+        here = asyncio.get_running_loop()
+        await asyncio.gather(
+            *(task for task in self._retiring.values() if task.get_loop() is here), return_exceptions=True
+        )
+        for kernel in [kernel for kernel, task in self._retiring.items() if task.get_loop() is not here]:
+            await self.close(kernel)
 
     async def close(self, kernel: SDKMemoryKernel) -> None:
         """Close a kernel that nobody asks any more."""
         try:
             await kernel.close()
         finally:
+            self._retiring.pop(kernel, None)
             self._leave(kernel.store.folder)
 
     def _leave(self, folder: Path) -> None:

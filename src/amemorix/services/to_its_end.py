@@ -1,13 +1,13 @@
-"""Work on a thread that nobody leaves behind."""
+"""Work on a thread, and in tasks, that nobody leaves behind."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from typing import Any, TypeVar
 
-__all__ = ["to_its_end"]
+__all__ = ["end_tasks", "to_its_end"]
 
 T = TypeVar("T")
 
@@ -31,3 +31,12 @@ async def to_its_end(pool: Executor, work: Callable[[], T], *, when_cancelled: C
 def _seen(future: asyncio.Future[Any]) -> None:
     if not future.cancelled():
         future.exception()
+
+
+async def end_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel the tasks and wait for their end; those of another loop, which does not run any more, have ended with it."""
+    here = asyncio.get_running_loop()
+    mine = [task for task in tasks if task.get_loop() is here]
+    for task in mine:
+        task.cancel()
+    await asyncio.gather(*mine, return_exceptions=True)
