@@ -27,6 +27,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A memory without a model, and no model installed."""
     path = scratch_config(tmp_path, {"embedding": {"provider": "none"}})
     monkeypatch.setenv("AMEMORIX_CONFIG", str(path))
+    monkeypatch.setenv("COLUMNS", "500")
     monkeypatch.setenv("AMEMORIX_CACHE", str(tmp_path / "cache"))
     return path
 
@@ -70,7 +71,7 @@ def test_check_tells_why_a_file_was_refused(served: Path) -> None:
         ({"provider": "auto", "model_name": "no-such-model"}, "no-such-model"),
         (
             {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model_name": "m", "max_attempts": 1},
-            "127.0.0.1:9",
+            "cannot be reached",
         ),
     ],
 )

@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 from rich import box
+from rich.progress import TaskID
 from rich.table import Table
+from rich.text import Text
 
 from ..errors import InvalidRequest, ModelUnavailable
 from ..models.catalog import MODELS, LocalModel, known_model
@@ -17,6 +19,7 @@ from ..models.glosses import GlossManifest, installed_glosses
 from ..models.install import install, installed, model_folder, verify
 from ..models.local import LocalEmbedder
 from .console import FriendlyGroup, out, remark, say
+from .progress_bars import progress_bars
 
 __all__ = ["app"]
 
@@ -35,7 +38,18 @@ def install_(
     ] = "auto",
 ) -> None:
     """Fetch a model once, check it, convert it, and build the Chinese word table with it; no network afterwards."""
-    folder = install(known_model(model), _source(origin), progress=remark)
+    with progress_bars() as bars:
+        shown: dict[str, TaskID] = {}
+
+        def transfer(name: str, done: int, total: int) -> None:
+            if name not in shown:
+                shown[name] = bars.add_task(name, rate="")
+            bars.update(shown[name], completed=done, total=total, rate=f"{done / 1e6:.0f} of {total / 1e6:.0f} MB")
+
+        def tell(text: str) -> None:
+            bars.console.print(Text(text, style="dim"), soft_wrap=True)
+
+        folder = install(known_model(model), _source(origin), progress=tell, transfer=transfer)
     say(f"{known_model(model).name} is ready in {folder}.", "green")
     embedder = LocalEmbedder(folder)
     try:

