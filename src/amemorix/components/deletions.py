@@ -14,6 +14,7 @@ __all__ = [
     "OPERATION_PREFIX",
     "OperationId",
     "OperationItem",
+    "PurgeProgress",
     "Receipt",
     "StayItem",
     "TouchedItem",
@@ -102,6 +103,14 @@ class Receipt(BaseModel):
     seconds: float = 0.0
 
 
+class PurgeProgress(BaseModel):
+    """How far a purge under way has come."""
+
+    phase: str = Field(default="", description="`records`, `rows`, `indexes`, `copies`, `files`, in this order.")
+    done: int = Field(default=0, description="Steps of the phase that are done.")
+    total: int = 0
+
+
 class OperationItem(BaseModel):
     """A deletion as it was recorded; times in epoch seconds."""
 
@@ -118,6 +127,7 @@ class OperationItem(BaseModel):
     items: int = 0
     restored: int = Field(default=0, description="Items that are back.")
     receipt: Receipt | None = None
+    progress: PurgeProgress | None = Field(default=None, description="While the status is `purging`.")
 
 
 class TouchedItem(BaseModel):
@@ -141,13 +151,14 @@ def receipt_of(row: OperationRow) -> Receipt | None:
     return Receipt(**given, stays=stays)
 
 
-def operation_item(row: OperationRow) -> OperationItem:
-    """A deletion as it was recorded."""
+def operation_item(row: OperationRow, progress: tuple[str, int, int] | None = None) -> OperationItem:
+    """A deletion as it was recorded, with how far its purge is if it is under way."""
+    phase = PurgeProgress(phase=progress[0], done=progress[1], total=progress[2]) if progress else None
     return OperationItem(
         operation_id=operation_key(row.id), mode=row.mode, status=row.status, selector=row.selector,
         counts=row.counts, requested_by=row.requested_by, reason=row.reason, created_at=row.created_at,
         restored_at=row.restored_at, purged_at=row.purged_at, items=row.items, restored=row.restored,
-        receipt=receipt_of(row),
+        receipt=receipt_of(row), progress=phase if row.status == "purging" else None,
     )  # fmt: skip
 
 

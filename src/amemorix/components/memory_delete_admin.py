@@ -34,6 +34,7 @@ __all__ = ["ops"]
 ops: Operations[SDKMemoryKernel] = Operations()
 LARGEST = 2**62
 MOST_ITEMS = 1_000
+WAIT = "False: a purge is left to the background; ask `get_operation` how far it is, and for the receipt when `status` is `purged`."
 _KEY = re.compile(r"([prnf])([0-9]{1,18})")
 
 
@@ -100,6 +101,7 @@ class Execute(Preview):
 
     plan_token: Name = Field("", description="Of a preview: if the plan has changed since, nothing is deleted.")
     purge: bool = Field(False, description="Erase it for good in the same call; it cannot be restored then.")
+    wait: bool = Field(True, description=WAIT)
     reason: Name = ""
     requested_by: Name = ""
 
@@ -140,7 +142,7 @@ class Executed(DeletePlan):
     """What was deleted."""
 
     operation_id: str = ""
-    status: str = Field(default="", description="`executed`, or `purged`.")
+    status: str = Field(default="", description="`executed`, `purging` or `purged`.")
     deleted_count: int = 0
     deleted_paragraph_count: int = 0
     deleted_relation_count: int = 0
@@ -233,6 +235,7 @@ class Purge(Request):
     older_than_days: float | None = Field(None, ge=0, le=100_000, description="Deletions made at least so long ago.")
     grace_hours: float | None = Field(None, ge=0, le=2_400_000, description="The same in hours.")
     limit: Count = Field(100, ge=1, le=MOST_ITEMS, description="Most deletions of one call.")
+    wait: bool = Field(True, description=WAIT)
 
     def days(self) -> float | None:
         """The age asked for. Raises InvalidRequest unless exactly one of the three is given."""
@@ -267,7 +270,9 @@ async def preview(kernel: SDKMemoryKernel, request: Preview) -> DeletePlan:
 async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
     """Delete in one transaction; it can be restored until it is purged."""
     found = await kernel.care.deletion.execute(request.wish(), request.plan_token, purge=request.purge)
-    purged = await kernel.care.purges.finished(found.operation) if request.purge else None
+    purges = kernel.care.purges
+    ended = purges.finished if request.wait else purges.begun
+    purged = await ended(found.operation) if request.purge else None
     counts, left = found.plan.counts, sorted(purged.receipt.get("found", {})) if purged else []
     return Executed(
         **_verdict(left),
@@ -294,27 +299,32 @@ async def restore(kernel: SDKMemoryKernel, request: Restore) -> RestoreResult:
 async def get_operation(kernel: SDKMemoryKernel, request: GetOperation) -> OperationResult:
     """Show a deletion with its items."""
     found, items = await kernel.care.deletion.operation(request.operation_id, request.limit, request.offset)
-    return OperationResult(operation=operation_item(found), items=[touched_item(item) for item in items])
+    progress = kernel.store.purge_progress.get(found.id)
+    return OperationResult(operation=operation_item(found, progress), items=[touched_item(item) for item in items])
 
 
 @ops.operation("memory_delete_admin", "list_operations", "list")
 async def list_operations(kernel: SDKMemoryKernel, request: ListOperations) -> OperationList:
     """List deletions, the newest first."""
     total, rows = await kernel.care.deletion.operations(request.mode, request.status, request.limit, request.offset)
-    return OperationList(items=[operation_item(row) for row in rows], count=len(rows), total=total)
+    progress = kernel.store.purge_progress
+    items = [operation_item(row, progress.get(row.id)) for row in rows]
+    return OperationList(items=items, count=len(rows), total=total)
 
 
 @ops.operation("memory_delete_admin", "purge", effect="destructive")
 async def purge(kernel: SDKMemoryKernel, request: Purge) -> PurgeResult:
     """Erase what was deleted for good, from every file, and tell what was checked."""
-    days = request.days()
+    days, purges = request.days(), kernel.care.purges
     if request.operation_id is not None:
-        rows = [await kernel.care.purges.purge(request.operation_id)]
+        begun = await purges.begin(request.operation_id)
+        rows = [await (purges.finished(begun) if request.wait else purges.begun(begun))]
     else:
-        rows = await kernel.care.purges.older(days or 0.0, request.limit)
+        rows = await purges.older(days or 0.0, request.limit, wait=request.wait)
     items = [operation_item(row) for row in rows]
     left = sorted({file for item in items if item.receipt for file in item.receipt.found})
-    return PurgeResult(**_verdict(left), operations=items, purged_count=len(items), left=left)
+    done = sum(item.status == "purged" for item in items)
+    return PurgeResult(**_verdict(left), operations=items, purged_count=done, left=left)
 
 
 def _verdict(left: Sequence[str]) -> dict[str, Any]:

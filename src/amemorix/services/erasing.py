@@ -71,12 +71,14 @@ class Erasing:
     async def purge(self, operation: int) -> None:
         """Erase an operation whose state is `purging`, to the end."""
         started = time.monotonic()
+        self._tell(operation, "records", 0, len(QUOTING))
         receipt = await self._store.read(lambda db: self._receipt(db, operation))
         targets = await self._store.read(lambda db: self._targets(db, operation))
         wanted, copies = await self._prepared(operation, targets, receipt)
         for deriver in self._derivers:
             await deriver.at_rest()
         await self._erase(operation, targets, receipt)
+        self._tell(operation, "indexes")
         receipt.indexes = await self._clean_indexes()
         await self._clean_files(operation, targets, wanted, copies, receipt)
         receipt.stays = await self._store.read(lambda db: self._standing(db, receipt, targets))
@@ -86,6 +88,14 @@ class Erasing:
         now = self._clock.now()
         await self._store.write(lambda db: self._rows.end(db, operation, asdict(receipt), now))
         self._store.purges.pop(operation, None)
+        self._store.purge_progress.pop(operation, None)
+        log.info("the purge of d%d is done after %.1f s: %s", operation, receipt.seconds, receipt.erased)
+
+    def _tell(self, operation: int, phase: str, done: int = 0, of: int = 1) -> None:
+        """Say how far the purge has come, to whoever asks for it and in the log."""
+        if done == 0:
+            log.info("the purge of d%d: %s", operation, phase)
+        self._store.purge_progress[operation] = phase, done, of
 
     async def _prepared(self, operation: int, targets: Targets, receipt: PurgeReceipt) -> tuple[Sought, dict[str, str]]:
         """What is looked for, and what was done about copies so far; the records are scrubbed first.
@@ -169,7 +179,8 @@ class Erasing:
         def kept() -> Needles:
             return self._files.kept_beside(wanted.quotes, targets, going)
 
-        for table in QUOTING:
+        for done, table in enumerate(QUOTING, 1):
+            self._tell(operation, "records", done, len(QUOTING))
             keys = await self._off(
                 lambda table=table: self._records.about(operation, table, targets, going, wanted, kept)
             )
@@ -195,7 +206,8 @@ class Erasing:
             *_in_steps(targets.entities, rows.entities), *_in_steps(targets.facts, rows.facts),
             lambda db: rows.persons(db, targets.persons), lambda db: rows.chats(db, targets.chats),
         ]  # fmt: skip
-        for unit in units:
+        for done, unit in enumerate(units):
+            self._tell(operation, "rows", done, len(units))
             await self._store.write(lambda db, unit=unit: self._erased(db, operation, unit, receipt))
             await asyncio.sleep(0)
         await self._store.write(lambda db: rows.clear_items(db, operation))
@@ -238,12 +250,17 @@ class Erasing:
         )
         copy = CopyErasing(gone, persons, chats)
         left = await self._off(lambda: self._files.strange(wanted))
-        await self._off(lambda: self._files.mend_copies(copy, left, receipt.complete, copies))
+
+        def told(done: int, of: int) -> None:
+            self._tell(operation, "copies", done, of)
+
+        await self._off(lambda: self._files.mend_copies(copy, left, receipt.complete, copies, told))
         receipt.copies = [{"file": name, "done": what} for name, what in copies.items()]
         await self._folded()
         rewrite = not receipt.complete or await self._off(self._files.size) <= SMALL_BYTES
         looked = Looked()
         for attempt in range(ATTEMPTS):
+            self._tell(operation, "files", attempt, ATTEMPTS)
             if rewrite:
                 await self._store.rewrite()
                 receipt.rewritten += 1

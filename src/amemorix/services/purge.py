@@ -48,20 +48,36 @@ class PurgeService:
 
         Raises NotFound, Conflict for a wrong state, StorageFailure if a file cannot be written; it is tried again then.
         """
+        return await self.finished(await self.begin(operation))
+
+    async def begin(self, operation: int) -> int:
+        """Have an executed operation purged; returns once that is written down, however the process ends."""
         must_not_be_exchanged(self._store)
         naming()(operation_id=f"d{operation}")
         await self._store.write(lambda db: self._begun(db, operation))
-        return await self.finished(operation)
+        self._wake.set()
+        return operation
 
-    async def older(self, days: float, limit: int) -> list[OperationRow]:
-        """Purge the executed operations that are at least so old, the oldest first, and what is so long in the bin."""
+    async def begun(self, operation: int) -> OperationRow:
+        """Leave a purge to the background; the operation as it stands. Raises NotFound."""
+        self._failed.pop(operation, None)
+        self._wake.set()
+        row = await self._store.read(lambda db: self._operations.operation(db, operation))
+        return row or self._missing(operation)
+
+    async def older(self, days: float, limit: int, *, wait: bool = True) -> list[OperationRow]:
+        """Purge the executed operations that are at least so old, the oldest first, and what is so long in the bin.
+
+        Without `wait` they are all begun and left to the background.
+        """
         must_not_be_exchanged(self._store)
         now = self._clock.now()
         until = now - days * 86_400
         operations = await self._store.read(lambda db: self._operations.older(db, until, limit))
-        rows, name = [await self.purge(operation) for operation in operations], naming()
+        ended, name = self.finished if wait else self.begun, naming()
+        rows = [await ended(await self.begin(operation)) for operation in operations]
         emptied = await self._store.write(lambda db: self._bin_emptied(db, until, now, name))
-        return rows if emptied is None else [*rows, await self.finished(emptied)]
+        return rows if emptied is None else [*rows, await ended(emptied)]
 
     def _bin_emptied(self, db: sqlite3.Connection, until: float, now: float, name: Callable[..., None]) -> int | None:
         """Begin the purge of what was forgotten or has expired; None if there is nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -215,7 +215,9 @@ class PurgeFiles:
         """The same without what rows that stay hold as well; new rows may come to hold more of it."""
         return replace(wanted, files=self._staying(wanted.files).missing)
 
-    def mend_copies(self, copy: CopyErasing, wanted: Sought, complete: bool, done: dict[str, str]) -> None:
+    def mend_copies(
+        self, copy: CopyErasing, wanted: Sought, complete: bool, done: dict[str, str], told: Callable[[int, int], None]
+    ) -> None:
         """Erase the rows from every copy of the database in the directory; a damaged one that holds them is removed.
 
         So is an export of the graph that shows what is gone, and a file that waits to be imported and holds it. `done` says
@@ -223,7 +225,9 @@ class PurgeFiles:
         """
         touched: dict[Path, bool] = {}
         try:
-            for path in self._others():
+            others = self._others()
+            for number, path in enumerate(others):
+                told(number, len(others))
                 before, name = _written(path), self._name(path)
                 what = self._mend(path, copy, wanted, complete) if before else ""
                 if what:

@@ -15,8 +15,8 @@ __all__ = ["NotBack", "Restored", "Restoring"]
 GONE, NEWER, HANGING, AGAIN, TAKEN, BEFORE = (
     "it has been purged",
     "a newer text is stored under its external id",
-    "what it rests on is still deleted, or has become part of something else",
-    "a later operation deleted it again",
+    "what it rests on is still deleted, and brings it back with it, or has become part of something else",
+    "a later operation deleted it again, and brings it back",
     "something newer is in its place",
     "it was deleted before",
 )
@@ -71,14 +71,39 @@ class Restoring:
             self._bring(db, done, kind, [item.id for item in items if item.kind == kind], now)
         self._waiting(db, done, [item.id for item in items if item.kind == "entity"], now)
         self._put_back(db, done, [item for item in items if item.kind in MOVED_KINDS], now)
+        self._want(db, done)
+        self._settle(db, done, operation.restored > 0 or any(done.rows.values()), now)
+        self._complete_others(db, done, now)
         done.unembedded = self._rows.lower_watermarks(db, done.rows.get("paragraph", []))
-        begun = operation.restored > 0 or any(done.rows.values())
+        return done
+
+    def _want(self, db: sqlite3.Connection, done: Restored) -> None:
+        """Remember what comes back when the operation that it waits for is restored."""
+        for kind in ROW_KINDS:
+            waiting = [one.id for one in done.not_back if one.kind == kind and one.reason in (HANGING, AGAIN)]
+            if waiting:
+                self._operations.note_wanted(db, done.operation, kind, waiting)
+
+    def _settle(self, db: sqlite3.Connection, done: Restored, begun: bool, now: float) -> None:
+        """Note whether anything of the operation may still come back."""
         final = (TAKEN, GONE) if begun else (TAKEN,)
         settled = {(one.kind, one.id) for one in done.not_back if one.reason in final}
-        left = [item for item in self._operations.open_items(db, operation.id) if (item.kind, item.id) not in settled]
+        left = [item for item in self._operations.open_items(db, done.operation) if (item.kind, item.id) not in settled]
         done.whole = not any(_waits(item) for item in left)
-        self._operations.set_restored(db, operation.id, done.whole, now)
-        return done
+        self._operations.set_restored(db, done.operation, done.whole, now)
+
+    def _complete_others(self, db: sqlite3.Connection, done: Restored, now: float) -> None:
+        """Bring back what was asked back before, and waited for what is back now."""
+        for operation in self._operations.wanted(db):
+            if operation == done.operation:
+                continue
+            asked = [item for item in self._operations.open_items(db, operation) if item.detail.get("wanted")]
+            other = Restored(operation)
+            for kind in ROW_KINDS:
+                self._bring(db, other, kind, [item.id for item in asked if item.kind == kind], now)
+            self._settle(db, other, True, now)
+            for kind, rows in other.rows.items():
+                done.rows[kind] = [*done.rows.get(kind, []), *rows]
 
     def _with_dependents(
         self, db: sqlite3.Connection, held: Sequence[Item], chosen: set[tuple[str, int]]

@@ -127,6 +127,14 @@ class DeleteOperationRepository:
         values = {"operation": operation, "kind": kind, "ids": array(ids), "now": now}
         db.execute(self._q["operation_items_restored"], values)
 
+    def note_wanted(self, db: sqlite3.Connection, operation: int, kind: str, ids: Iterable[int]) -> None:
+        """Remember that these items were asked back, and come back when what they rest on does."""
+        db.execute(self._q["operation_items_wanted"], {"operation": operation, "kind": kind, "ids": array(ids)})
+
+    def wanted(self, db: sqlite3.Connection) -> list[int]:
+        """Executed operations of which something was asked back that had to wait."""
+        return [row[0] for row in db.execute(self._q["operations_wanted"])]
+
     def set_restored(self, db: sqlite3.Connection, operation: int, whole: bool, now: float) -> None:
         """Remember a restore; with `whole`, nothing of the operation is left to restore."""
         values = {"id": operation, "status": "restored" if whole else "executed", "now": now}

@@ -80,6 +80,8 @@ class MetadataStore:
         """Held by whoever erases rows and rewrites files: kernels that follow each other share the store."""
         self.purges: dict[int, Any] = {}
         """What purges under way look for, by operation: kept in memory only, for the kernel that goes on with them."""
+        self.purge_progress: dict[int, tuple[str, int, int]] = {}
+        """(phase, how much of it is done, of how much) of purges under way, by operation."""
         self.exchanging = False
         """Whether other rows are about to take the place of these."""
         self.importing = False

@@ -332,6 +332,16 @@ select kind, id, detail from delete_operation_items where operation = :operation
 update delete_operation_items set restored_at = :now
 where operation = :operation and kind = :kind and id in (select value from json_each(:ids));
 
+-- name: operation_items_wanted
+-- items that were asked back and wait for what another operation holds
+update delete_operation_items set detail = json_set(detail, '$.wanted', json('true'))
+where operation = :operation and kind = :kind and id in (select value from json_each(:ids));
+
+-- name: operations_wanted
+-- operations of which something was asked back that still waited
+select distinct o.id from delete_operations o join delete_operation_items i on i.operation = o.id
+where o.status = 'executed' and json_extract(i.detail, '$.wanted');
+
 -- name: operation_restored
 update delete_operations set status = :status, restored_at = :now where id = :id;
 
