@@ -6,8 +6,11 @@ from itertools import count
 from typing import Any
 
 from amemorix import AMemorixHostService
+from amemorix.components import OPERATIONS
+from amemorix.errors import InvalidRequest
+from amemorix.ops import Operation
 
-__all__ = ["Turn", "contents", "found", "hits", "refused", "said", "stats", "told", "written"]
+__all__ = ["Turn", "contents", "fitting", "found", "hits", "refused", "said", "stats", "told", "written"]
 
 Turn = tuple[str, str] | tuple[str, str, str | float]
 """Speaker, text, and the time if it matters."""
@@ -74,3 +77,24 @@ async def stats(host: AMemorixHostService) -> dict[str, int]:
 async def written(host: AMemorixHostService) -> dict[str, int]:
     """What callers have stored, without what is derived from it in the background."""
     return {name: value for name, value in (await stats(host)).items() if name not in DERIVED}
+
+
+NAMED = {
+    "query": "kite", "person_id": "Ada", "text": "kite", "target": "kite", "targets": ["p1"], "external_id": "x", "source_type": "note",
+    "messages": [{"text": "hello", "speaker": "Ada"}], "entity": "kite", "attribute": "like", "value": "kites", "episode_id": "e1",
+    "fact_id": "f1", "node": "kite", "relation": "r1", "query_tool_id": "q", "alias": "A", "strength": 1, "request_text": "x",
+}  # fmt: skip
+"""Arguments that many operations need, as those within chat `a`."""
+
+
+def fitting(op: Operation) -> dict[str, Any] | None:
+    """Arguments that the operation takes, None where these do not fit it."""
+    known = op.request.known_keys()
+    args = {key: value for key, value in NAMED.items() if key in known and key in op.request.model_fields}
+    args |= {"chat_id": "a"} if "chat_id" in known else {}
+    args |= {"action": op.action} if op.action else {}
+    try:
+        OPERATIONS.resolve(op.component, args)
+    except InvalidRequest:
+        return None
+    return args

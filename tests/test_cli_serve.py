@@ -89,6 +89,8 @@ def test_commands_go_to_the_daemon_that_has_the_memory_open(config: Path, tmp_pa
     with daemon(config):
         assert command(config, "ingest", str(tmp_path / "talk.jsonl"), "--chat", "c").stdout == "1 stored\n"
         assert "allergic" in command(config, "search", "peanuts", "--chat", "c").stdout
+        everywhere = command(config, "search", "peanuts")
+        assert ("allergic" in everywhere.stdout, "Every chat is searched" in everywhere.stderr) == (True, True)
         assert json.loads(command(config, "invoke", "memory_stats").stdout)["paragraphs"] == 1
         assert "All is well." in command(config, "check").stdout
         failed = command(config, "search", "x", "--mode", "time")

@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from amemorix.frontends.connections import MOST_WAITING
 from amemorix.frontends.openapi import BASE_PATH
 from amemorix.testing import scratch_config
 
@@ -80,6 +81,23 @@ def test_half_sent_requests_of_a_stranger_are_closed_and_others_answered(tmp_pat
         assert all(is_closed(sock) for sock in held)
         with httpx.Client(base_url=url, trust_env=False, headers=TOKEN) as web:
             assert web.post(f"{BASE_PATH}/memory_stats").status_code == 200
+
+
+def test_the_oldest_of_too_many_heads_make_way(tmp_path: Path) -> None:
+    with (
+        server(tmp_path, strangers=True, connections_per_peer=1000, idle_seconds=600.0) as (url, port),
+        ExitStack() as stack,
+    ):
+        held: list[socket] = []
+        for _ in range(MOST_WAITING + 50):
+            held.append(stack.enter_context(create_connection(("127.0.0.1", port))))
+            held[-1].sendall(HEAD)
+        assert all(is_closed(sock) for sock in held[:50])
+        with httpx.Client(base_url=url, trust_env=False, headers=TOKEN) as web:
+            assert web.post(f"{BASE_PATH}/memory_stats").status_code == 200
+        held[-1].sendall(b"Connection: close\r\n\r\n")
+        held[-1].settimeout(PATIENCE)
+        assert held[-1].recv(1000).startswith(b"HTTP/1.1 401 ")
 
 
 def test_this_machine_holds_as_many_connections_as_it_likes(tmp_path: Path) -> None:

@@ -250,11 +250,11 @@ class Operations(Generic[Kernel]):
         if not isinstance(args, dict):
             raise InvalidRequest(f"args must be an object, not {type(args).__name__}.", field="args")
         op, args = self._choose(component, dict(args))
-        _refuse_unclear_scope(op, args)
         try:
             request = op.request.model_validate(args)
         except ValidationError as exc:
             raise _invalid(op, exc) from exc
+        _refuse_unclear_scope(op, args)
         remarks = request.remarks() if isinstance(request, ScopedRequest) else []
         if isinstance(request, ScopedRequest) and request.scope and request.names_chat:
             raise InvalidRequest(

@@ -163,7 +163,7 @@ class ProfileReader:
         self, db: sqlite3.Connection, person: PersonNames, scopes: tuple[int, ...] | None, asking: Asking
     ) -> tuple[int, ...] | None:
         """The scopes of a profile: those that may be seen, and private chats where the settings open them."""
-        if scopes is None or not self._config.profile.share_private:
+        if scopes is None or not self._config.profile.share_private or asking.include_private is False:
             return scopes
         met = set(self._store.profile_material.chats_met(db, self._rows(db, person)))
         return tuple(sorted({*scopes, *(row for row in met if self._opened(db, row, asking))}))
