@@ -44,6 +44,23 @@ async def test_a_hit_of_another_day_or_a_hit_at_all_can_be_a_failure(tmp_path: P
     assert (passed["time"], passed["hybrid"], passed["negative_control"]) == (0, 0, 0)
 
 
+async def test_a_fixture_without_talk_dates_and_controls_is_run(tmp_path: Path) -> None:
+    """As the one of a novel: a private chat, known by imports, summaries and facts, with figures that are not by kind."""
+    left_out = ("simulated_stream_batches", "time_cases", "negative_control_cases")
+    novel = {key: value for key, value in FIXTURE.items() if key not in left_out} | {
+        "session": {"session_id": "private:novel", "group_id": "", "user_id": "10001"},
+        "meta": {"quantitative_targets": {"search_accuracy_at_1": 0.35, "profile_success_rate": 0.66}},
+    }
+
+    report = await run(written_json(tmp_path, "novel.json", novel), config=NO_MODEL)
+
+    found = {group.name: group for group in groups(report)}
+    assert list(found) == ["search", "knowledge_fetcher", "aggregate", "episode", "profile", "writeback"]
+    assert found["search"].required == {"accuracy_at_1": 0.35}
+    assert found["profile"].required == {"success_rate": 0.66}
+    assert found["profile"].passed == 1
+
+
 def test_the_command_prints_every_case_and_a_figure_a_group(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
 

@@ -434,3 +434,35 @@ async def test_an_import_whose_reading_is_interrupted_leaves_no_error_unheard(tm
         assert (await ended(host, task))["counts"] == {"stored": 4000}
     gc.collect()
     assert unheard == []
+
+
+async def test_the_log_tells_of_imports_and_nothing_of_what_they_hold(
+    host: AMemorixHostService, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "amemorix.services.importing")
+    lines = [turn(1, chat_id="c"), {"text": 5, "speaker": "Zoe", "chat_id": "c"}, {"text": "[图片]", "speaker": "Zoe"}]
+    await pasted(host, "secret.jsonl", "\n".join(json.dumps(line) for line in lines), skip_bad=True)
+    await pasted(host, "secret.zip", "secret", format="json")
+    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+
+    assert told == [
+        ("INFO", "import i1 (paste) begins: 1 files"),
+        ("WARNING", "import i1, file 1 (jsonl, 170 bytes): completed, 3 records: 1 empty_text, 1 failed, 1 stored"),
+        ("WARNING", "import i1 ends: completed_with_errors"),
+        ("INFO", "import i2 (paste) begins: 1 files"),
+        ("WARNING", "import i2, file 2 (json, 6 bytes): failed, 0 records: none"),
+        ("WARNING", "import i2 ends: failed"),
+    ]
+
+
+async def test_the_log_tells_of_an_import_that_goes_well(
+    host: AMemorixHostService, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "amemorix.services.importing")
+    await pasted(host, "a.jsonl", json.dumps(turn(1, chat_id="c")))
+    await pasted(host, "b.jsonl", json.dumps(turn(1, chat_id="c")))
+
+    assert [(record.levelname, record.getMessage().split(": ", 1)[-1]) for record in caplog.records] == [
+        ("INFO", "1 files"), ("INFO", "completed, 1 records: 1 stored"), ("INFO", "completed"),
+        ("INFO", "1 files"), ("INFO", "skipped, 0 records: 1 existing"), ("INFO", "completed"),
+    ]  # fmt: skip

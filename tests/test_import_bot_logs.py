@@ -196,7 +196,7 @@ async def test_a_chat_of_telegram_without_an_id_before_its_messages_is_no_other(
     nameless = {"type": "saved_messages", "messages": TELEGRAM["messages"]}
     document = {"chats": {"list": [TELEGRAM, saved, nameless, {**TELEGRAM, "id": 43}]}}
     task = await pasted(host, "result.json", json.dumps(document), skip_bad=True, chat_id="c")
-    assert task["counts"] == {"stored": 6, "failed": 6}, task
+    assert task["counts"] == {"stored": 4, "empty_text": 2, "failed": 6}, task
     [chunk] = task["files"][0]["chunk_list"]
     assert "no `id` before its `messages`" in chunk["errors"][0]["reason"]
     for chat in ("telegram:42", "telegram:43"):
@@ -231,19 +231,21 @@ def test_tables_of_wechat_have_speakers(tmp_path: Path, table: str, told: tuple[
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "count"),
+    ("name", "content", "count", "stickers"),
     [
-        ("a.jsonl", "\n".join(json.dumps(one, ensure_ascii=False) for one in EVENTS), 5),
-        ("a.json", json.dumps(EVENTS), 5),
-        ("result.json", json.dumps(TELEGRAM), 3),
-        ("group.json", json.dumps(NAPCAT), 1),
+        ("a.jsonl", "\n".join(json.dumps(one, ensure_ascii=False) for one in EVENTS), 5, {}),
+        ("a.json", json.dumps(EVENTS), 5, {}),
+        ("result.json", json.dumps(TELEGRAM), 2, {"empty_text": 1}),
+        ("group.json", json.dumps(NAPCAT), 1, {}),
     ],
 )
-async def test_chats_of_bots_are_stored_once(host: AMemorixHostService, name: str, content: str, count: int) -> None:
+async def test_chats_of_bots_are_stored_once(
+    host: AMemorixHostService, name: str, content: str, count: int, stickers: dict[str, int]
+) -> None:
     task = await pasted(host, name, content, chat_id="c")
-    assert (task["status"], task["counts"]) == ("completed", {"stored": count}), task
+    assert (task["status"], task["counts"]) == ("completed", {"stored": count, **stickers}), task
     again = await pasted(host, f"2-{name}", content, chat_id="c", force=True)
-    assert again["counts"] == {"existing": count}
+    assert again["counts"] == {"existing": count, **stickers}
 
 
 async def test_every_chat_of_a_log_finds_its_own(host: AMemorixHostService) -> None:

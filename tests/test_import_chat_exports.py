@@ -203,7 +203,7 @@ async def test_exported_chats_are_found_with_who_spoke(
 async def test_an_exported_chat_wants_to_know_its_chat(host: AMemorixHostService) -> None:
     task = await pasted(host, "群.txt", QQ)
     assert task["status"] == "failed"
-    assert "chat_id is required" in task["files"][0]["chunk_list"][0]["errors"][0]["reason"]
+    assert "`chat_id` (`--chat`)" in task["files"][0]["error"]
 
 
 HEADING = QQ[: QQ.index("2026")]

@@ -109,7 +109,14 @@ async def test_texts_of_a_chat_may_be_for_everyone(host: AMemorixHostService) ->
 
 async def test_a_turn_without_a_chat_is_refused_with_the_reason(host: AMemorixHostService) -> None:
     task = await pasted(host, "talk.jsonl", '{"speaker": "Ada", "text": "a kite"}')
-    assert (task["status"], task["counts"]) == ("failed", {"failed": 1})
+    assert (task["status"], task["counts"]) == ("failed", {})
+    assert "`chat_id` (`--chat`)" in task["files"][0]["error"]
+
+
+async def test_a_turn_without_a_chat_among_others_is_refused_with_the_reason(host: AMemorixHostService) -> None:
+    lines = '{"speaker": "Ada", "text": "a kite"}\n{"speaker": "Ada", "text": "a lamp", "chat_id": "c"}'
+    task = await pasted(host, "talk.jsonl", lines, skip_bad=True)
+    assert task["counts"] == {"stored": 1, "failed": 1}
     [chunk] = task["files"][0]["chunk_list"]
     assert chunk["errors"] == [{"place": "line 1", "reason": "chat_id is required (or group_id, or user_id)"}]
 

@@ -153,7 +153,7 @@ def test_every_note_is_a_sentence() -> None:
     ("text", "like_a_chat"),
     [
         ("2026-03-01 20:15 林澈: 去爬山\n" * 4, True),
-        ("2026/3/1 20:15 Ada\nhello\n\n2026/3/1 20:16 Ben\nhi\n" * 3, True),
+        ("A chat:\n" + "2026/3/1 20:15 Ada\nhello\n\n2026/3/1 20:16 Ben\nhi\n" * 3, True),
         ("小雨：去吗\n大黄：去\n" * 3, True),
         ("Note: a kite\nA story that goes on and on.\nAnd on.\n" * 5, False),
         ("name: tea house\nopens: nine\ncloses: ten\nphone: 12\nowner: Ada\n", False),

@@ -19,7 +19,6 @@ from amemorix.frontends.logs import JsonLines
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
 from entrance import said
-from import_entrance import pasted, turn
 
 
 @pytest.fixture(scope="module")
@@ -76,21 +75,6 @@ async def test_a_lane_that_runs_out_of_its_budget_is_a_warning_without_a_traceba
     told = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert told and all(record.levelno == logging.WARNING and not record.exc_info for record in told), told
     assert all("retrieval.lane_budget_ms" in record.getMessage() for record in told)
-
-
-async def test_the_log_tells_of_imports(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="amemorix")
-    host = await opened()
-    task = await pasted(host, "secret-name.json", json.dumps([turn(1), turn(2)]), chat_id="c")
-    bad = await pasted(host, "bad.json", json.dumps([turn(3), {"speaker": "Ada"}]), chat_id="c")
-
-    told = [record for record in caplog.records if "the import" in record.getMessage()]
-    assert [(record.levelname, record.getMessage()) for record in told] == [
-        ("INFO", f"the import {task['task_id']} (paste) is at work"),
-        ("INFO", f"the import {task['task_id']} is completed: 2 stored"),
-        ("INFO", f"the import {bad['task_id']} (paste) is at work"),
-        ("WARNING", f"the import {bad['task_id']} is failed: 2 failed"),
-    ]
 
 
 async def test_the_log_tells_of_the_start_and_of_a_clean_stop(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

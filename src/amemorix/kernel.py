@@ -27,8 +27,8 @@ from .config.model import Config
 from .errors import MemoryFault
 from .services.metered_chat import ChatMeter, MeteredChat
 from .services.runtime import RuntimeStatus
-from .services.to_its_end import end_tasks
 from .services.time_zones import TimeZones
+from .services.to_its_end import end_tasks
 from .services.vitals import VitalsService
 
 __all__ = ["SDKMemoryKernel"]

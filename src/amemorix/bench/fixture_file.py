@@ -1,10 +1,10 @@
-"""A recorded group chat with test cases, in the format of the long-term memory fixture for group chats."""
+"""A recorded chat with test cases, in the format of MaiBot's long-term memory fixtures: of group chats, and of a novel."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta, timezone
 from pathlib import Path
@@ -51,8 +51,9 @@ def read_fixture(file: Path) -> Fixture:
         data = json.loads(file.read_text("utf-8"))
         chat = {"chat_id": data["session"]["session_id"], "group_id": data["session"]["group_id"]}
         writes = (*_talk(data, chat), *_summaries(data, chat), *_knowledge(data, chat), *_facts(data, chat))
-        required = data.get("meta", {}).get("quantitative_targets", {})
-        return Fixture(writes, tuple(_cases(data, chat)), required)
+        cases = tuple(_cases(data, chat))
+        required = _required(data.get("meta", {}).get("quantitative_targets", {}), {case.group for case in cases})
+        return Fixture(writes, cases, required)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as exc:
         raise InvalidRequest(f"{file} is not a group chat fixture: {exc!r}.", field="file") from exc
 
@@ -62,7 +63,7 @@ Write = tuple[str, dict[str, Any]]
 
 def _talk(data: Mapping[str, Any], chat: Mapping[str, str]) -> Iterator[Write]:
     """What was said where the bot took part: a host passes over the rest."""
-    for batch in data["simulated_stream_batches"]:
+    for batch in data.get("simulated_stream_batches", ()):
         if batch["bot_participated"]:
             id_ = batch["batch_id"]
             turns = [_turn(f"{id_}:{n}", line) for n, line in enumerate(batch["messages"], 1)]
@@ -134,15 +135,24 @@ def _cases(data: Mapping[str, Any], chat: Mapping[str, str]) -> Iterator[Case]:
     for case in (case for cases in asked.values() for case in cases):
         yield _case("aggregate", case, {**chat, "query": case["query"], "mode": "aggregate"})
     for mode in ("time", "hybrid"):
-        yield from (_dated(mode, case, chat) for case in data["time_cases"])
+        yield from (_dated(mode, case, chat) for case in data.get("time_cases", ()))
     for case in data["episode_cases"]:
         yield _case("episode", case, {**chat, "query": case["query"], "mode": "episode"})
     for case in data["profile_cases"]:
         yield replace(_case("profile", case, {**chat, "person_id": case["person_id"]}), component="get_person_profile")
     for case in data["person_writebacks"]:
         yield _case("writeback", case, {**chat, "query": case["person_name"]})
-    for case in data["negative_control_cases"]:
+    for case in data.get("negative_control_cases", ()):
         yield Case("negative_control", {**chat, "query": case["query"]}, ())
+
+
+def _required(targets: Mapping[str, Any], groups: Collection[str]) -> dict[str, dict[str, float]]:
+    """By kind of case, also where the names of the figures begin with it: `search_recall_at_5`."""
+    found = {name: dict(value) for name, value in targets.items() if isinstance(value, Mapping)}
+    for name, value in targets.items():
+        if (group := next((one for one in groups if name.startswith(f"{one}_")), "")) and name not in found:
+            found.setdefault(group, {})[name.removeprefix(f"{group}_")] = value
+    return found
 
 
 def _dated(mode: str, case: Mapping[str, Any], chat: Mapping[str, str]) -> Case:

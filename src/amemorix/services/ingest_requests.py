@@ -13,7 +13,8 @@ from ..retrieval.request import Name, RequiredName, TimeInput
 from ..text import content_hash, normalise_name
 from .message_reading import KEYS, Misspelt, place_of, read_message
 
-__all__ = ["EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "RelationInput"]
+NO_CHAT = "chat_id is required (or group_id, or user_id)"
+__all__ = ["NO_CHAT", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "RelationInput"]
 
 
 Names = Annotated[list[RequiredName], Field(max_length=1000)]
@@ -234,5 +235,5 @@ class IngestMessages(_Ingest):
     @model_validator(mode="after")
     def _has_a_chat(self) -> IngestMessages:
         if not (self.chat_id or self.group_id or self.user_id):
-            raise ValueError("chat_id is required (or group_id, or user_id)")
+            raise ValueError(NO_CHAT)
         return self

@@ -1,4 +1,7 @@
-"""What chat clients put between the words, in words: pictures, faces and mentions of QQ as `[图片]`, `[表情]` and `@小雨`."""
+"""What chat clients put between the words, in words: pictures, faces and mentions of QQ as `[图片]`, `[表情]` and `@小雨`.
+
+What holds no words at all, such as a sticker, the XML of a picture or the notice of a recall, is told from what does.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["spelled", "spelled_segments"]
+__all__ = ["in_words", "spelled", "spelled_segments"]
 
 LONGEST_LABEL = 80
 _BRACKETS = re.compile(r"[\[\]]+")
@@ -30,8 +33,31 @@ _SAYS_MORE = {
 _SUMMED_UP = ("image", "mface", "marketface")
 _MENTIONS = ("at", "mention", "atall", "mention_all")
 _SILENT = ("reply", "quote", "anonymous", "source", "basic")
+_ONLY_A_CODE = re.compile(r"\[(?:[^\[\]:：\d]{1,8}|贴纸: [^\[\]]*)\]")
+_MARKUP = re.compile(
+    r"(?:[\w@.-]{1,60}[:：]\s*)?(?:<\?xml[^>]*>\s*)?<(?:msg|sysmsg|appmsg|revokemsg|voipmsg|voipinvitemsg)\b", re.S
+)
+_TITLE = re.compile(r"<title>(?:<!\[CDATA\[)?(.*?)(?:\]\]>)?</title>", re.S)
+_QUOTES = re.compile(r"<type>57</type>")
+_RECALLED = re.compile(r"(.{1,60}?)\s*(?:撤回了一条(?:成员)?消息|recalled a message)[。.]?(?:\s*重新编辑)?")
+_QUOTED = re.compile(r"[\"'“「].*[\"'”」]|你|对方|我|You|you")
 
 Data = Mapping[str, Any]
+
+
+def in_words(text: str, speaker: str) -> str:
+    """What a speaker of a saved chat wrote: of a card its title, and nothing of pictures, stickers and notices."""
+    text = text.strip()
+    if _MARKUP.match(text):
+        title = _short((found := _TITLE.search(text)) and found[1])
+        return title if not title or _QUOTES.search(text) else f"[链接: {_BRACKETS.sub(' ', title).strip()}]"
+    if "[CQ:" in text:
+        text = spelled(text)
+    recalled = _RECALLED.fullmatch(text)
+    if recalled and (_QUOTED.fullmatch(recalled[1]) or recalled[1] == speaker):
+        return ""
+    rest, codes = _ONLY_A_CODE.subn("", text)
+    return "" if codes and not any(char.isalnum() for char in rest) else text
 
 
 def spelled(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from ...errors import InvalidRequest
@@ -22,6 +23,9 @@ _QQ_TITLE = re.compile(r"\s*消息记录[（(]")
 _QQ_TIME = rf"\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}} (?:(?:{HALF})\s?)?\d{{1,2}}:\d{{2}}:\d{{2}}(?:\s?[AaPp][Mm])?"
 _QQ_HEAD = re.compile(rf"({_QQ_TIME})\s+(\S[^\n]{{0,99}})")
 _WECHAT_HEAD = re.compile(rf"(\S[^\n:：]{{0,59}}?)\s+({_QQ_TIME})")
+_TIME = rf"\d{{4}}[-/.年]\d{{1,2}}[-/.月]\d{{1,2}}日?\s+(?:(?:{HALF})\s?)?\d{{1,2}}[:：]\d{{2}}(?:[:：]\d{{2}})?(?:\s?[AaPp][Mm])?"
+_TIME_FIRST = re.compile(rf"({_TIME})\s+([^\s:：][^\n:：]{{0,59}})")
+_NAME_FIRST = re.compile(rf"([^\s:：][^\n:：]{{0,59}}?)\s+({_TIME})")
 _DISCORD_TITLE = re.compile(r"\s*={30,}\s*\n(?:Guild|Server): .*\n(?:Channel): ")
 _DISCORD_HEAD = re.compile(r"\[([^\]]{8,40})\]\s(\S[^\n]{0,99}?)(?: \(pinned\))?")
 _DISCORD_TIME = re.compile(
@@ -63,7 +67,7 @@ def export_of(path: Path) -> Export | None:
         return whatsapp_of(path)
     if _QQ_TITLE.match(sample) or sum(_names_an_id(line.rstrip()) for line in lines) > 1:
         return Export("qq", _qq_head)
-    return Export("wechat", _wechat_head) if _is_wechat(lines) else None
+    return Export("wechat", _wechat_head) if _is_wechat(lines) else _by_its_heads(lines)
 
 
 def is_of_whatsapp(line: str) -> bool:
@@ -122,6 +126,29 @@ def _is_wechat(lines: list[str]) -> bool:
     """Whether the first line that says anything has a name and a time to the second, and another one later."""
     first = next((line.rstrip() for line in lines if line.strip()), "")
     return bool(_wechat_head(first)) and sum(bool(_wechat_head(line.rstrip())) for line in lines) > 1
+
+
+def _by_its_heads(lines: list[str]) -> Export | None:
+    """A chat in which each message is a line with its time and a name, in either order, and the text below it.
+
+    All heads are written as the first, what follows one is hardly ever another, and some names come again.
+    """
+    lines = [line.rstrip() for line in lines]
+    first = next((line for line in lines if line), "")
+    time_first = bool(_TIME_FIRST.fullmatch(first))
+    pattern, when, who = (_TIME_FIRST, 1, 2) if time_first else (_NAME_FIRST, 2, 1)
+    colons = len(re.findall("[:：]", first))
+
+    def head(line: str) -> tuple[str, str, str] | None:
+        found = pattern.fullmatch(line)
+        return (found[when], found[who], "") if found and len(re.findall("[:：]", line)) == colons else None
+
+    begun = [(found[1], below) for line, below in pairwise([*lines, ""]) if (found := head(line))]
+    with_text = sum(bool(below) and head(below) is None for _, below in begun)
+    names = len({name for name, _ in begun})
+    if not head(first) or with_text * 5 < len(begun) * 4 or not 1 < names <= len(begun) // 2:
+        return None
+    return Export("qq" if time_first else "wechat", head)
 
 
 def _lines_of(path: Path, encoding: str) -> list[str]:

@@ -19,18 +19,34 @@ SAID = ("", "Default", "Reply")
 
 class DiscordExport:
     """`{"messages": [{id, type, timestamp, content, author: {id, name, nickname}}]}`; notices, and messages without a
-    text, are passed over."""
+    text, are passed over.
 
-    def __init__(self) -> None:
+    The chat is the task's, where it names one, else `discord:` with the id of the channel.
+    """
+
+    def __init__(self, *, chat_id: str = "") -> None:
+        self._chat_id = chat_id
+        self._channel = ""
         self.share = 0.0
         """Of the file that has been read."""
 
     def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
         """See `Reader.read`; positions are ordinals."""
-        return records(members(path, ("messages",), EXPECTED, self._told), start, _turn)
+        self._channel = ""
+        return records(members(path, ("messages",), EXPECTED, self._told, self._heard), start, self._turn)
 
     def _told(self, share: float) -> None:
         self.share = share
+
+    def _heard(self, prefix: str, event: str, value: Any) -> None:
+        if prefix == "channel.id" and event in ("number", "string"):
+            self._channel = name(int(value) if event == "number" else value)
+
+    def _turn(self, member: Member) -> Record | Bad | None:
+        made = _turn(member)
+        if isinstance(made, Record) and self._channel and not self._chat_id:
+            made.arguments["chat_id"] = id_of("discord", self._channel)
+        return made
 
 
 def _turn(member: Member) -> Record | Bad | None:

@@ -130,6 +130,15 @@ FORMATS: dict[str, Format] = {
         '{"guild": {"id": "1", "name": "Devs"}, "channel": {"id": "2", "name": "general"}, "messages": [{"id": "3", '
         '"type": "Default", "timestamp": "2026-02-03T10:00:00+00:00", "content": "I adopted a dog.", '
         '"author": {"id": "91", "name": "mia"}}]}',
+        options=("chat_id",),
+    ),
+    "wechat": Format(
+        "amemorix.services.importing.wechat:PyWxDump",
+        "Messages of WeChat as PyWxDump writes them in JSON (`0_499.json`). PyWxDump 导出的微信聊天记录。",
+        "a list: MsgSvrID, type_name, talker, room_name, msg, CreateTime",
+        '[{"MsgSvrID": "7", "type_name": "文本", "is_sender": 0, "talker": "wxid_a", "room_name": "5@chatroom", '
+        '"msg": "我对花生过敏", "CreateTime": "2024-05-01 12:33:21"}]',
+        options=("chat_id",),
     ),
     "onebot": Format(
         "amemorix.services.importing.onebot:OneBotExport",
@@ -253,6 +262,7 @@ _ONEBOT = _of_messages("raw_message", "post_type", "sender.*")
 _TELEGRAM = {"chats", "personal_information", *_of_messages("from_id", "actor_id", "text_entities", "date_unixtime")}
 _KINDS: tuple[tuple[str, Callable[[set[str]], Any]], ...] = (
     ("jsonl", lambda keys: keys & {"post_type", "raw_message"}),
+    ("wechat", lambda keys: keys & _of_messages("MsgSvrID", "type_name")),
     ("onebot", lambda keys: keys & _ONEBOT),
     ("telegram", lambda keys: keys & _TELEGRAM),
     ("discord", lambda keys: keys & _of_messages("author.*") or {"guild", "channel"} <= keys),

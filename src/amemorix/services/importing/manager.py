@@ -7,7 +7,6 @@ import contextlib
 import logging
 import sqlite3
 import uuid
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -213,7 +212,6 @@ class ImportTaskManager:
             return False
         self._current, self._store.importing = task.id, True
         self._work.go_on()
-        log.info("the import i%d (%s) is at work", task.id, task.kind)
         try:
             with acting_as(Act("background", "import", task.requested_by, "memory", now, {"task_id": f"i{task.id}"})):
                 await self._worked(task, Lease(task.id, worker, seconds))
@@ -236,18 +234,21 @@ class ImportTaskManager:
             self._rows.running(db, task.id, worker=lease.worker, now=now)
             return [file for file in self._rows.files(db, [task.id]) if file.status not in AT_REST]
 
-        for file in await self._store.write(begin):
+        files = await self._store.write(begin)
+        log.info("import i%d (%s) begins: %d files", task.id, task.kind, len(files))
+        for file in files:
             await self._store.write(lambda db, file=file: self._rows.file_preparing(db, file.id))
             if task.kind == BACKFILL:
                 await self._backfill.run(task, file, lease)
             else:
                 await self._work.file(task, file, lease)
+            _tell(await self._store.read(lambda db, file=file: self._rows.file(db, file.id)))
         await self._end(task, lease)
 
     async def _end(self, task: ImportTask, lease: Lease) -> None:
         now = self._clock.now()
 
-        def unit(db: sqlite3.Connection) -> tuple[str, list[ImportFile], list[ImportFile]]:
+        def unit(db: sqlite3.Connection) -> tuple[str, list[ImportFile]]:
             self._work.hold(db, lease)
             files = self._rows.files(db, [task.id])
             chunks = self._rows.chunk_counts(db, [task.id])
@@ -256,14 +257,10 @@ class ImportTaskManager:
             status = "completed" if len(well) == len(files) else "completed_with_errors" if some else "failed"
             error = next((f"{f.name}: {f.error}" for f in files if f.status == "failed"), "")
             self._rows.end(db, task.id, status, error=error, now=now)
-            return status, files, well
+            return status, well
 
-        status, files, well = await self._store.write(unit)
-        counts = sum((file.counts for file in files), Counter[str]())
-        log.log(
-            logging.INFO if status == "completed" else logging.WARNING, "the import i%d is %s: %s",
-            task.id, status, ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing to store",
-        )  # fmt: skip
+        status, well = await self._store.write(unit)
+        log.log(logging.INFO if status == "completed" else logging.WARNING, "import i%d ends: %s", task.id, status)
         await self._drop(well)
 
     async def _cancelled(self, task: int) -> None:
@@ -277,7 +274,7 @@ class ImportTaskManager:
             return self._rows.files(db, [task])
 
         if files := await self._store.write(unit):
-            log.info("the import i%d is cancelled", task)
+            log.info("import i%d ends: cancelled", task)
         await self._drop(files)
 
     async def _stumble(self, task: ImportTask, worker: str, exc: Exception) -> None:
@@ -322,3 +319,14 @@ class ImportTaskManager:
         """End what is under way; it goes on when the memory is opened again. Blocking."""
         self._work.stop()
         self._thread.shutdown(wait=True, cancel_futures=True)
+
+
+def _tell(file: ImportFile | None) -> None:
+    """Log what became of a file: figures alone, since names and errors may hold what people wrote."""
+    if file is not None:
+        well = file.status in ("completed", "skipped") and not file.counts["failed"]
+        counts = ", ".join(f"{count} {what}" for what, count in sorted(file.counts.items()) if count)
+        log.log(
+            logging.INFO if well else logging.WARNING, "import i%d, file %d (%s, %d bytes): %s, %d records: %s",
+            file.task, file.id, file.format, file.size, file.status, file.records, counts or "none",
+        )  # fmt: skip

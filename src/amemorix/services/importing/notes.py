@@ -26,6 +26,7 @@ _SENTENCES = {
     "that the import names.",
     "put_here": "{count} records name a group or a private chat of their own; they are stored in the chat that the import "
     "names, as `scope_type` `chat` asks for.",
+    "no_words": "{count} messages are left out: pictures, stickers and notices without a word that somebody wrote.",
     "relations": "{count} relations are left out: without a subject, a predicate and another object.",
     "records": "{count} further copies of texts are left out: they belong to more chats than can be taken over.",
     "metadata": "of {count} texts metadata is left out: there is too much of it, or it cannot be stored.",

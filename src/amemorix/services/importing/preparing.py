@@ -24,6 +24,7 @@ from ..ingest import IngestService
 from ..ingest_requests import EntityInput, IngestMessages, IngestSummary, IngestText, RelationInput
 from ..relation_write import RelationWriteService
 from ..scope import chat_key, served
+from .chat_codes import in_words
 from .foreign_values import CutName, Metadata
 from .notes import BEYOND, MOST_OF_A_TEXT
 from .records import Bad, Record
@@ -165,6 +166,10 @@ class Preparer:
         given = {key: value for key, value in record.arguments.items() if value is not None}
         if record.kind == "turn" and not record.foreign:
             given = self._by_whom(given)
+        if record.kind == "turn" and isinstance(text := given.get("text"), str):
+            given["text"] = in_words(text, str(given.get("speaker", "")))
+            if text.strip() and not given["text"]:
+                return Item(record.place, (), notes={"no_words": 1})
         notes = {**record.left, **self._noted(record, given)}
         if self._closed and record.foreign and not given.get("chat_id"):
             given = {key: value for key, value in given.items() if key not in _of_their_own(record)}

@@ -15,10 +15,11 @@ from typing import TypeVar
 
 from ...clock import Clock
 from ...config.model import Config
-from ...errors import MemoryFault, NotReady, StorageFailure
+from ...errors import InvalidRequest, MemoryFault, NotReady, StorageFailure
 from ...storage.imports import ImportChunk, ImportFile, ImportTask, Problem
 from ...storage.metadata_store import MetadataStore
 from ..ingest import IngestService
+from ..ingest_requests import NO_CHAT
 from ..to_its_end import to_its_end
 from .places import Places
 from .preparing import Chunk, Preparer, Unwritable, Writer
@@ -178,6 +179,15 @@ class ImportWork:
         while not last:
             started = time.monotonic()
             chunk = await self.off(lambda: source.next(preparer, self._settings.chunk_records))
+            if (
+                number == 0
+                and chunk.problems
+                and all(one.reason == NO_CHAT for one in chunk.problems)
+                and not chunk.items
+            ):
+                raise InvalidRequest(
+                    "file: none of its messages names a chat: import it with `chat_id` (`--chat`).", field="chat_id"
+                )
             if chunk.records:
                 told = await self._stored(task, file, number, chunk, lease, told)
                 number += 1
