@@ -31,6 +31,7 @@ LEAVES = (
     "ports",
     "ops",
     "config",
+    "location",
 )
 STANDS_ON = {
     "generated": ("frontends",),

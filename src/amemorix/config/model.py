@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ..location import DATA_DIR, TOKEN_ENV
 from .deriving import Episode, Extraction, Facts, Profile, Summary
 from .imports import Imports
 from .providers import Chat, Embedding
@@ -30,7 +31,7 @@ class Storage(Section):
     """Where the rows are, and how they are kept."""
 
     data_dir: str = restart(
-        "data/a-memorix", "Folder of the database and the indexes; relative to the project (the parent of config/).",
+        DATA_DIR, "Folder of the database and the indexes; relative to the project (the parent of config/).",
         min_length=1,
     )  # fmt: skip
     synchronous: Literal["full", "normal"] = restart(
@@ -145,7 +146,7 @@ class Http(Section):
 
     host: str = restart("127.0.0.1", "Address to listen on; beyond loopback a token is required.", min_length=1)
     port: int = restart(7400, "Port to listen on.", ge=0, le=65_535)
-    token_env: str = restart("AMEMORIX_TOKEN", "Name of the environment variable that holds the bearer token.")
+    token_env: str = restart(TOKEN_ENV, "Name of the environment variable that holds the bearer token.")
     max_body_bytes: int = live(16_000_000, "Largest request body.", ge=1024, le=1_000_000_000)
 
 

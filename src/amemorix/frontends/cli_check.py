@@ -15,10 +15,6 @@ from rich import box
 from rich.table import Table
 
 from ..errors import StorageFailure
-from ..hosting.first_config import data_folder, first_config
-from ..services.backup_folder import BackupFolder
-from ..services.checking.closed import examined_closed
-from ..services.checking.way_back import WayBack
 from .access import answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, out, remark, say
 
@@ -56,6 +52,11 @@ async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
 
 def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
     """The report on a memory that cannot be opened."""
+    from ..hosting.first_config import data_folder, first_config
+    from ..services.backup_folder import BackupFolder
+    from ..services.checking.closed import examined_closed
+    from ..services.checking.way_back import WayBack
+
     config, _ = first_config(path.absolute())
     backups = BackupFolder(data_folder(path.absolute(), config), config.backup.roots)
     local = datetime.now().astimezone().tzinfo

@@ -14,8 +14,8 @@ import typer
 
 from ..config import load
 from .console import DEFAULT_CONFIG, ConfigPath, say
-from .openapi import BASE_PATH
 from .serving import Listening, serve
+from .wire import BASE_PATH
 
 __all__ = ["serve_command"]
 

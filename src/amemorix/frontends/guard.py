@@ -9,8 +9,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import Forbidden
+from .answers import JsonAnswer, fault_answer
 from .loopback import host_of, is_loopback
-from .wire import JsonAnswer, fault_answer
 
 __all__ = ["OPEN_PATH", "Guard"]
 

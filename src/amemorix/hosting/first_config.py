@@ -8,6 +8,7 @@ from pathlib import Path
 from .. import config as configuration
 from ..config import Config
 from ..errors import InvalidConfig
+from ..location import data_folder as folder_of
 
 __all__ = ["data_folder", "first_config"]
 
@@ -27,12 +28,10 @@ def first_config(path: Path) -> tuple[Config, bytes | None]:
 
 def data_folder(path: Path, config: Config) -> Path:
     """The data directory; a relative one is below the folder that holds `config/`. Raises InvalidConfig."""
-    home = path.parent
-    root = home.parent if home.name == "config" else home
     given = config.storage.data_dir
     try:
-        return (root / Path(given).expanduser()).resolve()
-    except (RuntimeError, ValueError, OSError) as exc:  # no such user, a NUL character, a loop of links
+        return folder_of(path, given)
+    except (RuntimeError, ValueError, OSError) as exc:
         text = f"storage.data_dir is {given!r}, which is no folder: {exc}"
         problem = {"path": "storage.data_dir", "problem": text, "value": given}
         raise InvalidConfig(f"{path}, {text}.", problems=[problem], file=str(path)) from exc
