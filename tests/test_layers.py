@@ -31,6 +31,7 @@ LEAVES = (
     "ports",
     "ops",
     "config",
+    "lazy_regex",
     "location",
 )
 STANDS_ON = {

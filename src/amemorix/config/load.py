@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..errors import InvalidConfig
-from .check import Problem, dotted, find_problems
-from .document import Lines, read_tables, read_text
+from .document import Lines, Problem, dotted, read_tables, read_text
 from .model import Config
-from .render import default_toml
 from .write import write_text
 
 __all__ = ["load", "parse"]
@@ -23,6 +23,8 @@ def load(path: Path, *, create: bool = False) -> Config:
     Raises InvalidConfig if the file is missing, cannot be read, or is not a valid configuration.
     """
     if create and not path.exists():
+        from .render import default_toml
+
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, default_toml(), backups=0)
     return parse(read_text(path), str(path))
@@ -35,6 +37,10 @@ def parse(text: str, where: str = "the configuration") -> Config:
     and, where known, `line`, `column` and `value`; `details["file"]` is `where`.
     """
     tables = read_tables(text, where)
+    with suppress(ValidationError, ValueError, TypeError, RecursionError):
+        return Config.model_validate_json(json.dumps(tables), strict=True)
+    from .check import find_problems  # jsonschema, which only finds the words for what is wrong
+
     try:
         if problems := find_problems(tables):
             raise _invalid(text, where, problems)

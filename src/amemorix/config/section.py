@@ -14,7 +14,7 @@ ReloadLevel = Literal["live", "rebuild", "restart"]
 class Section(BaseModel):
     """A table of settings: frozen, with unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 def live(default: Any, meaning: str, **bounds: Any) -> Any:

@@ -8,8 +8,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from pathlib import Path
 
-from watchfiles import awatch
-
 from .document import decoded, read_text
 
 __all__ = ["settled_text", "watch"]
@@ -103,6 +101,8 @@ def _identity(folder: Path) -> tuple[int, int] | None:
 
 async def _notices(folder: Path, stop: asyncio.Event, force_polling: bool | None, tick: float) -> AsyncGenerator[None]:
     """What watchfiles sees in the folder itself, and a beat every `tick` seconds of silence."""
+    from watchfiles import awatch
+
     async for _ in awatch(
         folder,
         watch_filter=None,

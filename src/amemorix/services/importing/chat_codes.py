@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
+
+from ...lazy_regex import lazy_regex
 
 __all__ = ["spelled", "spelled_segments"]
 
 LONGEST_LABEL = 80
-_BRACKETS = re.compile(r"[\[\]]+")
-_CODE = re.compile(r"\[CQ:([A-Za-z_-]+)((?:,[^\[\],]*)*)\]")
+_BRACKETS = lazy_regex(r"[\[\]]+")
+_CODE = lazy_regex(r"\[CQ:([A-Za-z_-]+)((?:,[^\[\],]*)*)\]")
 _LABELS = {
     "image": "图片", "flash": "闪照", "face": "表情", "mface": "表情", "bface": "表情", "sface": "表情", "marketface": "表情",
     "record": "语音", "voice": "语音", "audio": "语音", "video": "视频", "file": "文件", "onlinefile": "文件",
