@@ -31,6 +31,7 @@ LEAVES = (
     "ports",
     "ops",
     "config",
+    "extras",
     "lazy_regex",
     "location",
 )

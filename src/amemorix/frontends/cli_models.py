@@ -10,6 +10,7 @@ from rich import box
 from rich.table import Table
 
 from ..errors import InvalidRequest, ModelUnavailable
+from ..extras import require
 from ..models.catalog import MODELS, LocalModel, known_model
 from ..models.gloss_build import LICENCE, install_glosses, verify_glosses
 from ..models.glosses import NAME as GLOSSES
@@ -35,6 +36,8 @@ def install_(
     ] = "auto",
 ) -> None:
     """Fetch a model once, check it, convert it, and build the Chinese word table with it; no network afterwards."""
+    if installed(known_model(model)) is None or installed_glosses() is None:
+        require("convert", "Converting a model", fault=ModelUnavailable)
     folder = install(known_model(model), _source(origin), progress=remark)
     say(f"{known_model(model).name} is ready in {folder}.", "green")
     embedder = LocalEmbedder(folder)
