@@ -11,8 +11,10 @@ from typer.testing import CliRunner, Result
 
 from amemorix import __version__
 from amemorix.frontends.cli import app
+from amemorix.frontends.cli_import import FORMATS
 from amemorix.frontends.cli_memory import Mode
 from amemorix.retrieval.request import MODES
+from amemorix.services.importing import formats as importing
 from amemorix.storage.lock import DirectoryLock
 from amemorix.testing import scratch_config
 
@@ -53,6 +55,10 @@ def test_help_lists_the_commands() -> None:
 
 def test_modes_are_those_of_search() -> None:
     assert get_args(Mode) == MODES
+
+
+def test_the_formats_are_those_of_imports() -> None:
+    assert tuple(importing.FORMATS) == FORMATS
 
 
 def test_turns_are_stored_once_and_found(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from amemorix.frontends.cli import app
 from amemorix.frontends.daemon import announced, find_daemon
 from amemorix.frontends.openapi import BASE_PATH
 from amemorix.frontends.serving import GRACE_SECONDS
+from amemorix.storage.lock import DirectoryLock
 from amemorix.testing import scratch_config
 from daemon_process import Running, daemon
 
@@ -141,15 +142,21 @@ def test_a_large_body_gets_its_answer_over_a_real_socket(config: Path) -> None:
 
 
 def test_the_note_is_that_of_the_process_that_holds_the_lock(tmp_path: Path) -> None:
-    assert find_daemon(tmp_path, os.getpid()) is None
     with announced(tmp_path, "http://127.0.0.1:1"):
-        found = find_daemon(tmp_path, os.getpid())
+        assert find_daemon(tmp_path) is None, "nobody holds the lock"
+        lock = DirectoryLock(tmp_path)
+        found = find_daemon(tmp_path)
         assert found is not None
         assert found.url == "http://127.0.0.1:1"
-        assert find_daemon(tmp_path, os.getpid() + 1) is None
-    assert list(tmp_path.iterdir()) == []
+        (tmp_path / "daemon.json").write_text(json.dumps({"url": found.url, "pid": os.getpid() + 1}), "utf-8")
+        assert find_daemon(tmp_path) is None
+        lock.release()
+    assert find_daemon(tmp_path) is None
 
 
-def test_a_note_that_cannot_be_read_is_no_note(tmp_path: Path) -> None:
-    (tmp_path / "daemon.json").write_text("{", "utf-8")
-    assert find_daemon(tmp_path, os.getpid()) is None
+@pytest.mark.parametrize("note", ["{", "[]", "3", '{"url": "http://127.0.0.1:1"}', '{"url": 1, "pid": "x", "more": 2}'])
+def test_a_note_that_cannot_be_read_is_no_note(tmp_path: Path, note: str) -> None:
+    (tmp_path / "daemon.json").write_text(note, "utf-8")
+    lock = DirectoryLock(tmp_path)
+    assert find_daemon(tmp_path) is None
+    lock.release()

@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -6,6 +7,8 @@ from hypothesis import strategies as st
 
 from amemorix.config import Config, default_toml, load, parse, read_text
 from amemorix.errors import InvalidConfig
+from amemorix.hosting.first_config import data_folder
+from amemorix.location import Location, locate
 
 
 def refused(text, where="a.toml"):
@@ -234,3 +237,24 @@ def test_every_problem_of_a_wrong_value_has_its_line(pairs):
                 continue  # no line of its own
             line = text.splitlines()[problem["line"] - 1]
             assert not problem["path"] or line.startswith(problem["path"].split("[")[0].split(".")[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", '[storage]\ndata_dir = "elsewhere"\n[http]\ntoken_env = "MINE"\n', '\ufeff[storage]\ndata_dir = "~/x"\n'],
+)
+def test_where_a_memory_lies_is_read_without_the_models_as_with_them(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config" / "a.toml"
+    path.parent.mkdir()
+    path.write_text(text, "utf-8")
+    config = load(path)
+    assert locate(path) == Location(data_folder(path, config), config.http.token_env)
+
+
+@pytest.mark.parametrize(
+    "text", ["[storage", "storage = 1\n", "[storage]\ndata_dir = 3\n", '[storage]\ndata_dir = "a\\u0000b"\n']
+)
+def test_a_file_that_names_no_place_names_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.toml").write_text(text, "utf-8")
+    assert locate(tmp_path / "a.toml") is None
+    assert locate(tmp_path / "missing.toml") is None

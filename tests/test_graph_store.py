@@ -137,13 +137,6 @@ def test_a_node_without_edges_does_not_exist() -> None:
     assert store.pagerank({40: 1.0})[0].tolist() == []
 
 
-def test_networkx_gets_nodes_edges_and_weights() -> None:
-    graph = built(CHAIN).to_networkx([10, 20, 50])
-
-    assert sorted(graph.nodes) == [10, 20, 50]
-    assert sorted(graph.edges(keys=True, data="weight")) == [(10, 20, 1, 1.0), (20, 10, 4, 2.0)]
-
-
 @pytest.mark.parametrize("recent", [0, 60])
 @pytest.mark.parametrize("seed", range(4))
 def test_pagerank_ranks_as_networkx_does(seed: int, recent: int) -> None:

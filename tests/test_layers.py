@@ -31,6 +31,9 @@ LEAVES = (
     "ports",
     "ops",
     "config",
+    "extras",
+    "lazy_regex",
+    "location",
 )
 STANDS_ON = {
     "generated": ("frontends",),

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from amemorix.extras import EXTRAS
+
 ROOT = Path(__file__).parent.parent
 SCRIPTS = [ROOT / "scripts" / name for name in ("serve", "test", "check", "generate")] + [ROOT / ".ci" / "run"]
 PIN = re.compile(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.+!]*")
@@ -63,6 +65,7 @@ def test_everything_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     wanted = [
         *project["project"]["dependencies"],
+        *(one for extra in EXTRAS for one in project["project"]["optional-dependencies"][extra]),
         *project["dependency-groups"]["dev"],
         "pip",
         "hatchling",
@@ -103,7 +106,7 @@ def test_a_python_without_ensurepip_is_said(project: Path, tmp_path: Path) -> No
 def test_packages_are_installed_once(project: Path) -> None:
     assert sh("prepare run", project).returncode == 0
     first = asked(project)
-    assert first[-1].endswith("--no-build-isolation --editable .")
+    assert first[-1].endswith("--editable .[server,convert]")
     assert all("--constraint scripts/constraints.txt" in line for line in first)
     again = sh("prepare run", project)
     assert asked(project) == first

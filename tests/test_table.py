@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 import pytest
 
-from amemorix.components import OPERATIONS
+from amemorix import components
+from amemorix.components import MODULES, OPERATIONS
 from amemorix.errors import InvalidRequest, UnknownComponent
 
 PLAIN = (
@@ -96,3 +100,12 @@ def test_each_operation_is_named_once_and_says_what_it_does() -> None:
         assert op.response().warnings == []
         assert not set(op.aliases) & {other.action for other in OPERATIONS if other.component == op.component}
     assert not set(OPERATIONS.older_names) & set(OPERATIONS.components())
+
+
+def test_every_component_is_where_the_table_looks_for_it() -> None:
+    found: dict[str, set[str]] = {}
+    for module in iter_modules(components.__path__):
+        table = getattr(import_module(f"amemorix.components.{module.name}"), "ops", None)
+        for component in table.components() if table else ():
+            found.setdefault(component, set()).add(module.name)
+    assert {component: set(modules) for component, modules in MODULES.items()} == found

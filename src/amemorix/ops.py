@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from inspect import getdoc
 from itertools import islice
 from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from pydantic_core import ErrorDetails
 
 from .errors import InvalidRequest, UnknownComponent
+from .lazy_regex import lazy_regex
 
 __all__ = [
     "CHAT_KEYS",
@@ -34,7 +36,7 @@ Role = Literal["read", "write", "admin"]
 """What a caller may do: each includes the one before."""
 Kernel = TypeVar("Kernel")
 MOST_WARNINGS = 20
-_REQUIRED = re.compile(r"([a-z_]+) is required\b")
+_REQUIRED = lazy_regex(r"([a-z_]+) is required\b")
 """How a check of several fields together names the one to give."""
 CHAT_KEYS = ("chat_id", "group_id", "user_id")
 """Arguments that say for which chat a call is made."""
@@ -48,7 +50,7 @@ _CHATS = (
     r"chat|conversation|convo|conv|thread|room|channel|session|stream|dialog(?:ue)?|peer|agent|bot|namespace|workspace|"
     r"space|project|partition|collection|scope|visibility|audience|filter|where|jid|聊天|会话|对话|房间|频道|私聊"
 )
-_SCOPE_WORD = re.compile(
+_SCOPE_WORD = lazy_regex(
     rf"(?:current|my|this|src|source|target|from|to|in|for|by|the|asking|private|public|only)*"
     rf"(?:(?P<person>{_PERSONS})|(?P<group>{_GROUPS})|(?P<chat>{_CHATS})|(?:app|run|user|group|chat)(?=id))s?"
     rf"(?:{_PERSONS}|{_GROUPS}|{_CHATS}|s|id|ids|key|name|uuid|guid|no|num|number|code|type|list|filter|号码?)*"
@@ -60,8 +62,9 @@ class Request(BaseModel):
     """Base of every request: null means default, strings are stripped, unknown keys are reported, types are checked."""
 
     model_config = ConfigDict(
-        frozen=True, str_strip_whitespace=True, populate_by_name=True, allow_inf_nan=False, extra="ignore"
-    )
+        frozen=True, str_strip_whitespace=True, populate_by_name=True, allow_inf_nan=False, extra="ignore",
+        defer_build=True,
+    )  # fmt: skip
 
     @model_validator(mode="before")
     @classmethod
@@ -89,6 +92,8 @@ class Request(BaseModel):
 
 class Response(BaseModel):
     """Base of every response: constructible with no arguments."""
+
+    model_config = ConfigDict(defer_build=True)
 
     success: bool = True
     warnings: list[str] = Field(default_factory=list, description="What was understood differently than it was said.")
@@ -159,20 +164,20 @@ class Operation:
 class Operations(Generic[Kernel]):
     """Operations by component and action."""
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Mapping[str, Sequence[str]] | None = None) -> None:
+        """`modules`: where the tables `ops` of a component are; they are imported when it is first asked for."""
         self._table: dict[tuple[str, str | None], Operation] = {}
         self._older: dict[str, str] = {}
+        self._modules = dict(modules or {})
+        self._waiting = dict(self._modules)
 
-    @classmethod
-    def merge(cls, *tables: Operations[Kernel]) -> Operations[Kernel]:
-        """One table out of several; a name registered twice is a ValueError."""
-        whole: Operations[Kernel] = cls()
-        for table in tables:
-            if clash := whole._table.keys() & table._table.keys():
-                raise ValueError(f"registered twice: {sorted(map(str, clash))}")
-            whole._table |= table._table
-            whole._older |= table._older
-        return whole
+    def _import(self, component: str) -> None:
+        for module in self._waiting.get(component, ()):
+            table: Operations[Kernel] = import_module(module).ops
+            for key, op in table._table.items():
+                if self._table.setdefault(key, op) is not op:
+                    raise ValueError(f"registered twice: {key}")
+        self._waiting.pop(component, None)
 
     def older_name(self, older: str, component: str) -> None:
         """Let a component go by another name too."""
@@ -184,7 +189,10 @@ class Operations(Generic[Kernel]):
         return dict(self._older)
 
     def __iter__(self) -> Iterator[Operation]:
-        return iter({id(op): op for op in self._table.values()}.values())
+        for component in [*self._waiting]:
+            self._import(component)
+        every = {id(op): op for op in self._table.values()}.values()
+        return iter(sorted(every, key=lambda op: op.component))
 
     def operation(
         self,
@@ -215,10 +223,11 @@ class Operations(Generic[Kernel]):
 
     def components(self) -> list[str]:
         """The names `invoke` knows."""
-        return sorted({component for component, _ in self._table})
+        return sorted({*self._modules, *(component for component, _ in self._table)})
 
     def actions(self, component: str) -> list[str]:
         """The actions of a component, older names included."""
+        self._import(component)
         return sorted(action for name, action in self._table if name == component and action)
 
     def named(self, component: Any, action: Any) -> tuple[str, str] | None:
@@ -226,6 +235,7 @@ class Operations(Generic[Kernel]):
         if not isinstance(component, str) or not isinstance(action, str | None):
             return None
         component = self._older.get(component, component)
+        self._import(component)
         op = self._table.get((component, action.strip().lower() if action else None))
         return None if op is None else (op.component, op.action or "")
 
@@ -263,6 +273,7 @@ class Operations(Generic[Kernel]):
         return op, request, [*remarks, *islice(_unknown(request, args), MOST_WARNINGS)]
 
     def _choose(self, component: str, args: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
+        self._import(component)
         plain = self._table.get((component, None))
         if plain is not None:
             return plain, args

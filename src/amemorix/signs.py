@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .lazy_regex import lazy_regex
 from .text import is_mostly_cjk
 from .times import has_time_words, is_question
 
@@ -13,12 +14,12 @@ QUESTION, TIME, NUMBER, NAME, CJK = 1, 2, 4, 8, 16
 """The text ends as a question; speaks of time; gives a number; holds a proper name or a title; is Chinese, Japanese or
 Korean."""
 
-_NUMBER = re.compile(
+_NUMBER = lazy_regex(
     r"[0-9]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|twice|once|first|second|third|couple"
     r"|few|several|hundred|thousand|million)\b|[零一二三四五六七八九十百千万两俩仨][个只条本张次岁斤块元万千百十公口位名套双把台部间年月天号楼]",
     re.IGNORECASE,
 )
-_NAME = re.compile(
+_NAME = lazy_regex(
     r"(?<=[a-z0-9,;:'’\"] )[A-Z][a-z]+|\"[^\"\n]{2,60}\"|“[^”\n]{2,60}”|《[^》\n]+》|「[^」\n]{2,30}」|[\u4e00-\u9fff] ?[A-Z][A-Za-z]+"
 )
 

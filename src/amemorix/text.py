@@ -17,6 +17,7 @@ import Stemmer
 from numpy.typing import NDArray
 
 from .english_forms import BASE_FORMS
+from .lazy_regex import lazy_regex
 
 __all__ = [
     "ANALYSER_VERSION",
@@ -74,7 +75,7 @@ _starts_unspaced = re.compile(f"[{_UNSPACED}]").match
 _cjk_characters = re.compile(f"[{_CJK}]").findall
 _other_words = re.compile(rf"[^\W_{_CJK}]+").findall
 _has_surrogate = re.compile(r"[\ud800-\udfff]").search
-_SHORT_FORM = re.compile(r"'(?:s|d|m|re|ve|ll)$")
+_SHORT_FORM = lazy_regex(r"'(?:s|d|m|re|ve|ll)$")
 _APOSTROPHES = "\u2018\u2019\u02bc\u2032"
 _MAX_COUNT = 255
 _BYTES_PER_TERM = 5

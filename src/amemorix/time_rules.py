@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
+from .lazy_regex import lazy_regex
+
 __all__ = ["MONTHS", "RULES", "Range", "Rule", "spell"]
 
 Range = tuple[datetime, datetime]
@@ -345,7 +347,7 @@ _WEEK_ZH = "(?:周|星期|礼拜)"
 
 
 def _rule(pattern: str, namer: _Namer, *, day: bool = False, loose: bool = False) -> Rule:
-    return Rule(re.compile(f"{_BEGIN}{pattern}{_TAIL if day else ''}{_END}"), namer, day, loose)
+    return Rule(lazy_regex(f"{_BEGIN}{pattern}{_TAIL if day else ''}{_END}"), namer, day, loose)
 
 
 RULES = (

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Literal
 
+from .lazy_regex import lazy_regex
 from .time_rules import MONTHS, RULES, Range, Rule, spell
 
 __all__ = [
@@ -32,11 +33,11 @@ _ACCEPTED = (
 )
 _LONGEST_TEXT = 100
 _LATEST = 253_402_300_800.0  # the year 10000
-_BARE_MINUTES = re.compile(r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}[ t]+[0-9]{1,2})((?::[0-9]{1,2}){1,2})")
+_BARE_MINUTES = lazy_regex(r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}[ t]+[0-9]{1,2})((?::[0-9]{1,2}){1,2})")
 """A date with a clock as tables write it, `2025/1/3 9:1`."""
 _MILLISECONDS = (1e11, 1e13)  # epoch numbers between these count milliseconds
 
-_TIME_WORDS = re.compile(
+_TIME_WORDS = lazy_regex(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|recently|lately|the other day|weekends?|since"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:[01]?[0-9]|2[0-3]):[0-5][0-9]|[0-9]{1,2} ?[ap]m|(?:19|20)[0-9]{2}"
     r"|january|february|april|june|july|august|september|october|november|december|(?:in|of|last|next|by) (?:march|may)"
@@ -47,14 +48,14 @@ _TIME_WORDS = re.compile(
     r"|[0-9一二三四五六七八九十](?:月|[日号](?!码)|点钟?)|[0-9〇零一二三四五六七八九]{4}年|刚才|刚刚|最近|以前|当时|从前"
     r"|(?:秒|分钟|小时|钟头|天|周|星期|礼拜|个月|年)[以之]?[前后]|凌晨|早上|上午|中午|下午|傍晚|晚上|[春夏秋冬]天"
 )
-_WHEN = re.compile(
+_WHEN = lazy_regex(
     r"\b(?:when|how (?:long|soon|often)|how (?:many|much) (?:time|seconds|minutes|hours|days|weeks|months|years)"
     r"|(?:what|which) (?:date|day|week|weekend|month|year|time|season))\b"
     r"|(?:什么|啥)(?:时候|时间|日子|日期)|何时|几时|几[点号月]|哪一?[天年月周日]|哪个(?:月|星期|季节|周末)|多久|多长时间"
     r"|多少(?:秒|分钟|个?小时|天|周|个?月|年)"
 )
-_QUESTION = re.compile(r"(?:[?？]|吗|呢|么)\W*$")
-_STATEMENT = re.compile(r"[没这那要]什?么[^\w?？]*$")
+_QUESTION = lazy_regex(r"(?:[?？]|吗|呢|么)\W*$")
+_STATEMENT = lazy_regex(r"[没这那要]什?么[^\w?？]*$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from .lazy_regex import lazy_regex
 
 __all__ = ["TITLE_BEFORE", "respelled", "untitled"]
 
@@ -11,12 +11,12 @@ _SPELLINGS = (
 )  # fmt: skip
 """Titles, each with the ways to write it."""
 TITLE_BEFORE = "(?:" + "|".join(title for group in _SPELLINGS for title in group) + r")\b\.?"
-_BEFORE = re.compile(rf"(?P<title>{TITLE_BEFORE})\s*(?P<name>[^\W\d_].+)")
+_BEFORE = lazy_regex(rf"(?P<title>{TITLE_BEFORE})\s*(?P<name>[^\W\d_].+)")
 _FAMILY = (
     "赵钱孙李周吴郑王冯陈沈韩杨朱秦许何吕张孔曹严华魏陶姜谢邹苏潘葛范彭鲁韦俞袁柳唐罗薛雷贺倪汤殷毕郝常于傅齐康伍余顾孟黄萧尹姚邵汪毛戴宋庞纪舒项祝董梁杜阮蓝季贾"
     "郭林钟徐邱夏蔡田樊胡霍万柯卢莫丁邓崔龚程邢裴陆翁段侯武刘景叶黎欧司诸上小老阿"
 )
-_AFTER = re.compile(
+_AFTER = lazy_regex(
     rf"(?P<name>[{_FAMILY}][\u4e00-\u9fff]{{1,3}}?)(?:老师|医生|大夫|教授|博士|总|先生|女士|主任|经理|律师|师傅)"
 )
 """A family name alone with a title is the whole name: 陈医生."""

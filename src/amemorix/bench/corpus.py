@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from typing import Any
 
+from ..lazy_regex import lazy_regex
 from .vocabulary import NAMES, PATTERNS, QUESTIONS, WORDS
 
 __all__ = [
@@ -32,7 +32,7 @@ TOGETHER = 8
 _SESSION_TURNS = 22
 _EPOCH = 1_672_531_200.0
 _DAY = 86_400.0
-_PARTS = re.compile(r"\{(\w+)\}")
+_PARTS = lazy_regex(r"\{(\w+)\}")
 _MEAN_CHARS, _SPREAD = 90.0, 0.6
 """Of the length that a turn is filled up to; sentences end beyond it, so texts come to about 140 characters."""
 

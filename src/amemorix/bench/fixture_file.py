@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidRequest
+from ..lazy_regex import lazy_regex
 
 __all__ = ["CHINA", "Case", "Fixture", "read_fixture"]
 
 CHINA = timezone(timedelta(hours=8))
 """The time zone of the chat and of its host."""
-_TURN = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d)\]\s*([^：:]+)[：:](.*)", re.S)
+_TURN = lazy_regex(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d)\]\s*([^：:]+)[：:](.*)", re.S)
 _ENOUGH = 0.75
 """The share of keywords that a case needs where it does not say."""
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidRequest
+from ..lazy_regex import lazy_regex
 from .dataset import Corpus, Dataset, Question, Session, Turn
 
 __all__ = ["CATEGORIES", "read_locomo"]
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-_SESSION = re.compile(r"session_(\d+)")
-_TURN_ID = re.compile(r"D:?(\d+):(\d+)")
+_SESSION = lazy_regex(r"session_(\d+)")
+_TURN_ID = lazy_regex(r"D:?(\d+):(\d+)")
 _TIME_FORMAT = "%I:%M %p on %d %B, %Y"
 _STORED = ("dia_id", "speaker", "text")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..errors import InvalidRequest
+from ..lazy_regex import lazy_regex
 from .dataset import Corpus, Dataset, Question, Session, Turn
 
 __all__ = ["ABSTENTION", "CATEGORIES", "read_longmemeval"]
@@ -21,9 +21,9 @@ CATEGORIES = (
 )  # fmt: skip
 ABSTENTION = "abstention"
 _SUFFIX = "_abs"
-_DATE = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?:\s*\(\w+\))?(?:\s+(\d{1,2}):(\d{2}))?\s*")
+_DATE = lazy_regex(r"(\d{4})/(\d{1,2})/(\d{1,2})(?:\s*\(\w+\))?(?:\s+(\d{1,2}):(\d{2}))?\s*")
 _BLOCK = 1 << 22
-_BETWEEN = re.compile(r"[\s,\[\]]*")
+_BETWEEN = lazy_regex(r"[\s,\[\]]*")
 
 
 def read_longmemeval(file: Path) -> Dataset:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
+from ..lazy_regex import lazy_regex
 from ..storage.delete_operations import Item, OperationRow
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 OPERATION_PREFIX = "d"
 LETTERS = {"paragraph": "p", "relation": "r", "entity": "n", "fact": "f"}
 KINDS = {letter: kind for kind, letter in LETTERS.items()}
-_OPERATION = re.compile(r"d?([0-9]{1,18})")
+_OPERATION = lazy_regex(r"d?([0-9]{1,18})")
 
 
 def operation_key(row: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from ..kernel import SDKMemoryKernel
+from ..lazy_regex import lazy_regex
 from ..ops import Operations, ScopedResponse
 from ..retrieval.hits import paragraph_key
 from ..retrieval.request import AskingRequest, Count, RequiredName
@@ -22,7 +22,7 @@ __all__ = ["EvidenceItem", "PersonProfile", "Statement", "evidence_items", "ops"
 
 ops: Operations[SDKMemoryKernel] = Operations()
 TRAITS = 16
-_LINES = re.compile(r"[\n。；;]+|(?<=[.!?])\s+")
+_LINES = lazy_regex(r"[\n。；;]+|(?<=[.!?])\s+")
 
 
 class GetProfile(AskingRequest):

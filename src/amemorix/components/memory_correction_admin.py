@@ -19,7 +19,6 @@ from ..storage.corrections import Plan
 __all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
-ops.older_name("memory_fuzzy_modify_admin", "memory_correction_admin")
 Status = Literal["awaiting_confirmation", "executed", "rolled_back"]
 LARGEST = 2**62
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -11,6 +10,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_vali
 
 from ..errors import Conflict, InvalidRequest, StorageFailure
 from ..kernel import SDKMemoryKernel
+from ..lazy_regex import lazy_regex
 from ..ops import Operations, Request, Response
 from ..retrieval.request import Count, Name
 from ..services.deletion import Deleted, Shown, Wish
@@ -35,7 +35,7 @@ ops: Operations[SDKMemoryKernel] = Operations()
 LARGEST = 2**62
 MOST_ITEMS = 1_000
 WAIT = "False: a purge is left to the background; ask `get_operation` how far it is, and for the receipt when `status` is `purged`."
-_KEY = re.compile(r"([prnf])([0-9]{1,18})")
+_KEY = lazy_regex(r"([prnf])([0-9]{1,18})")
 
 
 Mentions = Literal["delete", "keep"]

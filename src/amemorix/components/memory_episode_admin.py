@@ -10,6 +10,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import InvalidRequest
 from ..kernel import SDKMemoryKernel
+from ..lazy_regex import lazy_regex
 from ..ops import Operations, ScopedResponse
 from ..retrieval.hits import episode_key, paragraph_key
 from ..retrieval.request import MAX_QUERY_CHARS, AskingRequest, Count, KernelSearchRequest, Name, TimeInput
@@ -24,7 +25,7 @@ ops: Operations[SDKMemoryKernel] = Operations()
 MOST_RANKED = 200
 """How far the ranking of a query can be paged."""
 SPEAKER = 1
-_ID = re.compile(r"e?([1-9][0-9]{0,17})", re.IGNORECASE)
+_ID = lazy_regex(r"e?([1-9][0-9]{0,17})", re.IGNORECASE)
 
 
 def _row_of(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import datetime, tzinfo
 from typing import Any
@@ -11,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from ..errors import InvalidRequest
 from ..kernel import SDKMemoryKernel
+from ..lazy_regex import lazy_regex
 from ..ops import Operations, Request, Response
 from ..retrieval.request import Count, Name, TimeInput
 from ..services.moments import read_bound, read_instant
@@ -25,7 +25,7 @@ UNDONE_BY = {
     "correction": "memory_correction_admin rollback with this plan_id",
     "maintenance": "memory_v5_admin restore, reinforce or weaken with the memory as target",
 }
-SET_ASIDE = re.compile(r"\bset_aside=(\S+)")
+SET_ASIDE = lazy_regex(r"\bset_aside=(\S+)")
 LETTERS = {"undo": "u", "delete": "d", "correction": "c", "maintenance": ""}
 """What stands before the number of a record of each kind."""
 

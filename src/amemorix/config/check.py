@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cache
 from typing import Any, cast
@@ -14,28 +13,17 @@ from jsonschema import Draft202012Validator, TypeChecker
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
-from .document import KeyPath
+from .document import KeyPath, Problem, dotted
 from .schema import allowed, config_schema, sections, settings
 from .section import NO_VARIABLE
 
-__all__ = ["Problem", "dotted", "find_problems"]
+__all__ = ["find_problems"]
 
 _NEAR = 0.75
 """Least likeness of a known name that is worth suggesting."""
 _SAME_TABLE = 0.2
 """How much a name of the same table is preferred to one of another table."""
 _LONGEST_SHOWN = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One value that the schema refuses, or one key that it does not know."""
-
-    path: KeyPath
-    text: str
-    """A sentence that names the setting, what it holds and what is allowed."""
-    value: str | int | float | bool | None = None
-    """The refused value, if it is short and plain."""
 
 
 def find_problems(tables: dict[str, Any]) -> list[Problem]:
@@ -45,12 +33,6 @@ def find_problems(tables: dict[str, Any]) -> list[Problem]:
         for problem in _problems(error):
             found.setdefault(problem.path, problem)
     return list(found.values())
-
-
-def dotted(path: KeyPath) -> str:
-    """`("groups", 0, "name")` as `groups[0].name`."""
-    words = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return "".join(words).removeprefix(".")
 
 
 @cache

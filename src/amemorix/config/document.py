@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidConfig
+from ..lazy_regex import lazy_regex
 
-__all__ = ["BOM", "LAST_LINE", "PROMISE", "KeyPath", "Lines", "decoded", "is_cut_off", "read_tables", "read_text"]
+__all__ = [
+    "BOM", "LAST_LINE", "PROMISE", "KeyPath", "Lines", "Problem", "decoded", "dotted", "is_cut_off", "read_tables", "read_text", "same",
+]  # fmt: skip
 
 BOM = "\ufeff"
 LAST_LINE = "# End of the settings."
 PROMISE = f"# This text ends with the line `{LAST_LINE}`: without it, it was cut off and is refused."
 KeyPath = tuple[str | int, ...]
 """Absolute path of a value; a number is a position in an array."""
-_STATEMENT = re.compile(r"""\s*(\[|("(\\.|[^"\\])*"|'[^']*'|[\w-]+)\s*[.=])""")
+_STATEMENT = lazy_regex(r"""\s*(\[|("(\\.|[^"\\])*"|'[^']*'|[\w-]+)\s*[.=])""")
 """What a statement begins like; a line of a long string or array may look the same."""
-_PLACE = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
+_PLACE = lazy_regex(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One value that the schema refuses, or one key that it does not know."""
+
+    path: KeyPath
+    text: str
+    """A sentence that names the setting, what it holds and what is allowed."""
+    value: str | int | float | bool | None = None
+    """The refused value, if it is short and plain."""
+
+
+def dotted(path: KeyPath) -> str:
+    """`("groups", 0, "name")` as `groups[0].name`."""
+    words = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(words).removeprefix(".")
 
 
 def read_text(path: Path) -> str:
@@ -65,6 +85,17 @@ def is_cut_off(text: str) -> bool:
     """Whether the text promises its last line and lacks it, as one that is half written does."""
     lines = text.splitlines()
     return PROMISE in lines and LAST_LINE not in lines
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal as settings: 5 and 5.0 are, 1 and true are not, nan is itself, an empty table is as good as none."""
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return all(same(a.get(key, {}), b.get(key, {})) for key in {**a, **b})
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    return bool(a == b) or (a != a and b != b)
 
 
 class Lines:

@@ -10,7 +10,9 @@ import tomlkit
 from tomlkit.container import Container
 from tomlkit.items import AoT, Array, Comment, InlineTable, Item, Key, Null, Table, Whitespace
 
-__all__ = ["edit", "same"]
+from .document import same
+
+__all__ = ["edit"]
 
 _Part = Container | Table | InlineTable
 """A place where settings of one table stand; `[a]`, `[a.b]` and `a.c = 1` are parts of `a`."""
@@ -24,17 +26,6 @@ def edit(document: Container, current: Mapping[str, Any], wanted: Mapping[str, A
     Raises ValueError or TOMLKitError where tomlkit cannot follow the layout.
     """
     _edit([document], current, wanted)
-
-
-def same(a: Any, b: Any) -> bool:
-    """Equal as settings: 5 and 5.0 are, 1 and true are not, nan is itself, an empty table is as good as none."""
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return all(same(a.get(key, {}), b.get(key, {})) for key in {**a, **b})
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    return bool(a == b) or (a != a and b != b)
 
 
 def _edit(parts: Sequence[_Part], current: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -10,10 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import InvalidConfig
-from .check import Problem, dotted, find_problems
-from .document import KeyPath, Lines, is_cut_off, read_tables, read_text
+from .document import KeyPath, Lines, Problem, dotted, is_cut_off, read_tables, read_text
 from .model import Config
-from .render import default_toml
 from .write import write_text
 
 __all__ = ["load", "parse", "refuse_part", "remember_data_dir"]
@@ -27,6 +25,8 @@ def load(path: Path, *, create: bool = False) -> Config:
     """
     if create and not path.exists():
         _refuse_lost_folder(path, f"{path} is gone")
+        from .render import default_toml
+
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, default_toml(), backups=0)
     config = parse(read_text(path), str(path))
@@ -77,6 +77,10 @@ def parse(text: str, where: str = "the configuration") -> Config:
     and, where known, `line`, `column` and `value`; `details["file"]` is `where`.
     """
     tables = read_tables(text, where)
+    with suppress(ValidationError, ValueError, TypeError, RecursionError):
+        return Config.model_validate_json(json.dumps(tables), strict=True)
+    from .check import find_problems  # jsonschema, which only finds the words for what is wrong
+
     try:
         if problems := find_problems(tables):
             raise _invalid(text, where, problems)

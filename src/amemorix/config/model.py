@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field
 
+from ..location import DATA_DIR, TOKEN_ENV
 from .deriving import Episode, Extraction, Facts, Profile, Summary
 from .imports import Imports
 from .providers import Chat, Embedding
@@ -65,7 +66,7 @@ class Storage(Section):
     """Where the rows are, and how they are kept."""
 
     data_dir: str = restart(
-        "data/a-memorix", "Folder of the database and the indexes; relative to the project (the parent of config/).",
+        DATA_DIR, "Folder of the database and the indexes; relative to the project (the parent of config/).",
         min_length=1,
     )  # fmt: skip
     synchronous: Literal["full", "normal"] = restart(
@@ -189,7 +190,7 @@ class Http(Section):
     host: str = restart("127.0.0.1", "Address to listen on; beyond loopback a token is required.", min_length=1)
     port: int = restart(7400, "Port to listen on.", ge=0, le=65_535)
     token_env: VariableName = restart(
-        "AMEMORIX_TOKEN", "Name of the environment variable that holds the bearer token that may do everything."
+        TOKEN_ENV, "Name of the environment variable that holds the bearer token that may do everything."
     )
     tokens_env: VariableName = restart(
         "AMEMORIX_TOKENS",

@@ -6,12 +6,8 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-import tomlkit
-from tomlkit.exceptions import ConvertError, TOMLKitError
-
 from ..errors import InvalidConfig
-from .document import BOM, LAST_LINE, is_cut_off, read_tables
-from .editor import edit, same
+from .document import BOM, LAST_LINE, is_cut_off, read_tables, same
 
 __all__ = ["merged", "patched"]
 
@@ -93,6 +89,9 @@ def _subtable(table: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _check(wished: Mapping[str, Any]) -> None:
     """Raise InvalidConfig if a value is nothing that TOML can hold."""
+    import tomlkit
+    from tomlkit.exceptions import ConvertError
+
     try:
         read_tables(tomlkit.dumps(merged({}, wished)), "the patch")
     except ConvertError as exc:
@@ -101,6 +100,11 @@ def _check(wished: Mapping[str, Any]) -> None:
 
 def _edited(text: str, current: dict[str, Any], wanted: dict[str, Any]) -> str:
     """The text with its settings changed from `current` to `wanted`; it is read again before it is handed out."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    from .editor import edit
+
     try:
         document = tomlkit.parse(text)
         edit(document, current, wanted)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping
 
-import tomlkit
-
 from .document import LAST_LINE, PROMISE
 from .schema import Setting, sections, settings
 
@@ -44,9 +42,11 @@ def _by_table(every: list[Setting], tables: Mapping[str, str]) -> dict[str, list
 
 
 def _entry(setting: Setting) -> Iterator[str]:
+    from tomlkit import item
+
     yield from _comment(setting.description)
     yield from _comment(f"Allowed: {setting.bounds}. Change: {setting.reload}.")
-    yield f"{setting.path.rpartition('.')[2]} = {tomlkit.item(setting.default).as_string()}"
+    yield f"{setting.path.rpartition('.')[2]} = {item(setting.default).as_string()}"
 
 
 def _comment(text: str) -> list[str]:

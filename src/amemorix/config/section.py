@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from ..lazy_regex import lazy_regex
+
 __all__ = ["ReloadLevel", "Section", "VariableName", "is_variable_name", "live", "rebuild", "restart"]
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KEY = re.compile(
+_VARIABLE = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEY = lazy_regex(
     r"(sk|pk|gsk|hf|xai|r8|nvapi|glpat|ghp|jina|pplx|tgp|fw)_?[A-Za-z0-9]{16,}|(sk|pk|gsk|hf|xai|ghp|github_pat|tgp_v1)_\w{8,}|AIza\w+"
     r"|(?=[A-Za-z]*[0-9])[A-Za-z0-9]{20,}"
 )
@@ -39,7 +40,9 @@ VariableName = Annotated[str, AfterValidator(_no_key)]
 class Section(BaseModel):
     """A table of settings: frozen, with unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True, defer_build=True
+    )
 
 
 def live(default: Any, meaning: str, **bounds: Any) -> Any:

@@ -8,8 +8,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from pathlib import Path
 
-from watchfiles import awatch
-
 from ..errors import MemoryFault
 
 __all__ = ["watch"]
@@ -112,6 +110,8 @@ def _identity(folder: Path) -> tuple[int, int] | None:
 
 async def _notices(folder: Path, stop: asyncio.Event, force_polling: bool | None, tick: float) -> AsyncGenerator[None]:
     """What watchfiles sees in the folder itself, and a beat every `tick` seconds of silence."""
+    from watchfiles import awatch
+
     async for _ in awatch(
         folder,
         watch_filter=None,

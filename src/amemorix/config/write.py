@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..clock import Clock, SystemClock
 from ..errors import StorageFailure
+from ..lazy_regex import lazy_regex
 from .section import is_variable_name
 
 __all__ = ["backups_of", "write_text"]
@@ -43,7 +44,7 @@ def write_text(path: Path, text: str, *, backups: int, clock: Clock | None = Non
     return copy
 
 
-_SECRET = re.compile(
+_SECRET = lazy_regex(
     rb"""((?:key|token|secret|password)\w*["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""", re.IGNORECASE
 )
 

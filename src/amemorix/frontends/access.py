@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -11,15 +10,13 @@ from typing import Any, Protocol
 
 import httpx
 
-from ..acting import entered_by
-from ..config import Config, load
-from ..errors import DirectoryInUse, Forbidden, MemoryFault, NotReady
-from ..host_service import AMemorixHostService
+from ..errors import Forbidden, MemoryFault, NotReady
+from ..location import locate
 from .daemon import Daemon, find_daemon
-from .openapi import BASE_PATH, UPLOAD_PATH
 from .tokens import usable_token
+from .wire import BASE_PATH, UPLOAD_PATH
 
-__all__ = ["PRIVATE", "DaemonMemory", "LocalMemory", "Memory", "Refused", "answered", "client_of", "opened"]
+__all__ = ["PRIVATE", "DaemonMemory", "Memory", "Refused", "answered", "client_of", "opened"]
 
 PRIVATE = 0o077
 """A process that holds the memory writes for its owner alone."""
@@ -41,27 +38,6 @@ class Memory(Protocol):
     async def stage(self, path: Path) -> dict[str, Any]:
         """Hand over a file to be imported; what `create_upload` takes for it."""
         ...
-
-
-class LocalMemory:
-    """A memory in this process."""
-
-    def __init__(self, host: AMemorixHostService) -> None:
-        self._host = host
-
-    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Answer a component."""
-        with entered_by("cli"):
-            return await self._host.invoke(component_name, args)
-
-    async def settle(self) -> None:
-        """Wait for the vectors."""
-        await self._host.settle()
-
-    async def stage(self, path: Path) -> dict[str, Any]:
-        """Copy the file to where imports are read from."""
-        staged = await asyncio.to_thread(self._host.kernel.intake.imports.staging.adopt, path)
-        return {"staged": staged.id, "name": staged.name}
 
 
 class DaemonMemory:
@@ -124,32 +100,26 @@ async def opened(
     """
     if not config_path.exists():
         note(f"There is no {config_path} yet: it is written with the defaults.")
-    host = AMemorixHostService(config_path, watch=False)
-    os.umask(PRIVATE)
-    try:
-        await host.start()
-    except DirectoryInUse as exc:
-        daemon = find_daemon(Path(exc.details["data_dir"]), exc.details["pid"])
-        if daemon is None:
-            raise
-        config = load(config_path)
-        async with client_of(daemon, config, os.environ if environ is None else environ) as client:
+    place = locate(config_path)
+    daemon = place and find_daemon(place.folder)
+    if place and daemon:
+        async with client_of(daemon, place.token_env, os.environ if environ is None else environ) as client:
             yield DaemonMemory(client)
         return
-    async with _stopping(host):
+    from ..host_service import AMemorixHostService
+    from .local_memory import LocalMemory
+
+    async with AMemorixHostService(config_path, watch=False) as host:
         yield LocalMemory(host)
 
 
-def client_of(daemon: Daemon, config: Config, environ: Mapping[str, str]) -> httpx.AsyncClient:
-    """A client that asks a daemon with its token."""
-    token = usable_token(environ.get(config.http.token_env, ""), config.http.token_env)
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    return httpx.AsyncClient(base_url=daemon.url, headers=headers, timeout=MAX_SECONDS, trust_env=False)
-
-
-@asynccontextmanager
-async def _stopping(host: AMemorixHostService) -> AsyncGenerator[None, None]:
-    try:
-        yield
-    finally:
-        await host.stop()
+def client_of(daemon: Daemon, token_env: str, environ: Mapping[str, str]) -> httpx.AsyncClient:
+    """A client that asks a daemon with the token in the environment variable. Raises Forbidden for one that cannot be sent."""
+    token = usable_token(environ.get(token_env, ""), token_env)
+    return httpx.AsyncClient(
+        base_url=daemon.url,
+        headers={"Authorization": f"Bearer {token}"} if token else {},
+        timeout=MAX_SECONDS,
+        trust_env=False,
+        verify=daemon.url.startswith("https:"),  # reading the certificates costs more than the call
+    )

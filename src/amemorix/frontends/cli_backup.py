@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich import box
@@ -18,18 +18,19 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ..config import Config
-from ..errors import Conflict, DirectoryInUse, InvalidRequest, MemoryFault, NotFound, StorageFailure
-from ..hosting.first_config import data_folder, first_config
-from ..services.backup_folder import Backup, BackupFolder
-from ..services.copy_thread import CopyThread
-from ..services.offline import OfflineMemory
-from ..services.portable_file import is_portable
-from ..services.time_zones import TimeZones
+from ..errors import Conflict, DirectoryInUse, MemoryFault, NotFound, StorageFailure
+from ..location import locate
 from ..storage.lock import DirectoryLock
 from ..times import local_zone
 from .access import Memory, answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, out, remark, say
+from .daemon import find_daemon
+
+if TYPE_CHECKING:
+    from ..config import Config
+    from ..services.backup_folder import Backup
+    from ..services.copy_thread import CopyThread
+    from ..services.offline import OfflineMemory
 
 __all__ = ["backup", "backups", "export", "import_export", "restore"]
 
@@ -60,6 +61,8 @@ def backup(
 
 def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """List the backups, the newest first."""
+    from ..services.time_zones import TimeZones
+
     found, zone = _listed(config), TimeZones.configured(_settings(config)[0].general, local_zone()).general
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("backup", "made", "why", "size", "paragraphs", "state"):
@@ -112,14 +115,14 @@ def import_export(
     """Fill an empty memory with an export."""
     if not file.is_file():
         raise NotFound(f"There is no file {file}.", field="file")
-    if not is_portable(file):
-        raise InvalidRequest(f"{file} is no export of a memory.", field="file")
     rows = asyncio.run(_taken_in(config, file))
     say(f"Took {rows:,} rows in.", "green")
 
 
 def _listed(config_path: Path) -> list[Backup]:
     """The backups as they lie there: whoever has lost the database needs them most."""
+    from ..services.backup_folder import BackupFolder
+
     config, folder = _settings(config_path)
     return BackupFolder(folder, config.backup.roots).all()
 
@@ -154,6 +157,13 @@ async def _taken_in(config_path: Path, file: Path) -> int:
 @asynccontextmanager
 async def _offline(config_path: Path) -> AsyncGenerator[tuple[OfflineMemory, CopyThread] | None]:
     """The data directory, locked by this process; None if another one has it."""
+    place = locate(config_path)
+    if place and find_daemon(place.folder):
+        yield None
+        return
+    from ..services.copy_thread import CopyThread
+    from ..services.offline import OfflineMemory
+
     config, folder = await asyncio.to_thread(_settings, config_path)
     try:
         lock = await asyncio.to_thread(DirectoryLock, folder)
@@ -170,6 +180,8 @@ async def _offline(config_path: Path) -> AsyncGenerator[tuple[OfflineMemory, Cop
 
 
 def _settings(config_path: Path) -> tuple[Config, Path]:
+    from ..hosting.first_config import data_folder, first_config
+
     config, _ = first_config(config_path.absolute())
     return config, data_folder(config_path.absolute(), config)
 

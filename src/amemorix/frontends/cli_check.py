@@ -14,12 +14,6 @@ from rich import box
 from rich.table import Table
 
 from ..errors import StorageFailure
-from ..hosting.first_config import data_folder, first_config
-from ..services.backup_folder import BackupFolder
-from ..services.checking.closed import examined_closed
-from ..services.checking.way_back import WayBack
-from ..services.time_zones import TimeZones
-from ..times import local_zone
 from .access import answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, out, remark, say
 
@@ -57,6 +51,13 @@ async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
 
 def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
     """The report on a memory that cannot be opened."""
+    from ..hosting.first_config import data_folder, first_config
+    from ..services.backup_folder import BackupFolder
+    from ..services.checking.closed import examined_closed
+    from ..services.checking.way_back import WayBack
+    from ..services.time_zones import TimeZones
+    from ..times import local_zone
+
     config, _ = first_config(path.absolute())
     backups = BackupFolder(data_folder(path.absolute(), config), config.backup.roots)
     zone = TimeZones.configured(config.general, local_zone()).general

@@ -15,12 +15,11 @@ from rich.table import Table
 
 from .. import config as configuration
 from ..config import Config, Setting
-from ..errors import DirectoryInUse, Forbidden, InvalidConfig, NotFound, NotReady
+from ..errors import Forbidden, InvalidConfig, NotFound, NotReady
 from ..hosting.first_config import data_folder
-from ..storage.lock import DirectoryLock
 from .access import DaemonMemory, Refused, answered, client_of
 from .console import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, out, print_json, remark, say
-from .daemon import NAME, find_daemon
+from .daemon import find_daemon
 
 __all__ = ["app"]
 
@@ -110,22 +109,14 @@ def _written(config: Path, patch: dict[str, Any]) -> str:
 
 async def _told(config: Path, settings: Config) -> list[str]:
     """Have the daemon that runs with this file, if one does, apply it; returns the settings that wait for its restart."""
-    folder = data_folder(config.absolute(), settings)
-    if not (folder / NAME).exists():
+    daemon = find_daemon(data_folder(config.absolute(), settings))
+    if daemon is None:
         return []
-    try:
-        DirectoryLock(folder).release()
-    except DirectoryInUse as exc:
-        daemon = find_daemon(folder, exc.details["pid"])
-        if daemon is None:
-            return []
-        async with client_of(daemon, settings, os.environ) as client:
-            try:
-                return (await answered(DaemonMemory(client), "memory_runtime_admin", {"action": "reload"}))[
-                    "needs_restart"
-                ]
-            except (NotReady, Forbidden) as fault:
-                remark(f"The file is written, but whether the daemon takes it is not known. {fault}", "yellow")
+    async with client_of(daemon, settings.http.token_env, os.environ) as client:
+        try:
+            return (await answered(DaemonMemory(client), "memory_runtime_admin", {"action": "reload"}))["needs_restart"]
+        except (NotReady, Forbidden) as fault:
+            remark(f"The file is written, but whether the daemon takes it is not known. {fault}", "yellow")
     return []
 
 

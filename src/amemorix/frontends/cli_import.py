@@ -11,14 +11,17 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InvalidRequest, StorageFailure
-from ..services.importing.formats import FORMATS
-from .access import LocalMemory, Memory, answered, opened
+from .access import DaemonMemory, Memory, answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, remark
 from .import_report import COMPONENT, OPEN, missing, tell
 from .progress_bars import progress_bars
 
-__all__ = ["import_command"]
+__all__ = ["FORMATS", "import_command"]
 
+FORMATS = (
+    "txt", "md", "chat_log", "jsonl", "csv", "json", "messages", "lpmm_openie", "lpmm_parquet", "mem0", "discord", "onebot",
+    "telegram", "graphiti", "a_memorix", "maibot",
+)  # fmt: skip
 POLL_SECONDS = 0.2
 SHOWN_PROBLEMS = 10
 PAGE = 500
@@ -69,7 +72,7 @@ async def _import(files: list[Path], told: dict[str, Any], wait: bool, config: P
 
 async def _tell_of_vectors(memory: Memory) -> None:
     """A daemon makes them at once; this process ends before they are made."""
-    if isinstance(memory, LocalMemory):
+    if not isinstance(memory, DaemonMemory):
         left = (await answered(memory, "memory_stats", {}))["embedding"]["pending"]
         if left:
             remark(f"{left:,} paragraphs have no vector yet: words find them; the vectors are made in the background "

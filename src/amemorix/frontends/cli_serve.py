@@ -8,14 +8,17 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..config import load
+from ..extras import require
 from .console import DEFAULT_CONFIG, ConfigPath, say
-from .openapi import BASE_PATH
-from .serving import Listening, serve
+from .wire import BASE_PATH
+
+if TYPE_CHECKING:
+    from .serving import Listening
 
 __all__ = ["serve_command"]
 
@@ -28,6 +31,9 @@ def serve_command(
     ] = None,
 ) -> None:
     """Run the daemon: the memory behind HTTP, until Ctrl+C or SIGTERM."""
+    require("server", "The daemon")
+    from .serving import serve
+
     logging.getLogger("amemorix").setLevel(min(logging.INFO, logging.getLogger().level or logging.INFO))
     asyncio.run(serve(config, host=host, port=port, environ=os.environ, tell=_tell))
 

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from ..errors import DirectoryInUse
+from ..storage.lock import DirectoryLock
 
 __all__ = ["NAME", "Daemon", "announced", "find_daemon"]
 
@@ -37,10 +38,14 @@ def announced(folder: Path, url: str) -> Generator[Path, None, None]:
         path.unlink(missing_ok=True)
 
 
-def find_daemon(folder: Path, pid: int | None) -> Daemon | None:
-    """The daemon that owns a data directory; None if process `pid`, which holds its lock, left no note."""
+def find_daemon(folder: Path) -> Daemon | None:
+    """The daemon that has a data directory open; None if nobody has, or a process that left no note."""
     try:
-        note = TypeAdapter(Daemon).validate_json((folder / NAME).read_bytes())
-    except (OSError, ValidationError):
+        note = Daemon(**json.loads((folder / NAME).read_bytes()))
+    except (OSError, ValueError, TypeError):
         return None
-    return note if note.pid == pid else None
+    try:
+        DirectoryLock(folder).release()
+    except DirectoryInUse as exc:
+        return note if note.pid == exc.details["pid"] else None
+    return None

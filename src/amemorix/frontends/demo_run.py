@@ -11,7 +11,8 @@ from typing import Any
 from ..assembly.surroundings import Surroundings
 from ..demo.conversation import Demo, DemoMessage, DemoQuestion, DemoSession
 from ..host_service import AMemorixHostService
-from .access import LocalMemory, answered
+from .access import answered
+from .local_memory import LocalMemory
 
 __all__ = ["Asked", "DemoRun"]
 

@@ -12,9 +12,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..acting import Grant
 from ..errors import Forbidden
+from .answers import JsonAnswer, fault_answer
 from .loopback import host_of, is_loopback
 from .tokens import Tokens
-from .wire import JsonAnswer, fault_answer
 
 __all__ = ["GRANT", "LOGGED_A_MINUTE", "Guard"]
 

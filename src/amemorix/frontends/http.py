@@ -18,12 +18,13 @@ from ..components import OPERATIONS
 from ..config import Config
 from ..errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
 from ..host_service import AMemorixHostService
+from .answers import JsonAnswer, fault_answer
 from .guard import GRANT, Guard
 from .metrics import UPLOAD, Metrics
-from .openapi import BASE_PATH, UPLOAD_PATH, openapi_document
+from .openapi import openapi_document
 from .tokens import Tokens
 from .uploads import received
-from .wire import JsonAnswer, fault_answer, read_object
+from .wire import BASE_PATH, UPLOAD_PATH, read_object
 
 __all__ = ["create_app"]
 

@@ -7,11 +7,10 @@ from typing import Any
 from ..components import OPERATIONS
 from ..ops import Operation
 from .shapes import Shapes, shapes
+from .wire import BASE_PATH, UPLOAD_PATH
 
-__all__ = ["BASE_PATH", "UPLOAD_PATH", "openapi_document"]
+__all__ = ["openapi_document"]
 
-BASE_PATH = "/api/webui/memory"
-UPLOAD_PATH = "/memory_import_admin/upload"
 """Below the base path: takes files as a form, for `memory_import_admin create_upload`."""
 PREFIX = "#/components/schemas/"
 FAULTS = {

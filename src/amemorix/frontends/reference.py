@@ -8,9 +8,9 @@ from typing import Any
 from ..components import OPERATIONS
 from ..config import settings
 from ..ops import Operation
-from .openapi import BASE_PATH
 from .schema_words import bounds, default
 from .shapes import Shapes, shapes
+from .wire import BASE_PATH
 
 __all__ = ["reference_page"]
 

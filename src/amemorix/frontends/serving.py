@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from ..config import Config, load
 from ..errors import Conflict, Forbidden, InvalidConfig
 from ..host_service import AMemorixHostService
-from ..hosting.first_config import project_folder
+from ..location import project_folder
 from .access import PRIVATE
 from .connections import Connections
 from .daemon import announced

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from starlette.responses import Response
+from ..errors import InvalidRequest
 
-from ..errors import InvalidRequest, MemoryFault
+__all__ = ["BASE_PATH", "UPLOAD_PATH", "encoded", "read_object"]
 
-__all__ = ["JsonAnswer", "encoded", "fault_answer", "read_object"]
+BASE_PATH = "/api/webui/memory"
+UPLOAD_PATH = "/memory_import_admin/upload"
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -35,21 +35,6 @@ def encoded(value: Any) -> bytes:
     """UTF-8 JSON; half a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
-
-
-class JsonAnswer(Response):
-    """A JSON response."""
-
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        """The body."""
-        return encoded(content)
-
-
-def fault_answer(fault: MemoryFault, *, status: int = 0, headers: Mapping[str, str] | None = None) -> JsonAnswer:
-    """The error's wire form under its HTTP status, or under another."""
-    return JsonAnswer(fault.to_dict(), status_code=status or fault.status, headers=headers)
 
 
 def _refuse(constant: str) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from .. import config as configuration
 from ..config import Config
 from ..errors import InvalidConfig
+from ..location import data_folder as folder_of
 
-__all__ = ["data_folder", "first_config", "project_folder"]
+__all__ = ["data_folder", "first_config"]
 
 
 def first_config(path: Path) -> tuple[Config, bytes | None]:
@@ -25,17 +26,12 @@ def first_config(path: Path) -> tuple[Config, bytes | None]:
     return configuration.load(path), seen
 
 
-def project_folder(path: Path) -> Path:
-    """What relative paths of a configuration file start from: the folder that holds `config/`, or the file itself."""
-    return path.parent.parent if path.parent.name == "config" else path.parent
-
-
 def data_folder(path: Path, config: Config) -> Path:
     """The data directory; a relative one is below the folder that holds `config/`. Raises InvalidConfig."""
     given = config.storage.data_dir
     try:
-        return (project_folder(path) / Path(given).expanduser()).resolve()
-    except (RuntimeError, ValueError, OSError) as exc:  # no such user, a NUL character, a loop of links
+        return folder_of(path, given)
+    except (RuntimeError, ValueError, OSError) as exc:
         text = f"storage.data_dir is {given!r}, which is no folder: {exc}"
         problem = {"path": "storage.data_dir", "problem": text, "value": given}
         raise InvalidConfig(f"{path}, {text}.", problems=[problem], file=str(path)) from exc

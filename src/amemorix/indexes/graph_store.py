@@ -7,7 +7,6 @@ from itertools import islice
 from pathlib import Path
 from threading import Lock
 from tokenize import TokenError
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,6 @@ from numpy.typing import NDArray
 from .graph_edges import EDGE, EdgeRow, Edges, check_edges, edge_table
 from .graph_state import GraphState, Ids, find
 from .pagerank import Positions, personalised_pagerank
-
-if TYPE_CHECKING:
-    import networkx
 
 __all__ = ["EdgeRow", "GraphStore"]
 
@@ -76,16 +72,6 @@ class GraphStore:
             return None
         trail = _breadth_first(state, int(start[0]), int(goal[0]), max_hops)
         return None if trail is None else state.node_ids(np.array(trail)).tolist()
-
-    def to_networkx(self, nodes: Sequence[int]) -> networkx.MultiDiGraph[int]:
-        """The nodes and the edges among them, keyed by edge id and with `weight`, for layout and export."""
-        from networkx import MultiDiGraph
-
-        graph: networkx.MultiDiGraph[int] = MultiDiGraph()
-        graph.add_nodes_from(nodes)
-        for edge in self.subgraph(nodes):
-            graph.add_edge(edge.subject, edge.object, key=edge.id, weight=edge.weight)
-        return graph
 
     def pagerank(
         self,

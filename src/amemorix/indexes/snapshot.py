@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 import shutil
 import zlib
@@ -12,13 +11,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..lazy_regex import lazy_regex
 from ..storage.private_files import make_private
 from .process import process_mark
 
 __all__ = ["Pointer", "begin", "discard", "publish", "read_pointer", "sweep", "verified_folder"]
 
 POINTER = "current.json"
-_FOLDER = re.compile(r"snapshot-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+")
+_FOLDER = lazy_regex(r"snapshot-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+")
 BLOCK = 1 << 20
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from ..lazy_regex import lazy_regex
 from ..text import fold
 
 __all__ = ["Entry", "Gloss", "brief", "glosses", "read_entries", "senses_of"]
@@ -16,32 +16,32 @@ _MAX_WORDS = 6
 """A longer sense is an explanation; its first words say what the thing is."""
 
 _HAN = "\u3400-\u9fff"
-_LINE = re.compile(r"(\S+) (\S+) \[(.*?)\] /(.*)/\s*$")
-_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
-_REFERENCE = re.compile(
+_LINE = lazy_regex(r"(\S+) (\S+) \[(.*?)\] /(.*)/\s*$")
+_BRACKETS = lazy_regex(r"\([^()]*\)|\[[^\[\]]*\]")
+_REFERENCE = lazy_regex(
     rf"(?:[^{_HAN}]*\b)?(?:variant of|see|see also|abbr\. (?:for|of)|also (?:written|called)|now written|used in|same as"
     rf"|equivalent of|equivalent:|contraction of|(?:slang|short|name|used) for) ?([{_HAN}]+)(?:\|([{_HAN}]+))?"
 )
-_USELESS = re.compile(r"CL:|surname |place name|(?:Taiwan|also|old) pr\.|abbr\. to |opposite:|contrasted with|cf\.? ")
-_RARE = re.compile(
+_USELESS = lazy_regex(r"CL:|surname |place name|(?:Taiwan|also|old) pr\.|abbr\. to |opposite:|contrasted with|cf\.? ")
+_RARE = lazy_regex(
     r"lit\. |(?:\([^)]*\) ?)*(?:classifier for|prefix|suffix|particle|interjection|auxiliary|used |indicat|refers to"
     r"|unit of|ancient |euphemis|onom|sound of)"
     r"|\((?:lit\.|old|archaic|arch\.|literary|classical|in former times|dialect|Tw|Cantonese|bound form|Buddhism|TCM"
     r"|onom\.)\)"
 )
-_MODERN = re.compile(
+_MODERN = lazy_regex(
     r"slang|coll\.|colloquial|neologism|Internet|loanword|gaming|computing|\b(?:brand|company|website|messaging"
     r"|social media|social networking|microblog|video game|mobile|smartphone|e-commerce|fast food|coffee)\b"
 )
-_SPECIAL = re.compile(
+_SPECIAL = lazy_regex(
     r"\((?:idiom|bird species|dog breed|chemistry|biochem|math|physics|geology|mineral|mining|soil|botany|zoology"
     r"|taxonomy|biology|anatomy|medicine|TCM|astronomy|constellation|military|linguistics|Buddhism|old|archaic|literary"
     r"|classical|name)"
 )
-_MARK = re.compile(r"(?:fig|lit|esp|abbr)\.(?: and fig\.)? ")
-_SOMEBODY = re.compile(r"(?:'s)?\b(?:sb|sth)(?:'s)?\b(?: or (?:sb|sth)\b)?")
-_CHINESE = re.compile(rf"[{_HAN}|·，、]+")
-_LEAD = re.compile(r"^(?:to be|to|an?|the) (?=\w)")
+_MARK = lazy_regex(r"(?:fig|lit|esp|abbr)\.(?: and fig\.)? ")
+_SOMEBODY = lazy_regex(r"(?:'s)?\b(?:sb|sth)(?:'s)?\b(?: or (?:sb|sth)\b)?")
+_CHINESE = lazy_regex(rf"[{_HAN}|·，、]+")
+_LEAD = lazy_regex(r"^(?:to be|to|an?|the) (?=\w)")
 _EDGES = " ,.:-=+"
 
 

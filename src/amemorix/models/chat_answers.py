@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+from ..lazy_regex import lazy_regex
 
 __all__ = ["Misfit", "read_object", "shape_in_words"]
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.S | re.I)
-_FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.S)
+_THINKING = lazy_regex(r"<think(?:ing)?>.*?</think(?:ing)?>", re.S | re.I)
+_FENCE = lazy_regex(r"```[\w-]*[ \t]*\n(.*?)```", re.S)
 _LONGEST_PROBLEM = 500
 
 
@@ -30,6 +29,9 @@ def read_object(answer: str | Mapping[str, Any], schema: Mapping[str, Any]) -> d
 
     Thoughts in `<think>` tags, code fences and words around the object are passed over.
     """
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
     found = dict(answer) if isinstance(answer, Mapping) else _parsed(answer)
     error = best_match(Draft202012Validator(schema).iter_errors(found))
     if error is not None:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..config.model import Embedding
 from ..errors import ModelUnavailable
+from ..lazy_regex import lazy_regex
 from ..text import STOP_WORDS, fold, tokens
 from .cache import cache_dir as default_cache_dir
 from .manifest import FolderManifest
@@ -46,7 +47,7 @@ MAX_CHARACTERS = 6
 
 _UNKNOWN = 25.0
 """The surprisal of a character that is not in the table: more than that of any word."""
-_HAN_RUN = re.compile("[\u3400-\u9fff]+")
+_HAN_RUN = lazy_regex("[\u3400-\u9fff]+")
 _PUNCTUATION = str.maketrans("。、「」『』《》【】…", '.,"""""""".')
 
 _SILENT = """

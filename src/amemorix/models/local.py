@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..config.model import Embedding
 from ..errors import ModelUnavailable
+from ..extras import require
 from ..ports import Embedder, EmbedderInfo, Encoded
 from ..text import is_mostly_cjk
 from .cache import cache_dir
@@ -57,6 +58,7 @@ class LocalEmbedder:
         manifest = read_manifest(folder)
         if manifest is None:
             raise ModelUnavailable(f"{folder} holds no installed model.", folder=str(folder))
+        require("local", "The local model", fault=ModelUnavailable)
         self._tokenizer = _load_tokenizer(folder, manifest)
         self._choice = TokenChoice(self._tokenizer.get_vocab())
         self._session: onnxruntime.InferenceSession | None = _load_session(folder, threads)

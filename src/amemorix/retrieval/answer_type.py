@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..lazy_regex import lazy_regex
 from ..text import fold
 
 __all__ = ["AnswerType", "Kind", "read_answer_type"]
@@ -40,7 +41,7 @@ def read_answer_type(text: str) -> AnswerType:
 _MEASURE_WORDS = "个种家只本座部首类款间条张件门支场所台辆幅道届位名次"
 _REACH = 400
 """How many characters of a question are read."""
-_BREAK = re.compile(r"[?？!！。\n]|(?<!\b[MDmd]r)(?<!\b[Mm]s)(?<!\b[Ss]t)(?<!\b[Mm]rs)\.(?=\s)")
+_BREAK = lazy_regex(r"[?？!！。\n]|(?<!\b[MDmd]r)(?<!\b[Mm]s)(?<!\b[Ss]t)(?<!\b[Mm]rs)\.(?=\s)")
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "？": "?", "，": ","})
 
 
@@ -74,7 +75,7 @@ _KINDS: dict[str, Kind] = {noun: kind for kind, nouns in _NOUN_WORDS.items() for
 _EMPTY_NOUNS = {"thing", "things", "stuff", "one", "ones", "东西", "事", "事情", "样子", "关系", "意思"}
 _UNITS = {"second", "minute", "hour", "day", "night", "week", "weekend", "month", "year", "decade"}
 _IRREGULAR = {"people", "men", "women", "children", "feet", "teeth", "mice"}
-_NOT_PLURAL = re.compile(r"(?:ss|us|is|news|series|species|gas|lens|means|politics|physics|mathematics|maths|chess)$")
+_NOT_PLURAL = lazy_regex(r"(?:ss|us|is|news|series|species|gas|lens|means|politics|physics|mathematics|maths|chess)$")
 
 
 def _is_plural(noun: str) -> bool:
@@ -101,25 +102,25 @@ _AUXILIARY = (
     r"(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|shall|may|might|must|am)(?:n't)?"
     r"|won't|can't|shan't|ain't"
 )
-_OPENING_EN = re.compile(
+_OPENING_EN = lazy_regex(
     r"(?:(?:so|and|but|or|ok|okay|oh|hey|hi|hello|please|well|also|then|actually|sorry|by the way)\b[, ]*+)*+"
     r"(?P<asking>(?:do|did|can|could|would|will|don't|might) you (?:please |still |even |ever |happen to |also )?(?:know|remember"
     r"|recall|tell (?:me|us)|remind me|guess|say|think|mind telling me)|(?:please )?(?:tell|remind|show) (?:me|us)(?: again)?"
     r"|i (?:wonder|was wondering|forgot|forget|can't remember|don't remember|don't know|want to know|need to know)"
     r"|i'm (?:wondering|curious)|i'd like to know|(?:have you )?any idea|guess)?+[, ]*(?:about |of )?(?P<whether>(?:if|whether)\b)?"
 )
-_WH = re.compile(r"(?<![a-z'-])(?:who|whom|whose|where|when|why|how|what|which)(?![a-z-])")
-_INVERTED = re.compile(rf"(?:'s|'re|'d| (?:{_AUXILIARY}))(?![a-z])")
-_YES_NO_EN = re.compile(rf"(?:{_AUXILIARY})(?![a-z'])")
-_YES_NO_INSIDE = re.compile(rf",\s*(?:{_AUXILIARY}) (?:not )?[a-z]+")
-_LIST_EN = re.compile(
+_WH = lazy_regex(r"(?<![a-z'-])(?:who|whom|whose|where|when|why|how|what|which)(?![a-z-])")
+_INVERTED = lazy_regex(rf"(?:'s|'re|'d| (?:{_AUXILIARY}))(?![a-z])")
+_YES_NO_EN = lazy_regex(rf"(?:{_AUXILIARY})(?![a-z'])")
+_YES_NO_INSIDE = lazy_regex(rf",\s*(?:{_AUXILIARY}) (?:not )?[a-z]+")
+_LIST_EN = lazy_regex(
     r"(?:(?:please|can you|could you) )?(?:(?:list|enumerate) (?:me )?|(?:name|give me|tell me) (?:me )?(?=all (?!about)|every |some |as many ))"
 )
-_CHOICE = re.compile(r"\bor\b(?! (?:not|so|more|less)\b)")
-_AFTER_PREPOSITION = re.compile(
+_CHOICE = lazy_regex(r"\bor\b(?! (?:not|so|more|less)\b)")
+_AFTER_PREPOSITION = lazy_regex(
     r"(?:in|at|on|to|from|with|for|by|of|since|until|about|during|under|near|around|into|through) $"
 )
-_WORD = re.compile(
+_WORD = lazy_regex(
     r"[^\W\d_\u3040-\u9fff\uac00-\ud7af]++(?:['-][^\W\d_\u3040-\u9fff\uac00-\ud7af]++)*+'?|[,;:?.!()]|[0-9]+"
 )
 _STOP_TEXT = """
@@ -150,7 +151,7 @@ _HOW: dict[str, Kind] = {
 _SIMPLE: dict[str, Kind] = {
     "who": "person", "whom": "person", "whose": "person", "where": "place", "when": "time", "why": "reason",
 }  # fmt: skip
-_REASON_EN = re.compile(
+_REASON_EN = lazy_regex(
     r"what(?: on earth)? (?:made|makes|caused|causes|prompted|prompts|motivated|motivates|drove|inspired|led|triggered)\b|what for\b"
 )
 
@@ -285,7 +286,7 @@ def _without_verbs(nouns: list[str]) -> str:
 
 # Chinese
 
-_ASK_ZH = re.compile(
+_ASK_ZH = lazy_regex(
     r"(?P<reason>[为因]+[什甚]么|为了[什甚]么|为啥|为何|[什甚]么原因|凭什么|何故|怎么会)"
     r"|(?P<time>几几年|[什甚]么(?:时候|时间|日子|日期)|啥时候?|何时|几时|哪一?[天年月日周]|哪个(?:月|星期|季节|周末)|(?:星期|周)几|几[点号月]"
     r"|多久(?:以?前|之前|一次)|多少号)"
@@ -296,20 +297,20 @@ _ASK_ZH = re.compile(
     r"|(?P<number>多少|多[大高重远贵](?=\W|[了呀啊]|$)|第几|(?<![好这那前近过十上下最茶])几(?=[\u4e00-\u9fff])(?![乎何率内]))"
     rf"|(?P<thing>(?<!没)[什甚]么|(?<!没)啥|哪(?:些|[一几]?[{_MEASURE_WORDS}]|几))"
 )
-_NOUN_ZH = re.compile(
+_NOUN_ZH = lazy_regex(
     r"(?:样的|样子的|类型的|种类的)?(?P<noun>(?:(?![是的了吗呢啊吧呀么我你他她它妳您们在有没不让给把被和跟与或最都也可要去来做更过得就]"
     r"|会(?!议)|对(?![手象])|(?<![智功技性])能(?!力)|比(?!赛)|才(?!能)|看(?!法)|写(?!作)|读(?![物者])|玩(?!具)|住(?![处址])|[买吃喝丢]|(?<!作)用|(?<!爱)好)[\u4e00-\u9fffa-z]){1,9})"
 )
-_MEASURED_NOUN_ZH = re.compile(rf"[{_MEASURE_WORDS}]?+{_NOUN_ZH.pattern}")
-_SEVERAL_ZH = re.compile(
+_MEASURED_NOUN_ZH = lazy_regex(rf"[{_MEASURE_WORDS}]?+{_NOUN_ZH.pattern}")
+_SEVERAL_ZH = lazy_regex(
     r"哪些|哪几|都.{0,6}?(?:[什甚]么|谁|哪|啥)|(?<!没)有过?(?:[什甚]么|啥)(?!时候|意思|关系|用|事)|有谁"
     r"|(?:[什甚]么|谁|哪里|哪儿)和(?:[什甚]么|谁|哪)|分别"
 )
-_LIST_ZH = re.compile("列出|列举|罗列")
-_YES_NO_ZH = re.compile(
+_LIST_ZH = lazy_regex("列出|列举|罗列")
+_YES_NO_ZH = lazy_regex(
     r"吗\W*$|有没有|有无|是否|(?P<verb>[\u4e00-\u9fff])[不没](?P=verb)|[了过]没\W*$|没有\W*\?$|[对是]吧\W*$"
 )
-_CHOICE_ZH = re.compile(r"还是[^?]{1,20}\?$")
+_CHOICE_ZH = lazy_regex(r"还是[^?]{1,20}\?$")
 
 
 def _chinese(folded: str) -> AnswerType | None:

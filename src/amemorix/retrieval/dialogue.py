@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..lazy_regex import lazy_regex
 from ..text import fold
 
 __all__ = ["Dialogue", "Turn", "read_dialogue"]
@@ -76,16 +77,16 @@ def read_dialogue(text: str) -> Dialogue | None:
 # Words for speakers
 
 _NUMBERED = r"(?:[ _#-]?(?:[0-9]{1,12}|[a-z]))?"
-_USER = re.compile(
+_USER = lazy_regex(
     rf"(?:user|human|me|myself|i|customer|client|guest|visitor|q|question)(?:{_NUMBERED})"
     rf"|(?:我|我自己|自己|本人|用户|使用者|客户|顾客|买家|访客|游客|提问者?|问)(?:{_NUMBERED})"
 )
-_BOT = re.compile(
+_BOT = lazy_regex(
     r"(?:(?:ai|chat|virtual|voice|the|my)[ _-]?)?(?:assistant|bot|chatbot|ai|robot|chatgpt|gpt|llm|system|model|agent|tool"
     rf"|function|developer|support|customer service|answer)(?:{_NUMBERED})|[a-z0-9]{{1,20}}[ _-](?:bot|assistant|ai)"
     rf"|\w{{0,12}}(?:机器人|助手|助理|客服|智能体)(?:{_NUMBERED})|人工智能|系统|模型|工具|回答|答"
 )
-_OTHER = re.compile(
+_OTHER = lazy_regex(
     rf"(?:you|them|other|speaker|person|participant|host|interviewer|interviewee)(?:{_NUMBERED})"
     rf"|(?:对方|说话人|发言人|主持人|嘉宾|记者|采访者|受访者|网友|群友|甲|乙|丙)(?:{_NUMBERED})"
 )
@@ -95,7 +96,7 @@ i client guest q question system model agent tool function developer support ans
 """
 _UNSURE = frozenset(_UNSURE_WORDS.split())
 """Words for a speaker that head other lines as well."""
-_CAMEL_BOT = re.compile(r"[a-z0-9](?:Bot|AI|GPT)$")
+_CAMEL_BOT = lazy_regex(r"[a-z0-9](?:Bot|AI|GPT)$")
 
 _KEY_WORDS = """
 note notes todo task tasks warning error info debug warn fatal trace exception log fix bug feature name names title
@@ -115,14 +116,14 @@ rating review size color colour weight height duration distance speed temperatur
 """
 _KEYS = frozenset(_KEY_WORDS.split())
 """Words that head a line and say nothing about who speaks."""
-_KEYS_ZH = re.compile(
+_KEYS_ZH = lazy_regex(
     r"第|.*(?:注意|备注|注|提示|警告|错误|时间|日期|地点|地址|姓名|名字|名称|名|年龄|性别|电话|手机|邮箱|标题|主题|题目|内容|原因"
     r"|结论|总结|结果|情况|问题|答案|例如|比如|譬如|例子|步骤|方案|选项|目标|目的|计划|事项|待办|任务|价格|金额|数量|编号|类型"
     r"|状态|版本|作者|来源|链接|网址|密码|账号|优点|缺点|优势|劣势|背景|说明|描述|定义|要点|重点|建议|方法|方式|材料|用法|职业|爱好"
     r"|生日|身高|体重|城市|国家|公司|学校|专业|早[餐饭]|[午中晚][餐饭]|周[一二三四五六日末]|星期[一二三四五六日天]|月|日|号|年|天|早上|上午|中午"
     r"|下午|晚上|今天|明天|昨天|其[一二三]|[一二三四五六]是|如下|以下|也就是|即|[说问道喊叫写想讲曰])"
 )
-_NO_NAME_ZH = re.compile(r"[的是了这那你您他她它]|我.{3}|.{9}")
+_NO_NAME_ZH = lazy_regex(r"[的是了这那你您他她它]|我.{3}|.{9}")
 
 # Lines
 
@@ -133,26 +134,26 @@ _STAMP = rf"(?:{_MOMENT}|{_DATE})"
 _NAME_WORD = r"""[^\s:：<>\[\]【】()（）{}"“”=;；,，。!?！？|/\\*]{1,24}"""
 _NAME = rf"(?=[\w@]){_NAME_WORD}(?: {_NAME_WORD}){{0,3}}"
 _COLON = r"(?P<colon>[:：])(?![/\\:：])(?!(?<=[0-9][:：])[0-5][0-9])"
-_LABEL = re.compile(
+_LABEL = lazy_regex(
     rf"\s{{0,8}}(?P<mark>[-*•+]\s{{1,4}}|#{{1,6}} )?(?:(?P<at>[\[(（【] ?{_STAMP} ?[\])）】]|{_MOMENT})\s{{0,4}}(?:[-–—|,] )?)?"
     rf"(?:<(?P<angle>{_NAME})>[ \t]|[*_]{{0,3}}(?:[\[【](?P<boxed>{_NAME})[\]】]|(?P<name>{_NAME}))"
     rf"(?:\s?[(（\[](?P<aside>[^()（）\[\]]{{1,40}})[)）\]]|\s(?P<then>{_STAMP}))?[*_]{{0,3}}\s{{0,2}}(?:{_COLON}|(?<=[\]】])))"
     r"[*_]{0,3}(?P<text>.*)"
 )
-_IS_STAMP = re.compile(rf"\s?{_STAMP}\s?").fullmatch
-_LATIN_NAME = re.compile(
+_STAMP_ONLY = lazy_regex(rf"\s?{_STAMP}\s?")
+_LATIN_NAME = lazy_regex(
     r"@?[^\W\d_][\w.'’&-]{0,23}(?: (?:[^\W\d_a-zà-ÿ][\w.'’&-]{0,23}|[0-9]{1,6}|de|da|van|von|la|di|bin)){0,3}"
 )
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_UNSPACED = lazy_regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _TAG_WORDS = "a b i u p li ul ol td tr th div span br hr h1 h2 h3 h4 em strong code pre html body head img"
 _HTML = frozenset(_TAG_WORDS.split())
-_SPEECH = re.compile(
+_SPEECH = lazy_regex(
     r"[?？~～]|[!！]\s*$|\b(?:i|i'm|i'll|i've|you|you're|your|my|me|we|we're|our|us|hi|hello|hey|thanks|okay|lol|haha)\b"
     r"|[我你您妳咱吗嗎吧呢啊呀哦嗯噢喔哈嘛啦]|谢谢|謝謝|好的",
     re.IGNORECASE,
 )
-_CODE_LINE = re.compile(r"[,;{}\\]\s*$")
-_CODE_ENDING = re.compile(r"[;{}\\]\s*$|^\s*[\[{]")
+_CODE_LINE = lazy_regex(r"[,;{}\\]\s*$")
+_CODE_ENDING = lazy_regex(r"[;{}\\]\s*$|^\s*[\[{]")
 
 
 def _read_labels(lines: Sequence[str]) -> list[_Line | None]:
@@ -176,7 +177,7 @@ def _read_label(line: str) -> _Line | None:
     role = _role(speaker)
     if not (role or _is_name(speaker)) or not _is_written_as_label(match, role):
         return None
-    stamped = match["at"] or match["then"] or (match["aside"] and _IS_STAMP(match["aside"]))
+    stamped = match["at"] or match["then"] or (match["aside"] and _STAMP_ONLY.fullmatch(match["aside"]))
     sure = bool(stamped or match["angle"] or (role and fold(speaker) not in _UNSURE))
     return _Line(speaker, match["text"].strip(), role, sure)
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ..indexes.graph_store import GraphStore
+from ..lazy_regex import lazy_regex
 from ..storage.names import NameRepository
 from ..storage.paragraphs import ParagraphRepository
 from ..text import STOP_WORDS, fold, is_mostly_cjk, normalise_name
@@ -23,7 +24,7 @@ HOPS, RELATIONS, ROUNDS, RESTART = 2, 400, 12, 0.15
 Neighbours = dict[int, dict[int, float]]
 """Node -> the nodes beside it, with the summed weights of the relations between."""
 _PRONOUNS = frozenset(["我们", "你们", "他们", "她们", "它们", "咱们", "自己", "大家", "别人", "人家"])
-_PAST = re.compile(
+_PAST = lazy_regex(
     r"以前|之前|曾经?|从前|过去|原来|当年|当时|什么时候|何时|那时"
     r"|\b(?:used to|before|previous(?:ly)?|former(?:ly)?|earlier|once|ago|last|past|did|was|were|had|when|ever)\b",
     re.I,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
+from ..lazy_regex import lazy_regex
 from ..text import fold
 
 __all__ = ["End", "Ordering", "Relation", "read_ordering"]
@@ -77,28 +78,28 @@ _NOT_LAST = (
     "|supper|but not least|but one|of all|ditch|rites|for|until|till|long|longer|forever|through|throughout|over|more|less"
     "|about|around|at|under|only|all|beyond|past|and|or"
 )
-_FIRST_EN = re.compile(
+_FIRST_EN = lazy_regex(
     rf"(?<![a-z0-9'-])(?:(?<!come )(?<!comes )(?<!came )(?<!ladies )(?<!safety )first(?![a-z0-9'-]| (?:{_NOT_FIRST})(?![a-z]))"
     r"|earliest|initially|originally(?! from))(?![a-z0-9-])"
 )
-_LAST_EN = re.compile(
+_LAST_EN = lazy_regex(
     rf"(?<![a-z0-9'-])(?:(?<!at )(?<!at long )(?<!to )(?<!second )last(?=[ ]+[a-z0-9])(?! (?:{_NOT_LAST})(?![a-z]))"
     r"|(?<!at the )latest|most recent(?:ly)?|newest)(?![a-z0-9-])"
 )
-_NOW_EN = re.compile(
+_NOW_EN = lazy_regex(
     r"(?<![a-z0-9'-])(?:currently|(?<!electric )(?<!ocean )(?<!direct )(?<!alternating )current(?! (?:affairs|events?|accounts?))(?= [a-z])"
     r"|at present|at the moment|right now|nowadays|these days"
     r"|(?<!by )(?<!until )(?<!till )(?<!from )(?<!just )(?<!and )(?<!before )(?<!up to )now(?! (?:and then|that)(?![a-z])))(?![a-z0-9-])"
 )
 _ONE_OF = "(?:个(?!月|周|年|星期|礼拜|小时)|段(?!时)|部(?!分)|[次回份只本台辆家场位任封张条套趟届款首篇顿])"
-_FIRST_ZH = re.compile(rf"最早|最初|最先|最开始|第[一1]{_ONE_OF}|首次|首度|头一[次回个]|起初|[一刚]开始")
-_LAST_ZH = re.compile(
+_FIRST_ZH = lazy_regex(rf"最早|最初|最先|最开始|第[一1]{_ONE_OF}|首次|首度|头一[次回个]|起初|[一刚]开始")
+_LAST_ZH = lazy_regex(
     rf"最[近后]的?[一那这]{_ONE_OF}|(?<![早晚])上一?次|(?<![早晚路])上一?回(?![家到来去复])|最新|最晚"
 )
-_NOW_ZH = re.compile(r"(?<![到至从])(?:现在|目前)(?!分词|进行时|完成时|为止)|如今|眼下|(?<!相)(?<!适)当前")
+_NOW_ZH = lazy_regex(r"(?<![到至从])(?:现在|目前)(?!分词|进行时|完成时|为止)|如今|眼下|(?<!相)(?<!适)当前")
 
 
-_has_words = re.compile("[a-z]{3}").search
+_WORDS = lazy_regex("[a-z]{3}")
 
 
 def _end(folded: str) -> End:
@@ -111,7 +112,7 @@ def _end(folded: str) -> End:
 
 
 def _says(folded: str, english: re.Pattern[str], chinese: re.Pattern[str]) -> bool:
-    if _has_words(folded) and english.search(folded):
+    if _WORDS.search(folded) and english.search(folded):
         return True
     return not folded.isascii() and chinese.search(folded) is not None
 
@@ -141,10 +142,10 @@ _AMOUNT_ZH = (
     r"(?<![〇零一二三四五六七八九十百千第月0-9.])(?P<n>[0-9]{1,3}|半|好?几|[一二三四五六七八九十两]{1,3})(?P<some>个(?P<plus>半)?)?"
     r"(?P<unit>秒|分(?=钟)|小时|钟头|天|日|周|星期|礼拜|(?<=[个半])月|年)钟?(?P<half>半)?[多来]?"
 )
-_BEFORE_WORD_EN = re.compile(rf"(?<![a-z0-9'-]){_AMOUNT_EN} (?:(?:right|just|immediately|shortly|even|or more) )?$")
-_AMOUNT_ALONE_EN = re.compile(_AMOUNT_EN)
-_BEFORE_WORD_ZH = re.compile(rf"(?:大约|大概|差不多|约)?{_AMOUNT_ZH}$")
-_AFTER_WORD_ZH = re.compile(
+_BEFORE_WORD_EN = lazy_regex(rf"(?<![a-z0-9'-]){_AMOUNT_EN} (?:(?:right|just|immediately|shortly|even|or more) )?$")
+_AMOUNT_ALONE_EN = lazy_regex(_AMOUNT_EN)
+_BEFORE_WORD_ZH = lazy_regex(rf"(?:大约|大概|差不多|约)?{_AMOUNT_ZH}$")
+_AFTER_WORD_ZH = lazy_regex(
     rf"的?(?:大约|大概|差不多|约)?(?P<nth>第(?=[一二三四五六七八九十两0-9]))?{_AMOUNT_ZH.replace('第', '')}"
 )
 
@@ -175,7 +176,7 @@ _REACH = 160
 """How many characters of an anchor are read."""
 _MOST_LINKS = 32
 """How many linking words of a text are tried."""
-_LINK_EN = re.compile(
+_LINK_EN = lazy_regex(
     r"(?<![a-z0-9'-])(?:(?P<before>before|prior to|previous to)"
     r"|(?P<after>(?<!before and )(?<!before or )after)|(?P<during>during|throughout|while|amid)"
     r"|(?P<later>later|afterwards?)|(?P<earlier>earlier|beforehand))(?![a-z0-9'-])"
@@ -183,32 +184,32 @@ _LINK_EN = re.compile(
 _RELATIONS: dict[str, Relation] = {
     "before": "before", "earlier": "before", "after": "after", "later": "after", "during": "",
 }  # fmt: skip
-_LAST_WORD = re.compile(r"([a-z']+) $")
+_LAST_WORD = lazy_regex(r"([a-z']+) $")
 _NOT_AFTER = {
     "look", "looks", "looked", "looking", "name", "named", "naming", "chase", "chased", "chasing", "inquire", "ever",
 }  # fmt: skip
 _NOT_WHILE = {"a", "the", "this", "that", "some", "little", "long", "short", "good", "great", "worth", "quite"}
-_NO_EVENT_EN = re.compile(
+_NO_EVENT_EN = lazy_regex(
     r" (?:all(?! (?:the|that|this|these|those|of|my|your|his|her|its|our|their)\b)"
     r"|(?:long(?: (?:i|you|he|she|it|we|they) .*)?|you|me|him|us|them|last|next|yesterday|tomorrow|(?:and|or|but|to|than) .*|another|the other)$)"
 )
-_KIN_EN = re.compile(
+_KIN_EN = lazy_regex(
     r" (?:my|your|his|her|its|our|their|the) (?:grand)?(?:mother|father|mum|mom|dad|parent|aunt|uncle)s?$"
 )
-_SAID_BEFORE_EN = re.compile(
+_SAID_BEFORE_EN = lazy_regex(
     r"(?:it|that|this|then|these|those|which|what|(?:a|some|that|this) (?:while|time|point)|long)$"
 )
-_CLAUSE_END_EN = re.compile(
+_CLAUSE_END_EN = lazy_regex(
     r"[?!,;:\n()\"“”。、]|(?<!\bmr)(?<!\bdr)(?<!\bms)(?<!\bst)(?<!\bmrs)\.(?=\s|$)"
     r"| (?:(?:and|but|or) )?(?:then )?(?:right )?(?:before|after|during|while|prior to)(?![a-z0-9'-])"
     r"| (?:and|but|or) (?:what|who|where|when|which|how|why|did|does|do|is|was|are|were) "
 )
-_MAIN_CLAUSE_EN = re.compile(
+_MAIN_CLAUSE_EN = lazy_regex(
     r"(?<=[a-z0-9]) (?:(?:what|who|where|which|how|why|when) |(?:did|do|does)(?:n't)? [a-z]+ (?=[a-z])"
     r"|(?:did|do|does|was|were|is|are|will|would|has|have|had|can|could)(?:n't)?"
     r" (?:i|you|he|she|it|we|they|the|my|your|his|her|our|their)(?![a-z]))"
 )
-_ASKS_HOW_FAR = re.compile(
+_ASKS_HOW_FAR = lazy_regex(
     r"\bhow (?:long|soon|many|much)\b[^?.!]{0,30}$|(?:^|[.!?,\n])\s*(?:and |so |but |right |just )?$"
 )
 _TIME_WORD_EN = (
@@ -217,11 +218,11 @@ _TIME_WORD_EN = (
     r"|yesterday|now|noon|midday|midnight|am|pm|o'clock|bc|ad|half|quarter|one|two|three|four|five|six|seven|eight|nine"
     r"|ten|eleven|twelve|[0-9]{1,4}(?:[:/.-][0-9]{1,4}){0,2}(?:st|nd|rd|th|s|'s|am|pm)?)"
 )
-_TIME_ANCHOR_EN = re.compile(rf"(?>{_TIME_WORD_EN}(?:'s)?(?![a-z0-9])[ ,.-]*+)++")
+_TIME_ANCHOR_EN = lazy_regex(rf"(?>{_TIME_WORD_EN}(?:'s)?(?![a-z0-9])[ ,.-]*+)++")
 
 
 def _relation_en(folded: str) -> _Found | None:
-    if not _has_words(folded):
+    if not _WORDS.search(folded):
         return None
     links = islice(_LINK_EN.finditer(folded), _MOST_LINKS)
     return next(filter(None, (_link_en(folded, link) for link in links)), None)
@@ -283,7 +284,7 @@ def _event(begin: int, phrase: str) -> tuple[int, int]:
 # Chinese
 
 _NUMERAL = "0-9〇零一二三四五六七八九十两几半"
-_LINK_ZH = re.compile(
+_LINK_ZH = lazy_regex(
     r"(?P<before>(?:之|以)前|前夕|(?<![目以之从先提当眼面跟午史空门向往最靠超])前(?!天|年|面|任|[男女]|妻|夫|台|途|提|往|后|端|者|[几两](?:[天年周次]|个[月星礼])|些|段|阵|期"
     r"|景|进|方|排|半|头|辈|锋|线|言|列|夜|门|院|座|一[阵段]|同事|老板|公司|领导|室友|队友|总统|首相|雇主|主管))"
     r"|(?P<after>(?:之|以|过)后|以来|(?<![以之最然今随前背落往皇午幕善延推靠先此其事身脑王太过售绝零0-9])后(?!天|来|面|悔|果|台|代|续|期|背|院|者|勤|备|门|座"
@@ -291,18 +292,18 @@ _LINK_ZH = re.compile(
     rf"|(?P<during>期间|的?过程[中里]|的时候|(?<![小平同随及按临暂准到届当何有此那这古旧限定即实顿霎多点不{_NUMERAL}])时"
     r"(?![间候常刻代期尚髦装区差光机速段不事而针钟时]))"
 )
-_CLAUSE_BEGIN_ZH = re.compile(r".*[,.?!;:。、“”‘’「」()\n]", re.DOTALL)
-_OPENING_ZH = re.compile(r"\s*(?:请问|告诉我|想知道|我想|你?还?记得|那么|所以|为什么|怎么|到底|是不是|有没有)*")
-_AT_ZH = re.compile(
+_CLAUSE_BEGIN_ZH = lazy_regex(r".*[,.?!;:。、“”‘’「」()\n]", re.DOTALL)
+_OPENING_ZH = lazy_regex(r"\s*(?:请问|告诉我|想知道|我想|你?还?记得|那么|所以|为什么|怎么|到底|是不是|有没有)*")
+_AT_ZH = lazy_regex(
     r".*(?<![住坐放站留待呆存现正实所还])(?:自从|直到|在)|等到?|自|到(?=[0-9])|从(?!.*[回来去])|当(?=[我你您妳他她它])"
 )
-_SAID_BEFORE_ZH = re.compile(r"[从自]?(?:[那这此]|[那这](?:个|次|天|件事))?")
-_NO_EVENT_ZH = re.compile(
+_SAID_BEFORE_ZH = lazy_regex(r"[从自]?(?:[那这此]|[那这](?:个|次|天|件事))?")
+_NO_EVENT_ZH = lazy_regex(
     r"(?:[我你您妳他她它咱](?:们|自己|俩)?|大家|自己|[很好许]久|不久|没多久|[很许好]?多年?|很早|早|曾经?|其|事|生|今|今日|一"
     r"|(?:[我你他她]的?)?(?:[爸妈哥姐弟妹爷奶]{1,2}|老[公婆板师]|同[事学]|[男女]?朋友|外[公婆]|[叔舅姑姨伯]{1,2}|儿子|女儿|孩子)"
     r"|[小阿老][\u4e00-\u9fff]|谁|什么|有些?|某些?|当|平常|同|的)(?:们|都|就|也|还|又|才|是)?"
 )
-_TIME_ANCHOR_ZH = re.compile(
+_TIME_ANCHOR_ZH = lazy_regex(
     r"(?:[0-9〇零一二三四五六七八九十两](?:[年月日号点时]|点半|世纪|分)|[0-9]{4}|[0-9]:[0-9]{2}|[前昨今明后大去][天年]|[昨今明][早晚]"
     r"|[上下这本]一?个?(?:周|月|星期|礼拜)[一二三四五六日天]?|(?:周|星期|礼拜)[一二三四五六日天末]|[年月][初底末]"
     r"|[上中下]旬|凌晨|早[上晨]|[上中下]午|傍晚|晚上|[半深]夜|[春夏秋冬][天季]|现在|目前|最近)$"

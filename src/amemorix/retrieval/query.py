@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..indexes.name_directory import NameDirectory
+from ..lazy_regex import lazy_regex
 from ..signs import NAME, NUMBER, TIME
 from ..text import STOP_WORDS, fold, is_mostly_cjk, query_terms, term_hashes
 from ..times import Span, asks_when, find_span
@@ -20,23 +21,23 @@ from .ordering import Ordering, read_ordering
 
 __all__ = ["Query", "read_query"]
 
-_ASKING = re.compile(
+_ASKING = lazy_regex(
     "什么时候|甚么|什么|為什麼|为什么|怎么样|怎樣|怎么|哪里|哪裡|哪儿|哪些|哪个|哪天|多少|多久|几个|几点|是不是|有没有人|有没有|"
     "请问|告诉我|还记得|记不记得|记得|知道|知不知道|有谁|[的了吗嗎呢啊吧呀嘛么麼是谁誰哪啥]"
 )
 """Words that ask or only join others, and say nothing about the answer; pairs of characters must not straddle them."""
-_ORDERING = re.compile(
+_ORDERING = lazy_regex(
     r"\b(?:first|earliest|latest|last|lately|recently|currently|now)\b|第一次|最早|最初|最近一次|最后一次|上次|最近|现在|目前",
     re.IGNORECASE,
 )
 """Words that ask for an end of the course of events, or for the present."""
-_HAPPENING = re.compile(
+_HAPPENING = lazy_regex(
     r"\b(?:happen(?:s|ed|ing)?|occur(?:s|red)?|did|do|doing|done|go(?:es|ing)? on|went on|was|were|anything|something|everything|events?|thing(?:s)?|new|up)\b"
     r"|发生|過|过|做|干|有|事情|事|大家|群里|我们|咱们|聊|说|在|都|些|呢",
     re.IGNORECASE,
 )
 """Words of a question that asks only what there was."""
-_DATED = re.compile(
+_DATED = lazy_regex(
     r"[0-9]|jan(?:uary)?\b|feb(?:ruary)?\b|march|april|may\b|june|july|aug(?:ust)?\b|sept(?:ember)?\b|oct(?:ober)?\b|nov(?:ember)?\b|dec(?:ember)?\b"
     r"|[一二三四五六七八九十]月",
     re.IGNORECASE,

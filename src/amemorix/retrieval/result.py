@@ -11,7 +11,7 @@ from ..ops import ScopedResponse
 __all__ = ["FactItem", "Hit", "HitTime", "RetrievalResult"]
 
 
-class HitTime(BaseModel):
+class HitTime(BaseModel, defer_build=True):
     """When it happened (None: not dated) and when it was stored, in epoch seconds."""
 
     start: float | None = None
@@ -20,7 +20,7 @@ class HitTime(BaseModel):
     text: str = ""
 
 
-class Hit(BaseModel):
+class Hit(BaseModel, defer_build=True):
     """One memory that answers."""
 
     id: str
@@ -40,7 +40,7 @@ class Hit(BaseModel):
     explain: dict[str, Any] = Field(default_factory=dict)
 
 
-class FactItem(BaseModel):
+class FactItem(BaseModel, defer_build=True):
     """What is known of a person or an entity; times in epoch seconds."""
 
     id: str

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ..errors import InvalidRequest, NotFound
 from ..indexes.process import process_mark
+from ..lazy_regex import lazy_regex
 from ..storage.copies import Inventory
 from ..storage.exchange import sync_folder
 from ..storage.metadata_store import DATABASE_FILE
@@ -48,9 +49,9 @@ BLOCK = 1 << 20
 Reason = Literal["manual", "scheduled", "before_restore", "before_import"]
 ON_PURPOSE = ("manual", "scheduled")
 """Reasons of backups that were made to be restored; the others are of what was set aside."""
-_LEFT = re.compile(rf"{re.escape(UNFINISHED)}[0-9a-f]+-[0-9a-f]+-[0-9a-f]{{12}}")
-_SET_ASIDE = re.compile(rf"{re.escape(ASIDE)}[0-9a-f]{{12}}")
-_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")
+_LEFT = lazy_regex(rf"{re.escape(UNFINISHED)}[0-9a-f]+-[0-9a-f]+-[0-9a-f]{{12}}")
+_SET_ASIDE = lazy_regex(rf"{re.escape(ASIDE)}[0-9a-f]{{12}}")
+_ID = lazy_regex(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")
 Watch = Callable[[int], None]
 """Told of so many more bytes; raises to end the work."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,16 +11,17 @@ from ..acting import Act, acting_as, front_door
 from ..clock import Clock
 from ..config.model import Observability
 from ..errors import MemoryFault
+from ..lazy_regex import lazy_regex
 from ..ops import Operation, Request
 from ..tracing import span
 
 __all__ = ["observed"]
 
 log = logging.getLogger("amemorix.calls")
-RECORD = re.compile(r"[a-z]?\d+")
+RECORD = lazy_regex(r"[a-z]?\d+")
 PEOPLE = ("chat_id", "group_id", "person_id", "user_id", "external_id", "session_id")
 """Ids that are given by others, and may be names."""
-MEMORY = re.compile(r"[prnf][0-9]+")
+MEMORY = lazy_regex(r"[prnf][0-9]+")
 MEMORIES = ("target", "winner", "superseded_by")
 """Arguments that take the number of a memory, among other things."""
 

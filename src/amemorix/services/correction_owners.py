@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..indexes.name_directory import NameDirectory
+from ..lazy_regex import lazy_regex
 from ..storage.corrections import Target
 from ..strategies.correction_claims import facts_said
 
 __all__ = ["Owners", "owners_of"]
 
 ABOUT = 3
-_FIRST = re.compile(r"我(?![们国校司])|俺(?!们)|本人|\b(?:i|i'm|i've|i'd|my|mine)\b", re.I)
-_THIRD = re.compile(r"[他她](?!们)|\b(?:he|she|his|her)\b", re.I)
+_FIRST = lazy_regex(r"我(?![们国校司])|俺(?!们)|本人|\b(?:i|i'm|i've|i'd|my|mine)\b", re.I)
+_THIRD = lazy_regex(r"[他她](?!们)|\b(?:he|she|his|her)\b", re.I)
 Owners = frozenset[int]
 """Persons; empty where nobody can be told."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from dataclasses import dataclass, replace
 
 from ..clock import Clock
 from ..config.model import Config
+from ..lazy_regex import lazy_regex
 from ..retrieval.request import KernelSearchRequest
 from ..storage.corrections import CorrectionRepository, Held, Target
 from ..storage.metadata_store import MetadataStore
@@ -42,7 +42,7 @@ from .search import SearchService
 __all__ = ["MOST_CANDIDATES", "OTHERS", "CorrectionFinder", "Found", "Judged"]
 
 MOST_CANDIDATES, MOST_HELD = 20, 200
-_OWN_SUBJECT = re.compile(r"\s*(?:and |but )?(?!(?:It|He|She|They|This|That|We|I)\b)(?:[A-Z][a-z]+|[Tt]he [a-z]+) ")
+_OWN_SUBJECT = lazy_regex(r"\s*(?:and |but )?(?!(?:It|He|She|They|This|That|We|I)\b)(?:[A-Z][a-z]+|[Tt]he [a-z]+) ")
 ELSE, OTHERS = "is about somebody else", "may be about several persons: say which one (person_id)"
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..config.model import Config
 from ..errors import InvalidRequest, NotFound
+from ..lazy_regex import lazy_regex
 from ..storage.metadata_store import MetadataStore
 from ..strategies.correction import Correction
 from ..text import normalise_name
@@ -21,8 +22,8 @@ from .scope import visible_scopes
 __all__ = ["Whom", "WhomFinder"]
 
 Scopes = tuple[int, ...] | None
-_ALL_ABOUT = re.compile(r"关于|有关|所有|全部|\b(?:everything|anything|all|about|memor(?:y|ies) of)\b", re.I)
-_ONESELF = re.compile(r"我|俺|本人|我自己|me|myself", re.I)
+_ALL_ABOUT = lazy_regex(r"关于|有关|所有|全部|\b(?:everything|anything|all|about|memor(?:y|ies) of)\b", re.I)
+_ONESELF = lazy_regex(r"我|俺|本人|我自己|me|myself", re.I)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import heapq
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ..lazy_regex import lazy_regex
 from ..strategies.chinese_phrases import is_person, tagged_words
 from ..text import tokens
 from .common_talk import CHINESE_TALK, is_talk
 
 __all__ = ["keywords", "summarise", "title"]
 
-_LATIN = re.compile(r"[A-Za-z][A-Za-z'-]{2,}")
-_HAN = re.compile(r"[\u3400-\u9fff]{2,}")
+_LATIN = lazy_regex(r"[A-Za-z][A-Za-z'-]{2,}")
+_HAN = lazy_regex(r"[\u3400-\u9fff]{2,}")
 NAME, NOUN, DEED = 1.3, 1.0, 0.5
 """What a Chinese name, noun and verb count; a name is the rarest of them."""
 _NOUNS = ("n", "nz", "nt", "ns", "vn", "an", "nrt", "nrfg", "s")

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ..lazy_regex import lazy_regex
 from ..retrieval.hits import fact_key, paragraph_key
 from ..retrieval.result import FactItem
 from ..storage.facts import FactRow
@@ -22,7 +23,7 @@ MOST = 500
 """Facts of the persons asked for that are looked through, the newest."""
 ABOUT, WORD, DENIED = 2.0, 1.0, 0.001
 """What it counts that a query asks for an attribute, that it holds a word of a value, and that the value is denied."""
-FIRST_PERSON = re.compile(r"我(?!们)|\b(?:i|my|me|mine)\b", re.I)
+FIRST_PERSON = lazy_regex(r"我(?!们)|\b(?:i|my|me|mine)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)

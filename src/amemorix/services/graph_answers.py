@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-class NodeItem(BaseModel):
+class NodeItem(BaseModel, defer_build=True):
     """A node; `weight` is its importance."""
 
     id: str
@@ -43,7 +43,7 @@ class NodeItem(BaseModel):
     created_at: float = 0.0
 
 
-class EdgeItem(BaseModel):
+class EdgeItem(BaseModel, defer_build=True):
     """All relations from one node to another."""
 
     source: str
@@ -73,7 +73,7 @@ class GraphPage(ScopedResponse):
     edges_left_out: int = Field(default=0, description="Relations of this page beyond `edge_limit`.")
 
 
-class RelationItem(BaseModel):
+class RelationItem(BaseModel, defer_build=True):
     """A relation."""
 
     id: str
@@ -93,7 +93,7 @@ class RelationItem(BaseModel):
     )
 
 
-class ParagraphItem(BaseModel):
+class ParagraphItem(BaseModel, defer_build=True):
     """A paragraph that supports what was asked for."""
 
     id: str
@@ -106,7 +106,7 @@ class ParagraphItem(BaseModel):
     recorded_at: float = 0.0
 
 
-class EvidenceNode(BaseModel):
+class EvidenceNode(BaseModel, defer_build=True):
     """An entity, a relation or a paragraph."""
 
     id: str
@@ -114,7 +114,7 @@ class EvidenceNode(BaseModel):
     label: str
 
 
-class EvidenceLink(BaseModel):
+class EvidenceLink(BaseModel, defer_build=True):
     """`subject`, `object`: an entity at an end of a relation; `supports`: a paragraph behind a relation; `mentions`: a
     paragraph that is linked to an entity."""
 
@@ -123,7 +123,7 @@ class EvidenceLink(BaseModel):
     kind: str
 
 
-class EvidenceGraph(BaseModel):
+class EvidenceGraph(BaseModel, defer_build=True):
     """Paragraphs, what they support, and the entities that are joined by it."""
 
     nodes: list[EvidenceNode] = Field(default_factory=list)
@@ -153,7 +153,7 @@ class EdgeAnswer(ScopedResponse):
     evidence_graph: EvidenceGraph = Field(default_factory=EvidenceGraph)
 
 
-class FoundItem(BaseModel):
+class FoundItem(BaseModel, defer_build=True):
     """An entity or a relation."""
 
     type: str = Field(description="`entity` or `relation`.")
@@ -174,7 +174,7 @@ class Found(ScopedResponse):
     more: bool = Field(default=False, description="There is more beyond this page.")
 
 
-class MergeSuggestion(BaseModel):
+class MergeSuggestion(BaseModel, defer_build=True):
     """Two nodes that may be one and the same."""
 
     source: NodeItem
@@ -205,7 +205,7 @@ class Change(Response):
     undo_id: str = Field(default="", description="For `undo`; empty where nothing is to be undone.")
 
 
-class UndoItem(BaseModel):
+class UndoItem(BaseModel, defer_build=True):
     """A change by hand."""
 
     undo_id: str

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
 from ..indexes.graph_edges import Edges
+from ..lazy_regex import lazy_regex
 from ..text import fold, is_mostly_cjk
 
 __all__ = ["Candidate", "better_known", "candidates"]
@@ -23,7 +23,7 @@ MOST_IN_GROUP = 200
 LONGEST = 24
 """Characters or words of a name that are looked at for names within it."""
 LIKENESS = 0.5
-_GAPS = re.compile(r"[\W_]+")
+_GAPS = lazy_regex(r"[\W_]+")
 
 Pair = tuple[int, int]
 

@@ -7,7 +7,6 @@ import contextlib
 import io
 import json
 import os
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..clock import Clock
 from ..errors import InvalidRequest, StorageFailure
+from ..lazy_regex import lazy_regex
 from ..storage.graph_reading import EdgeRecord, Sight
 from ..storage.metadata_store import MetadataStore
 from ..storage.private_files import private_opener
@@ -44,7 +44,7 @@ EDGE_KEYS = {
     "predicate": "string", "confidence": "double", "weight": "double", "origin": "string", "evidence_count": "int",
     "created_at": "double",
 }  # fmt: skip
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_NOT_XML = lazy_regex("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)

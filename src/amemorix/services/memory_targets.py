@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..config.model import Config
 from ..errors import InvalidRequest, NotFound
+from ..lazy_regex import lazy_regex
 from ..retrieval.request import KernelSearchRequest
 from ..storage.metadata_store import MetadataStore
 from ..storage.records import ChatKey
@@ -24,7 +25,7 @@ MOST = 10
 LOOKED_AT = 50
 """Hits of a search among which those are found that hold the text."""
 LARGEST_ROW = 2**63 - 1
-_KEY = re.compile(r"([pre])(\d{1,19})", re.ASCII)
+_KEY = lazy_regex(r"([pre])(\d{1,19})", re.ASCII)
 _KINDS: dict[str, MemoryKind] = {"p": "paragraph", "r": "relation"}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ..indexes.name_directory import NameDirectory
+from ..lazy_regex import lazy_regex
 from ..storage.mentions import Line, MentionRepository, Sought
 from ..text import term_hashes, tokens
 from ..titles import respelled, untitled
@@ -29,7 +30,7 @@ SHORT_FORMS = (3, 4, 5)
 """Letters of a longer name that may stand for it (see `NameDirectory`)."""
 Visible = Callable[[sqlite3.Connection, int], Collection[int] | None]
 """The chats that a chat sees; None: every one."""
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;…\n\"“”'(\[*>-])\s*$")
+_SENTENCE_START = lazy_regex(r"(?:^|[.!?:;…\n\"“”'(\[*>-])\s*$")
 
 
 @dataclass(frozen=True, slots=True)

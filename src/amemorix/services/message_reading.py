@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from ..lazy_regex import lazy_regex
 from ..text import normalise_name
 from .importing.chat_codes import spelled, spelled_segments
 
@@ -41,7 +42,7 @@ _WRAPS = ("message", "edited_message", "channel_post", "event", "data", "d", "me
 _PARTS = {
     "image_url": "图片", "image": "图片", "input_image": "图片", "input_audio": "语音", "audio": "语音", "file": "文件",
 }  # fmt: skip
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORD = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LOOKS: dict[str, frozenset[str]] = {
     "text": frozenset({"text", "content", "body", "message", "msg", "utterance", "said", "words"}),
     "person_id": frozenset({"speaker", "sender", "author", "user", "member", "person", "poster", "participant", "from"}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from ..lazy_regex import lazy_regex
 from ..text import fold
 
 __all__ = ["LETTER", "SHORTEST_NAME", "NamePattern", "as_looked_at"]
@@ -13,7 +14,7 @@ SHORTEST_NAME = 2
 """Letters of a name that is looked for; a single letter would be met everywhere."""
 LETTER = r"[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 """A letter or digit of a script that puts spaces between words."""
-_SPACED = re.compile(LETTER)
+_SPACED = lazy_regex(LETTER)
 
 
 class NamePattern:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import re
 
+from ..lazy_regex import lazy_regex
 from ..strategies.chinese_phrases import is_known_word, tagged_words
 from .common_talk import CHINESE_TALK
 
 __all__ = ["is_part_of_word", "is_used_as_name"]
 
-_OTHERS = re.compile(
+_OTHERS = lazy_regex(
     "豆包|元宝|小爱|小度|百度|文心|通义|千问|混元|星火|天猫|机器人|客服|端午|清明|中秋|元宵|七夕|除夕|立夏|小满|"
     "宝贝|宝宝|亲爱的|老大|老板|房东|司机|经理|主任|学长|群主|.*[哥姐弟妹爸妈爹娘爷奶叔姨舅婆公嫂侄孙员者师生人长友工客手家迷仔族党民神王精鬼佬医警友童孩娃"
     "猫狗鱼鹿兔熊鸟鸡鸭鹅虎狮猪牛羊马鼠龙蛇猴虫鲸雀燕狼狐鹰]"
 )
 """Who and what may be spoken of like the person: machines, feasts, roles, animals."""
-_BEFORE_VERBS = re.compile(r"[tdrpcmyue]")
+_BEFORE_VERBS = lazy_regex(r"[tdrpcmyue]")
 """Tags of words that stand before a verb as they are: 今天, 以前."""
-_BROUGHT = re.compile(
+_BROUGHT = lazy_regex(
     r".*[雨雪风雷霜雾雹云光茶包饭菜糖酒水奶饼果瓜豆肉面虾饺糕可乐啡碧汤圆粉团冰天日春夏秋冬]|快递|外卖|周末|假期|机会|彩虹|太阳|月亮|星星"
 )
 """What comes, or is brought, without being anybody."""
 _LIKE_ADJECTIVES = frozenset(["阳光", "知性", "文艺", "元气", "温柔", "可爱"])
-_CONSUMED = re.compile(
+_CONSUMED = lazy_regex(
     r"[^，。！？!?；\n]*(?:[喝买卖]|吃(?!饭|药|火锅)|加[冰糖]|多少|好用|便宜|[几两三一]?[杯瓶罐份袋])"
 )
 """What is drunk, bought or priced may stand first in its sentence, before anybody's verb."""
@@ -37,24 +38,24 @@ _DOES = (
 )
 _TITLES = "姐(?!妹)|哥(?!们)|老师|同学|妹妹|弟弟|师傅|学姐|学妹|学弟|先生|女士|大佬|阿姨|叔叔"
 _OWNED = "手机|电话|微信|号码|生日|住址|老婆|老公|[爸妈]|男朋友|女朋友|男友|女友|对象|哥哥|姐姐|弟弟|妹妹"
-_AFTER = re.compile(
+_AFTER = lazy_regex(
     rf"(?:{_WHEN}){{0,2}}(?:{_DOES})|跟(?:{_PERSON})|[和与](?:{_PERSON})(?:都?是|去|说|一起|在一起|吵|结婚|分手|约)"
 )
-_COMES = re.compile(r"(?:也|都|又|还|已经|刚)?(?:来了|来过|走了|到了|到家|没来|回来|回家)")
-_WITH = re.compile(
+_COMES = lazy_regex(r"(?:也|都|又|还|已经|刚)?(?:来了|来过|走了|到了|到家|没来|回来|回家)")
+_WITH = lazy_regex(
     rf"(?:^|[，。！？!?；\s])[我他她你](?:{_WHEN}){{0,2}}(?:要|想|能|可以|去|会)?[跟和]$|(?:告诉|问问|问一下)$|(?:名字|昵称|网名)[叫是]$|叫[我他她]$"
 )
-_ASKED = re.compile(r"(?:^|[，。！？、；：,!?;:\s我你他她去要想就再])[跟找问叫喊约请让陪帮和]$")
-_THEN = re.compile(
+_ASKED = lazy_regex(r"(?:^|[，。！？、；：,!?;:\s我你他她去要想就再])[跟找问叫喊约请让陪帮和]$")
+_THEN = lazy_regex(
     r"一起(?:去|吃饭|玩|上班|上学|住|工作|聊|来|看|走)|聊|说|吵|打架|商量|借|帮忙|问|过[来去]|来(?![一杯份点])|去(?![冰糖皮掉])|吃饭|见面|玩|结婚|分手|在一起|道歉|学"
 )
-_CALLED = re.compile(r"(?:^|[\n。！？!?])\s*(?:(?:嗨|喂|哈喽|嘿|诶|哎|hi|hello|谢谢|对不起|抱歉|恭喜)[，,\s]*)?$")
-_SPOKEN_TO = re.compile(
+_CALLED = lazy_regex(r"(?:^|[\n。！？!?])\s*(?:(?:嗨|喂|哈喽|嘿|诶|哎|hi|hello|谢谢|对不起|抱歉|恭喜)[，,\s]*)?$")
+_SPOKEN_TO = lazy_regex(
     r"[，,！!~\s]+(?:[你您别帮请]|快(?!乐)|能不能|可不可以|可以(?:帮|来|去)|在吗|生日快乐|谢谢|对不起|什么时候(?:来|到|回|有空)|我们?(?:到了|想你|爱你))"
 )
-_LABEL = re.compile(r"\s?[:：](?!\s*[0-9¥$￥/])")
-_GREETED = re.compile(r"(?:谢谢你?|生日快乐|对不起|辛苦了?|恭喜|欢迎|嗨|喂|哈喽|嘿|hi|hello)[啊呀啦，,\s]*$")
-_END = re.compile(r"[啊呀吗呢吧了~～\s]*(?:$|[，。！？、；,!?;(（\n])")
+_LABEL = lazy_regex(r"\s?[:：](?!\s*[0-9¥$￥/])")
+_GREETED = lazy_regex(r"(?:谢谢你?|生日快乐|对不起|辛苦了?|恭喜|欢迎|嗨|喂|哈喽|嘿|hi|hello)[啊呀啦，,\s]*$")
+_END = lazy_regex(r"[啊呀吗呢吧了~～\s]*(?:$|[，。！？、；,!?;(（\n])")
 
 
 def is_part_of_word(text: str, start: int, end: int) -> bool:

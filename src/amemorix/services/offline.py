@@ -15,7 +15,7 @@ from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
 from .copy_thread import CopyThread
 from .portable import ALWAYS_THERE, built
-from .portable_file import PortableHeader
+from .portable_file import PortableHeader, header_of
 from .takeover import DatabaseTakeover, takeover_act
 
 __all__ = ["OfflineMemory"]
@@ -52,6 +52,7 @@ class OfflineMemory:
 
     def take_in(self, path: Path) -> PortableHeader:
         """Fill a memory that is empty, or not there yet. Raises Conflict, InvalidRequest, StorageFailure."""
+        header_of(path)
         self._must_be_empty()
         backups = BackupFolder(self._folder, self._roots)
         header = built(self._folder, path, self._thread)

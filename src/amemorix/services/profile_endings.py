@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ..lazy_regex import lazy_regex
 from ..storage.profile_material import SPEAKER, FactOf, Line
 from ..text import fold, is_mostly_cjk, tokens
 from .profile_items import ProfileItem
@@ -22,26 +23,26 @@ _ANY: Sections = ()
 _WORK: Sections = ("identity", "habits", "plans")
 _BONDS: Sections = ("relations", "likes", "plans", "habits")
 _ENDING_WORDS: tuple[tuple[Sections, re.Pattern[str]], ...] = (
-    (_WORK, re.compile(r"离职|辞职|辞掉|辞了|被裁|退休|毕业")),
-    (_BONDS, re.compile(r"分手|离婚|绝交|散伙")),
-    (("identity",), re.compile(r"搬走|搬离|搬出|离开")),
-    (("habits", "likes", "plans"), re.compile(r"戒掉|戒了|放弃|退出|取消|泡汤")),
-    (_BONDS, re.compile(r"\b(?:broke|broken|split) up with\b|\b(?:got |am |are )?divorced(?: from)?\b")),
-    (_WORK, re.compile(r"\b(?:quit|resigned from|retired from|was fired from|got fired from|laid off from|left)\b(?: my| the)?(?: job)?(?: at)?")),
-    (("identity",), re.compile(r"\bmoved (?:out|away)\b(?: of| from)?")),
-    (("habits", "likes", "plans"), re.compile(r"\b(?:stopped|gave up|given up|cancell?ed|called off)\b")),
-    (_ANY, re.compile(r"不(?![仅只但光过错少同久断如止然管论知])|没有?(?=[在住养做吃喝])|戒")),
-    (_ANY, re.compile(r"\b(?:no longer|not(?! (?:only|just|sure))|never|(?:do|does|did|is|are|was|have|has|wo|ca)n['’]?t(?! wait))\b")),
+    (_WORK, lazy_regex(r"离职|辞职|辞掉|辞了|被裁|退休|毕业")),
+    (_BONDS, lazy_regex(r"分手|离婚|绝交|散伙")),
+    (("identity",), lazy_regex(r"搬走|搬离|搬出|离开")),
+    (("habits", "likes", "plans"), lazy_regex(r"戒掉|戒了|放弃|退出|取消|泡汤")),
+    (_BONDS, lazy_regex(r"\b(?:broke|broken|split) up with\b|\b(?:got |am |are )?divorced(?: from)?\b")),
+    (_WORK, lazy_regex(r"\b(?:quit|resigned from|retired from|was fired from|got fired from|laid off from|left)\b(?: my| the)?(?: job)?(?: at)?")),
+    (("identity",), lazy_regex(r"\bmoved (?:out|away)\b(?: of| from)?")),
+    (("habits", "likes", "plans"), lazy_regex(r"\b(?:stopped|gave up|given up|cancell?ed|called off)\b")),
+    (_ANY, lazy_regex(r"不(?![仅只但光过错少同久断如止然管论知])|没有?(?=[在住养做吃喝])|戒")),
+    (_ANY, lazy_regex(r"\b(?:no longer|not(?! (?:only|just|sure))|never|(?:do|does|did|is|are|was|have|has|wo|ca)n['’]?t(?! wait))\b")),
 )  # fmt: skip
 """(sections of what ends, all if none is named; the words that say so): the most telling first, denials last."""
 _DENIALS = [rule for sections, rule in _ENDING_WORDS if sections == _ANY]
-_SENTENCE = re.compile(r"[^。！？!?\n]+?(?:[。！？!?\n]+|\.(?=\s|$)|$)")
-_CLAUSE = re.compile(r"[，,；;：]+|\s+(?:and|but|so|because)\s+", re.IGNORECASE)
-_FILLER = re.compile(
+_SENTENCE = lazy_regex(r"[^。！？!?\n]+?(?:[。！？!?\n]+|\.(?=\s|$)|$)")
+_CLAUSE = lazy_regex(r"[，,；;：]+|\s+(?:and|but|so|because)\s+", re.IGNORECASE)
+_FILLER = lazy_regex(
     r"我们?|俺|本人|自己|已经|早就|早已|现在|目前|如今|最近|终于|刚刚?|正式|完全|真的|昨天|今天|明天|以后|"
     r"[上下这去今前本](?:个)?(?:周末?|月|年|星期)|[了的呢啦吧啊呀也都还就再和跟与从在把被给对太会]|[\W\d_]"
 )
-_COMMON = re.compile(r"喜欢|讨厌|[爱想要吃喝去来做住能看玩说是有]")
+_COMMON = lazy_regex(r"喜欢|讨厌|[爱想要吃喝去来做住能看玩说是有]")
 _EN_FILLER = frozenset(tokens("longer anymore any more really actually now currently already still job work"))
 _EN_COMMON = frozenset(tokens("like love hate want eat drink go live know think see use enjoy need feel"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..lazy_regex import lazy_regex
 from ..times import is_question
 
 __all__ = [
@@ -19,23 +20,23 @@ __all__ = [
     "section_of",
 ]
 
-SELF = re.compile(r"\b(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Mm]yself)\b")
-ZH_SELF = re.compile(r"我(?!们|們)|本人|俺|在下")
-OTHER_SUBJECT = re.compile(r"[你您他她它]|大家|有人|人家|别人|对方|群里")
+SELF = lazy_regex(r"\b(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Mm]yself)\b")
+ZH_SELF = lazy_regex(r"我(?!们|們)|本人|俺|在下")
+OTHER_SUBJECT = lazy_regex(r"[你您他她它]|大家|有人|人家|别人|对方|群里")
 """Whoever is meant by these is somebody else."""
-LEADING = re.compile(
+LEADING = lazy_regex(
     r"^(?:(?:还有(?=我)|哈{2,}|并且|而且|另外|同时|所以|但是|不过|然后|因为|其实|反正|而|并|且|但|也|还)+(?=[^\W\d_a-zA-Z])|"
     r"(?:(?:(?:hey|hi|hello)\s+(?:all|everyone|everybody|guys|folks|there)|yeah|yes|well|oh|and|but|so|also|haha|lol|hey|(?:hi|hello)(?=[,!.])|wow|no way|no|plus|actually|honestly)\b[,!. ]*)+)",
     re.IGNORECASE,
 )
 """Words that join a statement to what stands before it."""
-_SUPPOSED = re.compile(r"^(?:如果|要是|假如|万一|除非)|^(?:if|unless|imagine|suppose)\b", re.IGNORECASE)
+_SUPPOSED = lazy_regex(r"^(?:如果|要是|假如|万一|除非)|^(?:if|unless|imagine|suppose)\b", re.IGNORECASE)
 
 _KIN_ZH = (
     "爸爸?|妈妈?|父亲|母亲|爹|娘|老婆|老公|妻子|丈夫|太太|爱人|对象|女朋友|男朋友|女友|男友|哥哥?|姐姐?|弟弟?|妹妹?|"
     "儿子|女儿|孩子|爷爷|奶奶|外公|外婆|同事|老板|领导|室友|舍友|朋友|闺蜜|同学|老师|师傅|徒弟|邻居|猫|狗|宠物"
 )
-ZH_KIN = re.compile(rf"(?:的|家)?(?:{_KIN_ZH})")
+ZH_KIN = lazy_regex(rf"(?:的|家)?(?:{_KIN_ZH})")
 """Somebody who belongs to whoever stands before."""
 _TO_ME = "(?:叫|让|喊|催|骂|逼|劝|问|约|找)(?:了|着|过)?我"
 """What somebody who belongs to the speaker does to them at the moment tells nothing of either."""
@@ -94,13 +95,13 @@ _ENGLISH_RULES = (
                rf"{_I}(?:['’]ve|\s+have|\s+has)\s+been\s+\w+ing\b|"
                rf"{_I}\b.*\bevery\s+(?:day|morning|evening|night|week|weekend|month|year|mon|tues|wednes|thurs|fri|satur|sun)"),
 )  # fmt: skip
-_CHINESE = [(section, re.compile(rule)) for section, rule in _CHINESE_RULES]
-_ENGLISH = [(section, re.compile(rule)) for section, rule in _ENGLISH_RULES]
+_CHINESE = [(section, lazy_regex(rule)) for section, rule in _CHINESE_RULES]
+_ENGLISH = [(section, lazy_regex(rule)) for section, rule in _ENGLISH_RULES]
 
 
-_SECRET = re.compile(r"\bpass(?:word|code|phrase)s?\b|\bpin\s+(?:code|number)\b|密码|口令|验证码", re.IGNORECASE)
-_VAGUE = re.compile(r"\b(?:you|your|yours|you['’]\w+)\b|[你您]", re.IGNORECASE)
-_EMPTY = re.compile(
+_SECRET = lazy_regex(r"\bpass(?:word|code|phrase)s?\b|\bpin\s+(?:code|number)\b|密码|口令|验证码", re.IGNORECASE)
+_VAGUE = lazy_regex(r"\b(?:you|your|yours|you['’]\w+)\b|[你您]", re.IGNORECASE)
+_EMPTY = lazy_regex(
     r"^I\s+(?:\w+\s+)?(?:love|like|loved|liked|enjoy|enjoyed|hate)(?:\s+(?:it|that|this|them|to))?\W*$|^我也?(?:很|挺)?(?:喜欢|爱|讨厌|怕|住在?|在|来自|叫|打算|养了|爱[吃喝看])\W*$"
 )
 

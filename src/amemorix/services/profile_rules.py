@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ..lazy_regex import lazy_regex
 from ..storage.profile_material import SPEAKER, FactOf, Line, RelationOf
 from ..strategies.chat_markup import GAP, spoken
 from ..strategies.clauses import NOBODY, Clause, after, clauses, without_laugh
@@ -44,13 +45,13 @@ _MARKS = {
 }
 """What is added to a contested fact, by whether it is the person's own word, in English and Chinese."""
 TOPICS, TOPIC_LINES = 5, 12
-_SENTENCE = re.compile(r"[^。！？!?\n]+?(?:[。！？!?\n]+|\.(?=\s|$)|$)")
+_SENTENCE = lazy_regex(r"[^。！？!?\n]+?(?:[。！？!?\n]+|\.(?=\s|$)|$)")
 _NO_JOKE = frozenset(("identity", "allergies"))
 """Of these nothing is believed that is said with a laugh."""
-_LIKES = re.compile(r"lik|lov|enjoy|prefer|hobb|interest|favou?rite|喜|爱|愛|偏好|兴趣", re.I)
-_BARE = re.compile(r"(?:\w+\.)?(?:dis)?likes?|statement|喜欢|不喜欢|讨厌", re.I)
+_LIKES = lazy_regex(r"lik|lov|enjoy|prefer|hobb|interest|favou?rite|喜|爱|愛|偏好|兴趣", re.I)
+_BARE = lazy_regex(r"(?:\w+\.)?(?:dis)?likes?|statement|喜欢|不喜欢|讨厌", re.I)
 """Attributes whose value says all in its section."""
-_KIND = re.compile(r" \(.*\)$")
+_KIND = lazy_regex(r" \(.*\)$")
 """What a pet is, after its name."""
 _LABELS = {
     "residence": "住处", "hometown": "家乡", "workplace": "工作单位", "occupation": "职业", "school": "学校", "birthday": "生日",
@@ -66,14 +67,14 @@ _DENIED = {
 """What is said of a value that is denied where the attribute itself says no, in English and Chinese."""
 _OPPOSITES = {"likes": "dislikes", "dislikes": "likes", "allergies": "notes"}
 _SECTIONS = (
-    ("allergies", re.compile(r"allerg|过敏", re.I)),
-    ("dislikes", re.compile(r"dislik|hate|avoid|fear|taboo|讨厌|厌|不喜|怕|忌", re.I)),
+    ("allergies", lazy_regex(r"allerg|过敏", re.I)),
+    ("dislikes", lazy_regex(r"dislik|hate|avoid|fear|taboo|讨厌|厌|不喜|怕|忌", re.I)),
     ("likes", _LIKES),
-    ("plans", re.compile(r"plan|goal|intend|wish|want|打算|计划|目标|想", re.I)),
-    ("relations", re.compile(r"famil|friend|spouse|wife|husband|partner|mother|father|brother|sister|child|pet|colleague|"
+    ("plans", lazy_regex(r"plan|goal|intend|wish|want|打算|计划|目标|想", re.I)),
+    ("relations", lazy_regex(r"famil|friend|spouse|wife|husband|partner|mother|father|brother|sister|child|pet|colleague|"
                              r"know|marr|朋友|家|妻|夫|父|母|爸|妈|兄|弟|姐|妹|儿|女|同事|同学|宠物|认识", re.I)),
-    ("habits", re.compile(r"habit|skill|language|diet|routine|usual|often|speaks|plays|keeps|习惯|技能|擅长|会|常|负责|看管|保管", re.I)),
-    ("identity", re.compile(r"name|age|live|residen|location|city|home|job|work|occup|profession|employ|school|stud|birth|"
+    ("habits", lazy_regex(r"habit|skill|language|diet|routine|usual|often|speaks|plays|keeps|习惯|技能|擅长|会|常|负责|看管|保管", re.I)),
+    ("identity", lazy_regex(r"name|age|live|residen|location|city|home|job|work|occup|profession|employ|school|stud|birth|"
                             r"gender|nation|role|phone|mail|address|姓名|年龄|住|居|城市|职业|工作|学校|专业|生日|出生|性别|籍贯|身份|是", re.I)),
 )  # fmt: skip
 """Sections by the attribute of a fact or the predicate of a relation."""

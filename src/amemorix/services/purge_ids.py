@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from ..lazy_regex import lazy_regex
 from .name_pattern import LETTER
 
 __all__ = ["Ids"]
@@ -18,8 +19,8 @@ KEYS = {
 TELLING_BYTES = 6
 """A shorter id of letters and digits alone may be any word of a text."""
 _MARKS = ":@#/._-"
-_TOKEN = re.compile(rf"(?:{LETTER}|[{_MARKS}])+")
-_PART = re.compile(r"[./]")
+_TOKEN = lazy_regex(rf"(?:{LETTER}|[{_MARKS}])+")
+_PART = lazy_regex(r"[./]")
 
 
 class Ids:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
+from ..lazy_regex import lazy_regex
 from ..storage.delete_operations import Item
 from ..storage.erasure import ErasureRepository, Targets
 from ..storage.metadata_store import MetadataStore
@@ -28,8 +28,8 @@ NAMING = ("undo_records", "delete_operations")
 """Tables that are looked through for the names of things as well: such a name may be a common word."""
 ONLY_IDS = ("import_tasks",)
 """Tables whose rows count only by the ids in them: what a task imports into is what it says it does."""
-_KEY = re.compile(r'"([nr])([0-9]{1,18})"')
-_OWN_WORD = re.compile(r"[a-z_]+")
+_KEY = lazy_regex(r'"([nr])([0-9]{1,18})"')
+_OWN_WORD = lazy_regex(r"[a-z_]+")
 """Words such as the program writes into JSON of its own."""
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from ..errors import InvalidRequest
+from ..lazy_regex import lazy_regex
 from ..text import clean_text
 
 __all__ = ["DeleteMode", "Selector", "read_selector"]
@@ -16,8 +16,8 @@ DeleteMode = Literal["relation", "paragraph", "entity", "source", "person", "cha
 MOST_VALUES = 10_000
 LONGEST = 10_000
 LETTERS = {"paragraphs": "p", "relations": "r", "entities": "n"}
-_HASH = re.compile(r"[0-9a-fA-F]{64}")
-_DIGITS = re.compile(r"[0-9]{1,18}")
+_HASH = lazy_regex(r"[0-9a-fA-F]{64}")
+_DIGITS = lazy_regex(r"[0-9]{1,18}")
 
 _KEYS: dict[str, dict[str, str]] = {
     "paragraph": {

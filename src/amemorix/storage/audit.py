@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..acting import Act
+from ..lazy_regex import lazy_regex
 from .database import Unit
 from .queries import array, queries
 
@@ -21,7 +21,7 @@ TOGETHER_SECONDS = 60.0
 _KINDS = ("undo", "delete", "maintenance")
 """Records that `audit_marks` asks for, in its order."""
 _EXECUTED = (("memory_correction_admin", "execute"), ("background", "feedback"))
-_PLAN = re.compile(r"\bplan_id=c(\d+)")
+_PLAN = lazy_regex(r"\bplan_id=c(\d+)")
 """A plan is older than the call that carries it out."""
 
 

@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
+from ..lazy_regex import lazy_regex
+
 __all__ = ["array", "optional_array", "queries"]
 
-_HEAD = re.compile(r"^-- name: (\w+)\n((?:--.*\n)*)", re.M)
+_HEAD = lazy_regex(r"^-- name: (\w+)\n((?:--.*\n)*)", re.M)
 
 
 @cache

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from ..lazy_regex import lazy_regex
 from .entity_naming import EntityNaming
 from .erasure import Targets
 from .queries import array, queries
@@ -39,7 +39,7 @@ _SCRUB = {
 }  # fmt: skip
 QUOTING = tuple(_QUOTING)
 """Tables whose rows may quote what somebody said, and parts of tables that are emptied apart."""
-_OWN_WORD = re.compile(r"[a-z_]+")
+_OWN_WORD = lazy_regex(r"[a-z_]+")
 """Words such as the program writes into JSON of its own."""
 _ASKED = {
     "undo_records": "asked_undo_records", "memory_v5_operations": "asked_memory_v5_operations",

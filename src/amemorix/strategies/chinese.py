@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..lazy_regex import lazy_regex
 from ..text import normalise_name
 from .base import Passage, Triple
 from .chinese_phrases import (
@@ -31,11 +32,11 @@ from .words import ABSTRACT
 __all__ = ["mentions", "names", "relations"]
 
 
-_SENTENCE = re.compile(r"[^。！!？?；;\n]+[。！!？?；;]*")
-_CLAUSE = re.compile(r"[^，,、：:…~～\s]+(?:(?<=[A-Za-z0-9]) (?=[A-Za-z0-9])[^，,：:…~～\s]+)*")
-_ASKS = re.compile(r"[吗么嘛]$|什么|[谁哪啥咋]|怎么|多少|几[个只条点岁天月年号]|是不是|有没有|要不要|能不能|呢$")
-_NOT = re.compile(r"不|没|别|未|无|勿|莫|甭|非")
-_UNSURE = re.compile(
+_SENTENCE = lazy_regex(r"[^。！!？?；;\n]+[。！!？?；;]*")
+_CLAUSE = lazy_regex(r"[^，,、：:…~～\s]+(?:(?<=[A-Za-z0-9]) (?=[A-Za-z0-9])[^，,：:…~～\s]+)*")
+_ASKS = lazy_regex(r"[吗么嘛]$|什么|[谁哪啥咋]|怎么|多少|几[个只条点岁天月年号]|是不是|有没有|要不要|能不能|呢$")
+_NOT = lazy_regex(r"不|没|别|未|无|勿|莫|甭|非")
+_UNSURE = lazy_regex(
     r"如果|要是|假如|万一|除非|想要?|希望|打算|可能|也许|好像|似乎|应该|估计|听说|据说|准备|计划|差点|以为|梦见|假装|要不|让我|说是|像是|才怪|以前|曾经|当年|小时候"
 )
 _LEAD = (
@@ -55,12 +56,12 @@ class _Rule:
 
 
 def _verb(predicate: str, verb: str, confidence: float) -> _Rule:
-    return _Rule(predicate, re.compile(rf"^{_LEAD}{_SUBJECT}{_ADVERB}(?:{verb}){_OBJECT}"), confidence)
+    return _Rule(predicate, lazy_regex(rf"^{_LEAD}{_SUBJECT}{_ADVERB}(?:{verb}){_OBJECT}"), confidence)
 
 
 def _at(predicate: str, doing: str, confidence: float) -> _Rule:
     pattern = rf"^{_LEAD}{_SUBJECT}{_ADVERB}在(?P<o>.{{2,14}}?)(?:里|那边|这边)?{_ADVERB}(?:{doing})"
-    return _Rule(predicate, re.compile(pattern), confidence)
+    return _Rule(predicate, lazy_regex(pattern), confidence)
 
 
 _RULES = (
@@ -80,36 +81,36 @@ _RULES = (
     _verb("考上", "考上了?|考进了?|保研到了?|录取到了?", 0.75),
     _verb("加入", "加入了?|入职了?", 0.7),
     _at("工作于", "工作|上班|实习|任职|打工|做事|当差|写代码|端盘子|做兼职", 0.85),
-    _Rule("在", re.compile(rf"^{_LEAD}{_SUBJECT}{_ADVERB}人?在(?P<o>[^，。在]{{2,6}})$"), 0.55),
+    _Rule("在", lazy_regex(rf"^{_LEAD}{_SUBJECT}{_ADVERB}人?在(?P<o>[^，。在]{{2,6}})$"), 0.55),
     _at("就读于", "上学|读书|念书|读研|读博|读大学|念大学|上大学|留学|读本科|读硕士", 0.85),
 )  # fmt: skip
 _DENYING = frozenset(("讨厌",))
-_IS = re.compile(rf"^{_LEAD}{_SUBJECT}(?:就|也|现在|原来|以前)?是(?:一?[个名位只条家种座部款])?(?P<o>[^是]{{2,16}})$")
-_CALLED = re.compile(
+_IS = lazy_regex(rf"^{_LEAD}{_SUBJECT}(?:就|也|现在|原来|以前)?是(?:一?[个名位只条家种座部款])?(?P<o>[^是]{{2,16}})$")
+_CALLED = lazy_regex(
     r"^(?P<s>.{1,12}?)(?:的?名字)?(?:取名叫?|起名叫?|名叫|就叫|叫做|叫)(?P<o>[^，。\s]{1,10}?)[了吧啊哈呀]?$"
 )
-_KEPT_CALLED = re.compile(
+_KEPT_CALLED = lazy_regex(
     r"[养捡买领收有]了?(?:养了?)?[一两]?[只条匹个](?:[^，。\s]{1,8}的)?(?P<k>[^，。\s的]{1,6}?)(?:名?叫做?|取名叫?)(?P<o>[^，。\s]{1,8})"
 )
-_PUT = re.compile(
+_PUT = lazy_regex(
     rf"^{_LEAD}(?:(?:我|你|他|她)?把|将)?(?P<s>.{{1,10}}?){_ADVERB}(?:存放在|放在|藏在|收在|搁在|摆在|挂在|寄存在|停在|锁在|忘在|落在){_OBJECT}"
 )
-_BOTH = re.compile(
+_BOTH = lazy_regex(
     rf"^{_LEAD}{_SUBJECT}{_ADVERB}[和跟与同](?P<o>.{{1,8}}?){_ADVERB}(?P<p>结婚|领证|订婚|求婚|分手|离婚|在一起|谈恋爱|分(?=了)|是(?P<r>[^，。是]{{2,6}}))了?$"
 )
-_ALLERGIC = re.compile(rf"^{_LEAD}{_SUBJECT}{_ADVERB}是?(?:对(?P<o>.{{1,8}}?)|(?P<n>[\u4e00-\u9fff]{{1,4}}))过敏$")
-_ROLE = re.compile(r"^(?P<w>.+?)(?:的|家的|家)(?P<r>[^的]{1,6})$")
+_ALLERGIC = lazy_regex(rf"^{_LEAD}{_SUBJECT}{_ADVERB}是?(?:对(?P<o>.{{1,8}}?)|(?P<n>[\u4e00-\u9fff]{{1,4}}))过敏$")
+_ROLE = lazy_regex(r"^(?P<w>.+?)(?:的|家的|家)(?P<r>[^的]{1,6})$")
 _KIN = "女儿|儿子|闺女|老婆|老公|妻子|丈夫|女朋友|男朋友|女友|男友|未婚妻|未婚夫|爸爸|妈妈|哥哥|姐姐|弟弟|妹妹|奶奶|爷爷|外婆|外公|表姐|表哥|表弟|表妹|导师|老板|室友|同事|同学|朋友|邻居"
 SHORT = 4
 """Characters of the two ends of a plain statement such as `豆沙是三花`."""
-_KIN_NAMED = re.compile(rf"^(?P<w>我|咱)们?家?的?(?P<r>{_KIN}|猫|狗|车)(?P<o>.+)$")
-_KIN_IN = re.compile(rf"^{_LEAD}我们?家?的?(?P<r>{_KIN})(?:一家|他们|人)?{_ADVERB}在(?P<o>[^，。]{{2,8}})")
-_MINE = re.compile(rf"^(?P<w>我)们?(?P<r>{_KIN}|猫|狗|车)$")
-_KIN_HEAD = re.compile(rf"^(?:我|咱)们?(?:的|家的?)?(?:{_KIN}|猫|狗|车)")
-_NAMING = re.compile(r"^(?:给[它他她])?(?:取名叫?|起名叫?|名字叫|名叫|叫)(?P<o>[^，。\s]{1,8}?)[了吧啊哈呀]?$")
+_KIN_NAMED = lazy_regex(rf"^(?P<w>我|咱)们?家?的?(?P<r>{_KIN}|猫|狗|车)(?P<o>.+)$")
+_KIN_IN = lazy_regex(rf"^{_LEAD}我们?家?的?(?P<r>{_KIN})(?:一家|他们|人)?{_ADVERB}在(?P<o>[^，。]{{2,8}})")
+_MINE = lazy_regex(rf"^(?P<w>我)们?(?P<r>{_KIN}|猫|狗|车)$")
+_KIN_HEAD = lazy_regex(rf"^(?:我|咱)们?(?:的|家的?)?(?:{_KIN}|猫|狗|车)")
+_NAMING = lazy_regex(r"^(?:给[它他她])?(?:取名叫?|起名叫?|名字叫|名叫|叫)(?P<o>[^，。\s]{1,8}?)[了吧啊哈呀]?$")
 _IT = "它"
-_TAKES_IT = re.compile("我.{0,3}(?:收养|领养|养|捡)了?它")
-_ASIDE = re.compile(r"(?P<n>[\u4e00-\u9fff]{2,3})[（(]我(?:家|那|的)*[只条个](?P<k>[\u4e00-\u9fff]{1,5})[）)]")
+_TAKES_IT = lazy_regex("我.{0,3}(?:收养|领养|养|捡)了?它")
+_ASIDE = lazy_regex(r"(?P<n>[\u4e00-\u9fff]{2,3})[（(]我(?:家|那|的)*[只条个](?P<k>[\u4e00-\u9fff]{1,5})[）)]")
 """`可乐（我那只柯基）`."""
 _FIRST = frozenset(("我", "我们", "咱", "咱们", "俺", "本人"))
 

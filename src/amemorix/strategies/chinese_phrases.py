@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Protocol
 
+from ..lazy_regex import lazy_regex
 from .base import Mention
 from .words import VAGUE, is_name
 
@@ -78,13 +79,13 @@ def _with_verbs_apart(tagged: Sequence[Tagged]) -> Iterator[Tagged]:
             yield word, flag
 
 
-HAN = re.compile(r"[\u3400-\u9fff]")
+HAN = lazy_regex(r"[\u3400-\u9fff]")
 _MEASURES = "个只条名位家台辆把本张"
 MEASURE = f"(?:一|两|三|几)?[{_MEASURES}]"
-_COUNTED = re.compile(f"(?:[一两三几那这][{_MEASURES}])(?=.)")
+_COUNTED = lazy_regex(f"(?:[一两三几那这][{_MEASURES}])(?=.)")
 _QUOTES = '“”「」"'
-_LAST_MEASURE = re.compile(r"^[^，。]{0,8}?(?:一[个家所间座]|的一?[个家所间座])(?=.{2})")
-PRONOUN = re.compile(r"[他她它你您谁]|自己|大家|别人|人家|这|那|哪|某")
+_LAST_MEASURE = lazy_regex(r"^[^，。]{0,8}?(?:一[个家所间座]|的一?[个家所间座])(?=.{2})")
+PRONOUN = lazy_regex(r"[他她它你您谁]|自己|大家|别人|人家|这|那|哪|某")
 _NOUN = ("n", "vn", "eng", "an", "l", "j", "s")
 _BEFORE_NOUN = ("a", "b", "m", "q", "uj", "f", "g", "k", "h", "zg")
 _SURNAMES = frozenset(
@@ -124,21 +125,21 @@ _FIRMS = frozenset(
 )
 """Firms that are tagged as persons, places or common words."""
 RECURRING, RECURRING_CHARS = 2, 150
-_USED_FOR = re.compile(r"^v n\w*$")
+_USED_FOR = lazy_regex(r"^v n\w*$")
 """A verb before a noun that says what it is for."""
 _TITLES = ("老师", "师傅", "阿姨", "叔叔", "医生", "教授", "总", "哥", "姐", "经理", "主任")
-_NAMED = re.compile(
+_NAMED = lazy_regex(
     r"(?:[只个条它]|取名|名字|^|(?<=[，。！\s]))叫(?!外卖|救护|滴滴|出租|快递|代驾|服务|停|醒|好|苦|我|你|他|她|人)(?P<o>[\u4e00-\u9fff]{2,4}?)(?=[，。！!；\s吧啦呀]|$)"
 )
-_AT_HOME = re.compile(r"我家(?P<o>[\u4e00-\u9fff]{2})(?!的)")
+_AT_HOME = lazy_regex(r"我家(?P<o>[\u4e00-\u9fff]{2})(?!的)")
 _HOUSEHOLD_WORDS = (
     "厨房 客厅 卧室 阳台 厕所 水管 天花板 楼下 楼上 门口 门卫 孩子 小孩 儿子 女儿 老公 老婆 老人 大人 亲戚 邻居 冰箱 空调 电视 沙发 衣柜 地址 附近"
     " 对面 隔壁 钥匙 墙上 窗户 大门 年夜 猫咪 狗狗 小区 能睡 那边 这边 里面 有猫 有狗 表弟 表姐 爸妈 父母 奶奶 爷爷 老家 两只 一只 没有"
 )
 _HOUSEHOLD = frozenset(_HOUSEHOLD_WORDS.split())
-_WORK = re.compile(r"《([^》\n]{1,40})》")
-_QUOTED = re.compile(r"[“「\"]([^”」\"\n]{2,12})[”」\"]")
-_LATIN = re.compile(r"(?<![A-Za-z0-9])[A-Z][A-Za-zÀ-ÿ]*[a-zÀ-ÿ]{2,}(?: [A-Z][a-z]+){0,2}(?![A-Za-z0-9])")
+_WORK = lazy_regex(r"《([^》\n]{1,40})》")
+_QUOTED = lazy_regex(r"[“「\"]([^”」\"\n]{2,12})[”」\"]")
+_LATIN = lazy_regex(r"(?<![A-Za-z0-9])[A-Z][A-Za-zÀ-ÿ]*[a-zÀ-ÿ]{2,}(?: [A-Z][a-z]+){0,2}(?![A-Za-z0-9])")
 _LATIN_TALK_WORDS = "ok okay lol haha hello hi thanks thx bye yes no sorry the app emo offer flag project day last"
 _LATIN_TALK = frozenset(_LATIN_TALK_WORDS.split())
 _KINDS = {"nr": "person", "nrt": "person", "nrfg": "person", "ns": "place", "nt": "organisation", "nz": ""}

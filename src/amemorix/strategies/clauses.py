@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..lazy_regex import lazy_regex
 from ..text import simplified
 from ..times import is_question
 from .chinese_phrases import is_person, tagged_words
@@ -45,7 +46,7 @@ KIN_EN = (
 )
 """Words for those who belong to somebody: relatives, friends, colleagues and pets."""
 _IN_LAW = "(?:-in-law)?"
-_LEAD = re.compile(
+_LEAD = lazy_regex(
     r"(?:其实|对了|哦+|噢|嗯+|啊|哎呀?|唉|哈+|那个|顺便|因为|所以|不过|但是?|可是|而且|并且|另外|还有|毕竟|反正|总之|然后|后来|现在|目前|最近|如今|今天|昨天|前天|今年|去年|上周|上个月"
     r"|那|话说|说起来|对于|至于|关于|而|且|也|还|就"
     r"|\b(?:well|oh|ok(?:ay)?|so|and|but|also|actually|btw|by the way|hey|hi|hello|yes|yeah|no|now|because|since|though|while|fyi|haha|lol|honestly"
@@ -53,76 +54,76 @@ _LEAD = re.compile(
     re.I,
 )
 _OF_ME = r"(?:我|俺|咱)们?(?:的|家里?的?|那个?|这个?|有一?[个只条位]|一[个只条位]|[几两]个)?"
-_MY_KIN = re.compile(
+_MY_KIN = lazy_regex(
     rf"{_OF_ME}(?:[亲大小老前]|最好的|一个|高中|初中|大学|小学|公司的?)?(?:{KIN_ZH})(?!我)"
     rf"|\b(?:my|our)\s+(?:(?!own\b|favou?rite\b)[a-z-]+\s+){{0,2}}?(?:{KIN_EN}){_IN_LAW}\b",
     re.I,
 )
-_BARE_KIN = re.compile(rf"(?:{KIN_ZH})(?!们|我|[，,]?我)")
-_KIN_AFTER = re.compile(
+_BARE_KIN = lazy_regex(rf"(?:{KIN_ZH})(?!们|我|[，,]?我)")
+_KIN_AFTER = lazy_regex(
     rf"\s*(?:他|她)?(?:的|家里?的?)?(?:{KIN_ZH})|['’]s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{KIN_EN}){_IN_LAW}\b", re.I
 )
-_THEIR_KIN = re.compile(rf"(?:的|家里?的?)?(?:{KIN_ZH})|['’]?s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{KIN_EN}){_IN_LAW}\b", re.I)
-_FIRST = re.compile(
+_THEIR_KIN = lazy_regex(rf"(?:的|家里?的?)?(?:{KIN_ZH})|['’]?s?\s+(?:[a-z-]+\s+){{0,2}}?(?:{KIN_EN}){_IN_LAW}\b", re.I)
+_FIRST = lazy_regex(
     r"我(?![们俩国校司方等])|俺(?!们)|本人|在下|\bI(?:['’](?:m|ve|d|ll))?\b|\bi(?:['’]?(?:m|ve))?\b|\b[Mm]y(?:self)?\b"
 )
-_US = re.compile(r"(?:我们|我俩|咱们?|俺们|we\b|our\b)", re.I)
-_ONE = re.compile(
+_US = lazy_regex(r"(?:我们|我俩|咱们?|俺们|we\b|our\b)", re.I)
+_ONE = lazy_regex(
     r"[他她](?!们)|该?用户|对方|此人|(?:the )?user(?:'s)?\b|(?:he|she|his|her|they|their|this person)\b", re.I
 )
-_THEY = re.compile(
+_THEY = lazy_regex(
     r"[你您他她它]们?|大家|有人|人家|别人|对方|群里|群友|谁|这(?:是|位|个人|家伙|只|条)|那(?:是|位|个人|家伙|只|条)|某[个人位]"
     r"|(?:you|your|he|his|she|her|they|their|it|its|someone|somebody|everyone|everybody|nobody|people|this|that|these|those|there|who)\b",
     re.I,
 )
-_CALLS_ME = re.compile(r"叫我|\bcalls? me\b", re.I)
-_OBJECT = re.compile(
+_CALLS_ME = lazy_regex(r"叫我|\bcalls? me\b", re.I)
+_OBJECT = lazy_regex(
     r"(?:除了|多亏|幸亏|幸好|和|跟|与|同|给|对|帮|陪|带|让|叫|把|被|像|比|向|教|送|找|问|替|(?<!因)(?<!以)为|请|等|见|到|(?<![但可于还])是|骂|夸|劝|逼|"
     r"\b(?:with|to|for|of|by|from|at|than|like|and|about|me|told|tell|asked|ask|call|called|see|saw|met|meet|is|are|was)\s)\s*$",
     re.I,
 )
 """Whoever stands after these is not the one who is told of."""
-_NEW_NAME = re.compile(
+_NEW_NAME = lazy_regex(
     r"[A-Z][a-z]+(?:\s[A-Z][a-z]+)?(?:['’]s\b|\s(?:is|has|was|lives?|works?|loves?|likes?|hates?|moved|said|got|turned|also|just|can|does)\b)"
 )
-_MY_VERB = re.compile(
+_MY_VERB = lazy_regex(
     r"(?:(?:also|really|now|still|just)\s)*(?:am|love|like|live|work|hate|enjoy|prefer|speak|have|play|don't|do not|can't)\b"
 )
-_NEW_NICK = re.compile(
+_NEW_NICK = lazy_regex(
     r"[小阿][\u4e00-\u9fff](?=(?:今年)?[0-9一二三四五六七八九十]+岁|喜欢|讨厌|住在|搬到|对.{1,8}过敏)"
 )
-_BRINGS_IN = re.compile(
+_BRINGS_IN = lazy_regex(
     rf"(?:有|养|生|收养|领养|捡|娶|买|带)[了过着到]?(?:[一两三几]?[个只条位匹名])?[^，,]{{0,6}}?(?:{KIN_ZH})(?:(?:名字?)?叫[^，,]{{1,8}})?[了啦呀]?$"
     rf"|\b(?:have|has|had|got|adopted|bought)\s+(?:[a-z-]+\s+){{1,3}}?(?:{KIN_EN})(?:\s+(?:named|called)\s+\w+)?\W*$",
     re.I,
 )
 """What follows without a subject may be of the one brought in."""
 
-_JOINT = re.compile(
+_JOINT = lazy_regex(
     r"([,，]\s*|[:：](?![0-9/])\s*|\s+(?:and|but|because|so|since)\s+|\s[-–—]+\s|——|(?<=[\u3400-\u9fff])\s+|[;；]\s*"
     r"|(?<=[\u3400-\u9fff])(?=(?:但是?|可是|不过|却)(?:我)?(?:也|就|很|最|更)?(?:不|讨厌|喜欢|爱|怕|对)))",
     re.I,
 )
-_TASTE = re.compile(
+_TASTE = lazy_regex(
     r"(?:喜欢|讨厌|爱[吃喝看玩听]|[吃喝怕])[^\s，,。不]{1,10}?(?=(?:但是?|却|也|就|又|还|可是?|而)?(?:不(?:太|怎么|再|能|是很)?(?:喜欢|爱|吃|喝|怕)|讨厌)|[也又还更](?:很|最)?(?:喜欢|爱[吃喝看玩听]))"
 )
 """Ends where a second liking begins."""
 
-_JOKE = re.compile(r"开玩笑|骗你|才怪|狗头|doge|\bjk\b|\b(?:just )?(?:kidding|joking)\b|(?<!\S)/[sj](?!\S)", re.I)
+_JOKE = lazy_regex(r"开玩笑|骗你|才怪|狗头|doge|\bjk\b|\b(?:just )?(?:kidding|joking)\b|(?<!\S)/[sj](?!\S)", re.I)
 _MOODS: tuple[tuple[Mood, re.Pattern[str]], ...] = (
-    ("supposed", re.compile(r"如果|[要若]不是|要是|假如|假设|倘若|万一|除非|若是|的话|假装|\b(?:if|unless|suppose|imagine|pretend)\b", re.I)),
-    ("dream", re.compile(r"梦[到见里]|做(?:了[一]?个)?梦|\bdream(?:t|ed)\b|\bin (?:my|a) dream\b", re.I)),
-    ("wish", re.compile(r"就好了|但愿|恨不得|巴不得|希望|\b(?:i wish|if only)\b", re.I)),
-    ("question", re.compile(r"是不是|有没有|对不对|会不会|能不能|要不要|(?<![说不没])什么(?!都|的$|也)|谁(?!都|也)|[哪啥](?!都|怕|儿都|里都)|怎么(?!都|样都)|(?<!不)多少(?!有)|几岁|为何|为什么", re.I)),
-    ("past", re.compile(r"以前|曾经|曾[在是住]|从前|过去(?!了)|原来[在是住]|当年|小时候|(?:^|[我他她俺])之前|\b(?:used to|formerly|previously|back then)\b|\bonce\b(?! (?:an?|every|per|in|again|more|i|you|the)\b)", re.I)),
-    ("reported", re.compile(r"(?:说|讲|问)(?:道|过|了)?\s*我(?!们)|我是说|我的意思是|\b(?:said|says|told \w+|asked)(?: that)? i\b", re.I)),
+    ("supposed", lazy_regex(r"如果|[要若]不是|要是|假如|假设|倘若|万一|除非|若是|的话|假装|\b(?:if|unless|suppose|imagine|pretend)\b", re.I)),
+    ("dream", lazy_regex(r"梦[到见里]|做(?:了[一]?个)?梦|\bdream(?:t|ed)\b|\bin (?:my|a) dream\b", re.I)),
+    ("wish", lazy_regex(r"就好了|但愿|恨不得|巴不得|希望|\b(?:i wish|if only)\b", re.I)),
+    ("question", lazy_regex(r"是不是|有没有|对不对|会不会|能不能|要不要|(?<![说不没])什么(?!都|的$|也)|谁(?!都|也)|[哪啥](?!都|怕|儿都|里都)|怎么(?!都|样都)|(?<!不)多少(?!有)|几岁|为何|为什么", re.I)),
+    ("past", lazy_regex(r"以前|曾经|曾[在是住]|从前|过去(?!了)|原来[在是住]|当年|小时候|(?:^|[我他她俺])之前|\b(?:used to|formerly|previously|back then)\b|\bonce\b(?! (?:an?|every|per|in|again|more|i|you|the)\b)", re.I)),
+    ("reported", lazy_regex(r"(?:说|讲|问)(?:道|过|了)?\s*我(?!们)|我是说|我的意思是|\b(?:said|says|told \w+|asked)(?: that)? i\b", re.I)),
 )  # fmt: skip
 _SPREADS: frozenset[Mood] = frozenset(("supposed", "dream", "wish"))
-_OWN_WORDS = re.compile(r"(?:我|跟你|和你|告诉你)说(?:过|了)?我|\bi (?:said|told \w+)(?: that)? i\b", re.I)
-_INDEFINITE = re.compile(r"(?:无论|不管|随便|没|不)[^，,]{0,3}(?:什么|谁|哪|怎么|多少|啥)")
+_OWN_WORDS = lazy_regex(r"(?:我|跟你|和你|告诉你)说(?:过|了)?我|\bi (?:said|told \w+)(?: that)? i\b", re.I)
+_INDEFINITE = lazy_regex(r"(?:无论|不管|随便|没|不)[^，,]{0,3}(?:什么|谁|哪|怎么|多少|啥)")
 
 _LAUGH = r"(?:\b(?:lo+l+|lma+o+|rofl|ha(?:ha)+h?|hehe(?:he)?|jk|xd)\b|[😂🤣😆😜😹😝🤪]|哈{2,}+|嘿{2,}+|嘻{2,}+|h{3,}+|233++|笑死|狗头|doge)"
-_LAUGHS = re.compile(rf"(?:[\s,，、.。!！~～…()（）\[\]]*{_LAUGH})+[\s,，、.。!！~～…)）\]]*$", re.I)
+_LAUGHS = lazy_regex(rf"(?:[\s,，、.。!！~～…()（）\[\]]*{_LAUGH})+[\s,，、.。!！~～…)）\]]*$", re.I)
 LAST = 48
 """Characters of a sentence in which a laugh is its end."""
 

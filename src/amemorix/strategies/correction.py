@@ -6,18 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from ..lazy_regex import lazy_regex
 from ..text import fold
 
 __all__ = ["Correction", "counted", "named"]
 
-_SPEAKER = re.compile(r"(?:我(?!们)|俺(?!们)|本人|(?:i|i'm|i've|my|mine|me)\b)", re.I)
-_SOMEBODY = re.compile(r"(?:[他她你您](?!们)|(?:he|she|his|her|you|your)(?:'s|'re)?\b)", re.I)
+_SPEAKER = lazy_regex(r"(?:我(?!们)|俺(?!们)|本人|(?:i|i'm|i've|my|mine|me)\b)", re.I)
+_SOMEBODY = lazy_regex(r"(?:[他她你您](?!们)|(?:he|she|his|her|you|your)(?:'s|'re)?\b)", re.I)
 _NOBODY = {"", "i", "he", "she", "it", "they", "we", "you", "我", "他", "她", "它", "你", "this", "that", "there"}
-_COUNTED = re.compile(
+_COUNTED = lazy_regex(
     r"(?:\d+|[一二两三四五六七八九十百]+)[个只条名位家台辆本张套头匹次](?!月)|(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty)(?![\w:./-])",
     re.I,
 )
-_ADVERB = re.compile(r"(?:现在|目前|如今|今年|其实|真的|早就|已经|最近|根本)+$")
+_ADVERB = lazy_regex(r"(?:现在|目前|如今|今年|其实|真的|早就|已经|最近|根本)+$")
 
 
 @dataclass(frozen=True, slots=True)

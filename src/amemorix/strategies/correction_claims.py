@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC
 
+from ..lazy_regex import lazy_regex
 from .correction import Correction
 from .correction_text import alike, in_its_words, matters
 from .fact_rules import Claim, Reader, read_facts
@@ -18,14 +19,14 @@ _FAMILIES = (frozenset({"allergy", "avoids"}), frozenset({"workplace", "occupati
 
 
 _TOPICS = (
-    (re.compile(r"过敏|过敏史|过敏源|allerg(?:y|ies)", re.I), "allergy"),
-    (re.compile(r"生日|birthday", re.I), "birthday"),
-    (re.compile(r"住址|住处|住的地方|住哪里?|home|address|where (?:i|he|she) lives?", re.I), "residence"),
-    (re.compile(r"公司|单位|工作单位|employer|workplace", re.I), "workplace"),
-    (re.compile(r"职业|occupation|profession", re.I), "occupation"),
-    (re.compile(r"年龄|岁数|age", re.I), "age"),
-    (re.compile(r"手机号码?|电话号?码?|phone(?: number)?", re.I), "phone"),
-    (re.compile(r"邮箱|e-?mail(?: address)?", re.I), "email"),
+    (lazy_regex(r"过敏|过敏史|过敏源|allerg(?:y|ies)", re.I), "allergy"),
+    (lazy_regex(r"生日|birthday", re.I), "birthday"),
+    (lazy_regex(r"住址|住处|住的地方|住哪里?|home|address|where (?:i|he|she) lives?", re.I), "residence"),
+    (lazy_regex(r"公司|单位|工作单位|employer|workplace", re.I), "workplace"),
+    (lazy_regex(r"职业|occupation|profession", re.I), "occupation"),
+    (lazy_regex(r"年龄|岁数|age", re.I), "age"),
+    (lazy_regex(r"手机号码?|电话号?码?|phone(?: number)?", re.I), "phone"),
+    (lazy_regex(r"邮箱|e-?mail(?: address)?", re.I), "email"),
 )  # fmt: skip
 """What is to be forgotten as a whole, whatever its value."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from ..lazy_regex import lazy_regex
 from ..titles import TITLE_BEFORE
 from .correction import Correction, counted, named
 from .correction_text import plain
 
 __all__ = ["LEAD", "read_denial", "read_english"]
 
-LEAD = re.compile(
+LEAD = lazy_regex(
     r"^(?:(?:(?:no|nope|nah|wrong|incorrect|wait|actually|sorry|correction|hey|ugh|hm+|oh|well|um+)(?=[\s,.:;!-])|you(?:'re| are) wrong|you got (?:that|it) wrong|that(?:'s| is) (?:wrong|not right|not true|incorrect))"
     r"[\s,.:;!-]+)+",
     re.I,
@@ -18,47 +19,47 @@ LEAD = re.compile(
 _NOT = r"(?:(?:do|does|did|is|are|was|were|has|have|will|would|can)(?:n't| not)|ain't|never|no longer|am not|'m not|'s not|'re not|not)"
 _STILL = r"(?:\s+(?:any ?more|any longer|these days|now|at all|yet))?"
 _BETWEEN = r"\s*[,.;:–-]+\s*(?:(?:but|rather|instead|actually|now|it was|it is|it's|(?P<who>he|she|it|they|we|i|that)(?:'s|'m|'re)?)\s+)*"
-_SPLIT = re.compile(
+_SPLIT = lazy_regex(
     rf"^(?P<subject>.*?)\s*\b{_NOT}\s+(?P<first>.+?){_STILL}{_BETWEEN}(?P<second>[^,;]+?)(?:\s+(?:instead|now))?[.!\s]*$",
     re.I,
 )
-_NOT_BUT = re.compile(rf"^(?P<about>.*?)\b{_NOT}\s+(?P<wrong>[^,;]+?),?\s+but\s+(?P<right>[^,;]+?)[.!\s]*$", re.I)
-_AFTER = re.compile(
+_NOT_BUT = lazy_regex(rf"^(?P<about>.*?)\b{_NOT}\s+(?P<wrong>[^,;]+?),?\s+but\s+(?P<right>[^,;]+?)[.!\s]*$", re.I)
+_AFTER = lazy_regex(
     r"^(?P<first>.+?)(?:\s*(?:,|;|-|–)\s*(?:and |but )?not|\s+(?:rather than|instead of))\s+(?:(?:in|on|at|a|an|the|to)\s+)?(?P<wrong>[^,;]+?)[.!\s]*$",
     re.I,
 )
-_CLEFT = re.compile(
+_CLEFT = lazy_regex(
     r"^it(?:'s| is) (?P<right>.+?) (?:that )?(?P<about>(?:I'm|I am|I|he's|he is|she's|she is|[A-Z][a-z]+(?: is)?)\b .+?)(?:,\s*|\s+and )not (?P<wrong>[^,;]+?)[.!\s]*$",
     re.I,
 )
 """`It's eggs I'm allergic to, not nuts`."""
-_CHANGE = re.compile(
+_CHANGE = lazy_regex(
     r"^(?:please\s+)?(?:change|replace|correct)\s+(?P<wrong>.+?)\s+(?:to|with|by|into)\s+(?P<right>.+?)[.!\s]*$", re.I
 )
-_SHOULD = re.compile(r"^(?P<wrong>.+?)\s+should (?:be|read|say)\s+(?P<right>.+?)[.!\s]*$", re.I)
-_FORGET = re.compile(
+_SHOULD = lazy_regex(r"^(?P<wrong>.+?)\s+should (?:be|read|say)\s+(?P<right>.+?)[.!\s]*$", re.I)
+_FORGET = lazy_regex(
     r"^(?:please\s+)?(?:forget|delete|remove|erase|drop)\s+(?:everything\s+|anything\s+|all\s+)?(?:(?:the\s+)?(?:notes?|memory|memories|records?|lines?|facts?)\s+)?"
     r"(?:(?:that|about|of|saying)\s+)?(?P<what>.+?)[.!\s]*$",
     re.I,
 )
-_NO_LONGER = re.compile(rf"^(?P<subject>.*?)\s*\b{_NOT}\s+(?P<first>.+?)(?P<end>{_STILL})[.!\s]*$", re.I)
-_DENIAL = re.compile(
+_NO_LONGER = lazy_regex(rf"^(?P<subject>.*?)\s*\b{_NOT}\s+(?P<first>.+?)(?P<end>{_STILL})[.!\s]*$", re.I)
+_DENIAL = lazy_regex(
     rf"^(?P<subject>I|he|she|they|(?:my|his|her|the) \w+|(?:{TITLE_BEFORE}\s+)?[A-Z][\w'-]*(?: [A-Z][\w'-]*)*?)\s*\b{_NOT}\s+(?!(?:know|think|want|mean|care|mind|understand|remember|believe|sure|see|feel)\b)(?P<first>[^,;]+?)[.!\s]*$",
     re.I,
 )
-_COPULA = re.compile(r"^(?:is|are|was|were|be|am|'s|'m|'re)\s+", re.I)
-_IS_NOT = re.compile(r"(?:\b(?:is|are|was|were)(?:n't| not)|'s not|'re not|'m not|^\s*not)\s*$", re.I)
-_CLAUSE = re.compile(
+_COPULA = lazy_regex(r"^(?:is|are|was|were|be|am|'s|'m|'re)\s+", re.I)
+_IS_NOT = lazy_regex(r"(?:\b(?:is|are|was|were)(?:n't| not)|'s not|'re not|'m not|^\s*not)\s*$", re.I)
+_CLAUSE = lazy_regex(
     r"^(?:so|and|because|since|if|when|then|we|you|let|please|i|he|she|it|they|this|that|there)\b", re.I
 )
-_NOW = re.compile(r"(?:\s+(?:now|these days|currently|actually|instead))+$", re.I)
-_SENTENCE_END = re.compile(r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bprof)(?<!\brev)[.!;]\s+", re.I)
-_NUMBER = re.compile(
+_NOW = lazy_regex(r"(?:\s+(?:now|these days|currently|actually|instead))+$", re.I)
+_SENTENCE_END = lazy_regex(r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bprof)(?<!\brev)[.!;]\s+", re.I)
+_NUMBER = lazy_regex(
     r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)(?![\w:/])", re.I
 )
-_SMALL = re.compile(r"\b(?:to|at|in|on|for|with|from|of|about|by)\b", re.I)
-_HEAD = re.compile(r"^(?:(?:a|an|the|in|on|at|to|for|of|as)\s+)+", re.I)
-_SUBJECT = re.compile(
+_SMALL = lazy_regex(r"\b(?:to|at|in|on|for|with|from|of|about|by)\b", re.I)
+_HEAD = lazy_regex(r"^(?:(?:a|an|the|in|on|at|to|for|of|as)\s+)+", re.I)
+_SUBJECT = lazy_regex(
     rf"^(?P<subject>(?:(?i:{TITLE_BEFORE})\s+)?[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*)*|I|he|she|they|we|my \w+|the \w+)\b\s*(?P<rest>.*)$"
 )
 

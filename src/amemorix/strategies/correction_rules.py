@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..lazy_regex import lazy_regex
 from ..text import fold, is_mostly_cjk, tokens
 from . import correction_en, correction_zh
 from .correction import Correction
@@ -12,12 +13,12 @@ __all__ = ["plainly", "read_correction", "read_denial"]
 
 MOST_CHARS = 400
 """A correction is a sentence or two; what is longer is a text of its own."""
-_ATTRIBUTE = re.compile(
+_ATTRIBUTE = lazy_regex(
     r"(?:名字|姓名|生日|地址|电话|号码|时间|日期|工作|职业|年龄|爱好|name|birthday|address|phone|number|time|date|job|age|hobby)$",
     re.I,
 )
 """What has a value, and is none itself."""
-_EMPTY = re.compile(r"[不没是的有了在对啊呀哦吧\W]*")
+_EMPTY = lazy_regex(r"[不没是的有了在对啊呀哦吧\W]*")
 
 
 def read_correction(text: str) -> Correction | None:

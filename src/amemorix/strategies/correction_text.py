@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from ..lazy_regex import lazy_regex
 from ..text import fold, is_mostly_cjk, tokens
 from ..times import is_question
 from .correction import Correction
@@ -31,29 +32,29 @@ __all__ = [
 
 SHORT = 3
 """Letters below which a word is taken as it stands."""
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_PART = re.compile(r"[^，,。；;！!？?\n]+[，,。；;！!？?\n]*|[^.;!?\n]+[.;!?\n]*")
-_PART_EN = re.compile(r"[^,.;!?\n]+[,.;!?\n]*\s*")
-_JOINT = re.compile(
+_WORD = lazy_regex(r"[^\W_]+(?:'[^\W_]+)?")
+_PART = lazy_regex(r"[^，,。；;！!？?\n]+[，,。；;！!？?\n]*|[^.;!?\n]+[.;!?\n]*")
+_PART_EN = lazy_regex(r"[^,.;!?\n]+[,.;!?\n]*\s*")
+_JOINT = lazy_regex(
     r"(?<=[^\s，,]{3})(?=(?:而且|并且|同时|但是|不过)[^\s，,]{2})|(?<=[^\s，,]{3})(?=、(?:我|住|在[^、，,]+(?:上班|工作)|对[^、，,]+过敏|今年|养了|来自))"
 )
 _VERBS_EN = "live|work|like|love|hate|have|own|study|speak|play|drive|drink|eat|enjoy|prefer|want|am|is|was|moved?|got|don't|doesn't|can't|used to"
-_JOINT_EN = re.compile(
+_JOINT_EN = lazy_regex(
     rf"(?<=\w)(?= (?:and|but|while) (?:(?:I|he|she|we|they)(?:'\w+)? \w|(?:my|his|her) \w+ \w|(?:{_VERBS_EN})(?:e?s)?\b))"
 )
 """Where a second statement begins within a clause: 而且 and "and" before a subject or a verb."""
-_JOINING = re.compile(r"\s*(?:and|but|while)\s+|而且|并且|同时|但是|不过|、", re.I)
-_PART_END = re.compile(r"[，,。.；;！!？?\n]\s*$")
-_SUBJECT = re.compile(
+_JOINING = lazy_regex(r"\s*(?:and|but|while)\s+|而且|并且|同时|但是|不过|、", re.I)
+_PART_END = lazy_regex(r"[，,。.；;！!？?\n]\s*$")
+_SUBJECT = lazy_regex(
     r"^\W*(?P<zh>我|他|她|[\u4e00-\u9fff]{2,3}(?=[住在]))|^\W*(?P<en>I|we|he|she|they|We|He|She|They|[A-Z][a-z]+)(?='|\s)"
 )
 
 
-_PAST = re.compile(
+_PAST = lazy_regex(
     r"以前|曾经|从前|过去|原来|当年|之前|小时候|\b(?:used to|formerly|previously|back then|once|as a child|as a kid)\b",
     re.I,
 )
-_ASKED = re.compile(r"[?？]\s*$|[吗么呢]\W*$")
+_ASKED = lazy_regex(r"[?？]\s*$|[吗么呢]\W*$")
 _KIN_ZH = (
     "爸|妈|爹|娘|爷|奶|哥|姐|弟|妹|父亲|母亲|父母|老婆|老公|妻子|丈夫|太太|媳妇|儿子|女儿|孩子|朋友|同事|室友|对象|外公|外婆|姥|老板|老师|同学|"
     "邻居|家人|叔|姨|舅"
@@ -62,34 +63,34 @@ _KIN_EN = (
     r"\b(?:m[ou]m(?:my)?|mother|dad(?:dy)?|father|parents?|brothers?|sisters?|wife|husband|sons?|daughters?|kids?|child(?:ren)?|(?:boy|girl)?friends?|"
     r"partner|fianc[eé]e?|room-?mates?|flat-?mates?|colleagues?|co-?workers?|boss|teacher|neighbou?rs?|cousins?|aunt|uncle|grand\w+|nieces?|nephews?)\b"
 )
-_KIN = re.compile(f"{_KIN_ZH}|{_KIN_EN}", re.I)
+_KIN = lazy_regex(f"{_KIN_ZH}|{_KIN_EN}", re.I)
 _PETS = r"同桌|宠物|[狗猫兔鸟](?!粮)|仓鼠|乌龟|金毛|\b(?:dogs?|cats?|pets?|puppy|kitten|rabbits?|hamsters?)\b"
-_OF_HOUSEHOLD = re.compile(f"{_KIN_ZH}|{_KIN_EN}|{_PETS}", re.I)
-_PET_FIRST = re.compile(
+_OF_HOUSEHOLD = lazy_regex(f"{_KIN_ZH}|{_KIN_EN}|{_PETS}", re.I)
+_PET_FIRST = lazy_regex(
     rf"\W*.{{0,2}}?[我你他她](?:的|家)?(?:那|这)?[只条个]?(?:{_PETS})|\W*(?:(?:and|but|so|because|well|oh|yes|no),?\s+)*(?:my|your|his|her|their|our|[\w-]+'s)\s+(?:\w+\s+){{0,2}}?(?:{_PETS})",
     re.I,
 )
-_AGAIN_OWN = re.compile(
+_AGAIN_OWN = lazy_regex(
     r"我(?![们国校司])|俺(?!们)|本人|\b(?:i|i'm|i've|i'd)\b|^\W*[A-Z][a-z]+\s+(?:is|has|lives?|works?|likes?)\b", re.I
 )
 """Somebody speaks of themselves, or of somebody by name, and no more of a relative."""
-_KIN_FIRST = re.compile(
+_KIN_FIRST = lazy_regex(
     rf"\W*.{{0,4}}?(?:[我你他她]|[^\s，,]{{1,4}}的)(?:的|家)?(?:男|女|大|小|好)?(?:{_KIN_ZH})"
     rf"|\W*(?:(?:and|but|so|because|well|oh|yes|no),?\s+)*(?:my|your|his|her|their|our|[\w-]+'s)\s+(?:\w+\s+){{0,2}}?{_KIN_EN}",
     re.I,
 )
 """Clauses that begin with somebody's relative or friend."""
-_TO_NAME = re.compile(
+_TO_NAME = lazy_regex(
     r"[哥姐弟妹爸妈爷奶叔舅姨友事学]?(?:[\s,，]|-in-law|叫做?|名叫|是|\b(?:is )?(?:called|named)\b)*", re.I
 )
 """What may stand between a relative and their name."""
 
 
-_LISTED_AFTER = re.compile(
+_LISTED_AFTER = lazy_regex(
     r"(?:\s*[、/]\s*|和|以及|跟|与|\s+(?:and|or|&)\s+)(?=\w)(?!(?:I|he|she|we|they|you|it|am|is|my|then|so|also)\b|[我你他她])",
     re.I,
 )
-_LISTED_BEFORE = re.compile(
+_LISTED_BEFORE = lazy_regex(
     r"(?<=\w)(?<!我)(?<!你)(?<!他)(?<!她)(?:\s*[、/]\s*|和|以及|跟|与|,?\s+(?:and|or|&)\s+)$", re.I
 )
 """What joins a thing to the others of a list."""
@@ -261,18 +262,18 @@ def _terms(text: str) -> set[str]:
 
 
 _MATTERS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
-    (re.compile(r"住|搬|定居|落户|\b(?:liv(?:e|es|ed|ing)|mov(?:e|es|ed|ing)|resid\w+|settled?|based)\b", re.I),
+    (lazy_regex(r"住|搬|定居|落户|\b(?:liv(?:e|es|ed|ing)|mov(?:e|es|ed|ing)|resid\w+|settled?|based)\b", re.I),
      frozenset({"residence"})),
-    (re.compile(r"工作|上班|就职|任职|入职|公司|\b(?:work\w*|job|employ\w*|join(?:ed)?|hired)\b", re.I),
+    (lazy_regex(r"工作|上班|就职|任职|入职|公司|\b(?:work\w*|job|employ\w*|join(?:ed)?|hired)\b", re.I),
      frozenset({"workplace", "occupation"})),
-    (re.compile(r"叫|名字|姓|\b(?:call(?:ed)?|name[ds]?)\b", re.I),
+    (lazy_regex(r"叫|名字|姓|\b(?:call(?:ed)?|name[ds]?)\b", re.I),
      frozenset({"name", "nickname"})),
-    (re.compile(r"过敏|忌口|(?:不能|不可以|不敢|都不能?)(?:吃|喝|碰|沾)|[吃喝碰沾]不[了得]|[一]?[吃喝碰沾]就|"
+    (lazy_regex(r"过敏|忌口|(?:不能|不可以|不敢|都不能?)(?:吃|喝|碰|沾)|[吃喝碰沾]不[了得]|[一]?[吃喝碰沾]就|"
                 r"\b(?:allerg\w+|(?:can't|cannot|can not|must not|mustn't|never) (?:eat|have|touch|drink)|hives|epipen|anaphyla\w+)\b", re.I),
      frozenset({"allergy", "avoids"})),
-    (re.compile(r"喜欢|喜爱|爱(?:吃|喝|看|听|玩)|最爱|\b(?:likes?|loves?|enjoys?|favou?rites?|fond)\b", re.I), frozenset({"like"})),
-    (re.compile(r"生日|出生|\b(?:birthday|born)\b", re.I), frozenset({"birthday"})),
-    (re.compile(r"[0-9一二三四五六七八九十]岁|\b(?:years? old|turned|age)\b", re.I), frozenset({"age"})),
+    (lazy_regex(r"喜欢|喜爱|爱(?:吃|喝|看|听|玩)|最爱|\b(?:likes?|loves?|enjoys?|favou?rites?|fond)\b", re.I), frozenset({"like"})),
+    (lazy_regex(r"生日|出生|\b(?:birthday|born)\b", re.I), frozenset({"birthday"})),
+    (lazy_regex(r"[0-9一二三四五六七八九十]岁|\b(?:years? old|turned|age)\b", re.I), frozenset({"age"})),
 )  # fmt: skip
 """Words that speak of the same matter, and the attributes under which facts about it are kept."""
 

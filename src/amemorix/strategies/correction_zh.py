@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from ..lazy_regex import lazy_regex
 from .correction import Correction, counted, named
 
 __all__ = ["LEAD", "read_chinese", "read_denial"]
 
-LEAD = re.compile(
+LEAD = lazy_regex(
     r"^(?:(?:哈{2,}|嗯+|呃+|(?:你|我)?(?:都|又|好像)?(?:(?:记|搞|弄|说)错[了啦]?)|更正一下|更正|纠正一下|纠正|不对不对|不对(?=[，,：:。！!\s啊呀哦])|不是的|不是啊|错了|其实|实际上|请注意|注意|哎呀?|喂|等等)[啊呀哦吧啦]?[，,：:。！!\s]*)+"
 )
 _NOT = r"(?:已经不|早就不|并不|从不|不再|没有|不|没)"
@@ -20,41 +21,41 @@ _BETWEEN = (
     r"[，,；;。！!\s]+(?:而是|而|但是|但|其实|应该|应当|实际上|现在|已经|早就|(?P<who>他们|她们|他|她|它|我|你))*"
 )
 _END = r"(?:了|的|呢|啦|哦|吧|呀|啊)?[。！!\s]*$"
-_SPLIT = re.compile(rf"^(?P<subject>.*?){_NOT}(?P<first>.+?){_BETWEEN}(?P<second>.+?){_END}")
-_TOWARDS = re.compile(
+_SPLIT = lazy_regex(rf"^(?P<subject>.*?){_NOT}(?P<first>.+?){_BETWEEN}(?P<second>.+?){_END}")
+_TOWARDS = lazy_regex(
     r"^(?P<subject>.*?)(?:对(?P<wrong>[^，,；;。！!不没]+?)(?:并|已经|其实)?(?:不|没有?)(?P<what>[^，,；;]{1,4}?)|(?:并|已经|其实)?不对(?P<wrong2>[^，,；;]+?)(?P<what2>过敏|感兴趣|满意|熟))"
     r"(?:的|了)?(?:[，,；;。\s]+(?:而是|其实|应该|是|他|她|我|(?P=subject))*对(?P<right>.+?)(?P=what)?(?P=what2)?)?[的了呀啊啦哦]*[。！!\s]*$"
 )
-_HAS_NOT = re.compile(r"^(?P<subject>[^，,。]{1,8}?)(?:并没有|没有|并没)(?P<wrong>[^，,。了过]{2,12})[。！!\s]*$")
-_AFTER = re.compile(rf"^(?P<first>.+?)[，,；;。！!]\s*(?:而)?不(?P<verb>{_VERBS})?(?P<wrong>.+?){_END}")
-_CHANGE = re.compile(rf"^(?:请)?(?:把|将)?(?P<wrong>.+?)(?:改成|改为|换成|更正为)(?P<right>.+?){_END}")
-_FORGET = re.compile(
+_HAS_NOT = lazy_regex(r"^(?P<subject>[^，,。]{1,8}?)(?:并没有|没有|并没)(?P<wrong>[^，,。了过]{2,12})[。！!\s]*$")
+_AFTER = lazy_regex(rf"^(?P<first>.+?)[，,；;。！!]\s*(?:而)?不(?P<verb>{_VERBS})?(?P<wrong>.+?){_END}")
+_CHANGE = lazy_regex(rf"^(?:请)?(?:把|将)?(?P<wrong>.+?)(?:改成|改为|换成|更正为)(?P<right>.+?){_END}")
+_FORGET = lazy_regex(
     r"^(?:请|麻烦)?(?:帮我)?(?:把)?(?:删掉|删除|删了|忘掉|忘记|忘了|去掉|清除|移除|不要再?记得?|别再?记得?|不用记)"
     r"(?:关于|有关|所有)?(?P<what>.+?)(?:的|这件|那件)?(?:记录|记忆|事情|事儿|事|内容|信息|资料|话)?[。！!\s]*$"
 )
-_FORGET_LAST = re.compile(
+_FORGET_LAST = lazy_regex(
     r"^(?:请)?(?:把)(?:关于|有关)?(?P<what>.+?)(?:的)?(?:记录|记忆|事情|事|内容|信息)?(?:都)?(?:删掉|删除|删了|忘掉|忘记|忘了|去掉|清除|移除)[吧了。！!\s]*$"
 )
-_NO_LONGER = re.compile(r"^(?P<subject>.*?)(?:已经不|早就不|不再|不)(?P<first>.+?)(?P<end>了?)[。！!\s]*$")
-_TOPIC = re.compile(
+_NO_LONGER = lazy_regex(r"^(?P<subject>.*?)(?:已经不|早就不|不再|不)(?P<first>.+?)(?P<end>了?)[。！!\s]*$")
+_TOPIC = lazy_regex(
     r"^(?P<subject>我|他|她|[^，,]{2,4}?)(?P<what>过敏|生日|住址|地址|年龄|电话|手机号?|邮箱|职业|工作)$"
 )
-_DENIAL = re.compile(rf"^(?P<subject>[^，,。；;]{{1,8}}?){_NOT}(?P<verb>{_VERBS})(?P<wrong>[^，,。；;]+?){_END}")
-_FIXED = re.compile(
+_DENIAL = lazy_regex(rf"^(?P<subject>[^，,。；;]{{1,8}}?){_NOT}(?P<verb>{_VERBS})(?P<wrong>[^，,。；;]+?){_END}")
+_FIXED = lazy_regex(
     r"不(?:错|知道|好意思|客气|行|用了?$|过[，,]|管|清楚|太|要紧|一定|然|如|同)|没(?:事|关系|问题|错|什么|空)"
 )
 """Words that begin like a negation and are none."""
-_VERB_HEAD = re.compile(rf"^{_VERBS}")
+_VERB_HEAD = lazy_regex(rf"^{_VERBS}")
 _FRAMES = (
-    re.compile(r"(?:住在?|在)(?P<what>.+)"),
-    re.compile(r"对(?P<what>.+?)(?:过敏|感兴趣|满意)"),
-    re.compile(r"(?P<what>.+?)(?:上班|工作|任职|就职|读书|上学|过敏|出生|生活|人)"),
+    lazy_regex(r"(?:住在?|在)(?P<what>.+)"),
+    lazy_regex(r"对(?P<what>.+?)(?:过敏|感兴趣|满意)"),
+    lazy_regex(r"(?P<what>.+?)(?:上班|工作|任职|就职|读书|上学|过敏|出生|生活|人)"),
 )
 """What a value may stand in on one side only."""
-_SUBJECT_AGE = re.compile(
+_SUBJECT_AGE = lazy_regex(
     r"^(?P<subject>.*?)(?P<verb>(?:今年|现在|已经|都|刚|满)*)(?P<object>[0-9一二三四五六七八九十]+岁)$"
 )
-_SUBJECT_VERB = re.compile(rf"^(?P<subject>.*?)(?P<verb>{_VERBS})(?P<object>.+)$")
+_SUBJECT_VERB = lazy_regex(rf"^(?P<subject>.*?)(?P<verb>{_VERBS})(?P<object>.+)$")
 
 
 def read_chinese(said: str) -> Correction | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from ..lazy_regex import lazy_regex
 
 __all__ = ["split"]
 
 _CLOSERS = "[\"'”’」』）)】\\]]"
 _BOUNDARIES = tuple(
-    re.compile(pattern)
+    lazy_regex(pattern)
     for pattern in (
         r"\n[ \t\r]*\n\s*",
         r"\n\s*",

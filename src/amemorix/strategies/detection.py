@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..lazy_regex import lazy_regex
 from ..text import is_mostly_cjk
 from .base import KnowledgeType
 from .factual import LISTED
@@ -18,16 +19,16 @@ LEAST_CHARS = 40
 VERSE_LINES, VERSE_CJK, VERSE_LATIN = 4, 16, 45
 """Lines that verse has at least, and their mean length at most."""
 READ_CHARS = 20_000
-_SAID = re.compile(r"^\s*([^\s:：|*#-][^:：|]{0,20})[:：]\s*\S")
-_SPOKEN = re.compile(r"[“「][^”」\n]{2,200}[”」]|\"[^\"\n]{2,200}[,.!?]\"")
-_TOLD = re.compile(
+_SAID = lazy_regex(r"^\s*([^\s:：|*#-][^:：|]{0,20})[:：]\s*\S")
+_SPOKEN = lazy_regex(r"[“「][^”」\n]{2,200}[”」]|\"[^\"\n]{2,200}[,.!?]\"")
+_TOLD = lazy_regex(
     r"\b(?:he|she|they|we|i|[A-Z][a-z]+)\s+(?:had|was|were|said|asked|went|came|saw|took|told|felt|found|knew|thought|stood|sat|left"
     r"|ran|began|heard|made|got|gave|kept|met|[a-z]{3,}ed)\b"
     r"|(?:他们?|她们?|我们?|[\u4e00-\u9fff]{2,3})[^，。！？\n]{0,12}?[\u4e00-\u9fff](?:了|着|起来|下去|过来|说道|问道|笑道)"
     r"|那天|后来|忽然|突然|从前|终于|once upon|suddenly|finally|later that|the next (?:day|morning)",
     re.IGNORECASE,
 )
-_STATED = re.compile(
+_STATED = lazy_regex(
     r"\b(?:is|are) (?:an?|the|one of|defined|called|known|located|used|made|based|composed)\b|\b(?:means|refers? to|consists? of|contains?|includes?|requires?"
     r"|supports?|provides?|must|should|can be|defaults? to)\b"
     r"|是(?:一[种个款项类]|指|由|用于|位于)|指的是|定义|称为|包括|包含|分为|属于|位于|用于|由[^，。\n]{1,20}组成|支持|默认|必须|应当|适用",

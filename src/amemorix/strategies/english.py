@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..lazy_regex import lazy_regex
 from ..text import STOP_WORDS, normalise_name
 from .base import Mention, Passage, Triple
 from .clauses import clauses
@@ -15,7 +16,7 @@ from .words import VAGUE, is_name
 
 __all__ = ["mentions", "names", "relations"]
 
-_SENTENCE = re.compile(r"[^.!?;\n]+[.!?;]*")
+_SENTENCE = lazy_regex(r"[^.!?;\n]+[.!?;]*")
 _CAPITALS = r"[A-Z][\w'&-]*(?:\s+(?:(?:of|the|de|van|von|and)\s+)?[A-Z][\w'&-]*){0,4}"
 _NAME = r"[A-Z][\w&-]*(?:'[A-Z]\w+)?(?:\s[A-Z][\w&-]*){0,3}"
 _SUBJECT = rf"(?P<s>\b(?:I|[Ww]e)\b|\b(?:[Mm]y|[Oo]ur)\s[a-z-]+(?:\s[a-z-]+)?|\b{_NAME})"
@@ -38,7 +39,7 @@ class _Rule:
 
 
 def _rule(predicate: str, verb: str, confidence: float, object_: str = _PHRASE, *, determined: bool = False) -> _Rule:
-    return _Rule(predicate, re.compile(rf"{_DOER}(?:{verb})\s{object_}"), confidence, determined)
+    return _Rule(predicate, lazy_regex(rf"{_DOER}(?:{verb})\s{object_}"), confidence, determined)
 
 
 _RULES = (
@@ -65,35 +66,35 @@ _RULES = (
     _rule("volunteers at", r"(?:volunteer|volunteers|volunteered|volunteering)\s(?:at|for)", 0.75),
     _rule("owns", r"(?:run|runs|running|opened|opening|started|founded)", 0.55, determined=True),
 )  # fmt: skip
-_IS = re.compile(rf"{_SUBJECT}(?:'m|'s|\sam|\sis)(?P<adv>{_ADVERB})\s(?:an?|the)\s{_PHRASE}")
-_MY_NAMED = re.compile(
+_IS = lazy_regex(rf"{_SUBJECT}(?:'m|'s|\sam|\sis)(?P<adv>{_ADVERB})\s(?:an?|the)\s{_PHRASE}")
+_MY_NAMED = lazy_regex(
     rf"\b(?P<w>[Mm]y|[Oo]ur|{_NAME}'s)\s(?P<r>[a-z-]+(?:\s[a-z-]+)?)(?:,|\sis(?:\s(?:named|called))?|'s(?:\sname(?:\sis|'s))?|\s(?:named|called))\s(?P<o>{_NAME})(?=[\s,.!?;]|$)"
 )
-_CALLED = re.compile(
+_CALLED = lazy_regex(
     rf"\b(?:an?|another|the|my|our|one|new)\s(?P<k>[a-z][a-z -]{{1,30}}?)\s(?:named|called)\s[\"']?(?P<o>{_CAPITALS})"
 )
-_NAMED = re.compile(r"\b(?:named|called)\b")
-_OWNS = re.compile(r"\b(?:I|[Ww]e)(?:'ve)?\s(?:\w+\s){0,2}?(?:have|got|own|adopted|bought)\b")
-_UNSURE = re.compile(
+_NAMED = lazy_regex(r"\b(?:named|called)\b")
+_OWNS = lazy_regex(r"\b(?:I|[Ww]e)(?:'ve)?\s(?:\w+\s){0,2}?(?:have|got|own|adopted|bought)\b")
+_UNSURE = lazy_regex(
     r"\b(?:if|wish|would|could|might|may|should|maybe|perhaps|hope|hoping|want|wants|wanted|wanna|imagine|pretend|used to|unless|whether"
     r"|heard|said|says|think|thought|guess|suppose|dream|plan|planning|considering|thinking|hardly|rarely|almost|probably)\b|'d\b|'ll\b|\bwill\b|\bgoing to\b",
     re.IGNORECASE,
 )
-_NOT = re.compile(
+_NOT = lazy_regex(
     r"\b(?:not|never|no|no longer|nobody|none|neither|without|quit|stopped)\b|n't\b|\b(?:any ?more|any longer)\b",
     re.IGNORECASE,
 )
-_ENDED = re.compile(r"\b(?:any ?more|any longer|no longer|back then|used to)\b", re.IGNORECASE)
-_DETERMINER = re.compile(
+_ENDED = lazy_regex(r"\b(?:any ?more|any longer|no longer|back then|used to)\b", re.IGNORECASE)
+_DETERMINER = lazy_regex(
     r"^(?:an?|another|the|my|our|his|her|their|its|some|one|two|three|four|five|this|these|those|several)\s+",
     re.IGNORECASE,
 )
-_DETERMINED = re.compile(r"^(?:an?|another|the|my|our|some|one|two|three|four|five|[A-Z])")
-_WORD = re.compile(r"[A-Za-z][\w'&-]*|\d+")
-_I = re.compile(r"I(?:'\w+)?\b(?!-)")
-_TITLE = re.compile(r"\"([A-Z][^\"\n]{1,58})\"|“([A-Z][^”\n]{1,58})”|《([^》\n]{1,40})》")
-_CAPITAL_RUN = re.compile(_CAPITALS)
-_DETERMINED_NOUN = re.compile(r"\b(?:the|an?|this|each|every|our|its)\s([a-z][a-z-]{3,})\b")
+_DETERMINED = lazy_regex(r"^(?:an?|another|the|my|our|some|one|two|three|four|five|[A-Z])")
+_WORD = lazy_regex(r"[A-Za-z][\w'&-]*|\d+")
+_I = lazy_regex(r"I(?:'\w+)?\b(?!-)")
+_TITLE = lazy_regex(r"\"([A-Z][^\"\n]{1,58})\"|“([A-Z][^”\n]{1,58})”|《([^》\n]{1,40})》")
+_CAPITAL_RUN = lazy_regex(_CAPITALS)
+_DETERMINED_NOUN = lazy_regex(r"\b(?:the|an?|this|each|every|our|its)\s([a-z][a-z-]{3,})\b")
 RECURRING, RECURRING_CHARS = 3, 300
 LONGEST_SENTENCE = 600
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..lazy_regex import lazy_regex
 from ..text import simplified
 
 __all__ = ["denies_allergy", "jokes", "retracts", "unframed"]
@@ -14,27 +15,27 @@ _HEALTH_ZH = r"(?=我[^,，。;；!！?？\n]{0,20}(?:过敏|(?:不能|不可以
 _HEALTH_EN = r"(?=i(?:'m| am| have|'ve| can't| cannot| should not| must not)\b[^.;!?\n]{0,30}?(?:allerg|can't|cannot))"
 _DOCTOR_EN = r"(?:the|my|our) (?:new |family |skin )?(?:doctor|doc|gp|allergist|dermatologist|physician)"
 _WHEN_EN = r"(?: (?:just|today|yesterday|recently|last (?:week|month|year|night)|this (?:morning|week)|earlier))?"
-_SPLIT_HEARSAY = re.compile(r"但是?|可是|不过|结果|误诊|后来|\b(?:but|however|wrong|though)\b", re.I)
+_SPLIT_HEARSAY = lazy_regex(r"但是?|可是|不过|结果|误诊|后来|\b(?:but|however|wrong|though)\b", re.I)
 """What may take back what the doctor said."""
-_BY_DOCTOR = re.compile(
+_BY_DOCTOR = lazy_regex(
     rf"(?:^|(?<=[。！!\n])\s*)(?:{_WHEN_ZH}{_DOCTOR_ZH}{_WHEN_ZH}(?:也|又)?(?:跟我|对我)?(?:说|讲|告诉我|诊断|确诊|查出)(?:了|过)?[,，:：]?\s*{_HEALTH_ZH}"
     rf"|{_DOCTOR_EN}{_WHEN_EN} (?:(?:told|informed) me|said|says|confirmed){_WHEN_EN}(?: that)?,? {_HEALTH_EN})",
     re.I | re.M,
 )
-_SAYS_DOCTOR = re.compile(
+_SAYS_DOCTOR = lazy_regex(
     rf"(?P<said>(?:过敏|[吃喝碰][^,，。\s]{{1,8}}))[,，]\s*(?:这?是)?{_DOCTOR_ZH}{_WHEN_ZH}(?:告诉我|说|讲|诊断|查出来?)的?(?P<end>[。！!~\s]*(?:$|\n))"
     rf"|(?P<en>allerg[^.;!?\n]{{1,40}}?),? (?:(?:as|so) )?{_DOCTOR_EN} (?:told me|said|says|confirmed)(?: so| it)?{_WHEN_EN}(?P<end_en>[.!\s]*(?:$|\n))",
     re.I,
 )
 _JOKE_ZH = r"(?:刚才|刚刚)?(?:是)?(?:我)?(?:开(?:个)?玩笑|骗你们?|逗你们?玩?)(?:的|呢|啦)?(?:啦|哈+|而已)?"
 _JOKE_EN = r"(?:(?:i'm |i was )?(?:just |only )?(?:kidding|joking)|jk|just a joke)(?: about that| guys)?"
-_TAKES_BACK = re.compile(
+_TAKES_BACK = lazy_regex(
     rf"^\s*(?:(?:ha(?:ha)+|lol|哈+)[\s,，!！。.]*)?(?:{_JOKE_ZH}|{_JOKE_EN})[\s,，。.!！:：…~]+(?=(?:其实)?我[^,，。?？]{{0,4}}(?:不|没)|i(?:'m not| am not| don't| do not)\b)",
     re.I,
 )
 """What was said before was the joke, where this goes on with a denial."""
-_JOKES = re.compile(rf"[\W_]*(?:{_JOKE_ZH}|{_JOKE_EN})[\W_]*(?:(?:lol|ha(?:ha)+|哈+)[\W_]*)?", re.I)
-_RETRACTS = re.compile(
+_JOKES = lazy_regex(rf"[\W_]*(?:{_JOKE_ZH}|{_JOKE_EN})[\W_]*(?:(?:lol|ha(?:ha)+|哈+)[\W_]*)?", re.I)
+_RETRACTS = lazy_regex(
     r"\s*(?:(?:ha(?:ha)+|lol|哈+)[\s,，!！。.]*)?"
     r"(?:(?:刚才|刚刚|上面)?都?是?我?(?:(?:开个?玩笑|骗你们?|骗人|逗你们?玩?|瞎说|乱说)(?:的[啦呢]?|啦)|假的啦?)"
     r"|(?:i'm |i was )?(?:just |only )?(?:kidding|joking)(?: about that| guys)?|jk|just a joke)(?=[\s,，。.!！…~]|哈|lol|$)",
@@ -42,7 +43,7 @@ _RETRACTS = re.compile(
 )
 
 
-_NO_ALLERGY = re.compile(
+_NO_ALLERGY = lazy_regex(
     r"\s*(?:其实)?我(?:其实|根本|真的|并)?(?:不|没有?)(?:会|是)?过敏[的啦了呀啊~！!。.\s]*|\s*(?:i'm|i am) not (?:really |actually )?allergic(?: at all)?[.!\s]*",
     re.I,
 )

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from ..lazy_regex import lazy_regex
 from .fact_timeline import ANY
 
 __all__ = ["PATTERNS", "SUBJECT", "Pattern", "Shape"]
@@ -142,7 +143,7 @@ def _language(end: str, flags: re.RegexFlag) -> _Read:
         dated: bool = False,
         norm: str = "",
     ) -> Pattern:
-        regex = re.compile(pattern.replace("@", SUBJECT) + end, flags)
+        regex = lazy_regex(pattern.replace("@", SUBJECT) + end, flags)
         return Pattern(attribute, shape, regex, polarity, fixed, dated, norm)
 
     return read

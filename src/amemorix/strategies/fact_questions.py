@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..lazy_regex import lazy_regex
 from ..text import fold, tokens
 from .fact_slots import FAVOURITE, SLOTS
 from .words import VAGUE
@@ -50,13 +51,13 @@ _ASKS = {
     "plan": r"\b(?:plans?|planning|going to|upcoming)\b|打算|计划|准备|安排",
 }  # fmt: skip
 """Attribute -> the words that ask for it."""
-_ABOUT = {attribute: re.compile(words, re.I) for attribute, words in _ASKS.items()}
-_AGAINST = {"like": re.compile(f"{_DISLIKES}|{_NOT_EAT}", re.I)}
+_ABOUT = {attribute: lazy_regex(words, re.I) for attribute, words in _ASKS.items()}
+_AGAINST = {"like": lazy_regex(f"{_DISLIKES}|{_NOT_EAT}", re.I)}
 """Attribute -> the words that ask for what is denied of it: these ask for nothing else of it."""
 _NAMES = frozenset({"name", "nickname"})
-_WHERE = re.compile(r"^\W*(?:where(?:'s)?(?:\s+(?:is|are|am|do|does|i|he|she|they|now))*|(?:现在|目前|人)?在哪[里儿个]?(?:[呢啊呀])?)\W*$", re.I)  # fmt: skip
+_WHERE = lazy_regex(r"^\W*(?:where(?:'s)?(?:\s+(?:is|are|am|do|does|i|he|she|they|now))*|(?:现在|目前|人)?在哪[里儿个]?(?:[呢啊呀])?)\W*$", re.I)  # fmt: skip
 """Where somebody is, and no more."""
-_WHO = re.compile(
+_WHO = lazy_regex(
     r"\bwho(?:'s|\s+is|\s+am)\b\W*$|\btell me (?:more |something |everything )?about\b\W*$|\bwhat do (?:you|we) know\b|\bwhat is known\b"
     r"|^\W*是谁|谁是\W*$|什么人\W*$|^\W*介绍|[的]?(?:资料|情况|信息|档案)\W*$|(?:知道|了解)\W*(?:什么|哪些|多少)?\W*$",
     re.I,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 
+from ..lazy_regex import lazy_regex
 from ..text import clean_text, content_hash, fold
 from ..times import Span, find_span
 from .chat_markup import spoken
@@ -31,7 +32,7 @@ LONGEST = 4_000
 _SINCE = frozenset({"partner", "residence", "workplace", "occupation", "school", "pet", "spouse", "avoids", "diet", "allergy",
                     "language", "child", "hometown", "birthday", "name", "nickname"})  # fmt: skip
 """What a named time in the past is the beginning of."""
-_CHANGE = re.compile(
+_CHANGE = lazy_regex(
     r"满(?=[0-9一二三四五六七八九十])|岁生日|分手|离婚|结婚|订婚|在一起了|搬|移居|移民|迁|定居|入职|加入|跳槽|[换转跳]到|去了|到了|开始|离[职开]|辞|退[休出学]|不在|不再|被裁|失业|当上|成为|考[上进]|领?[收领]?养了|起(?!床)|以来|至今"
     r"|\b(?:mov(?:e[ds]?|ing)|relocated|joined|started|became|become|got|quit|left|lost|resigned|retired|fired|laid off|no longer|stopped|adopted|bought|went|married|divorced|broke|split|settled"
     r"|turned|since)\b",
@@ -44,28 +45,28 @@ _OF_KIN = frozenset({"spouse", "partner", "child", "pet"})
 """What is told of somebody by telling of who belongs to them."""
 _YEAR = 365 * 86_400.0
 _WEEK = 7 * 86_400.0
-_WEEKDAY = re.compile(
+_WEEKDAY = lazy_regex(
     r"^(?:在|on )?(?:(?:周|星期|礼拜)[一二三四五六日天]|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b", re.I
 )
-_CJK = re.compile(r"[\u3400-\u9fff]")
+_CJK = lazy_regex(r"[\u3400-\u9fff]")
 _TOGETHER = frozenset({("occupation", "workplace"), ("diet", "avoids"), ("partner", "spouse")})
 """What one clause may tell besides: the second after the first."""
 _NO_JOKE = frozenset({"allergy", "avoids", "diet", "age", "birthday", "name", "nickname", "occupation", "spouse", "child",
                       "hometown"})  # fmt: skip
 """Body and identity: of these nothing is believed that is said with a laugh."""
-_LEAD = re.compile(
+_LEAD = lazy_regex(
     r"(?:其实|对了|哦+|噢|嗯+|啊|哎呀?|唉|哈+|那个|顺便|因为|所以|不过|但是?|而且|另外|还有|毕竟|记住|记得|别忘了|提醒[你大家]*一?下?|反正|总之|然后|现在|目前|最近|如今"
     r"|那|跟[你大][们家]?说|告诉[你大][们家]?|说实话|老实说|说真的|话说|忘了说"
     r"|\b(?:well|oh|ok(?:ay)?|so|and|but|also|actually|btw|by the way|hey|hi|hello|yes|yeah|no|now|because|since|remember(?: that)?|fyi|haha|lol|honestly|personally|plus|anyway|currently|guess what|as you know|note that)\b"
     r"|[\s,，!！:：~])*",
     re.I,
 )
-_FIRST = re.compile(r"我(?![们俩国校司方等])|俺(?!们)|本人|\bi(?:'m|'ve)?\b(?!')|\bmy\b|(?<=call )me\b", re.I)
-_ABOUT = re.compile(
+_FIRST = lazy_regex(r"我(?![们俩国校司方等])|俺(?!们)|本人|\bi(?:'m|'ve)?\b(?!')|\bmy\b|(?<=call )me\b", re.I)
+_ABOUT = lazy_regex(
     r"我(?![们俩国校司方等])|[他她](?!们)|该?用户|对方|此人|\b(?:the )?user(?:'s)?\b|\b(?:he|she|i)(?:'s|'m|'ve)?\b|\b(?:his|her|my|their)\b|\bthey\b|\bthis person\b",
     re.I,
 )
-_CAPITAL = re.compile(r"[A-Z](?:\B|(?<!\bI)\b)")
+_CAPITAL = lazy_regex(r"[A-Z](?:\B|(?<!\bI)\b)")
 _SHORT_FORMS = {"i'm": " am", "i've": " have", "he's": " is", "she's": " is", "my": "'s", "his": "'s", "her": "'s",
                 "their": "'s", "user's": "'s", "the user's": "'s"}  # fmt: skip
 

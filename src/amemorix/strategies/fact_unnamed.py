@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..lazy_regex import lazy_regex
 from ..text import simplified
 from .chat_markup import GAP
 from .chinese_phrases import is_firm, is_person, tagged_words
@@ -31,33 +32,33 @@ LONGEST = 120
 """A longer line is no such news."""
 
 _FREE = r"(?:刚刚?|已经|终于|最近|正式|又|也|都|早就|真的|居然|竟然|现在|目前|如今)*"
-_CHANGE_ZH = re.compile(
+_CHANGE_ZH = lazy_regex(
     rf"{_FREE}(?:搬到|搬去|搬来|搬回|搬家到|移居|定居|回[^\s,，]{{2,6}}定居|搬(?:家|走)?了[,，]|入职|跳槽|换了?(?:[个份]|新)*(?:工作|公司)了?[,，]|离职|辞职|裸辞|被裁|被辞|失业|退休"
     r"|从[^\s,，]{2,8}(?:离职|辞职|跳槽)|离开|新?(?:养|领养|收养)了|[和跟与][^\s,，]{1,6}(?:分手|离婚|领证|结婚|在一起|订婚)|分手|离婚|开始吃素|吃素|(?:能|可以|开始|重新|改)吃|能喝"
     r"|开荤|再也不[吃喝]|不再[吃喝]|不在[^\s,，]{2,8}了)"
 )
-_STATE_ZH = re.compile(
+_STATE_ZH = lazy_regex(
     rf"{_FREE}(?:住在?|定居在?|在[^\s,，]{{2,16}}(?:上班|工作|任职|就职|实习|读|念|上学|当|做)|就职于|任职于|不[吃喝]|吃素)"
 )
-_NOW_ZH = re.compile(r"现在|目前|如今|最近")
-_DONE_ZH = re.compile("了")
-_SPOUSE_ZH = re.compile(r"(?:老婆|妻子|太太|媳妇|爱人|老公|丈夫)(?:名字)?(?:叫|名叫)")
-_MARRIED_ZH = re.compile(
+_NOW_ZH = lazy_regex(r"现在|目前|如今|最近")
+_DONE_ZH = lazy_regex("了")
+_SPOUSE_ZH = lazy_regex(r"(?:老婆|妻子|太太|媳妇|爱人|老公|丈夫)(?:名字)?(?:叫|名叫)")
+_MARRIED_ZH = lazy_regex(
     r"(?:^|[，,。！!\s]|我)(?:我)?(?:今天|昨天|上周|上个月|去年|终于|要|刚刚?|已经)*(?:结婚|领证|订婚)[了啦]"
 )
-_SOON = re.compile(r"^(?:快|马上|即将|要|准备|打算|想|希望|别|不要|快要|将|会)")
+_SOON = lazy_regex(r"^(?:快|马上|即将|要|准备|打算|想|希望|别|不要|快要|将|会)")
 _JUST = r"(?:(?:just|finally|recently|officially|already|have|has|so) )*"
-_CHANGE_EN = re.compile(
+_CHANGE_EN = lazy_regex(
     rf"{_JUST}(?:(?:moved|relocated) (?:back )?(?:over )?to\b|moved, |settled (?:down )?in\b|started (?:working |a (?:new )?job )?at\b|got a (?:new )?job at\b|(?:changed|switched) (?:jobs|companies)\b"
     r"|(?:quit|left|lost) my (?:old )?job\b|got (?:fired|laid off)\b|adopted an?\b|got an? (?:new )?(?:[a-z]+ )?(?:cat|dog|kitten|puppy|corgi|rabbit|hamster)\b|broke up\b|got (?:divorced|engaged to|married to)\b"
     r"|went (?:vegan|vegetarian)\b|became (?:a )?veg|can eat\b|no longer (?:eat|drink|work|live))",
     re.I,
 )
-_STATE_EN = re.compile(
+_STATE_EN = lazy_regex(
     rf"{_JUST}(?:(?:living|based) in\b|working (?:at|for)\b|live in\b|work (?:at|for)\b|studying (?:[a-z]+ )?at\b)",
     re.I,
 )
-_NOW_EN = re.compile(r"\b(?:now|currently|these days|at the moment|nowadays)\b", re.I)
+_NOW_EN = lazy_regex(r"\b(?:now|currently|these days|at the moment|nowadays)\b", re.I)
 _NO_TOWN_EN_WORDS = (
     "windows linux mac macos ubuntu arch debian fedora discord slack notion teams telegram signal whatsapp wechat github gitlab jira trello rust python typescript"
     " java kotlin go golang android ios iphone chrome firefox safari brave obsidian vim neovim emacs vscode cursor postgres postgresql mysql sqlite aws azure gcp docker"
@@ -72,7 +73,7 @@ _NO_PLACE = frozenset("vudrpcym")
 """Kinds of words that stand in no name of a place."""
 _NO_FIRM = frozenset("avmtrdpcuyx")
 """Kinds of words with which no name of a firm begins."""
-_INDOORS = re.compile(r"[a-z0-9]|[家楼层室群页厅版床桌]$|公司|学校|单位|会议|频道|电影|游戏", re.I)
+_INDOORS = lazy_regex(r"[a-z0-9]|[家楼层室群页厅版床桌]$|公司|学校|单位|会议|频道|电影|游戏", re.I)
 _TOWNS_EN_WORDS = (
     "berlin,munich,hamburg,frankfurt,cologne,stuttgart,leipzig,dresden,vienna,graz,zurich,geneva,basel,bern,paris,lyon,marseille,nice,toulouse,bordeaux,lille,london,manchester,birmingham,leeds"
     ",bristol,liverpool,edinburgh,glasgow,cardiff,belfast,dublin,cork,galway,oxford,cambridge,brighton,amsterdam,rotterdam,utrecht,eindhoven,brussels,antwerp,ghent,luxembourg,copenhagen,aarhus,oslo"
@@ -92,20 +93,20 @@ _TOWNS_EN_WORDS = (
 )
 _TOWNS_EN = frozenset(_TOWNS_EN_WORDS.split(","))
 """Where people move to: what else somebody moves to may be a service, a room or a day."""
-_OTHER = re.compile(
+_OTHER = lazy_regex(
     r"[你您他她它]|\bTA\b|大家(?!好)|有人|人家|别人|对方|群友|谁|我们|我俩|咱|俺们|[这那](?:人|个人|位|家伙)|某[个人位]|[这那](?:个|部|对|集|本|电|剧|男|女)|主角|[男女]主|电视剧|电影|小说|综艺|明星|(?<!\w)@|的(?:人|朋友|时候)"
     rf"|(?:{KIN_ZH})|\b(?:you|your|he|him|his|she|her|they|them|their|we|us|our|someone|somebody|everyone|people|who|whoever|this (?:guy|girl|person))\b|\b(?:{KIN_EN})\b",
     re.I,
 )
-_THIRD = re.compile(
+_THIRD = lazy_regex(
     rf"[他她](?!们)|[他她]们|\bTA\b|有人|别人|对方|(?:{KIN_ZH})|\b(?:he|him|his|she|her|they|them|their|someone|somebody)\b|\b(?:{KIN_EN})\b",
     re.I,
 )
-_NICK = re.compile(
+_NICK = lazy_regex(
     r"(?:^|[\s,，。！!？?；;:：])(?:(?:听|据)?说)?[小老阿](?![时区板家师是实总子朋心说酒吃])[\u4e00-\u9fff]"
 )
-_QUOTES = re.compile(r"[\"“”「」『』《》]|[:：]|(?m:^\s*[>＞])")
-_OPENS_ZH = re.compile(
+_QUOTES = lazy_regex(r"[\"“”「」『』《》]|[:：]|(?m:^\s*[>＞])")
+_OPENS_ZH = lazy_regex(
     r"(?:(?:其实|对了|哦+|噢|嗯+|啊|哎呀?|唉|哈+|那个|顺便|因为|所以|不过|但是?|而且|另外|还有|然后|后来|现在|目前|最近|如今|今天|昨天|前天|今年|去年|上周末?|上个?月|上个?星期|这周|这个月|前几天|刚刚?|已经|终于)[，,\s]*)*"
     r"(?:$|我(?!们|俩|国|校|司|方|家|爸|妈|哥|姐|弟|妹|朋|同|室|对|老|女|男|儿|孩|的)|本人|搬|换|辞职|离职|跳槽|裸辞|毕业|结婚|订婚|领证|分手|离婚|脱单|报告|报喜|好消息|坏消息|近况|更新|大家好|累|开心|难过|呜|耶|太|真的?|好|不容易|下班|回来)"
 )
@@ -114,16 +115,16 @@ _OPENS_EN_WORDS = (
     " it it's this that now last job life thanks thank wow omg lol sorry ok okay also anyway currently recently living working started quit changed switched adopted went became broke"
 )
 _OPENS_EN = frozenset(_OPENS_EN_WORDS.split())
-_CAPITAL = re.compile(r"(?<![\w'])[A-Z][\w']*")
-_SENTENCE_START = re.compile(r"(?:^|[.!?\n]\s*)$")
-_DATES = re.compile(
+_CAPITAL = lazy_regex(r"(?<![\w'])[A-Z][\w']*")
+_SENTENCE_START = lazy_regex(r"(?:^|[.!?\n]\s*)$")
+_DATES = lazy_regex(
     r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July|August|September|October|November|December|Christmas|Easter"
 )
-_NEW_NAME = re.compile(
+_NEW_NAME = lazy_regex(
     r"(?<![\w'])(?!I\b)[A-Z][a-z]+(?:['’]s\b|\s(?:is|has|was|lives?|works?|moved|got|just|also|left|joined|quit)\b)"
 )
-_TOLD_TO = re.compile(r"[你您]|\b(?:you|your|u)\b", re.I)
-_ASKS_OF_DEED = re.compile(
+_TOLD_TO = lazy_regex(r"[你您]|\b(?:you|your|u)\b", re.I)
+_ASKS_OF_DEED = lazy_regex(
     r"(?:最近|现在|后来|是不是|又|还|真的?|[，,\s])*(?:搬家|换了?(?:[个份]|新)*工作|跳槽|离职|辞职|毕业|失业|被裁)[^他她它]*$"
     r"|(?:(?:so|hey),? )?(?:changed jobs|new job|graduated)\b",
     re.I,
@@ -135,12 +136,12 @@ _SWEET_EN = r"(?:(?:dear|sweet|poor|little|old|beloved|lovely|good|baby|beautifu
 _NAMED_THINGS_WORDS = "pixel galaxy echo alexa kindle switch surface mac apple nova mini tesla mate note siri surge spark dell nokia sony kia jeep 小米 华为 荣耀 苹果 三星 小爱 天猫 小度 红米 锤子 特斯拉 小鹏 理想 蔚来"
 _NAMED_THINGS = frozenset(_NAMED_THINGS_WORDS.split())
 """Names under which people also own things."""
-_GONE_ZH = re.compile(
+_GONE_ZH = lazy_regex(
     rf"(?:[呜唉哎,，\s]*)(?:我?们?家?的?(?:{_PET_ZH})?)?(?P<v>[^\s,，。的我你他她它们家]{{1,6}}?)(?:今天|昨天|前天|昨晚|今早|刚刚?|已经|还是|终于|去年|上周|上个?月|最近|永远地?)*"
     r"(?:去世|过世|离世|病逝|死|不在|去(?:了)?[喵汪狗猫](?:星球?)|回[喵汪]星|送人|送走|(?<=昨天|前天|昨晚|今早|去年|上周|个月|永远|远地)走)了[啊呀呜…~。.!！]*"
 )
-_GONE = re.compile(r"[世逝死在星球人走]了|\b(?:died|passed|bridge|put)\b")
-_GONE_EN = re.compile(
+_GONE = lazy_regex(r"[世逝死在星球人走]了|\b(?:died|passed|bridge|put)\b")
+_GONE_EN = lazy_regex(
     rf"(?:(?i:sadly|unfortunately|so|well),? )?(?:(?i:my|our) {_SWEET_EN}{{0,2}}(?:{_PET_EN} )?)?(?P<v>[A-Z][\w'-]*) (?:has |just |sadly |unfortunately )*"
     r"(?:died|passed away|passed on|crossed the rainbow bridge|(?:was|had to be) put (?:down|to sleep))(?: peacefully| of old age| in (?:his|her|its|their) sleep)?[.! ]*"
 )

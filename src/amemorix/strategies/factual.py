@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from ..lazy_regex import lazy_regex
 from .base import Extraction, KnowledgeType, Passage
 from .packing import packed
 from .rules import DEFINITION, read_definitions, read_passage
 
 __all__ = ["LISTED", "FactualStrategy"]
 
-LISTED = re.compile(r"\s*(?:[-*+•·]\s|\(?\d{1,3}[.)、)]\s*\S|[(（]?[一二三四五六七八九十]{1,3}[)）、.]|\|)")
+LISTED = lazy_regex(r"\s*(?:[-*+•·]\s|\(?\d{1,3}[.)、)]\s*\S|[(（]?[一二三四五六七八九十]{1,3}[)）、.]|\|)")
 """A line of a list or of a table."""
-_HEADING = re.compile(r"\s*#{1,6}\s|.{1,40}[:：]\s*$")
+_HEADING = lazy_regex(r"\s*#{1,6}\s|.{1,40}[:：]\s*$")
 
 
 class FactualStrategy:

@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..lazy_regex import lazy_regex
 from ..text import tokens
 from .correction import Correction
 
 __all__ = ["SAID_OUT", "Verdict", "read_hint"]
 
 Decision = Literal["confirm", "reject", "correct", "supplement", "none"]
-_WRONG = re.compile(
+_WRONG = lazy_regex(
     r"不对|不是这样|不是的|记错|搞错|弄错|说错|错了|\b(?:that's|that is|this is|it's|you're|you are) (?:wrong|not right|not true|incorrect|mistaken)\b",
     re.I,
 )
-_RIGHT = re.compile(
+_RIGHT = lazy_regex(
     r"^(?:对的?|对啊|没错|是的|确实|正是)(?:[，,。！!\s]|$)|^(?:yes|yep|right|exactly|correct|that's right)\b", re.I
 )
 SAID_OUT, HINTED, NODDED = 0.9, 0.7, 0.8

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from ..lazy_regex import lazy_regex
 from .base import Extraction, KnowledgeType, Passage
 from .cutting import split
 from .rules import read_passage
 
 __all__ = ["SCENE", "NarrativeStrategy"]
 
-SCENE = re.compile(
+SCENE = lazy_regex(
     r"^[ \t]*(?:#{1,6}[ \t].*|第[零一二三四五六七八九十百千0-9]{1,6}[章节回幕场卷].*|(?:chapter|scene|act|part)[ \t]+[\w.]+.*"
     r"|(?:\*[ \t]*){3,}|={3,}|-{3,})[ \t]*$",
     re.IGNORECASE | re.MULTILINE,

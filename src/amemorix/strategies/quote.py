@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
+from ..lazy_regex import lazy_regex
 from .base import Extraction, KnowledgeType, Passage
 from .packing import packed
 
 __all__ = ["QuoteStrategy"]
 
-_BLANK = re.compile(r"\n[ \t]*\n\s*")
+_BLANK = lazy_regex(r"\n[ \t]*\n\s*")
 
 
 class QuoteStrategy:

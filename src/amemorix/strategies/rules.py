@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ..lazy_regex import lazy_regex
 from ..signs import QUESTION, read_signs
 from ..text import is_mostly_cjk, normalise_name, simplified
 from . import chinese, english
@@ -15,7 +16,7 @@ from .words import LONGEST_NAME, is_name
 
 __all__ = ["DEFINITION", "MOST_CHARS", "possible_names", "read_definitions", "read_passage"]
 
-DEFINITION = re.compile(
+DEFINITION = lazy_regex(
     r"^\s*(?:[-*+•]\s+)?(?P<term>[^\s:：|,，。.!?！？][^:：|，。!?！？\n]{0,38}?)\s*[:：]\s*(?P<meaning>\S[^\n]*?)\s*$"
 )
 """A line `term: meaning`."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from ..lazy_regex import lazy_regex
 from ..text import STOP_WORDS, normalise_name
 from ..times import has_time_words
 
@@ -29,7 +28,7 @@ VAGUE = frozenset(_VAGUE_WORDS.split())
 _ABSTRACT_WORDS = "重点 关键 结果 目的 原因 前提 标题 题目 理由 条件 主角 主题 内容 价格 密码 答案 目标 对方 对象 主要 首先 其次 最后 缺点 优点 好处 坏处"
 ABSTRACT = frozenset(_ABSTRACT_WORDS.split())
 """Chinese words of which a statement says nothing without what they belong to."""
-_LETTER = re.compile(r"[^\W\d_]")
+_LETTER = lazy_regex(r"[^\W\d_]")
 
 
 def is_name(text: str, longest: int = LONGEST_NAME) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sqlite3
 from collections.abc import Sequence
 from datetime import tzinfo
 
+from ...lazy_regex import lazy_regex
 from ...storage.metadata_store import MetadataStore
 from ..analysis import Analyser
 from .finding import Check, Finding
@@ -15,7 +15,7 @@ from .way_back import WayBack
 
 __all__ = ["DatabaseCheck", "ReferenceCheck", "TermCheck"]
 
-INDEX_DAMAGE = re.compile(r"row \d+ missing from index|wrong # of entries in index|non-unique entry in index")
+INDEX_DAMAGE = lazy_regex(r"row \d+ missing from index|wrong # of entries in index|non-unique entry in index")
 """What SQLite says of an index that does not fit its table: it can be made anew from the table."""
 BATCH = 200
 

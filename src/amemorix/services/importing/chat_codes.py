@@ -11,11 +11,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ...lazy_regex import lazy_regex
+
 __all__ = ["in_words", "spelled", "spelled_segments"]
 
 LONGEST_LABEL = 80
-_BRACKETS = re.compile(r"[\[\]]+")
-_CODE = re.compile(r"\[CQ:([A-Za-z_-]+)((?:,[^\[\],]*)*)\]")
+_BRACKETS = lazy_regex(r"[\[\]]+")
+_CODE = lazy_regex(r"\[CQ:([A-Za-z_-]+)((?:,[^\[\],]*)*)\]")
 _LABELS = {
     "image": "图片", "flash": "闪照", "face": "表情", "mface": "表情", "bface": "表情", "sface": "表情", "marketface": "表情",
     "record": "语音", "voice": "语音", "audio": "语音", "video": "视频", "file": "文件", "onlinefile": "文件",
@@ -33,14 +35,14 @@ _SAYS_MORE = {
 _SUMMED_UP = ("image", "mface", "marketface")
 _MENTIONS = ("at", "mention", "atall", "mention_all")
 _SILENT = ("reply", "quote", "anonymous", "source", "basic")
-_ONLY_A_CODE = re.compile(r"\[(?:[^\[\]:：\d]{1,8}|贴纸: [^\[\]]*)\]")
-_MARKUP = re.compile(
+_ONLY_A_CODE = lazy_regex(r"\[(?:[^\[\]:：\d]{1,8}|贴纸: [^\[\]]*)\]")
+_MARKUP = lazy_regex(
     r"(?:[\w@.-]{1,60}[:：]\s*)?(?:<\?xml[^>]*>\s*)?<(?:msg|sysmsg|appmsg|revokemsg|voipmsg|voipinvitemsg)\b", re.S
 )
-_TITLE = re.compile(r"<title>(?:<!\[CDATA\[)?(.*?)(?:\]\]>)?</title>", re.S)
-_QUOTES = re.compile(r"<type>57</type>")
-_RECALLED = re.compile(r"(.{1,60}?)\s*(?:撤回了一条(?:成员)?消息|recalled a message)[。.]?(?:\s*重新编辑)?")
-_QUOTED = re.compile(r"[\"'“「].*[\"'”」]|你|对方|我|You|you")
+_TITLE = lazy_regex(r"<title>(?:<!\[CDATA\[)?(.*?)(?:\]\]>)?</title>", re.S)
+_QUOTES = lazy_regex(r"<type>57</type>")
+_RECALLED = lazy_regex(r"(.{1,60}?)\s*(?:撤回了一条(?:成员)?消息|recalled a message)[。.]?(?:\s*重新编辑)?")
+_QUOTED = lazy_regex(r"[\"'“「].*[\"'”」]|你|对方|我|You|you")
 
 Data = Mapping[str, Any]
 

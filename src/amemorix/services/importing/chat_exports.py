@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ...errors import InvalidRequest
+from ...lazy_regex import lazy_regex
 from .chat_times import HALF
 from .encoding import encoding_of
 from .whatsapp import Head, is_whatsapp, said_in, whatsapp_head
@@ -17,27 +18,27 @@ __all__ = ["Export", "export_of", "is_furniture", "is_notice", "is_of_whatsapp",
 SAMPLE = 1 << 16
 SYSTEM = ("系统消息", ("10000", "1000000"))
 """Who tells in QQ what nobody says."""
-_RULE = re.compile(r"={30,}")
-_BESIDE_A_RULE = re.compile(r"={30,}|消息(?:分组|对象)[:：].*|Exported [\d.,\s]+ message.*")
-_QQ_TITLE = re.compile(r"\s*消息记录[（(]")
+_RULE = lazy_regex(r"={30,}")
+_BESIDE_A_RULE = lazy_regex(r"={30,}|消息(?:分组|对象)[:：].*|Exported [\d.,\s]+ message.*")
+_QQ_TITLE = lazy_regex(r"\s*消息记录[（(]")
 _QQ_TIME = rf"\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}} (?:(?:{HALF})\s?)?\d{{1,2}}:\d{{2}}:\d{{2}}(?:\s?[AaPp][Mm])?"
-_QQ_HEAD = re.compile(rf"({_QQ_TIME})\s+(\S[^\n]{{0,99}})")
-_WECHAT_HEAD = re.compile(rf"(\S[^\n:：]{{0,59}}?)\s+({_QQ_TIME})")
+_QQ_HEAD = lazy_regex(rf"({_QQ_TIME})\s+(\S[^\n]{{0,99}})")
+_WECHAT_HEAD = lazy_regex(rf"(\S[^\n:：]{{0,59}}?)\s+({_QQ_TIME})")
 _TIME = rf"\d{{4}}[-/.年]\d{{1,2}}[-/.月]\d{{1,2}}日?\s+(?:(?:{HALF})\s?)?\d{{1,2}}[:：]\d{{2}}(?:[:：]\d{{2}})?(?:\s?[AaPp][Mm])?"
-_TIME_FIRST = re.compile(rf"({_TIME})\s+([^\s:：][^\n:：]{{0,59}})")
-_NAME_FIRST = re.compile(rf"([^\s:：][^\n:：]{{0,59}}?)\s+({_TIME})")
-_DISCORD_TITLE = re.compile(r"\s*={30,}\s*\n(?:Guild|Server): .*\n(?:Channel): ")
-_DISCORD_HEAD = re.compile(r"\[([^\]]{8,40})\]\s(\S[^\n]{0,99}?)(?: \(pinned\))?")
-_DISCORD_TIME = re.compile(
+_TIME_FIRST = lazy_regex(rf"({_TIME})\s+([^\s:：][^\n:：]{{0,59}})")
+_NAME_FIRST = lazy_regex(rf"([^\s:：][^\n:：]{{0,59}}?)\s+({_TIME})")
+_DISCORD_TITLE = lazy_regex(r"\s*={30,}\s*\n(?:Guild|Server): .*\n(?:Channel): ")
+_DISCORD_HEAD = lazy_regex(r"\[([^\]]{8,40})\]\s(\S[^\n]{0,99}?)(?: \(pinned\))?")
+_DISCORD_TIME = lazy_regex(
     r"(\d{1,4})([-/. ])(\d{1,2}|[A-Za-z]{3})[-/. ](\d{1,4}),?\s(\d{1,2})[:.](\d{2})(?:[:.]\d{2})?(?:\s?([AaPp])\.?[Mm]\.?)?"
 )
-_DISCORD_BLOCK = re.compile(
+_DISCORD_BLOCK = lazy_regex(
     r"\n\n\{(?:Attachments|Embeds?|Stickers?|Reactions|Inline Emoji|Invites?|Polls?|Forwarded Message)\}[ \t]*(?:\n.*)?\Z",
     re.S,
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WITH_ID = re.compile(r"(.*?)\s*(?:[(（]([0-9]{5,12})[)）]|<([^<>\s]+@[^<>\s]+)>)", re.S)
-_TITLE = re.compile(r"【[^】]{1,20}】\s*(?=\S)")
+_WITH_ID = lazy_regex(r"(.*?)\s*(?:[(（]([0-9]{5,12})[)）]|<([^<>\s]+@[^<>\s]+)>)", re.S)
+_TITLE = lazy_regex(r"【[^】]{1,20}】\s*(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidRequest
+from ...lazy_regex import lazy_regex
 from .chat_exports import Export, export_of, is_furniture, is_notice, is_of_whatsapp, person_of, whatsapp_of, written
 from .chat_times import HALF, by_24_hours
 from .encoding import encoding_of
@@ -21,15 +22,15 @@ __all__ = ["ChatLog", "looks_like_chat"]
 
 _CLOCK = rf"(?:(?:{HALF})\s*)?\d{{1,2}}[:：]\d{{2}}(?:[:：]\d{{2}})?(?:\s?[AP]M\b)?"
 _TIME = rf"\d{{4}}[-/.年]\d{{1,2}}[-/.月]\d{{1,2}}日?(?:[ T]+{_CLOCK})?"
-_NO_NAME = re.compile(
+_NO_NAME = lazy_regex(
     r"[^:：]*\d{1,4}[-/.年]\d{1,2}[-/.月]\d{1,4}(?!\d)[^:：]*[:：]|[^:：]*(?:^|[\s,，(（]|午|晚上|早上|凌晨)\d{1,2}[:：][0-5]\d(?!\d)"
     r"|\s*\d{1,2}月(?:\d{1,2}[日号])?\s*[:：]"
 )
 """A line whose first colon is one of a time, or comes after a date."""
-_SAID = re.compile(
+_SAID = lazy_regex(
     rf"^\s*(?:[\[(（【]?({_TIME})[\])）】]?[ ,，-]*)?([^\s:：\[\]][^:：\n]{{0,39}}?)\s*[:：]\s*(?!//)(\S.*)$", re.S
 )
-_HEAD = re.compile(rf"^\s*(?:({_TIME})\s+([^\s:：][^\n:：]{{0,59}}?)|([^\s:：][^\n:：]{{0,59}}?)\s+({_TIME}))\s*$")
+_HEAD = lazy_regex(rf"^\s*(?:({_TIME})\s+([^\s:：][^\n:：]{{0,59}}?)|([^\s:：][^\n:：]{{0,59}}?)\s+({_TIME}))\s*$")
 LONGEST_TURN = 20_000
 SAMPLE = 1 << 16
 LEAST = 4

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ...lazy_regex import lazy_regex
+
 __all__ = ["HALF", "HALF_AFTER", "by_24_hours", "half_of"]
 
 HALF = "凌晨|清晨|早晨|早上|上午|中午|下午|傍晚|晚上"
@@ -11,7 +13,7 @@ HALF = "凌晨|清晨|早晨|早上|上午|中午|下午|傍晚|晚上"
 HALF_AFTER = r"[AaPp]\.?\s?[Mm]\b\.?"
 """What stands behind one in English."""
 _LATER = ("下午", "傍晚", "晚上")
-_CLOCK = re.compile(rf"\s*({HALF})\s*(\d{{1,2}})(?=[:：.])|(?<=[\s日T])(\d{{1,2}})([:：][\d:：]+)\s?({HALF_AFTER})")
+_CLOCK = lazy_regex(rf"\s*({HALF})\s*(\d{{1,2}})(?=[:：.])|(?<=[\s日T])(\d{{1,2}})([:：][\d:：]+)\s?({HALF_AFTER})")
 
 
 def half_of(hour: int, half: str) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ...lazy_regex import lazy_regex
 from .chat_log import looks_like_chat
 from .encoding import encoding_of
 from .lines import Line, read_lines
@@ -20,8 +20,8 @@ SECTION_CHARS = 8_000
 """A section ends at the first blank line after so many characters …"""
 LONGEST_SECTION = 16_000
 """… and after so many at any line."""
-_HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
-_FENCE = re.compile(r"^\s*(```|~~~)")
+_HEADING = lazy_regex(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
+_FENCE = lazy_regex(r"^\s*(```|~~~)")
 
 
 class _Sections:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from typing import Any
 
+from ...lazy_regex import lazy_regex
 from ...text import clean_text, normalise_name
 from ...times import Edge, local_zone, read_time
 
@@ -34,10 +34,10 @@ __all__ = [
 
 LONGEST_NAME = 512
 LARGEST_METADATA = 60_000
-_HASH = re.compile(r"[0-9a-fA-F]+")
+_HASH = lazy_regex(r"[0-9a-fA-F]+")
 _HASH_LENGTHS = (32, 40, 64)
-_STARTS_A_DATE = re.compile(r"\s*[0-9]")
-_UNSPACED = re.compile(r"[⺀-鿿豈-﫿]")
+_STARTS_A_DATE = lazy_regex(r"\s*[0-9]")
+_UNSPACED = lazy_regex(r"[⺀-鿿豈-﫿]")
 
 
 def text_of(value: Any) -> str:

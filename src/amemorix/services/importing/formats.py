@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,6 +12,7 @@ from typing import Any
 import ijson
 
 from ...errors import InvalidRequest
+from ...lazy_regex import lazy_regex
 from .chat_exports import export_of
 from .json_events import TooDeep, events
 from .onebot import is_event
@@ -22,7 +22,7 @@ __all__ = ["FORMATS", "SUFFIXES", "Format", "detect", "reader_for"]
 
 PEEK_EVENTS = 200
 PEEK_LINE = 1 << 20
-_JSON_START = re.compile(rb"\s*[\[{]")
+_JSON_START = lazy_regex(rb"\s*[\[{]")
 
 
 @dataclass(frozen=True, slots=True)

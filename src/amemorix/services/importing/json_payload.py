@@ -11,6 +11,7 @@ from typing import Any
 import ijson
 
 from ...errors import InvalidRequest
+from ...lazy_regex import lazy_regex
 from ..ingest_requests import EntityInput, IngestText
 from .json_events import Event, events
 from .occurrences import Occurrences, digest
@@ -19,7 +20,7 @@ from .records import Bad, Record
 __all__ = ["JsonPayload"]
 
 KEYS = ("paragraphs", "entities", "relations")
-_HASH = re.compile(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})", re.IGNORECASE)
+_HASH = lazy_regex(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})", re.IGNORECASE)
 TIMES = {"event_time": "timestamp", "time": "timestamp", "event_time_start": "time_start", "event_time_end": "time_end"}
 KNOWN = IngestText.known_keys() | {"content", "type", *TIMES}
 

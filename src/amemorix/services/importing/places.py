@@ -7,13 +7,13 @@ import errno
 import fnmatch
 import json
 import os
-import re
 import stat
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from ...errors import InvalidRequest, NotFound
+from ...lazy_regex import lazy_regex
 
 __all__ = ["ALIASES", "IMPORTS", "STAGING", "Opened", "Places", "holds_links"]
 
@@ -23,7 +23,7 @@ STAGING = "staging"
 """Files that were handed over; they are the program's own, and go when they have been read."""
 ALIASES = {"raw": "source/raw", "lpmm": "source/lpmm", "maibot": "source/maibot", "converted": "converted"}
 """Names of folders below `imports/`."""
-_TOLD_BYTE = re.compile(rb"\\x([89a-f][0-9a-f])")
+_TOLD_BYTE = lazy_regex(rb"\\x([89a-f][0-9a-f])")
 _BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 

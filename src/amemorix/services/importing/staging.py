@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import IO
 
 from ...errors import InvalidRequest, NotFound, StorageFailure
+from ...lazy_regex import lazy_regex
 from ...storage.private_files import make_private
 
 __all__ = ["Staged", "Staging", "safe_name"]
 
 LONGEST_NAME = 150
-_ID = re.compile(r"u[0-9a-f]{32}")
-_UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
+_ID = lazy_regex(r"u[0-9a-f]{32}")
+_UNSAFE = lazy_regex(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
 
 
 @dataclass(frozen=True, slots=True)

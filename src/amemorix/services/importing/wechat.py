@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...lazy_regex import lazy_regex
 from .foreign_values import digest, id_of, name, text_of
 from .json_members import Member, members, records
 from .records import Bad, Record
@@ -15,7 +15,7 @@ __all__ = ["PyWxDump"]
 EXPECTED = 'messages of PyWxDump: [{"MsgSvrID", "type_name", "talker", "room_name", "msg", "CreateTime"}]'
 _HEARD = "翻译结果："
 """Before what was understood of a voice message."""
-_NOT_WRITTEN = re.compile("图片|语音|视频|表情|系统|通知|拍一拍|通话|红包|转账|名片")
+_NOT_WRITTEN = lazy_regex("图片|语音|视频|表情|系统|通知|拍一拍|通话|红包|转账|名片")
 """Types of messages of which `msg` tells nothing that anybody wrote."""
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from ...lazy_regex import lazy_regex
 from .chat_times import HALF, HALF_AFTER, half_of
 
 __all__ = ["Head", "is_whatsapp", "said_in", "whatsapp_head"]
@@ -17,15 +18,15 @@ _STAMP = (
     r"(\d{1,4})([./-])(\d{1,2})[./-](\d{1,4})(,?)\s"
     rf"({HALF})?\s?(\d{{1,2}})[:.](\d{{2}})(?:[:.](\d{{2}}))?(?:\s?({HALF_AFTER}))?"
 )
-_ANDROID = re.compile(rf"{_STAMP}\s[-–]\s(\S.*)", re.S)
-_IPHONE = re.compile(rf"\[{_STAMP}\]\s(\S.*)", re.S)
-_SAID = re.compile(r"([^:\n\"“”]{1,100}): ?(.*)", re.S)
+_ANDROID = lazy_regex(rf"{_STAMP}\s[-–]\s(\S.*)", re.S)
+_IPHONE = lazy_regex(rf"\[{_STAMP}\]\s(\S.*)", re.S)
+_SAID = lazy_regex(r"([^:\n\"“”]{1,100}): ?(.*)", re.S)
 _MARK = "\u200e"
 """Before what the program itself writes."""
-_NOTICE = re.compile(
+_NOTICE = lazy_regex(
     r"Messages (?:you send to this group )?and calls are (?:now )?(?:secured with )?end-to-end encrypt|消息和通话都?(?:进行|已)?端[对到]端加密"
 )
-_SENT = re.compile(
+_SENT = lazy_regex(
     r"<(?:Media omitted|Medien ausgeschlossen|Multimedia omitido|Médias omis|省略多媒体文件|媒体文件已略去|忽略多媒体文件)>"
     r"|\u200e?<attached: [^>\n]+>|\u200e[^\n]{0,60} omitted|\u200e?\S+\.\w{2,5} \(file attached\)"
     r"|\u200e?(?:This message was deleted|You deleted this message)\.?|\u200e?<This message was edited>"

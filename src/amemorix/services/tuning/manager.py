@@ -18,6 +18,7 @@ from ...acting import naming
 from ...clock import Clock
 from ...config.model import Config
 from ...errors import Conflict, NotFound
+from ...extras import require
 from ...ports import ChatModel
 from ...storage.metadata_store import MetadataStore
 from ...storage.tuning import NewQuery, QueryRow, RoundRow, Stage, TaskRow
@@ -117,9 +118,10 @@ class TuningService:
 
     async def create(self, wish: Wish) -> TaskRow:
         """Queue a task. Raises Conflict if tuning is off or the queue is full, InvalidRequest for a question whose
-        answer the memory does not hold."""
+        answer the memory does not hold, NotReady without the packages of `amemorix[tune]`."""
         if not self._settings.enabled:
             raise Conflict("Tuning is switched off (`tuning.enabled`).", setting="tuning.enabled")
+        require("tune", "Tuning")
         options = {name: value for name, value in asdict(wish).items() if name not in ("labelled", "reason", "rounds")}
         now, name = self._clock.now(), naming()
         labelled = await self._store.read(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
+from ...lazy_regex import lazy_regex
 from ...strategies.words import VAGUE
 from ...text import fold, is_mostly_cjk, tokens
 
@@ -17,21 +18,21 @@ LONGEST_RUN, LONGEST_RUN_CJK = 16, 5
 """Characters in a row that a question may have in common with its answer."""
 LEAST_ASKED, LEAST_POINTING = 2, 4
 """Content words of a question, and of one that points at what was said before."""
-_POINTING = re.compile(
+_POINTING = lazy_regex(
     r"\b(?:it|its|that|this|those|these|them|they|there|one|ones|he|she|him|her)\b|[这那它他她]", re.I
 )
-_SENTENCE = re.compile(r"[^.!?。！？\n]*[.!?。！？]+|[^.!?。！？\n]+")
-_ASKING_ZH = re.compile(
+_SENTENCE = lazy_regex(r"[^.!?。！？\n]*[.!?。！？]+|[^.!?。！？\n]+")
+_ASKING_ZH = lazy_regex(
     r"什么时候|为什么|怎么样|怎样|怎么|什么|哪里|哪儿|哪个|哪些|哪|多少|几|谁|是不是|有没有|能不能|要不要|吗|呢|吧|啊|呀"
     r"|你们|我们|他们|你|我|他|她|的|了|是|在|有|和|也|都|就|还|不|去|来|会|要"
 )
 _YOU_EN = (
-    (re.compile(r"\byou(?:'|’)re\b", re.I), "{0} is"), (re.compile(r"\byou(?:'|’)ve\b", re.I), "{0} has"),
-    (re.compile(r"\byou(?:'|’)d\b", re.I), "{0} would"), (re.compile(r"\byou(?:'|’)ll\b", re.I), "{0} will"),
-    (re.compile(r"\byours?\b", re.I), "{0}'s"), (re.compile(r"\byou\b", re.I), "{0}"),
-    (re.compile(r"\bmy\b", re.I), "{1}'s"), (re.compile(r"\b(?:me|I)\b"), "{1}"),
+    (lazy_regex(r"\byou(?:'|’)re\b", re.I), "{0} is"), (lazy_regex(r"\byou(?:'|’)ve\b", re.I), "{0} has"),
+    (lazy_regex(r"\byou(?:'|’)d\b", re.I), "{0} would"), (lazy_regex(r"\byou(?:'|’)ll\b", re.I), "{0} will"),
+    (lazy_regex(r"\byours?\b", re.I), "{0}'s"), (lazy_regex(r"\byou\b", re.I), "{0}"),
+    (lazy_regex(r"\bmy\b", re.I), "{1}'s"), (lazy_regex(r"\b(?:me|I)\b"), "{1}"),
 )  # fmt: skip
-_YOU_ZH = ((re.compile("你们|您|你"), "{0}"), (re.compile("我(?!们)"), "{1}"))
+_YOU_ZH = ((lazy_regex("你们|您|你"), "{0}"), (lazy_regex("我(?!们)"), "{1}"))
 _FACT_EN = {
     "residence": "Where does {who} live?", "hometown": "Where is {who} from originally?",
     "workplace": "Which company does {who} work for?", "occupation": "What does {who} do for a living?",

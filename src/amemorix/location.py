@@ -1,0 +1,53 @@
+"""Where the memory of a configuration file lies: read from the file alone, without the models of its settings."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["DATA_DIR", "TOKEN_ENV", "Location", "data_folder", "locate", "project_folder"]
+
+DATA_DIR = "data/a-memorix"
+"""`storage.data_dir` where the file does not name it."""
+TOKEN_ENV = "AMEMORIX_TOKEN"
+"""`http.token_env` where the file does not name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """What has to be known of a memory to find the daemon that has it open."""
+
+    folder: Path
+    token_env: str
+
+
+def locate(path: Path) -> Location | None:
+    """The location that a configuration file names; None if it cannot be read, or names none."""
+    try:
+        tables = tomllib.loads(path.read_text("utf-8-sig"))
+        given, token_env = _text(tables, "storage", "data_dir", DATA_DIR), _text(tables, "http", "token_env", TOKEN_ENV)
+        return Location(data_folder(path.absolute(), given), token_env)
+    except (OSError, ValueError, RuntimeError, TypeError, AttributeError):
+        return None
+
+
+def data_folder(path: Path, given: str) -> Path:
+    """The data directory `given` in the file `path`; a relative one is below the folder that holds `config/`.
+
+    Raises RuntimeError, ValueError or OSError: no such user, a NUL character, a loop of links.
+    """
+    return (project_folder(path) / Path(given).expanduser()).resolve()
+
+
+def project_folder(path: Path) -> Path:
+    """What relative paths of a configuration file start from: the folder that holds `config/`, or the file itself."""
+    return path.parent.parent if path.parent.name == "config" else path.parent
+
+
+def _text(tables: dict[str, Any], table: str, name: str, default: str) -> str:
+    value = tables.get(table, {}).get(name, default)
+    if not isinstance(value, str):
+        raise TypeError
+    return value
