@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-__all__ = ["ReloadLevel", "Section", "VariableName", "is_variable_name", "live", "rebuild", "restart"]
+__all__ = ["NO_VARIABLE", "ReloadLevel", "Section", "VariableName", "is_variable_name", "live", "rebuild", "restart"]
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY = re.compile(
