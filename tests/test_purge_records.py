@@ -57,9 +57,9 @@ async def test_short_names_of_a_purged_person_are_gone(
 
 async def test_a_name_that_somebody_else_bears_stays(host: AMemorixHostService) -> None:
     await said(host, "c", ("Mia", "I drink coffee."))
-    await ask(host, "memory_v5_admin", "remember_forever", target="p1", reason="as Mia asked")
     await host.invoke("ingest_messages", {"chat_id": "d", "messages": [
         {"speaker": "Mia", "speaker_id": "m2", "text": "I drink tea."}]})  # fmt: skip
+    await ask(host, "memory_v5_admin", "remember_forever", target="p2", reason="as Mia asked")
     await admin(host, "execute", mode="chat", selector="c", purge=True)
     assert await rows_of(host, "select reason from memory_v5_operations") == [("as Mia asked",)]
 

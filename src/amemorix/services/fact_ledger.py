@@ -131,10 +131,14 @@ class FactLedger:
     def _give_way(self, db: sqlite3.Connection, row: FactRow, successor: int, change: Change) -> None:
         after = self._facts.one(db, successor)
         end = max(row.valid_from, after.valid_from if after else row.valid_from)
-        state = replace(
-            row, status="superseded", valid_to=end, superseded_at=change.at, superseded_by=successor
-        )  # fmt: skip
+        at = self._since(db, row, successor, change)
+        state = replace(row, status="superseded", valid_to=end, superseded_at=at, superseded_by=successor)
         self._write(db, row, state, change)
+
+    def _since(self, db: sqlite3.Connection, row: FactRow, successor: int | None, change: Change) -> float:
+        """Since when the fact is superseded: since before, if what was deleted meanwhile is back."""
+        before = self._facts.gave_way(db, row.id, successor) if successor else None
+        return change.at if before is None else before
 
     # rows
 
@@ -194,7 +198,7 @@ class FactLedger:
     ) -> dict[int, str]:
         """Write where each run stands; what gives way to news can be undone."""
         states = {
-            row: part.bounded(self._state(free.get(row) or self._fresh(db, row), run, places, change))
+            row: part.bounded(self._state(db, free.get(row) or self._fresh(db, row), run, places, change))
             for run, row in zip(runs, places, strict=True)
         }
         if change.undo is None and new:
@@ -214,14 +218,13 @@ class FactLedger:
             raise RuntimeError(f"the fact {row} was just written and is gone")
         return found
 
-    @staticmethod
-    def _state(row: FactRow, run: Run, places: Sequence[int], change: Change) -> FactRow:
+    def _state(self, db: sqlite3.Connection, row: FactRow, run: Run, places: Sequence[int], change: Change) -> FactRow:
         successor = places[run.successor] if run.successor is not None else None
         at = None
         if run.status == "superseded":
             at, before = change.stood.get(row.id, (None, None))
             if at is None or before != successor:
-                at = row.superseded_at if row.status == "superseded" else change.at
+                at = row.superseded_at if row.status == "superseded" else self._since(db, row, successor, change)
         return replace(
             row,
             value=row.value if row.merged else run.points[0].value,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..storage.delete_operations import DELETED_BEFORE, Item, OperationRow
 from ..storage.deletions import MOVED_KINDS, ROW_KINDS, RowKind
@@ -15,8 +15,8 @@ __all__ = ["NotBack", "Restored", "Restoring"]
 GONE, NEWER, HANGING, AGAIN, TAKEN, BEFORE = (
     "it has been purged",
     "a newer text is stored under its external id",
-    "what it rests on is still deleted, and brings it back with it, or has become part of something else",
-    "a later operation deleted it again, and brings it back",
+    "what it rests on is still deleted, or has become part of something else",
+    "a later operation deleted it again",
     "something newer is in its place",
     "it was deleted before",
 )
@@ -83,6 +83,14 @@ class Restoring:
             waiting = [one.id for one in done.not_back if one.kind == kind and one.reason in (HANGING, AGAIN)]
             if waiting:
                 self._operations.note_wanted(db, done.operation, kind, waiting)
+        told = list[NotBack]()
+        for one in done.not_back:
+            beneath = self._operations.beneath(db, done.operation, one.kind, one.id) if one.reason == HANGING else []
+            first = ", ".join(f"d{operation}" for operation in beneath)
+            told.append(
+                replace(one, reason=f"it rests on what {first} deleted: it comes back with that") if first else one
+            )
+        done.not_back = told
 
     def _settle(self, db: sqlite3.Connection, done: Restored, begun: bool, now: float) -> None:
         """Note whether anything of the operation may still come back."""

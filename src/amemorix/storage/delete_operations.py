@@ -131,6 +131,11 @@ class DeleteOperationRepository:
         """Remember that these items were asked back, and come back when what they rest on does."""
         db.execute(self._q["operation_items_wanted"], {"operation": operation, "kind": kind, "ids": array(ids)})
 
+    def beneath(self, db: sqlite3.Connection, operation: int, kind: str, id_: int) -> list[int]:
+        """Other operations that hold deleted what a row of this one rests on."""
+        values = {"operation": operation, "kind": kind, "id": id_}
+        return [row[0] for row in db.execute(self._q["operations_beneath"], values)]
+
     def wanted(self, db: sqlite3.Connection) -> list[int]:
         """Executed operations of which something was asked back that had to wait."""
         return [row[0] for row in db.execute(self._q["operations_wanted"])]

@@ -203,6 +203,11 @@ class FactRepository:
         found = db.execute(self._q["fact_one"], {"id": row}).fetchone()
         return None if found is None else FactRow(*found)
 
+    def gave_way(self, db: sqlite3.Connection, fact: int, successor: int) -> float | None:
+        """When the fact first gave way to the other on the word of a paragraph that counts; None if it never did."""
+        row = db.execute(self._q["fact_gave_way"], {"fact": fact, "successor": successor}).fetchone()
+        return row[0] if row else None
+
     def transitions(self, db: sqlite3.Connection, fact: int) -> list[Transition]:
         """Every change of a fact, the first first."""
         return [Transition(*row) for row in db.execute(self._q["fact_transitions_of"], {"fact": fact})]

@@ -337,6 +337,20 @@ where operation = :operation and kind = :kind and id in (select value from json_
 update delete_operation_items set detail = json_set(detail, '$.wanted', json('true'))
 where operation = :operation and kind = :kind and id in (select value from json_each(:ids));
 
+-- name: operations_beneath
+-- the operations that hold what this row rests on: its ends, its paragraphs
+select distinct i.operation from delete_operation_items i join delete_operations o on o.id = i.operation
+where i.operation <> :operation and i.restored_at is null and o.status = 'executed'
+  and json_extract(i.detail, '$.why') is not 'deleted_before' and (
+    i.kind = 'entity' and i.id in (
+        select subject from relations where :kind = 'relation' and id = :id
+        union select object from relations where :kind = 'relation' and id = :id
+        union select entity from facts where :kind = 'fact' and id = :id)
+    or i.kind = 'paragraph' and i.id in (
+        select paragraph from relation_evidence where :kind = 'relation' and relation = :id
+        union select id from paragraphs where :kind = 'ref' and ref = :id))
+order by 1;
+
 -- name: operations_wanted
 -- operations of which something was asked back that still waited
 select distinct o.id from delete_operations o join delete_operation_items i on i.operation = o.id

@@ -169,6 +169,15 @@ where e.paragraph = :paragraph and f.attribute = :attribute and f.norm = :norm a
 select e.fact from fact_evidence e join facts f on f.id = e.fact
 where e.paragraph = :paragraph and f.person = :person and f.attribute = :attribute;
 
+-- name: fact_gave_way
+-- when this fact first gave way to that one, if what said so then counts today: it may have been deleted meanwhile
+select t.at from fact_transitions t
+where t.fact = :fact and t.cause = :successor and t.became = 'superseded' and exists (
+    select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph
+    where e.fact = :successor and e.stance = 'support' and p.deleted_at is null and p.superseded_at is null
+      and p.recorded_at <= t.at)
+order by t.id limit 1;
+
 -- name: fact_transition_insert
 insert into fact_transitions (fact, was, became, cause, undo, requested_by, reason, at)
 values (:fact, :was, :became, :cause, :undo, :requested_by, :reason, :at);
