@@ -164,11 +164,31 @@ class _Reader:
     def _resolved(self, schema: Schema) -> Schema:
         reference = schema.get("$ref")
         if reference is None:
-            return schema
+            return _spread(schema)
         node: Any = self._document
         for part in reference.removeprefix("#/").split("/"):
             node = node[part]
+        return _spread(node)
+
+
+def _spread(node: Schema) -> Schema:
+    """An object of which one argument or another is required, as the objects that it may be."""
+    if "anyOf" not in node or "properties" not in node:
         return node
+    rest = {key: value for key, value in node.items() if key != "anyOf"}
+    return {
+        "anyOf": [
+            {
+                **rest,
+                "required": [*node.get("required", []), *one.get("required", [])],
+                "properties": {
+                    name: {**part, **one.get("properties", {}).get(name, {})}
+                    for name, part in node["properties"].items()
+                },
+            }
+            for one in node["anyOf"]
+        ]
+    }
 
 
 def _kind(node: Schema) -> str | None:

@@ -220,7 +220,7 @@ def test_a_component_goes_by_its_older_name_too(tmp_path: Path) -> None:
         (("search_memory", "--limit", "many"), 1, '"field": "limit"'),
         (("search_memory", "--limit", "NaN"), 1, '"field": "limit"'),
         (("ingest_text", "--external-id", "n", "--source-type", "note", "--text", "x", "--metadata", "{"), 1, "--metadata is not valid"),
-        (("ingest_text", "--text", "x"), 1, "external_id"),
+        (("ingest_summary", "--chat_id", "c"), 1, "external_id"),
         (("memory_source_admin", "delte"), 2, "Did you mean 'delete'?"),
         (("serch_memory",), 2, "No such command 'serch_memory'"),
         (("search_memory", "--querry", "x"), 2, "--query"),

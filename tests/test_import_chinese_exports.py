@@ -116,6 +116,7 @@ async def test_a_channel_of_discord_is_its_chat_unless_another_is_named(host: AM
     ("name", "content"),
     [
         ("聊天.txt", TIME_FIRST),
+        ("a.txt", TIME_FIRST.replace("晚上吃火锅吗？", "[图片]")),
         ("a.json", json.dumps({"messages": [{"role": "user", "content": f"kite {n}"} for n in range(900)]})),
         ("a.jsonl", "".join(f'{{"speaker": "Ada", "text": "kite {n}"}}\n' for n in range(900))),
     ],

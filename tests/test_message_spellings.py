@@ -142,6 +142,26 @@ async def test_what_else_a_platform_says_is_passed_over_with_a_warning(host: AMe
     ]  # fmt: skip
 
 
+def within(key: str, value: Any, times: int) -> Any:
+    for _ in range(times):
+        value = {key: value}
+    return value
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {1: 2, "text": TEXT, "speaker": "Mia"}, {**within("message_info", {}, 400), "text": TEXT, "speaker": "Mia"},
+        {"text": TEXT, "author": {"name": "Mia", 3: 4}}, {"text": TEXT, "speaker": "Mia", "data": within("data", {}, 400)},
+        {"content": [{"type": "text", "data": TEXT}, {"type": "seglist", "data": [within("data", [], 400)]}], "name": "Mia"},
+    ],
+)  # fmt: skip
+async def test_odd_objects_do_no_harm(host: AMemorixHostService, odd: dict[Any, Any]) -> None:
+    hit = await stored(host, odd)
+
+    assert (hit["speaker"], hit["content"][: len(TEXT)]) == ("Mia", TEXT)
+
+
 async def test_a_call_of_a_tool_says_nothing(host: AMemorixHostService) -> None:
     call = {"role": "assistant", "content": None, "tool_calls": [{"id": "t", "function": {"name": "look_up"}}]}
     answer = await host.invoke("ingest_messages", {"chat_id": "c", "messages": [call]})

@@ -42,6 +42,14 @@ _WRAPS = ("message", "edited_message", "channel_post", "event", "data", "d", "me
 _PARTS = {
     "image_url": "图片", "image": "图片", "input_image": "图片", "input_audio": "语音", "audio": "语音", "file": "文件",
 }  # fmt: skip
+_NAMED = [key for some in SPELLINGS.values() for key in some]
+KEYS = frozenset(
+    {*_NAMED, *(re.sub("_(.)", lambda found: found[1].upper(), key) for key in _NAMED), *_WRAPS, "role", "type",
+     "tool_calls", "function_call"}
+)  # fmt: skip
+"""Every key that a message is read from."""
+DEEPEST = 4
+"""Objects of a platform within each other."""
 _WORD = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LOOKS: dict[str, frozenset[str]] = {
     "text": frozenset({"text", "content", "body", "message", "msg", "utterance", "said", "words"}),
@@ -76,9 +84,7 @@ def read_message(raw: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
     """
     given = _unwrapped(raw)
     keys = {_snake(key): key for key in reversed(given)}  # of two spellings of a key the first counts
-    used = {
-        keys[key] for key in ("role", *_WRAPS, *(one for some in SPELLINGS.values() for one in some)) if key in keys
-    }
+    used = {keys[key] for key in ("role", *_WRAPS, *_NAMED) if key in keys}
     found: dict[str, Any] = {}
 
     def first(argument: str) -> Any:
@@ -114,22 +120,22 @@ def place_of(raw: Mapping[str, Any]) -> tuple[str, str]:
 
 def _called_by(person: Mapping[str, Any]) -> tuple[str, list[str]]:
     """(id, names) of somebody as platforms describe them; the name that is shown first, without what is no name."""
-    given = {_snake(key): value for key, value in person.items()}
+    given = {_snake(str(key)): value for key, value in person.items()}
     id_ = next((one for key in _OF_A_PERSON if (one := _word(given.get(key))) and one != "0"), "")
     whole = " ".join(part for key in ("first_name", "last_name") if (part := _word(given.get(key))))
     names = [_word(given.get(key)) for key in _NAMES[:-1]]
     return id_, _told_apart([*names, whole, _word(given.get("username"))])
 
 
-def _unwrapped(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _unwrapped(raw: Mapping[Any, Any], deep: int = DEEPEST) -> dict[str, Any]:
     """The message itself, with what stands beside it."""
-    given = {key: value for key, value in raw.items() if value is not None}
-    for key in _WRAPS:
+    given = {key: value for key, value in raw.items() if value is not None and isinstance(key, str)}
+    for key in _WRAPS if deep else ():
         inner = given.get(key)
         if isinstance(inner, dict) and not any(_is_text(given.get(one)) for one in ("text", "content")):
             within = {one: value for one, value in cast(dict[str, Any], inner).items() if value is not None}
             if key == "message_info" or "text" in within or "content" in within or "body" in within:
-                return _unwrapped({**{one: value for one, value in given.items() if one != key}, **within})
+                return _unwrapped({**{one: value for one, value in given.items() if one != key}, **within}, deep - 1)
     return given
 
 
@@ -161,15 +167,15 @@ def _written(content: Any, codes: bool) -> str | None:
     return None
 
 
-def _segments(parts: Sequence[Any]) -> list[Any]:
+def _segments(parts: Sequence[Any], deep: int = DEEPEST) -> list[Any]:
     """Segments of OneBot; those of MaiBot, which hold a text or further segments in their `data`, made to be so."""
     found: list[Any] = []
     for one in parts:
         data = cast(dict[str, Any], one).get("data") if isinstance(one, dict) else None
         if isinstance(data, list):
-            found += _segments(cast(list[Any], data))
+            found += _segments(cast(list[Any], data), deep - 1) if deep else []
         elif isinstance(data, str):
-            found.append({"type": one["type"], "data": {"text": data} if one.get("type") == "text" else {}})
+            found.append({"type": one.get("type", ""), "data": {"text": data} if one.get("type") == "text" else {}})
         else:
             found.append(one)
     return found
@@ -222,10 +228,10 @@ def _refuse_what_looks_like_more(rest: Mapping[str, Any], found: Mapping[str, An
             continue
         for argument, looks in _LOOKS.items():
             wants_id = argument in ("person_id", "external_id")
-            known = argument in found or (argument == "speaker" and "person_id" in found)
-            if not known and words & looks and bool(words & _IDS) == wants_id:
-                raise Misspelt(key, f"is not known; what it seems to be is called `{argument}`")
-            if not known and argument == "external_id" and words & {"uuid", "guid", "mid"} == words:
+            alike = words & looks and bool(words & _IDS) == wants_id
+            if argument in found or (argument == "speaker" and "person_id" in found):
+                continue
+            if alike or (argument == "external_id" and words <= {"uuid", "guid", "mid"}):
                 raise Misspelt(key, f"is not known; what it seems to be is called `{argument}`")
 
 
@@ -250,11 +256,3 @@ def _words(key: str) -> frozenset[str]:
 
 def _snake(key: str) -> str:
     return "_".join(word.lower() for word in _WORD.findall(key)) if not key.islower() or "-" in key else key
-
-
-_NAMED = [key for some in SPELLINGS.values() for key in some]
-KEYS = frozenset(
-    {*_NAMED, *(re.sub("_(.)", lambda found: found[1].upper(), key) for key in _NAMED), *_WRAPS, "role", "type",
-     "tool_calls", "function_call"}
-)  # fmt: skip
-"""Every key that a message is read from."""

@@ -179,12 +179,8 @@ class ImportWork:
         while not last:
             started = time.monotonic()
             chunk = await self.off(lambda: source.next(preparer, self._settings.chunk_records))
-            if (
-                number == 0
-                and chunk.problems
-                and all(one.reason == NO_CHAT for one in chunk.problems)
-                and not chunk.items
-            ):
+            without = chunk.problems and all(one.reason == NO_CHAT for one in chunk.problems)
+            if number == 0 and without and not any(item.what for item in chunk.items):
                 raise InvalidRequest(
                     "file: none of its messages names a chat: import it with `chat_id` (`--chat`).", field="chat_id"
                 )
