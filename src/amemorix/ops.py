@@ -53,7 +53,7 @@ _CHATS = (
 _SCOPE_WORD = lazy_regex(
     rf"(?:current|my|this|src|source|target|from|to|in|for|by|the|asking|private|public|only)*"
     rf"(?:(?P<person>{_PERSONS})|(?P<group>{_GROUPS})|(?P<chat>{_CHATS})|(?:app|run|user|group|chat)(?=id))s?"
-    rf"(?:{_PERSONS}|{_GROUPS}|{_CHATS}|s|id|ids|key|name|uuid|guid|no|num|number|code|type|list|filter|号码?)*"
+    rf"(?:{_PERSONS}|{_GROUPS}|{_CHATS}|s|id|key|name|uuid|guid|no|num|number|code|type|list|filter|号码?)*"
 )
 """An argument's name without case and separators, if other programs say by it whose memory is meant."""
 
