@@ -9,11 +9,12 @@ from typing import Any
 import httpx
 import pytest
 
-from amemorix import AMemorixHostService
+from amemorix import AMemorixHostService, __version__
 from amemorix.components import OPERATIONS
 from amemorix.frontends.http import create_app
 from amemorix.frontends.openapi import BASE_PATH
 from amemorix.testing import memory_host
+from amemorix.version import commit
 
 MESSAGE = {
     "speaker": "周宁",
@@ -192,7 +193,8 @@ async def test_life_and_readiness(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host, client(host) as web:
         assert (await web.get("/readyz")).status_code == 200
         await host.stop()
-        assert (await web.get("/healthz")).json() == {"success": True, "status": "alive"}
+        alive = {"success": True, "status": "alive", "version": __version__, "commit": commit()}
+        assert (await web.get("/healthz")).json() == alive
         waiting = await web.get("/readyz")
         assert (waiting.status_code, waiting.json()["error_code"]) == (503, "not_ready")
         assert (await post(web, "memory_stats")).status_code == 503

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
+from .. import __version__
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
+from ..version import commit
 
 __all__ = ["ChatState", "EmbeddingState", "ops"]
 
@@ -73,6 +75,8 @@ class Statistics(Response):
     summaries_waiting: int = Field(default=0, description="Chats with messages that are to be summarised.")
     notice: str = Field(default="", description="What a person should know, such as a model that is missing.")
     data_dir: str = ""
+    version: str = Field(default="", description="The program's.")
+    commit: str = Field(default="", description="What the program was built from; `unknown` if nothing tells.")
     disabled: bool = False
 
 
@@ -84,5 +88,7 @@ async def memory_stats(kernel: SDKMemoryKernel, request: StatsRequest) -> Statis
         **found,
         notice=kernel.vectors.notice,
         data_dir=str(kernel.store.folder),
+        version=__version__,
+        commit=commit(),
         disabled=not kernel.config.plugin.enabled,
     )

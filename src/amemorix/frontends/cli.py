@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import __version__
+from ..version import program
 from .console import FriendlyGroup
 from .logs import LogFormat, write_logs
 
@@ -93,7 +93,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"amemorix {__version__}")
+        typer.echo(f"amemorix {program()}")
         raise typer.Exit
 
 

@@ -102,9 +102,18 @@ def export(
         raise Conflict(f"{file} is there already.", field="file")
     if not file.absolute().parent.is_dir():
         raise NotFound(f"There is no folder {file.absolute().parent} to write {file.name} into.", field="file")
-    answer = asyncio.run(_asked(config, {"action": "export", "vectors": vectors}))
-    shutil.move(answer["path"], file)
-    say(f"{answer['rows']:,} rows, {_size(answer['bytes'])} in {file}")
+    try:
+        answer = asyncio.run(_asked(config, {"action": "export", "vectors": vectors}))
+        shutil.move(answer["path"], file)
+        rows, size = answer["rows"], answer["bytes"]
+    except StorageFailure as exc:
+        if not exc.details.get("older"):
+            raise
+        remark(
+            "Another state of the program wrote this database: what this one can read of it is exported, without vectors."
+        )
+        rows, size = asyncio.run(_exported_older(config, file.absolute()))
+    say(f"{rows:,} rows, {_size(size)} in {file}")
     remark("No purge reaches this file: it is yours to keep and to throw away.")
 
 
@@ -142,6 +151,15 @@ async def _restored(config_path: Path, which: str) -> tuple[str, str]:
     given = str(Path(which).absolute()) if len(Path(which).parts) > 1 else which
     answer = await _asked(config_path, {"action": "restore_backup", "backup": given})
     return answer["backup"]["id"], (answer["set_aside"] or {}).get("id", "")
+
+
+async def _exported_older(config_path: Path, file: Path) -> tuple[int, int]:
+    async with _offline(config_path) as offline:
+        if not offline:
+            raise Conflict("Another process has the memory open: stop it first.")
+        memory, thread = offline
+        done = await _shown(thread.run(lambda: memory.export(file)), _watching(thread))
+        return done.header.rows, done.bytes
 
 
 async def _taken_in(config_path: Path, file: Path) -> int:

@@ -13,11 +13,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from .. import __version__
 from ..acting import entered_by
 from ..components import OPERATIONS
 from ..config import Config
 from ..errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
 from ..host_service import AMemorixHostService
+from ..version import commit
 from .answers import JsonAnswer, fault_answer
 from .guard import GRANT, Guard
 from .metrics import UPLOAD, Metrics
@@ -127,8 +129,8 @@ class _Door:
         return JsonAnswer(self._openapi)
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002
-        """Say that the process lives."""
-        return JsonAnswer({"success": True, "status": "alive"})
+        """Say that the process lives, and which program it is."""
+        return JsonAnswer({"success": True, "status": "alive", "version": __version__, "commit": commit()})
 
     async def ready(self, request: Request) -> Response:
         """Say whether calls are answered; to who has no token, yes or no and nothing else."""

@@ -14,7 +14,7 @@ from ..storage.metadata_store import DATABASE_FILE
 from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
 from .copy_thread import CopyThread
-from .portable import ALWAYS_THERE, built
+from .portable import ALWAYS_THERE, Exported, built, export_older
 from .portable_file import PortableHeader, header_of
 from .takeover import DatabaseTakeover, takeover_act
 
@@ -49,6 +49,10 @@ class OfflineMemory:
         takeover = self._takeover(backups, "restore_backup", backup=backup.manifest.id)
         takeover.perform()
         return Restoration(backup, takeover.aside, takeover.erased)
+
+    def export(self, file: Path) -> Exported:
+        """Export a database that this program cannot open because another state of it wrote it. Raises StorageFailure."""
+        return export_older(self._database, file, self._thread)
 
     def take_in(self, path: Path) -> PortableHeader:
         """Fill a memory that is empty, or not there yet. Raises Conflict, InvalidRequest, StorageFailure."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -17,12 +18,12 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
 from ..indexes.process import process_mark
+from ..storage.compaction import open_copy
 from ..storage.copies import HIGHEST_NUMBER, CopyRepository
 from ..storage.exchange import incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
-from ..storage.migrations import migrations
+from ..storage.migrations import build, migrations, written_by
 from ..storage.portable import PortableRepository, building
-from ..storage.private_files import private_opener
 from .audit import noted
 from .backup_folder import BackupFolder
 from .backups import carried_out
@@ -36,7 +37,7 @@ from .reading_marks import ReadingMarks
 from .runtime import RuntimeStatus
 from .takeover import DatabaseTakeover, takeover_act
 
-__all__ = ["ALWAYS_THERE", "LEFT_BEHIND", "VECTORS", "Exported", "PortableService", "built"]
+__all__ = ["ALWAYS_THERE", "LEFT_BEHIND", "VECTORS", "Exported", "PortableService", "built", "export_older"]
 
 VECTORS = ("embedding_generations", "embeddings", "token_vectors", "relation_embeddings", "embedding_failures")
 WATERMARKS = "embedded_upto:"
@@ -152,36 +153,7 @@ class PortableService:
     def _exported(self, place: Path, vectors: bool) -> Exported:
         if place.exists():
             raise _taken(place)
-        draft = place.with_name(f".{place.name}.portable.{process_mark()}.part")
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with open(draft, "wb", opener=private_opener) as file:
-                header, written, seal = self._store.read_here(lambda db: self._written(db, file, vectors))
-                file.flush()
-                os.fsync(file.fileno())
-            _named(draft, place)
-        except OSError as exc:
-            raise StorageFailure(f"{place} cannot be written: {exc.strerror or exc}.", file=str(place)) from exc
-        finally:
-            with suppress(OSError):
-                draft.unlink()
-        return Exported(place, header, written, seal)
-
-    def _written(self, db: sqlite3.Connection, file: BinaryIO, vectors: bool) -> tuple[PortableHeader, int, str]:
-        header = self._header(db, vectors)
-        self._thread.step("writing", header.rows)
-        writer = PortableWriter(file, header)
-        for table in header.tables:
-            for row in self._rows(db, table, header.floor):
-                writer.row(table, row)
-                if writer.rows % PORTION == 0:
-                    self._thread.so_far(writer.rows, header.rows)
-        seal = writer.end()
-        return header, writer.bytes, seal
-
-    def _rows(self, db: sqlite3.Connection, table: str, floor: int) -> Iterator[tuple[Any, ...]]:
-        rows = self._store.portable
-        return rows.changes(db, floor) if table == "changes" else rows.rows(db, table)
+        return self._store.read_here(lambda db: _exported(db, self._header(db, vectors), place, self._thread))
 
     def _header(self, db: sqlite3.Connection, vectors: bool) -> PortableHeader:
         """The change log is carried from where something that is derived has not read it yet."""
@@ -213,6 +185,63 @@ class PortableService:
                 "The memory is not empty: an export is only taken into a new one, so that its ids stay what they were.",
                 tables=held,
             )
+
+
+def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
+    """Export a database that another state of the program wrote and nobody has open: what there is a place for in this
+    one, without vectors, and with all that is derived anew from the change log. Blocking.
+
+    Raises StorageFailure if rows lack what this program needs of them, or the disk refuses.
+    """
+    rows, wanted = PortableRepository(), dict[str, TableShape]()
+    with open_copy(database) as db, open_copy(Path(":memory:")) as own:
+        build(own, migrations()[-1][0])
+        db.execute("begin")
+        found, there = CopyRepository().inventory(db), rows.tables(db)
+        for table, columns in rows.tables(own).items():
+            if table not in there or table in LEFT_BEHIND or table in VECTORS:
+                continue
+            if missing := rows.required(own, table) - set(there[table]):
+                raise StorageFailure(
+                    f"{database} cannot be exported by this program: its {table} have no {', '.join(sorted(missing))}. "
+                    f"Export it with the program that wrote it ({written_by(db) or 'it does not say which'}).",
+                    file=str(database),
+                )
+            wanted[table] = TableShape([name for name in columns if name in there[table]], found.counts[table])
+        pending = sum(1 for _ in rows.changes(db, found.floor))
+        header = PortableHeader(
+            migrations()[-1][0], time.time(), found.database_id, False, "", found.floor,
+            {name: highest for name, highest in found.numbers.items() if name in wanted or name == "changes"},
+            {key: value for key, value in rows.meta(db).items() if not key.startswith(WATERMARKS)},
+            {**wanted, "changes": TableShape(["seq", "kind", "id"], pending)},
+        )  # fmt: skip
+        return _exported(db, header, place, thread)
+
+
+def _exported(db: sqlite3.Connection, header: PortableHeader, place: Path, thread: CopyThread) -> Exported:
+    """Write the rows that the header names, within the connection's snapshot, under the file's name when they are synced."""
+    draft, rows = place.with_name(f".{place.name}.portable.{process_mark()}.part"), PortableRepository()
+    thread.step("writing", header.rows)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("wb") as file:
+            writer = PortableWriter(file, header)
+            for table, shape in header.tables.items():
+                found = rows.changes(db, header.floor) if table == "changes" else rows.rows(db, table, shape.columns)
+                for row in found:
+                    writer.row(table, row)
+                    if writer.rows % PORTION == 0:
+                        thread.so_far(writer.rows, header.rows)
+            seal = writer.end()
+            file.flush()
+            os.fsync(file.fileno())
+        _named(draft, place)
+    except OSError as exc:
+        raise StorageFailure(f"{place} cannot be written: {exc.strerror or exc}.", file=str(place)) from exc
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+    return Exported(place, header, writer.bytes, seal)
 
 
 def _named(draft: Path, place: Path) -> None:

@@ -139,7 +139,7 @@ class DatabaseTakeover:
             gone = self._gone(db, [item for operation in purged for item in deletions.open_items(db, operation)])
             persons = ErasureRepository().gone(db, "persons", gone.persons)
             columns = {table: portable.tables(db)[table] for table in RECORDS}
-            records = {table: list(_of(portable.rows(db, table), columns[table].index(key), purged))
+            records = {table: list(_of(portable.rows(db, table, columns[table]), columns[table].index(key), purged))
                        for table, key in RECORDS.items()}  # fmt: skip
         if not purged:
             return 0

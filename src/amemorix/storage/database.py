@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from ..errors import MemoryFault, NotReady, StorageFailure
+from ..version import program
 from .compaction import RawFiles
 from .exchange import finish_exchange
 from .header import refuse_if_cut_short
-from .migrations import check, migrate
+from .migrations import check, migrate, sign
 from .private_files import create_private
 
 __all__ = ["INCARNATION", "Database", "Unit"]
@@ -144,6 +145,7 @@ class Database:
             check(db)
             _tune(db, self._synchronous)
             migrate(db, self.path.with_suffix(".before-migration"))
+            sign(db, program())
             return db, _database_id(db), _incarnation(db)
         except (sqlite3.Error, MemoryFault) as exc:
             if db is not None:

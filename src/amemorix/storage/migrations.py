@@ -11,9 +11,11 @@ from pathlib import Path
 from ..errors import StorageFailure
 from .private_files import create_private
 
-__all__ = ["build", "check", "migrate", "migrations"]
+__all__ = ["build", "check", "migrate", "migrations", "sign", "written_by"]
 
 log = logging.getLogger(__name__)
+PROGRAM = "program"
+"""Key of the version and commit of the program."""
 
 
 def migrations(dialect: str = "sqlite") -> list[tuple[int, str, str]]:
@@ -54,6 +56,18 @@ def migrate(db: sqlite3.Connection, backup: Path) -> list[str]:
     return [name for _, name, _ in pending]
 
 
+def written_by(db: sqlite3.Connection) -> str:
+    """The program that last opened the database to write, as `0.1.0 (48bd424)`; empty for one before it said so."""
+    row = db.execute("select value from meta where key = ?", (PROGRAM,)).fetchone()
+    return "" if row is None else row[0]
+
+
+def sign(db: sqlite3.Connection, program: str) -> None:
+    """Write down which program has the database open."""
+    if written_by(db) != program:
+        db.execute("insert or replace into meta (key, value) values (?, ?)", (PROGRAM, program))
+
+
 def build(db: sqlite3.Connection, schema: int) -> None:
     """Bring a database that is empty, or of an older schema, up to one that may be older than the program's."""
     found = _version(db)
@@ -68,9 +82,12 @@ def _fit(db: sqlite3.Connection) -> None:
     other = sorted(name for (kind, name), sql in wanted.items() if kind == "table" and found.get((kind, name)) != sql)
     if other:
         raise StorageFailure(
-            f"The tables {', '.join(other)} are not those of schema {_version(db)}: another state of the program wrote them. "
-            "Restore a backup that this one made, or go back to that state and export the memory.",
+            f"The tables {', '.join(other)} are not those of schema {_version(db)}: another state of the program wrote them "
+            f"({written_by(db) or 'one that did not say which'}). Export the memory with that one, or, as far as it can be "
+            "read, with this one (`amemorix export FILE`); then take the file into a new data folder "
+            "(`amemorix import-export FILE`).",
             tables=other,
+            older=True,
         )
     for (kind, name), sql in wanted.items():
         if found.get((kind, name)) != sql:

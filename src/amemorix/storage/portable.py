@@ -33,9 +33,13 @@ class PortableRepository:
         names = [row[0] for row in db.execute(self._q["tables_listed"])]
         return {name: [row[0] for row in db.execute(self._q["table_columns"], {"table": name})] for name in names}
 
-    def rows(self, db: sqlite3.Connection, table: str) -> Iterator[Row]:
-        """Every row of a table, with all of its columns."""
-        sql = db.execute(self._q["statement_reading"], {"table": table}).fetchone()[0]
+    def required(self, db: sqlite3.Connection, table: str) -> set[str]:
+        """The columns that every row of a table has to bring."""
+        return {row[0] for row in db.execute(self._q["columns_required"], {"table": table})}
+
+    def rows(self, db: sqlite3.Connection, table: str, columns: Sequence[str]) -> Iterator[Row]:
+        """Every row of a table, with these columns."""
+        sql = db.execute(self._q["statement_reading"], {"table": table, "columns": array(columns)}).fetchone()[0]
         cursor = db.execute(sql)
         while page := cursor.fetchmany(PAGE):
             yield from page

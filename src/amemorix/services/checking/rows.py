@@ -9,6 +9,8 @@ from datetime import tzinfo
 
 from ...lazy_regex import lazy_regex
 from ...storage.metadata_store import MetadataStore
+from ...storage.migrations import migrations
+from ...version import program
 from ..analysis import Analyser
 from .finding import Check, Finding
 from .way_back import WayBack
@@ -31,7 +33,7 @@ class DatabaseCheck(Check):
         """Whether the file is whole."""
         damage = await asyncio.to_thread(self._store.read_here, lambda db: self._store.health.damage(db, deep=deep))
         if not damage:
-            return [Finding("database", True, "intact")]
+            return [Finding("database", True, f"intact, schema {migrations()[-1][0]}, opened by amemorix {program()}")]
         repairable = all(INDEX_DAMAGE.search(line) for line in damage)
         if repairable:
             mend = "Run the check with repair: the indexes are made anew."

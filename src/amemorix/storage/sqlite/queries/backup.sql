@@ -12,9 +12,13 @@ where type = 'table' and name not like 'sqlite\_%' escape '\' order by name;
 select name from pragma_table_info(:table) order by cid;
 
 -- name: statement_reading
--- the statement that reads every row of a table, with its columns in order
-select printf('select %s from "%w"', group_concat(printf('"%w"', name), ', '), :table)
-from (select name from pragma_table_info(:table) order by cid);
+-- the statement that reads these columns of every row of a table
+select printf('select %s from "%w"', group_concat(printf('"%w"', value), ', '), :table)
+from (select value from json_each(:columns) order by key);
+
+-- name: columns_required
+-- columns that every row has to bring
+select name from pragma_table_info(:table) where "notnull" and dflt_value is null and not pk order by cid;
 
 -- name: statement_writing
 -- the statement that writes a row of a table, with these columns in order
