@@ -204,7 +204,7 @@ async def test_mentions_are_kept_when_asked(host: AMemorixHostService, given: di
 
 async def test_in_one_chat_only_its_own_lines_are_looked_at(host: AMemorixHostService) -> None:
     await said(host, "home", ("Lin", "x"), ("Bob", "Lin won."))
-    await said(host, "away", ("Bob", "Lin lost."))
+    await said(host, "away", ("Lin", "y"), ("Bob", "Lin lost."))
     assert labels(await admin(host, "preview", mode="person", selector="Lin", chat_id="away")) == ["Lin lost."]
 
 

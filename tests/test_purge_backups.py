@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,29 @@ async def test_two_values_that_meet_in_a_file_are_no_remnant(host: AMemorixHostS
 
     assert (receipt["found"], receipt["complete"], receipt["rewritten"]) == ({}, True, 1)
     assert receipt["copies"] == [{"file": f"backups/{made}/memory.db", "done": "rewritten"}]
+
+
+async def test_every_column_that_can_hold_text_is_looked_through(host: AMemorixHostService) -> None:
+    """Planted in each text and each blob that a table has by now: what a purge reads of the values misses none."""
+    await said(host, "c", ("Ann", "The kettle is blue."))
+    columns = (
+        "select m.name, c.name from sqlite_schema m, pragma_table_info(m.name) c "
+        "where m.type = 'table' and c.type not in ('INTEGER', 'INT', 'REAL')"
+    )
+    tables = await rows_of(host, columns)
+    assert len(tables) > 100
+
+    def planted(db: sqlite3.Connection) -> set[str]:
+        """The tables of a copy in memory, without its rules, in which the text is met after it was put into each column."""
+        copy = sqlite3.connect(":memory:")
+        db.backup(copy)
+        for table in {table for table, _ in tables}:
+            names = [name for of, name in tables if of == table]
+            copy.execute(f'create table "planted {table}" as select * from "{table}" limit 0')
+            for name in names:
+                copy.execute(f'insert into "planted {table}" ("{name}") values (?)', (f"{SECRET} {table}.{name}",))
+        read = [value.decode(errors="replace") for _, value in host.kernel.store.erasure.values(copy)]
+        copy.close()
+        return {value.removeprefix(f"{SECRET} ") for value in read if value.startswith(SECRET)}
+
+    assert await host.kernel.store.read(planted) == {f"{table}.{name}" for table, name in tables}

@@ -367,7 +367,8 @@ update audit set target = substr(target, instr(target, 'task_id=i'))
 where component = 'memory_import_admin' and instr(target, ' task_id=i') > 0
   and substr(target, instr(target, ' task_id=i') + 10) in (
     select cast(o.task as text)
-    from import_files f join import_files o on o.id = f.id or (o.sha256 <> '' and o.sha256 = f.sha256)
+    from import_files f join import_files o on o.id = f.id or (o.sha256 <> '' and o.sha256 = f.sha256
+        and not exists (select 1 from import_sources t where t.file = o.id))
     where f.id in (select file from import_sources where source in (
         select source from paragraphs where id in (select value from json_each(:paragraphs)))));
 
@@ -382,14 +383,15 @@ where file in (
   and file in (select id from import_files where status in ('completed', 'skipped', 'failed', 'cancelled'));
 
 -- name: forget_import_files
--- the digest and the size of a file tell what short text it held; so of every file of the same content
+-- the digest and the size of a file tell what short text it held; so of each that was skipped as it had the same content
 update import_files set sha256 = '', size = 0,
     position = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), 0, position),
     name = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', name),
     path = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', path),
     error = iif(status in ('completed', 'skipped', 'failed', 'cancelled'), '', error)
 where (sha256 <> '' or name <> '') and id in (
-    select o.id from import_files f join import_files o on o.id = f.id or (o.sha256 <> '' and o.sha256 = f.sha256)
+    select o.id from import_files f join import_files o on o.id = f.id or (o.sha256 <> '' and o.sha256 = f.sha256
+        and not exists (select 1 from import_sources t where t.file = o.id))
     where f.id in (select file from import_sources where source in (
         select source from paragraphs where id in (select value from json_each(:paragraphs)))));
 
