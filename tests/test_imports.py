@@ -54,7 +54,11 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_the_package_loads_nothing_but_its_errors() -> None:
     found = loaded(f"import sys, amemorix; {MODULES}")
-    assert {name for name in found if name.startswith("amemorix")} == {"amemorix", "amemorix.errors"}
+    assert {name for name in found if name.startswith("amemorix")} == {
+        "amemorix",
+        "amemorix.errors",
+        "amemorix.version",
+    }
 
 
 def test_the_public_names_load_what_they_are_made_of() -> None:

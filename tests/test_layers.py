@@ -34,6 +34,7 @@ LEAVES = (
     "extras",
     "lazy_regex",
     "location",
+    "version",
 )
 STANDS_ON = {
     "generated": ("frontends",),

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .errors import MemoryFault
+from .version import __version__
 
 if TYPE_CHECKING:
     from .host_service import AMemorixHostService
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AMemorixHostService", "MemoryFault", "SDKMemoryKernel", "__version__"]
 
-__version__ = "0.1.0"
 _ON_USE = {"AMemorixHostService": "host_service", "SDKMemoryKernel": "kernel"}
 """These take a second to import, which a command's help need not wait for."""
 

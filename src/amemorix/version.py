@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 from functools import cache
 from pathlib import Path
 
-from . import __version__
+__all__ = ["__version__", "commit", "program"]
 
-__all__ = ["commit", "program"]
-
+__version__ = "0.1.1"
 PACKAGE = Path(__file__).parent
 
 
 @cache
 def commit() -> str:
     """The commit that the package was built from, in a checkout the one that is checked out; `unknown` where neither is told."""
+    import subprocess
+
     with contextlib.suppress(OSError):
         return (PACKAGE / "commit.txt").read_text("ascii").strip()
     checkout = PACKAGE.parents[1]

@@ -10,8 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
 from ..host_service import AMemorixHostService
+from ..version import __version__
 from .speed_machine import Machine, describe_machine, resident_mib
 from .workspace import answered
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from .. import __version__
 from ..kernel import SDKMemoryKernel
 from ..ops import Operations, Request, Response
-from ..version import commit
+from ..version import __version__, commit
 
 __all__ = ["ChatState", "EmbeddingState", "ops"]
 

@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import InvalidRequest, ModelUnavailable
-from ..extras import require
 from ..models.catalog import MODELS, LocalModel, known_model
 from ..models.gloss_build import LICENCE, install_glosses, verify_glosses
 from ..models.glosses import NAME as GLOSSES
@@ -39,8 +38,6 @@ def install_(
     ] = "auto",
 ) -> None:
     """Fetch a model once, check it, convert it, and build the Chinese word table with it; no network afterwards."""
-    if installed(known_model(model)) is None or installed_glosses() is None:
-        require("convert", "Converting a model", fault=ModelUnavailable)
     with progress_bars() as bars:
         shown: dict[str, TaskID] = {}
 

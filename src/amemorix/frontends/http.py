@@ -13,13 +13,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from .. import __version__
 from ..acting import entered_by
 from ..components import OPERATIONS
 from ..config import Config
 from ..errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady, TooLarge, UnknownComponent
 from ..host_service import AMemorixHostService
-from ..version import commit
+from ..version import __version__, commit
 from .answers import JsonAnswer, fault_answer
 from .guard import GRANT, Guard
 from .metrics import UPLOAD, Metrics

@@ -68,7 +68,7 @@ def openapi_document() -> dict[str, Any]:
 
 
 def _version() -> str:
-    from .. import __version__
+    from ..version import __version__
 
     return __version__
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelUnavailable
+from ..extras import require
 from ..ports import CODE_SCALE
 from ..text import fold
 from .cedict import Gloss, brief, glosses, read_entries
@@ -101,6 +102,7 @@ def install_glosses(
     try:
         return verify_glosses(cache_dir)
     except ModelUnavailable:
+        require("convert", "Building the table", fault=ModelUnavailable)
         say("Reading the Chinese-English dictionary CC-CEDICT.")
     target = gloss_folder(cache_dir)
     found = lexicon()

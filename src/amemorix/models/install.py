@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import ModelUnavailable
+from ..extras import require
 from . import cache
 from .catalog import DEFAULT_MODEL, LocalModel
 from .manifest import FORMAT, ConvertedFile, Manifest, check_sha256, read_manifest
@@ -71,6 +72,7 @@ def install(
     try:
         return verify(model, cache_dir)
     except ModelUnavailable:
+        require("convert", "Converting a model", fault=ModelUnavailable)
         say(f"Installing {model.name}.")
     target = model_folder(model, cache_dir)
     hub = HubSource(hub_url or os.environ.get("HF_ENDPOINT") or HUB_URL, transfer or _unseen)
