@@ -13,8 +13,7 @@ import httpx
 from ..errors import Forbidden, MemoryFault, NotReady
 from ..location import locate
 from .daemon import Daemon, find_daemon
-from .tokens import usable_token
-from .wire import BASE_PATH, UPLOAD_PATH
+from .wire import BASE_PATH, UPLOAD_PATH, usable_token
 
 __all__ = ["PRIVATE", "DaemonMemory", "Memory", "Refused", "answered", "client_of", "opened"]
 

@@ -16,8 +16,9 @@ from ..acting import Grant
 from ..config.model import Http
 from ..errors import InvalidConfig
 from ..ops import Role
+from .wire import usable_token
 
-__all__ = ["TokenEntry", "Tokens", "make_token", "usable_token"]
+__all__ = ["TokenEntry", "Tokens", "make_token"]
 
 
 class TokenEntry(BaseModel):
@@ -99,17 +100,6 @@ def make_token(role: Role, chats: Iterable[str], name: str) -> tuple[str, str]:
     except ValidationError as exc:
         raise InvalidConfig(f"{exc.errors()[0]['msg']}.", field="role") from None
     return token, json.dumps({key: value for key, value in entry.items() if value}, ensure_ascii=False)
-
-
-def usable_token(given: str, where: str) -> str:
-    """The token without space around it. Raises InvalidConfig for one that no request could carry."""
-    token = given.strip()
-    if (given and not token) or not all(" " <= char <= "~" for char in token):
-        raise InvalidConfig(
-            f"{where}: a token is made of ASCII letters, digits and signs, and is not blank: `amemorix token` makes one.",
-            field="http.token_env",
-        )
-    return token
 
 
 def _digest(token: str) -> bytes:

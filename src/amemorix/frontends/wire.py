@@ -1,13 +1,13 @@
-"""JSON as it crosses the border: read strictly, written plainly."""
+"""What crosses the border: JSON, read strictly and written plainly, and tokens."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from ..errors import InvalidRequest
+from ..errors import InvalidConfig, InvalidRequest
 
-__all__ = ["BASE_PATH", "UPLOAD_PATH", "encoded", "read_object"]
+__all__ = ["BASE_PATH", "UPLOAD_PATH", "encoded", "read_object", "usable_token"]
 
 BASE_PATH = "/api/webui/memory"
 UPLOAD_PATH = "/memory_import_admin/upload"
@@ -35,6 +35,17 @@ def encoded(value: Any) -> bytes:
     """UTF-8 JSON; half a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
+
+
+def usable_token(given: str, where: str) -> str:
+    """The token without space around it. Raises InvalidConfig for one that no request could carry."""
+    token = given.strip()
+    if (given and not token) or not all(" " <= char <= "~" for char in token):
+        raise InvalidConfig(
+            f"{where}: a token is made of ASCII letters, digits and signs, and is not blank: `amemorix token` makes one.",
+            field="http.token_env",
+        )
+    return token
 
 
 def _refuse(constant: str) -> None:
