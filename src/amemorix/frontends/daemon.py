@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from ..storage.lock import DirectoryLock
 
 __all__ = ["NAME", "Daemon", "announced", "find_daemon"]
 
+log = logging.getLogger(__name__)
 NAME = "daemon.json"
 """The note's name in the data directory."""
 
@@ -30,8 +32,12 @@ class Daemon:
 def announced(folder: Path, url: str) -> Generator[Path, None, None]:
     """Keep the note `<folder>/daemon.json` of this process while the block runs."""
     path, fresh = folder / NAME, folder / f".{NAME}.{os.getpid()}"
-    fresh.write_text(json.dumps(asdict(Daemon(url, os.getpid()))) + "\n", "utf-8")
-    os.replace(fresh, path)
+    try:
+        fresh.write_text(json.dumps(asdict(Daemon(url, os.getpid()))) + "\n", "utf-8")
+        os.replace(fresh, path)
+    except OSError as exc:
+        fresh.unlink(missing_ok=True)
+        log.warning("%s cannot be written (%s): commands will not find this daemon", path, exc.strerror)
     try:
         yield path
     finally:

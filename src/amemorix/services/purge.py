@@ -14,6 +14,7 @@ from ..clock import Clock
 from ..errors import Conflict, NotFound, StorageFailure
 from ..storage.delete_operations import DELETED_BEFORE, Item, NewOperation, OperationRow
 from ..storage.metadata_store import MetadataStore
+from ..storage.reserve import make_room
 from .erasing import Erasing
 from .file_turns import must_not_be_exchanged
 from .purge_imports import end_imports, going_of, note_open_imports
@@ -166,6 +167,7 @@ class PurgeService:
 
     async def _tried(self, operation: int) -> bool:
         try:
+            await asyncio.to_thread(make_room, self._store.folder)
             await self._erasing.purge(operation)
         except Exception as exc:
             log.exception("the purge of d%d stumbled; it goes on in a while", operation)

@@ -19,6 +19,7 @@ from ..storage.compaction import Compaction, file_chunks, open_copy
 from ..storage.erasure import Targets
 from ..storage.metadata_store import MetadataStore
 from ..storage.quoting import QUOTING, Going, QuotingRepository
+from ..storage.reserve import RESERVE
 from .backup_folder import MANIFEST, SETTINGS, BackupFolder
 from .importing.encoding import encoding_of
 from .opaque_files import packed_as, read_wide
@@ -350,9 +351,9 @@ class PurgeFiles:
     def _others(self) -> list[Path]:
         """Files that are neither the database nor an index."""
         indexes = self._store.folder / INDEXES
-        lock = self._store.folder / ".lock"
+        own = (self._store.folder / ".lock", self._store.folder / RESERVE)
         return [
-            path for path in self._all() if not self._is_live(path) and indexes not in path.parents and path != lock
+            path for path in self._all() if not self._is_live(path) and indexes not in path.parents and path not in own
         ]
 
     def _name(self, path: Path) -> str:

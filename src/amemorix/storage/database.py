@@ -20,7 +20,9 @@ from .compaction import RawFiles
 from .exchange import finish_exchange
 from .header import refuse_if_cut_short
 from .migrations import check, migrate, sign
+from .migrations import check, migrate, sign
 from .private_files import create_private
+from .reserve import is_full
 
 __all__ = ["INCARNATION", "Database", "Unit"]
 
@@ -130,7 +132,8 @@ class Database:
     def _failure(self, exc: BaseException) -> MemoryFault:
         damage = getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
         known: dict[str, Any] = {"damaged": True} if damage else {}
-        return StorageFailure(f"The database {self.path} refused: {exc}.", file=str(self.path), **known)
+        why = "; its disk is full: make room" if not damage and is_full(self.path.parent) else ""
+        return StorageFailure(f"The database {self.path} refused: {exc}{why}.", file=str(self.path), **known)
 
     # connections
 

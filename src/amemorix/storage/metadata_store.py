@@ -46,6 +46,7 @@ from .recycling import RecyclingRepository
 from .relation_ends import RelationEndRepository
 from .relation_return import RelationReturn
 from .relations import RelationRepository
+from .reserve import make_room
 from .retention import RetentionRepository
 from .retrieval_profiles import RetrievalProfileRepository
 from .revisions import RevisionRepository
@@ -135,6 +136,7 @@ class MetadataStore:
         self.tuning_material = TuningMaterialRepository()
         self.retrieval_profiles = RetrievalProfileRepository()
         self._compaction = Compaction()
+        make_room(folder)
         self._database = Database(
             folder / DATABASE_FILE,
             synchronous=synchronous,

@@ -65,7 +65,10 @@ def written_by(db: sqlite3.Connection) -> str:
 def sign(db: sqlite3.Connection, program: str) -> None:
     """Write down which program has the database open."""
     if written_by(db) != program:
-        db.execute("insert or replace into meta (key, value) values (?, ?)", (PROGRAM, program))
+        try:
+            db.execute("insert or replace into meta (key, value) values (?, ?)", (PROGRAM, program))
+        except sqlite3.OperationalError as exc:  # a full disk: the memory can be read without it
+            log.warning("the database could not be told which program has it open: %s", exc)
 
 
 def build(db: sqlite3.Connection, schema: int) -> None:

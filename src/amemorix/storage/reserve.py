@@ -1,0 +1,42 @@
+"""Room on the disk that is kept for when there is no other: to open the memory, to read it, and to erase."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+from pathlib import Path
+
+__all__ = ["RESERVE", "is_full", "make_room"]
+
+log = logging.getLogger(__name__)
+RESERVE = ".reserve"
+RESERVE_BYTES = 4 << 20
+"""For the log's index, without which SQLite cannot read, and for a purge of some thousand rows."""
+PLENTY = 16
+"""The room is kept where so many times as much is free."""
+
+
+def make_room(folder: Path) -> None:
+    """Give up the file that keeps the room if the disk is full; make it where there is plenty. Blocking."""
+    file = folder / RESERVE
+    with contextlib.suppress(OSError):
+        free = shutil.disk_usage(folder).free
+        if free < RESERVE_BYTES and file.exists():
+            file.unlink()
+            log.warning(
+                "the disk of %s is full: it is read and purged in the room that was kept, until there is more", folder
+            )
+        elif free > RESERVE_BYTES * PLENTY and not file.exists():
+            with file.open("wb") as kept:
+                kept.write(bytes(RESERVE_BYTES))
+            if os.name != "nt":
+                file.chmod(0o600)
+
+
+def is_full(folder: Path) -> bool:
+    """Whether there is no room for the index of a log, which takes 32 kB."""
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(folder).free < 1 << 15
+    return False

@@ -1,0 +1,79 @@
+"""A memory on a disk that is full is read and purged."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from amemorix.errors import StorageFailure
+from amemorix.testing import HashEmbedder, memory_host, scratch_config
+from daemon_process import daemon
+from entrance import contents, said
+
+DISK_MB = 96
+CALLS = "/api/webui/memory"
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Generator[Path]:
+    """A small disk of its own; skips the test where none can be mounted."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", str(folder)]
+    if sys.platform != "linux" or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no small disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill_up(disk: Path) -> None:
+    with (disk / "ballast").open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
+        while True:
+            file.write(bytes(1 << 12))
+
+
+async def stored(disk: Path) -> None:
+    async with memory_host(disk, embed=HashEmbedder()) as host:
+        await said(host, "c", *(("Ada", f"kite number {number} over the sea") for number in range(200)))
+        await said(host, "d", ("Bob", "the lamp is red"))
+        await host.settle()
+
+
+async def test_a_memory_is_opened_read_and_purged(disk: Path) -> None:
+    await stored(disk)
+    fill_up(disk)
+    async with memory_host(disk, embed=HashEmbedder()) as host:
+        assert await contents(host, "which lamp", chat_id="d") == ["the lamp is red"]
+        purge = {"action": "execute", "mode": "chat", "selector": "d", "purge": True}
+        assert (await host.invoke("memory_delete_admin", purge))["success"]
+        assert await contents(host, "which lamp", chat_id="d") == []
+        assert (await contents(host, "kite number 7", chat_id="c"))[0] == "kite number 7 over the sea"
+
+
+async def test_a_daemon_starts_and_stays(disk: Path) -> None:
+    await stored(disk)
+    config = scratch_config(disk, {"embedding.provider": "none"})
+    fill_up(disk)
+    with daemon(config) as running:
+        async with httpx.AsyncClient(base_url=running.url, timeout=120) as web:
+            for _ in range(3):
+                answer = (await web.post(f"{CALLS}/search_memory", json={"query": "kite", "chat_id": "c"})).json()
+                assert answer["success"] and answer["hits"], answer
+            args = {"mode": "chat", "selector": "c", "purge": True}
+            assert (await web.post(f"{CALLS}/memory_delete_admin/execute", json=args)).json()["success"]
+            assert (await web.get("/readyz")).status_code == 200
+        assert running.process.poll() is None
+
+
+async def test_without_any_room_it_says_that_the_disk_is_full(disk: Path) -> None:
+    await stored(disk)
+    (disk / "data" / "a-memorix" / ".reserve").unlink()
+    fill_up(disk)
+    with pytest.raises(StorageFailure, match="disk is full"):
+        async with memory_host(disk):
+            pass
