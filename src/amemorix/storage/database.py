@@ -20,7 +20,6 @@ from .compaction import RawFiles
 from .exchange import finish_exchange
 from .header import refuse_if_cut_short
 from .migrations import check, migrate, sign
-from .migrations import check, migrate, sign
 from .private_files import create_private
 from .reserve import is_full
 
