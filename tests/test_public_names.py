@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import pkgutil
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-
-import pytest
 
 import amemorix
 
@@ -37,33 +36,36 @@ def defined(module: ModuleType) -> set[str]:
     return names
 
 
-def has_code(module: ModuleType) -> bool:
-    return bool(Path(module.__file__ or "").read_text("utf-8").strip())
+@cache
+def modules() -> list[ModuleType]:
+    """Every module that is not empty."""
+    found = [import_module(name) for name in NAMES]
+    return [module for module in found if Path(module.__file__ or "").read_text("utf-8").strip()]
 
 
 def test_the_package_gives_these_names() -> None:
     assert sorted(amemorix.__all__) == LISTED
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_listed_exists_and_is_sorted(name: str) -> None:
-    module = import_module(name)
-    if not has_code(module):
-        return
-    listed = getattr(module, "__all__", None)
-    if listed is None:
-        assert not {one for one in defined(module) if not one.startswith("_")}, "a module with names needs __all__"
-        return
-    assert len(listed) == len(set(listed))
-    assert [one for one in listed if not hasattr(module, one)] == []
+def test_what_is_listed_exists() -> None:
+    wrong: list[str] = []
+    for module in modules():
+        listed = getattr(module, "__all__", None)
+        if listed is None:
+            wrong += [f"{module.__name__} has names and no __all__"] * any(one[0] != "_" for one in defined(module))
+            continue
+        wrong += [f"{module.__name__}.{one} is not there" for one in listed if not hasattr(module, one)]
+        wrong += [f"{module.__name__} lists a name twice"] * (len(listed) != len(set(listed)))
+    assert wrong == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_only_what_is_listed_is_used_elsewhere(name: str) -> None:
+def test_only_what_is_listed_is_used_elsewhere() -> None:
     """A module of this package takes from another only what that one lists."""
-    module = import_module(name)
-    if not has_code(module):
-        return
+    assert [one for module in modules() for one in taken_unlisted(module)] == []
+
+
+def taken_unlisted(module: ModuleType) -> list[str]:
+    name = module.__name__
     package = name if hasattr(module, "__path__") else name.rpartition(".")[0]
     wrong: list[str] = []
     for node in ast.walk(tree(module)):
@@ -77,20 +79,17 @@ def test_only_what_is_listed_is_used_elsewhere(name: str) -> None:
         other = import_module(target)
         listed = set(getattr(other, "__all__", ()))
         submodules = {info.name for info in pkgutil.iter_modules(getattr(other, "__path__", []))}
-        wrong += [f"{target}.{alias.name}" for alias in node.names if alias.name not in listed | submodules]
-    assert wrong == []
+        wrong += [f"{name}: {target}.{alias.name}" for alias in node.names if alias.name not in listed | submodules]
+    return wrong
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_public_class_and_function_is_described(name: str) -> None:
-    module = import_module(name)
-    if not has_code(module):
-        return
-    assert module.__doc__, "a module says in a sentence what it is"
-    for one in getattr(module, "__all__", ()):
-        value = getattr(module, one)
-        if inspect.isclass(value) or inspect.isfunction(value):
-            assert (value.__doc__ or "").strip(), one
+def test_every_module_public_class_and_function_is_described() -> None:
+    silent = [module.__name__ for module in modules() if not module.__doc__]
+    for module in modules():
+        named = [getattr(module, one) for one in getattr(module, "__all__", ())]
+        described = [value for value in named if inspect.isclass(value) or inspect.isfunction(value)]
+        silent += [f"{module.__name__}.{value.__name__}" for value in described if not (value.__doc__ or "").strip()]
+    assert silent == []
 
 
 def test_the_version_is_the_projects() -> None:
