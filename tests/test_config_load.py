@@ -241,7 +241,11 @@ def test_every_problem_of_a_wrong_value_has_its_line(pairs):
 
 @pytest.mark.parametrize(
     "text",
-    ["", '[storage]\ndata_dir = "elsewhere"\n[http]\ntoken_env = "MINE"\n', '\ufeff[storage]\ndata_dir = "~/x"\n'],
+    [
+        "[http]\nport = 7401\n",
+        '[storage]\ndata_dir = "elsewhere"\n[http]\ntoken_env = "MINE"\n',
+        '\ufeff[storage]\ndata_dir = "~/x"\n',
+    ],
 )
 def test_where_a_memory_lies_is_read_without_the_models_as_with_them(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config" / "a.toml"

@@ -119,8 +119,7 @@ async def test_a_cancelled_import_tells_what_was_done(host: AMemorixHostService)
     assert "it was cancelled. Import the same files again" in json.dumps(answer)
 
 
-@pytest.mark.parametrize("purge", [False, True])
-async def test_a_file_of_which_lines_were_deleted_says_how_many(host: AMemorixHostService, purge: bool) -> None:
+async def test_a_file_of_which_lines_were_deleted_says_how_many(host: AMemorixHostService) -> None:
     lines = "".join(
         json.dumps(turn(number, speaker=("Ada", "小雨")[number % 3 == 0], person_id=str(900 + (number % 3 == 0))))
         + "\n"
@@ -130,9 +129,7 @@ async def test_a_file_of_which_lines_were_deleted_says_how_many(host: AMemorixHo
     same = await pasted(host, "a.jsonl", lines, chat_id="c")
     assert (same["files"][0]["status"], same["counts"]) == ("skipped", {"existing": 60})
     assert "any more" not in same["files"][0]["error"]
-    answer = await host.invoke(
-        "memory_delete_admin", {"action": "execute", "mode": "person", "selector": "901", "purge": purge}
-    )
+    answer = await host.invoke("memory_delete_admin", {"action": "execute", "mode": "person", "selector": "901"})
     assert answer["success"], answer
     again = await pasted(host, "a.jsonl", lines, chat_id="c")
     assert (again["status"], again["counts"]) == ("completed", {"existing": 40, "gone": 20}), again
@@ -147,3 +144,14 @@ async def test_a_file_of_which_lines_were_deleted_says_how_many(host: AMemorixHo
     assert await hits(host, "kite number 3", chat_id="c")
     last = await pasted(host, "a.jsonl", lines, chat_id="c")
     assert last["counts"] == {"existing": 60}
+
+
+async def test_a_file_of_which_lines_were_purged_is_not_known_any_more(host: AMemorixHostService) -> None:
+    lines = "".join(
+        json.dumps(turn(number, speaker="Ada", person_id=str(900 + number % 3))) + "\n" for number in range(60)
+    )
+    await pasted(host, "a.jsonl", lines, chat_id="c")
+    gone = {"action": "execute", "mode": "person", "selector": "901", "purge": True}
+    answer = await host.invoke("memory_delete_admin", gone)
+    assert answer["success"], answer
+    assert (await pasted(host, "a.jsonl", lines, chat_id="c"))["counts"] == {"existing": 40, "stored": 20}

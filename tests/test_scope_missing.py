@@ -75,7 +75,7 @@ async def test_a_filter_of_another_memory_is_no_decoration(secret: AMemorixHostS
 
 
 async def test_what_is_no_scope_is_still_only_warned_about(secret: AMemorixHostService) -> None:
-    for key in ("limitt", "verbose", "k", "rerank", "options", "format"):
+    for key in ("limitt", "verbose", "kk", "rerank", "options", "format"):
         result = await secret.invoke("search_memory", {"query": "safe", "user_id": "ada", key: 3})
         assert result["success"], key
         assert result["warnings"][0].startswith(f"unknown argument {key!r}")

@@ -77,14 +77,15 @@ def parse(text: str, where: str = "the configuration") -> Config:
     and, where known, `line`, `column` and `value`; `details["file"]` is `where`.
     """
     tables = read_tables(text, where)
-    with suppress(ValidationError, ValueError, TypeError, RecursionError):
-        return Config.model_validate_json(json.dumps(tables), strict=True)
+    part = _part(text, tables)
+    if part is None:
+        with suppress(ValidationError, ValueError, TypeError, RecursionError):
+            return Config.model_validate_json(json.dumps(tables), strict=True)
     from .check import find_problems  # jsonschema, which only finds the words for what is wrong
 
     try:
-        if problems := find_problems(tables):
+        if problems := find_problems(tables) or ([part] if part else []):
             raise _invalid(text, where, problems)
-        refuse_part(text, where)
         return Config.model_validate(tables)
     except RecursionError as exc:
         raise _invalid(text, where, [Problem((), "the values are nested too deep")]) from exc
@@ -94,15 +95,22 @@ def parse(text: str, where: str = "the configuration") -> Config:
 
 def refuse_part(text: str, where: str) -> None:
     """Raise InvalidConfig if a text is no TOML, holds no setting, or was cut off, as a file that is being saved in place."""
-    if not _holds_setting(read_tables(text, where)):
-        problem = "the text holds no setting: put them back, or delete the file to have it written with the defaults"
-        raise _invalid(text, where, [Problem((), problem)])
-    if is_cut_off(text):
-        problem = (
-            "the text was cut off: its head names the line it ends with, and that line is missing. "
-            "Put back what is missing, or take that line out of the head as well"
+    if part := _part(text, read_tables(text, where)):
+        raise _invalid(text, where, [part])
+
+
+def _part(text: str, tables: dict[str, Any]) -> Problem | None:
+    if not _holds_setting(tables):
+        return Problem(
+            (), "the text holds no setting: put them back, or delete the file to have it written with the defaults"
         )
-        raise _invalid(text, where, [Problem((), problem)])
+    if is_cut_off(text):
+        return Problem(
+            (),
+            "the text was cut off: its head names the line it ends with, and that line is missing. "
+            "Put back what is missing, or take that line out of the head as well",
+        )
+    return None
 
 
 def _holds_setting(tables: dict[str, Any]) -> bool:

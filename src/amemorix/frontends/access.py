@@ -108,6 +108,7 @@ async def opened(
     from ..host_service import AMemorixHostService
     from .local_memory import LocalMemory
 
+    os.umask(PRIVATE)
     async with AMemorixHostService(config_path, watch=False) as host:
         yield LocalMemory(host)
 

@@ -19,8 +19,8 @@ from .progress_bars import progress_bars
 __all__ = ["FORMATS", "import_command"]
 
 FORMATS = (
-    "txt", "md", "chat_log", "jsonl", "csv", "json", "messages", "lpmm_openie", "lpmm_parquet", "mem0", "discord", "onebot",
-    "telegram", "graphiti", "a_memorix", "maibot",
+    "txt", "md", "chat_log", "jsonl", "csv", "json", "messages", "lpmm_openie", "lpmm_parquet", "mem0", "discord", "wechat",
+    "onebot", "telegram", "graphiti", "a_memorix", "maibot",
 )  # fmt: skip
 POLL_SECONDS = 0.2
 SHOWN_PROBLEMS = 10
