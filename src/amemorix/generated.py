@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from .frontends.reference import reference_page
 __all__ = ["generated_files", "main", "stale_files", "write_generated"]
 
 
+@cache
 def generated_files() -> dict[str, str]:
     """Path from the project's root, and the text that the file must have."""
     schemas = {
