@@ -142,7 +142,7 @@ def test_a_large_body_gets_its_answer_over_a_real_socket(config: Path) -> None:
 
 
 def test_the_note_is_that_of_the_process_that_holds_the_lock(tmp_path: Path) -> None:
-    with announced(tmp_path, "http://127.0.0.1:1"):
+    with announced(tmp_path, "http://127.0.0.1:1", tmp_path / "a.toml"):
         assert find_daemon(tmp_path) is None, "nobody holds the lock"
         lock = DirectoryLock(tmp_path)
         found = find_daemon(tmp_path)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DATA_DIR", "TOKEN_ENV", "Location", "data_folder", "locate", "project_folder"]
+__all__ = ["DATA_DIR", "TOKEN_ENV", "Location", "data_folder", "folder_note", "locate", "project_folder", "remembered_folder"]
 
 DATA_DIR = "data/a-memorix"
 """`storage.data_dir` where the file does not name it."""
@@ -44,6 +44,19 @@ def data_folder(path: Path, given: str) -> Path:
 def project_folder(path: Path) -> Path:
     """What relative paths of a configuration file start from: the folder that holds `config/`, or the file itself."""
     return path.parent.parent if path.parent.name == "config" else path.parent
+
+
+def folder_note(path: Path) -> Path:
+    """Where the data directory that the memory of a configuration file was last opened in is noted, unless it is `DATA_DIR`."""
+    return path.with_name(f".{path.name}.data_dir")
+
+
+def remembered_folder(path: Path) -> str:
+    """`storage.data_dir` as it was when the memory was last opened; empty if that was `DATA_DIR`, or is not known."""
+    try:
+        return folder_note(path).read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def _text(tables: dict[str, Any], table: str, name: str, default: str) -> str:

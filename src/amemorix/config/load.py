@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import InvalidConfig
+from ..location import DATA_DIR, folder_note, remembered_folder
 from .document import KeyPath, Lines, Problem, dotted, is_cut_off, read_tables, read_text
 from .model import Config
 from .write import write_text
@@ -41,30 +42,19 @@ def remember_data_dir(path: Path, config: Config) -> None:
     `load` refuses a file that lost this setting, which would begin a new memory. Where the note cannot be written,
     nothing is remembered.
     """
-    note, given = _note(path), config.storage.data_dir
+    note, given = folder_note(path), config.storage.data_dir
     with suppress(OSError):
-        if given == Config().storage.data_dir:
+        if given == DATA_DIR:
             note.unlink(missing_ok=True)
-        elif _remembered(path) != given:
+        elif remembered_folder(path) != given:
             note.write_text(given + "\n", "utf-8")
 
 
-def _note(path: Path) -> Path:
-    return path.with_name(f".{path.name}.data_dir")
-
-
-def _remembered(path: Path) -> str:
-    try:
-        return _note(path).read_text("utf-8").strip()
-    except (OSError, ValueError):
-        return ""
-
-
 def _refuse_lost_folder(path: Path, what: str) -> None:
-    if folder := _remembered(path):
+    if folder := remembered_folder(path):
         text = (
             f"{what}: the memory that was opened with it has storage.data_dir = {json.dumps(folder, ensure_ascii=False)}. "
-            f'Write that into the file, or "{Config().storage.data_dir}" to begin a new memory there'
+            f'Write that into the file, or "{DATA_DIR}" to begin a new memory there'
         )
         problem = {"path": "storage.data_dir", "problem": text}
         raise InvalidConfig(f"{text}.", problems=[problem], file=str(path))

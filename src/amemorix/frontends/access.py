@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import httpx
 
 from ..errors import Forbidden, MemoryFault, NotReady
-from ..location import locate
-from .daemon import Daemon, find_daemon
+from ..location import TOKEN_ENV, locate
+from .daemon import Daemon, daemon_of
 from .wire import BASE_PATH, UPLOAD_PATH, usable_token
 
 __all__ = ["PRIVATE", "DaemonMemory", "Memory", "Refused", "answered", "client_of", "opened"]
@@ -99,10 +99,10 @@ async def opened(
     """
     if not config_path.exists():
         note(f"There is no {config_path} yet: it is written with the defaults.")
-    place = locate(config_path)
-    daemon = place and find_daemon(place.folder)
-    if place and daemon:
-        async with client_of(daemon, place.token_env, os.environ if environ is None else environ) as client:
+    if daemon := daemon_of(config_path):
+        place = locate(config_path)
+        token_env = place.token_env if place else TOKEN_ENV
+        async with client_of(daemon, token_env, os.environ if environ is None else environ) as client:
             yield DaemonMemory(client)
         return
     from ..host_service import AMemorixHostService

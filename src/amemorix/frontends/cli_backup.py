@@ -19,12 +19,11 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from rich.table import Table
 
 from ..errors import Conflict, DirectoryInUse, MemoryFault, NotFound, StorageFailure
-from ..location import locate
 from ..storage.lock import DirectoryLock
 from ..times import local_zone
 from .access import Memory, answered, opened
 from .console import DEFAULT_CONFIG, ConfigPath, out, remark, say
-from .daemon import find_daemon
+from .daemon import daemon_of
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -175,8 +174,7 @@ async def _taken_in(config_path: Path, file: Path) -> int:
 @asynccontextmanager
 async def _offline(config_path: Path) -> AsyncGenerator[tuple[OfflineMemory, CopyThread] | None]:
     """The data directory, locked by this process; None if another one has it."""
-    place = locate(config_path)
-    if place and find_daemon(place.folder):
+    if daemon_of(config_path):
         yield None
         return
     from ..services.copy_thread import CopyThread

@@ -16,10 +16,9 @@ from rich.table import Table
 from .. import config as configuration
 from ..config import Config, Setting
 from ..errors import Forbidden, InvalidConfig, NotFound, NotReady
-from ..hosting.first_config import data_folder
 from .access import DaemonMemory, Refused, answered, client_of
 from .console import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, out, print_json, remark, say
-from .daemon import find_daemon
+from .daemon import daemon_of
 
 __all__ = ["app"]
 
@@ -109,7 +108,7 @@ def _written(config: Path, patch: dict[str, Any]) -> str:
 
 async def _told(config: Path, settings: Config) -> list[str]:
     """Have the daemon that runs with this file, if one does, apply it; returns the settings that wait for its restart."""
-    daemon = find_daemon(data_folder(config.absolute(), settings))
+    daemon = daemon_of(config)
     if daemon is None:
         return []
     async with client_of(daemon, settings.http.token_env, os.environ) as client:

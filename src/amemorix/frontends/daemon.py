@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -11,9 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import DirectoryInUse
+from ..location import DATA_DIR, data_folder, locate, remembered_folder
 from ..storage.lock import DirectoryLock
 
-__all__ = ["NAME", "Daemon", "announced", "find_daemon"]
+__all__ = ["NAME", "Daemon", "announced", "daemon_of", "find_daemon"]
 
 log = logging.getLogger(__name__)
 NAME = "daemon.json"
@@ -22,18 +24,19 @@ NAME = "daemon.json"
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """Where a daemon answers, and which process it is."""
+    """Where a daemon answers, which process it is, and the configuration file that it was started with."""
 
     url: str
     pid: int
+    config: str = ""
 
 
 @contextmanager
-def announced(folder: Path, url: str) -> Generator[Path, None, None]:
+def announced(folder: Path, url: str, config: Path) -> Generator[Path, None, None]:
     """Keep the note `<folder>/daemon.json` of this process while the block runs."""
     path, fresh = folder / NAME, folder / f".{NAME}.{os.getpid()}"
     try:
-        fresh.write_text(json.dumps(asdict(Daemon(url, os.getpid()))) + "\n", "utf-8")
+        fresh.write_text(json.dumps(asdict(Daemon(url, os.getpid(), str(config.absolute())))) + "\n", "utf-8")
         os.replace(fresh, path)
     except OSError as exc:
         fresh.unlink(missing_ok=True)
@@ -54,4 +57,20 @@ def find_daemon(folder: Path) -> Daemon | None:
         DirectoryLock(folder).release()
     except DirectoryInUse as exc:
         return note if note.pid == exc.details["pid"] else None
+    return None
+
+
+def daemon_of(config: Path) -> Daemon | None:
+    """The daemon that has the memory of a configuration file open.
+
+    It is found also where the file has come to name another folder, which that daemon takes when it is started again.
+    """
+    config = config.absolute()
+    place = locate(config)
+    if place and (daemon := find_daemon(place.folder)):
+        return daemon
+    for given in {remembered_folder(config), DATA_DIR} - {""}:
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
+            if (daemon := find_daemon(data_folder(config, given))) and daemon.config == str(config):
+                return daemon
     return None

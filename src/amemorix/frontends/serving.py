@@ -80,7 +80,7 @@ async def serve(
             await memory.start()
             statistics = (await memory.call("memory_stats", {})).model_dump(mode="json")
             with ExitStack() as stack:
-                stack.enter_context(announced(Path(statistics["data_dir"]), url))
+                stack.enter_context(announced(Path(statistics["data_dir"]), url, config_path))
                 tell(Listening(url, bool(tokens), statistics, config_path))
                 await running
         finally:
