@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+from rich.table import Table
 from typer.testing import CliRunner
 
 from amemorix.frontends.cli import app
+from amemorix.frontends.console import out
 from amemorix.testing import scratch_config
 from daemon_process import daemon
 
@@ -53,6 +55,27 @@ def test_a_change_that_the_daemon_refuses_is_not_made(served: Path) -> None:
     waits = run("config", "set", "http.port", "7555")
     assert waits.exit_code == 0
     assert "http.port waits for a restart" in words(waits)
+
+
+def test_brackets_are_shown_to_the_letter(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table()
+    table.add_column("what to do")
+    table.add_row("run `pip install 'amemorix[local]'`")
+    out().print(table)
+    assert "amemorix[local]" in capsys.readouterr().out
+
+
+def test_commands_stay_with_the_daemon_whose_file_names_another_folder(served: Path, tmp_path: Path) -> None:
+    other = tmp_path / "data" / "new"
+    assert "storage.data_dir waits for a restart" in words(run("config", "set", "storage.data_dir", "data/new"))
+    line = tmp_path / "line.jsonl"
+    line.write_text('{"speaker": "Mia", "text": "The kite is red."}\n', "utf-8")
+    stored = run("ingest", str(line), "--chat", "c")
+    assert stored.exit_code == 0, stored.output
+    assert "The kite is red." in run("search", "kite", "--chat", "c").output
+    assert "storage.data_dir, http.port wait" in words(run("config", "set", "http.port", "7555"))
+    assert run("backup").exit_code == 0
+    assert not other.exists()
 
 
 def test_check_tells_why_a_file_was_refused(served: Path) -> None:

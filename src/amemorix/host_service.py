@@ -15,7 +15,7 @@ from . import config as configuration
 from .assembly.surroundings import Surroundings
 from .components import OPERATIONS
 from .config import Config
-from .errors import InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
+from .errors import Conflict, InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
 from .hosting.file_watch import FileWatch
 from .hosting.first_config import data_folder, first_config
 from .hosting.kernels import Kernels
@@ -336,8 +336,9 @@ class AMemorixHostService:
                 still = await asyncio.to_thread(self.config_path.read_bytes) == content
             except OSError:
                 still = False
-            if still:  # else the watcher comes again
-                await self._reported(self._from_file(content), news_only=True)
+            if not still:  # the watcher comes again
+                raise Conflict(f"{self.config_path} is still being written.", file=str(self.config_path))
+            await self._reported(self._from_file(content), news_only=True)
 
     async def _from_file(self, content: bytes | None = None) -> ReloadReport:
         """Apply the file, or the content that was read of it."""

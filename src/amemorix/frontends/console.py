@@ -25,8 +25,8 @@ ConfigPath = Annotated[
 
 
 def out() -> Console:
-    """The console for answers; lines are not broken when the output is not a terminal."""
-    console = Console(highlight=False)
+    """The console for answers: brackets are what they are, and lines are not broken when the output is not a terminal."""
+    console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         console.width = max(console.width, 160)
     return console

@@ -11,7 +11,6 @@ from .wire import BASE_PATH, UPLOAD_PATH
 
 __all__ = ["openapi_document"]
 
-"""Below the base path: takes files as a form, for `memory_import_admin create_upload`."""
 PREFIX = "#/components/schemas/"
 FAULTS = {
     "400": "The arguments do not fit.",

@@ -11,6 +11,7 @@ __all__ = ["BASE_PATH", "UPLOAD_PATH", "encoded", "read_object", "usable_token"]
 
 BASE_PATH = "/api/webui/memory"
 UPLOAD_PATH = "/memory_import_admin/upload"
+"""Below the base path: takes files as a form, for `memory_import_admin create_upload`."""
 
 
 def read_object(body: bytes) -> dict[str, Any]:
