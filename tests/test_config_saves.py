@@ -157,10 +157,10 @@ async def test_a_save_that_pauses_for_long_is_refused_and_then_applied(tmp_path:
         path.write_text(text.replace("50", "60"), "utf-8")
 
         async def applied() -> bool:
-            return (await host.get_config())["retrieval"]["candidates"] == 60
+            return (await status(host))["last_error"] is None
 
         await until(applied)
-        assert (await status(host))["last_error"] is None
+        assert (await host.get_config())["retrieval"]["candidates"] == 60
 
 
 async def test_a_folder_that_was_copied_with_its_configuration_is_the_one_that_opens(tmp_path: Path) -> None:
