@@ -290,7 +290,8 @@ def test_the_command_offers_another_try_where_the_file_is_not_at_fault(
 @pytest.mark.usefixtures("config")
 def test_the_command_does_not_wait_if_it_is_told(tmp_path: Path) -> None:
     told = run("import", str(jsonl(tmp_path / "a.jsonl", turn(1))), "--chat", "c", "--format", "jsonl", "--no-wait")
-    assert (told.exit_code, told.output) == (0, "i1 queued\n")
+    assert told.exit_code == 0
+    assert told.output in ("i1 queued\n", "i1 preparing\n", "i1 running\n"), "it may have begun"
 
 
 def test_the_command_says_what_waits_for_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

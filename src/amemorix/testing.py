@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .assembly.surroundings import Surroundings
 from .clock import Clock, FrozenClock
-from .config import patched
+from .config import default_toml, patched
 from .errors import ChatUnavailable
 from .host_service import AMemorixHostService
 from .models.chat_registry import GivenChat
@@ -109,7 +109,7 @@ def scratch_config(folder: Path, settings: Mapping[str, Any]) -> Path:
     """Write `folder/config/a_memorix.toml` with these settings (nested or dotted); returns its path."""
     path = folder / "config" / "a_memorix.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(patched("", settings), "utf-8")
+    path.write_text(patched("", settings) or default_toml(), "utf-8")
     return path
 
 

@@ -138,7 +138,7 @@ def _blocks(items: Iterator[Call], size: int) -> Iterator[list[Call]]:
 
 def sample_embedder(config: Mapping[str, Any]) -> Embedder | None:
     """The embedder that these settings choose; None if they choose none."""
-    settings = configuration.parse(configuration.patched("", config)).embedding
+    settings = configuration.parse(configuration.patched(configuration.default_toml(), config)).embedding
     return make_embedder(settings, environ=os.environ)[0]
 
 
