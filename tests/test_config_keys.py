@@ -11,7 +11,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from amemorix import AMemorixHostService
-from amemorix.config import backups_of, parse, patched, write_text
+from amemorix.config import backups_of, parse, patched, settings, write_text
 from amemorix.errors import InvalidConfig
 from amemorix.frontends.cli import app
 from amemorix.testing import scratch_config
@@ -102,6 +102,9 @@ async def test_a_key_reaches_no_log_no_audit_and_no_copy(tmp_path: Path, caplog:
         ('api_key_env = "OPENAI_API_KEY"', 'api_key_env = "OPENAI_API_KEY"'),
         ('token_env = ""', 'token_env = ""'),
         ("max_output_tokens = 4096", "max_output_tokens = 4096"),
+        ('http.tokens_file = "config/tokens"', 'http.tokens_file = "config/tokens"'),
+        ('tokens_env = "sk-1234567890"', 'tokens_env = ""'),
+        ('my-Token-env = "sk-1234567890"', 'my-Token-env = ""'),
     ],
 )
 def test_a_copy_of_the_file_keeps_no_key(tmp_path: Path, line: str, kept: str) -> None:
@@ -109,6 +112,16 @@ def test_a_copy_of_the_file_keeps_no_key(tmp_path: Path, line: str, kept: str) -
     path.write_text(f"# mine\n{line}\n", "utf-8")
     write_text(path, "[http]\nport = 1\n", backups=1)
     assert backups_of(path)[0].read_text("utf-8") == f"# mine\n{kept}\n"
+
+
+def test_a_copy_of_the_file_keeps_every_setting(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    texts = [setting.path.replace("[]", "") for setting in settings() if setting.type == "string"]
+    kept = "".join(f'{name} = "some_words"\n' for name in texts)
+    assert "http.tokens_file" in kept
+    path.write_text(kept, "utf-8")
+    write_text(path, "[http]\nport = 1\n", backups=1)
+    assert backups_of(path)[0].read_text("utf-8") == kept
 
 
 def test_the_command_refuses_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,6 +173,7 @@ def test_a_made_token_opens_by_its_line(tmp_path: Path) -> None:
     made = CliRunner().invoke(command_line, ["token", "--role", "write", "--chat", "qq:42", "--name", "bot"])
     token = made.stderr.rpartition(" ")[2].strip()
     assert token not in made.stdout
+    assert "http.tokens_file" in made.stderr
     (tmp_path / "tokens").write_text(f"# bots\n\n{made.stdout}", "utf-8")
     tokens = Tokens.read(Http(tokens_file="tokens"), {"AMEMORIX_TOKEN": "mine"}, tmp_path)
     bot, mine = tokens.grant(token.encode()), tokens.grant(b"mine")
@@ -199,6 +200,7 @@ def test_a_made_token_opens_by_its_line(tmp_path: Path) -> None:
         {"AMEMORIX_TOKENS": '[{"token": "hünter2", "role": "read"}]'},
         {"AMEMORIX_TOKENS": '[{"role": "read"}]'},
         {"AMEMORIX_TOKENS": '["hunter2"]'},
+        {"AMEMORIX_TOKENS": " []"},
     ],
 )
 def test_a_token_that_lets_nobody_in_is_refused_at_the_start(tmp_path: Path, environ: dict[str, str]) -> None:
@@ -210,7 +212,18 @@ def test_a_token_that_lets_nobody_in_is_refused_at_the_start(tmp_path: Path, env
         assert secret not in str(refused.value)
 
 
-@pytest.mark.parametrize("line", ["hunter2", '{"role": "read"}', '{"role": "read", "sha256": "hunter2"}', None])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hunter2",
+        '{"role": "read"}',
+        '{"role": "read", "sha256": "hunter2"}',
+        '{"role": "read", "token": "hunter2"}',
+        "# nobody yet",
+        "",
+        None,
+    ],
+)
 def test_a_file_of_tokens_that_cannot_be_read_is_refused(tmp_path: Path, line: str | None) -> None:
     if line is not None:
         (tmp_path / "tokens").write_text(line, "utf-8")

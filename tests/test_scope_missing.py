@@ -14,9 +14,10 @@ from amemorix import AMemorixHostService
 from amemorix.components import OPERATIONS
 from amemorix.frontends.http import create_app
 from amemorix.frontends.openapi import BASE_PATH
-from amemorix.ops import Operation
+from amemorix.ops import _SCOPE_WORD, MOST_UNKNOWN, Operation  # pyright: ignore[reportPrivateUsage]
 from conftest import Open
 from entrance import contents, fitting, found, hits, refused, said, told
+from pace import assert_linear
 
 SPELLINGS = (
     "conversation_id", "conversation", "conversationId", "thread_id", "threadId", "thread", "room_id", "room", "guild_id", "guild",
@@ -79,6 +80,27 @@ async def test_what_is_no_scope_is_still_only_warned_about(secret: AMemorixHostS
         result = await secret.invoke("search_memory", {"query": "safe", "user_id": "ada", key: 3})
         assert result["success"], key
         assert result["warnings"][0].startswith(f"unknown argument {key!r}")
+
+
+def test_the_work_grows_with_the_name_of_an_argument() -> None:
+    for word in ("filter", "namespace", "to"):
+        args = {"query": "safe", "user_id": "ada"}
+        assert_linear(lambda n, word=word, args=args: OPERATIONS.resolve("search_memory", {**args, f"chat{word * n}zz": 1}), 2, 20)  # fmt: skip
+        assert_linear(lambda n, word=word: _SCOPE_WORD.fullmatch(f"chat{word * n}zz"), 2, 20)
+
+
+async def test_more_unknown_arguments_than_anybody_misspells_are_refused_together(secret: AMemorixHostService) -> None:
+    for size in (MOST_UNKNOWN // 2, 20_000):
+        names = {f"k{n}": 1 for n in range(size)}
+        for extra in (names, {"options": names}, {"options": [names]}, {"options": [{}] * size}):
+            answer = await secret.invoke("search_memory", {"query": "safe", "user_id": "ada", **extra})
+            assert answer["success"] == (size <= MOST_UNKNOWN), (size, len(extra))
+            assert answer["success"] or f"more than {MOST_UNKNOWN}" in answer["error"]
+
+
+async def test_a_known_argument_that_is_close_is_named(host: AMemorixHostService) -> None:
+    error = await refused(host, "ingest_text", {"text": "x", "chat_id": "c", "persons": ["林"]}, "persons")
+    assert "Did you mean 'person_ids'?" in error
 
 
 async def test_a_scope_given_as_null_is_an_error(host: AMemorixHostService) -> None:

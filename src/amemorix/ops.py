@@ -36,6 +36,10 @@ Role = Literal["read", "write", "admin"]
 """What a caller may do: each includes the one before."""
 Kernel = TypeVar("Kernel")
 MOST_WARNINGS = 20
+MOST_UNKNOWN = 100
+"""Arguments of a call that are not known, with those within them."""
+LONGEST_NAME = 64
+"""Letters of a name that is compared with those that are known."""
 _REQUIRED = lazy_regex(r"([a-z_]+) is required\b")
 """How a check of several fields together names the one to give."""
 CHAT_KEYS = ("chat_id", "group_id", "user_id")
@@ -45,15 +49,15 @@ SCOPE_KEYS = (*CHAT_KEYS, "person_id", "session_id", "scope")
 WHO_AND_WHERE = frozenset({*SCOPE_KEYS, "respect_filter", "source"})
 """Arguments that say whose memory is meant: one that is misspelt must not be passed over, the call would reach further."""
 _PERSONS = r"user|uid|uin|person|member|account|customer|client|owner|tenant|contact|openid|wxid|用户|成员|好友"
-_GROUPS = r"group|guild|server|team|org|organi[sz]ation|community|群聊?|频道组"
+_GROUPS = r"group|guild|server|team|organi[sz]ation|org|community|群聊?|频道组"
 _CHATS = (
-    r"chat|conversation|convo|conv|thread|room|channel|session|stream|dialog(?:ue)?|peer|agent|bot|namespace|workspace|"
+    r"chat|conversation|convo(?!wner|penid|rg)|conv|thread|room|channel|session|stream|dialog(?:ue)?|peer|agent|bot|namespace|workspace|"
     r"space|project|partition|collection|scope|visibility|audience|filter|where|jid|聊天|会话|对话|房间|频道|私聊"
 )
 _SCOPE_WORD = lazy_regex(
-    rf"(?:current|my|this|src|source|target|from|to|in|for|by|the|asking|private|public|only)*"
+    rf"(?:current|my|this|src|source|target|from|to|in|for|by|the|asking|private|public|only)*+"
     rf"(?:(?P<person>{_PERSONS})|(?P<group>{_GROUPS})|(?P<chat>{_CHATS})|(?:app|run|user|group|chat)(?=id))s?"
-    rf"(?:{_PERSONS}|{_GROUPS}|{_CHATS}|s|id|key|name|uuid|guid|no|num|number|code|type|list|filter|号码?)*"
+    rf"(?:{_PERSONS}|{_GROUPS}|{_CHATS}|id|key|name|uuid|guid|number|num|no|code|type|list|号码?|s)*+"
 )
 """An argument's name without case and separators, if other programs say by it whose memory is meant."""
 
@@ -331,39 +335,54 @@ def _refuse_unclear_scope(op: Operation, args: dict[str, Any]) -> None:
     knows every argument. A write may leave its group or user null where it names a chat by another key.
     """
     known = _sorted_keys(op.request)
-    bounded = op.effect == "write" and any(args.get(key) not in (None, "") for key in CHAT_KEYS)
-    for key in SCOPE_KEYS:
-        if (
-            key in known
-            and key in args
-            and args[key] is None
-            and not bounded
-            and (op.effect != "write" or key in CHAT_KEYS)
-        ):
+    writes = op.effect == "write"
+    bounded = writes and any(args.get(key) not in (None, "") for key in CHAT_KEYS)
+    for key in () if bounded else CHAT_KEYS if writes else SCOPE_KEYS:
+        if key in known and args.get(key, "") is None:
             all_ = "leave it out to search every chat" if op.is_scoped and key in CHAT_KEYS else "leave it out"
             raise InvalidRequest(f"{op.name}: {key} is null, which names nobody: {all_}, or give an id.", field=key)
-    for key in args.keys() - set(known):
-        if op.effect == "destructive" or _looks_like_scope(str(key), args[key], known):
+    unknown = {key: value for key, value in args.items() if key not in known}
+    if len(list(islice(_names_within(unknown), MOST_UNKNOWN + 1))) > MOST_UNKNOWN:
+        first = str(next(iter(unknown)))[:LONGEST_NAME]
+        raise InvalidRequest(
+            f"{op.name}: {first}: there is no such argument, and there are more than {MOST_UNKNOWN} such.", field=first
+        )
+    for key, value in unknown.items():
+        if op.effect == "destructive" or any(_looks_like_scope(name, known) for name in _names_within({key: value})):
             raise InvalidRequest(
                 f"{op.name}: {key}: there is no such argument.{_scope_meant(str(key), known)}", field=str(key)
             )
 
 
-def _looks_like_scope(key: str, value: Any, known: list[str], depth: int = 5) -> bool:
-    """Whether an unknown argument says whose memory is meant, by its name or by what it holds."""
-    near = difflib.get_close_matches(key, WHO_AND_WHERE.intersection(known), n=1, cutoff=0.7)
-    if near or key in WHO_AND_WHERE or _SCOPE_WORD.fullmatch(_bare(key)):
-        return True
-    if not depth or not isinstance(value, dict | list):
+def _names_within(value: Any, depth: int = 6) -> Iterator[str]:
+    """The names in an object and in what it holds; objects within lists have an empty one."""
+    if isinstance(value, dict) and depth:
+        for name, one in value.items():
+            yield str(name)
+            yield from _names_within(one, depth - 1)
+    elif isinstance(value, list) and depth:
+        for one in value:
+            if isinstance(one, dict | list):
+                yield ""
+                yield from _names_within(one, depth - 1)
+
+
+def _looks_like_scope(key: str, known: list[str]) -> bool:
+    """Whether the name of an unknown argument says whose memory is meant."""
+    if not 0 < len(key) <= LONGEST_NAME:
         return False
-    inner = value.items() if isinstance(value, dict) else [("", one) for one in value]
-    return any(_looks_like_scope(str(name), one, known, depth - 1) for name, one in inner)
+    near = difflib.get_close_matches(key, WHO_AND_WHERE.intersection(known), n=1, cutoff=0.7)
+    return bool(near) or key in WHO_AND_WHERE or _SCOPE_WORD.fullmatch(_bare(key)) is not None
 
 
 def _scope_meant(key: str, known: list[str]) -> str:
     """The argument that an unknown one may stand for, as a sentence."""
     same = [one for one in known if _bare(one) == _bare(key)]
-    near = same or difflib.get_close_matches(key, set(CHAT_KEYS).intersection(known), n=1, cutoff=0.8)
+    near = (
+        same
+        or difflib.get_close_matches(key, set(CHAT_KEYS).intersection(known), n=1, cutoff=0.8)
+        or difflib.get_close_matches(key, known, n=1, cutoff=0.8)
+    )
     if near:
         return f" Did you mean {near[0]!r}?"
     found = _SCOPE_WORD.fullmatch(_bare(key))
@@ -400,7 +419,7 @@ def _sorted_keys(request: type[Request]) -> list[str]:
 
 
 def _did_you_mean(word: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(str(word), known, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(str(word)[:LONGEST_NAME], known, n=1, cutoff=0.6)
     if near or not known:
         return f" Did you mean {near[0]!r}?" if near else " It takes none."
     return f" Known: {', '.join(known)}."

@@ -10,11 +10,13 @@ import stat
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from ..clock import Clock, SystemClock
 from ..errors import StorageFailure
 from ..lazy_regex import lazy_regex
+from .schema import settings
 from .section import is_variable_name
 
 __all__ = ["backups_of", "write_text"]
@@ -44,21 +46,25 @@ def write_text(path: Path, text: str, *, backups: int, clock: Clock | None = Non
     return copy
 
 
-_SECRET = lazy_regex(
-    rb"""((?:key|token|secret|password)\w*["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""", re.IGNORECASE
-)
+_TEXT = lazy_regex(rb"""(?<![\w-])([\w-]++)(["']?\s*+=\s*+)("(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')""")
+_SECRET = lazy_regex(r"key|token|secret|password", re.IGNORECASE)
 
 
 def _without_secrets(data: bytes) -> bytes:
-    """The text without keys that were pasted where none belong; the names of environment variables stay."""
+    """The text without keys that were pasted where none belong; settings, and names of environment variables, stay."""
 
     def replaced(match: re.Match[bytes]) -> bytes:
-        named = b"_env" in match[1] and (
-            len(match[2]) == 2 or is_variable_name(match[2][1:-1].decode("utf-8", "replace"))
-        )
-        return match[0] if named else match[1] + b'""'
+        name, value = match[1].decode(), match[3][1:-1].decode("utf-8", "replace")
+        fits = not value or is_variable_name(value) if name.endswith("_env") else name in _names()
+        return match[0] if fits or not _SECRET.search(name) else match[1] + match[2] + b'""'
 
-    return _SECRET.sub(replaced, data)
+    return _TEXT.sub(replaced, data)
+
+
+@cache
+def _names() -> frozenset[str]:
+    """What settings are called within their tables."""
+    return frozenset(setting.path.rpartition(".")[2] for setting in settings())
 
 
 def backups_of(path: Path) -> list[Path]:

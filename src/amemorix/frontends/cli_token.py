@@ -25,5 +25,6 @@ def token(
 ) -> None:
     """Make a token for the daemon, shown on standard error, and its line for http.tokens_file."""
     made, line = make_token(role, chat or (), name)
+    remark("Append the line to the file that http.tokens_file of the configuration names, and start the daemon again.")
     remark(f"The token, shown this once: {made}", "bold")
     typer.echo(line)

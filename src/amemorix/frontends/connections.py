@@ -76,7 +76,6 @@ class _Protocol(H11Protocol):
         if not self._every.is_welcome(self._peer):
             transport.abort()
             return
-        self._every.waits(self, self._peer)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -90,7 +89,6 @@ class _Protocol(H11Protocol):
 
     def abandon(self) -> None:
         """Close a connection that owes something, unless the program itself does not read."""
-        self._deadline = None
         if self._in_body and self.flow.read_paused:
             self._watch()
             return
@@ -110,6 +108,8 @@ class _Protocol(H11Protocol):
                 self._deadline.cancel()
             if in_body:
                 self._every.arrived(self)
+            else:
+                self._every.waits(self, self._peer)
             self._in_body = in_body
             self._deadline = self.loop.call_later(self._every.idle_seconds, self.abandon)
 

@@ -42,7 +42,7 @@ class TokenEntry(BaseModel):
 
 
 class Tokens:
-    """Known tokens by their SHA-256. Without any, callers on this machine may do everything.
+    """Known tokens by their SHA-256. Where none is set up, callers on this machine may do everything.
 
     A made token has 256 random bits, so that a plain hash of it can neither be guessed back nor found in a table.
     """
@@ -62,7 +62,7 @@ class Tokens:
     def read(cls, settings: Http, environ: Mapping[str, str], base: Path) -> Tokens:
         """Those of the environment and of `http.tokens_file` below `base`.
 
-        Raises InvalidConfig, which never shows a token.
+        Raises InvalidConfig, which never shows a token; also where a list is named and nobody holds a token.
         """
         grants: dict[bytes, Grant] = {}
         if token := usable_token(environ.get(settings.token_env, ""), settings.token_env):
@@ -75,11 +75,23 @@ class Tokens:
             except ValidationError as exc:
                 told = "; ".join(f"{'.'.join(map(str, one['loc']))} {one['msg']}".strip() for one in exc.errors())
                 raise InvalidConfig(f"{where}: token {n}: {told}.", field="http.tokens_file") from None
+            if entry.token and where != settings.tokens_env:
+                raise InvalidConfig(
+                    f"{where}: the file holds the SHA-256 of a token and never the token: `amemorix token` makes its line.",
+                    field="http.tokens_file",
+                )
             token = usable_token(entry.token, where)
             digest = _digest(token) if token else bytes.fromhex(entry.sha256)
             if digest in grants:
                 raise InvalidConfig(f"{where}: token {n} is there twice.", field="http.tokens_file")
             grants[digest] = Grant(entry.role, entry.chats, entry.name or f"token {n}")
+        if not grants and (settings.tokens_file or environ.get(settings.tokens_env, "").strip()):
+            named = f"http.tokens_file {settings.tokens_file}" if settings.tokens_file else settings.tokens_env
+            raise InvalidConfig(
+                f"{named} holds no token, and without any every program on this machine may do everything: add a line of "
+                "`amemorix token`, or leave the setting empty.",
+                field="http.tokens_file" if settings.tokens_file else "http.tokens_env",
+            )
         return cls(grants)
 
     def grant(self, given: bytes) -> Grant | None:
