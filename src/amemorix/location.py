@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DATA_DIR", "TOKEN_ENV", "Location", "data_folder", "folder_note", "locate", "project_folder", "remembered_folder"]
+__all__ = [
+    "DATA_DIR",
+    "TOKEN_ENV",
+    "Location",
+    "data_folder",
+    "folder_note",
+    "locate",
+    "project_folder",
+    "remembered_folder",
+]
 
 DATA_DIR = "data/a-memorix"
 """`storage.data_dir` where the file does not name it."""
