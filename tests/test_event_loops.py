@@ -131,3 +131,37 @@ def test_a_loop_on_another_thread_is_named_and_stop_goes_there(
     run(host.stop())
     assert host.state == "stopped"
     assert_free(tmp_path)
+
+
+def test_a_memory_that_was_stopped_is_started_in_another_loop(host: AMemorixHostService, tmp_path: Path) -> None:
+    async def used() -> None:
+        await asyncio.gather(host.start(), host.start())
+        await asyncio.gather(*(host.update_config({"storage.readers": count}) for count in (2, 3)))
+        await host.call("ingest_text", NOTE)
+        await asyncio.gather(host.stop(), host.stop())
+
+    for _ in range(3):
+        run(used())
+    assert_free(tmp_path)
+
+
+@pytest.mark.parametrize("step", ["pause", "close"])
+def test_a_stop_that_fails_ends_stopped(
+    step: str, host: AMemorixHostService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def used() -> None:
+        await host.start()
+        await host.call("ingest_text", NOTE)
+        done = getattr(host.kernel, step)
+
+        async def failing() -> None:
+            await done()
+            raise OSError("the disk is gone")
+
+        monkeypatch.setattr(host.kernel, step, failing)
+        with pytest.raises(OSError, match="gone"):
+            await host.stop()
+        assert host.state == "stopped"
+
+    run(used())
+    assert_free(tmp_path)

@@ -51,7 +51,7 @@ async def test_a_data_folder_is_its_owners(tmp_path: Path) -> None:
             drawn = {"action": "export", "format": "graphml", "path": path}
             assert (await host.invoke("memory_graph_admin", drawn))["success"] or path
         assert mode(data) == "0o700"
-        for name in ("memory.db", "memory.db-wal", "memory.db-shm", ".lock"):
+        for name in ("memory.db", "memory.db-wal", "memory.db-shm", ".lock", ".reserve"):
             assert mode(data / name) == "0o600", name
         assert mode(outside / "memory.jsonl") == "0o600"
         databases = [*data.rglob("memory.db"), *outside.rglob("memory.db")]

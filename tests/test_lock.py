@@ -12,6 +12,9 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import Conflict, DirectoryInUse, StorageFailure
+from amemorix.frontends.daemon import announced, find_daemon
+from amemorix.storage import lock as locking
+from amemorix.storage.lock import DirectoryLock
 from amemorix.testing import memory_host, scratch_config
 
 NOTE = {"external_id": "n", "source_type": "note", "text": "The kettle is blue."}
@@ -153,3 +156,27 @@ async def test_whatever_stands_in_a_free_lock_file_does_not_matter(content: str,
     (tmp_path / "data" / "a-memorix" / ".lock").write_text(content, "utf-8")
     async with memory_host(tmp_path) as host:
         assert (await host.invoke("memory_stats"))["success"]
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["by the system", "by the file"])
+def test_asking_for_a_daemon_neither_locks_nor_writes(
+    told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not told:
+        monkeypatch.setattr(locking, "LOCKS", tmp_path / "nothing")
+    with announced(tmp_path, "http://127.0.0.1:1", tmp_path / "a.toml"):
+        DirectoryLock(tmp_path).release()
+        file, before = tmp_path / ".lock", {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+        with monkeypatch.context() as patch:
+            patch.setattr(locking, "_lock", lambda *_: pytest.fail("it was locked"))
+            assert find_daemon(tmp_path) is None
+        assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+        lock = DirectoryLock(tmp_path)
+        assert find_daemon(tmp_path) is not None
+        lock.release()
+        assert find_daemon(tmp_path) is None
+        if not told:
+            process = subprocess.Popen([sys.executable, "-c", ""])
+            process.wait()
+            file.write_text(f'{{"pid": {process.pid}}}', "utf-8")
+            assert find_daemon(tmp_path) is None

@@ -123,7 +123,9 @@ async def test_a_database_from_before_is_refused_with_the_way_out(tmp_path: Path
             pass
 
 
-async def test_a_database_from_before_is_exported_and_taken_in(tmp_path: Path) -> None:
+async def test_a_database_from_before_is_exported_and_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     await filled(tmp_path / "old")
     async with memory_host(tmp_path / "old", embed=HashEmbedder()) as host:
         expected = await answers(host)
@@ -135,6 +137,7 @@ async def test_a_database_from_before_is_exported_and_taken_in(tmp_path: Path) -
     assert told.exit_code == 0, told.output
     assert "Another state of the program wrote this database" in told.output
     assert database(tmp_path / "old").read_bytes() == before
+    assert not list((tmp_path / "here").iterdir())
     told = await asyncio.to_thread(shell, tmp_path / "new", "import-export", str(file))
     assert told.exit_code == 0, told.output
     async with memory_host(tmp_path / "new", embed=HashEmbedder()) as host:

@@ -83,6 +83,7 @@ class AMemorixHostService:
         self._kernel: SDKMemoryKernel | None = None
         self._underway = Underway()
         self._changing = asyncio.Lock()
+        self._changes_in: asyncio.AbstractEventLoop | None = None
         self._watch = FileWatch(self.config_path, self._file_changed) if watch else None
         self._state = "stopped"
         self._begun_with: Config | None = None
@@ -109,6 +110,7 @@ class AMemorixHostService:
         """
         if self._state == "stopped":
             self._state, self._loop = "starting", asyncio.get_running_loop()
+            self._lock_here()
         await self._start()
 
     @_carried_through
@@ -142,8 +144,15 @@ class AMemorixHostService:
         elif loop.is_running():
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._stop(), loop))
         else:
-            self._loop, self._changing = here, asyncio.Lock()
+            self._loop = here
+            self._lock_here()
             await self._stop(left_behind=True)
+
+    def _lock_here(self) -> None:
+        """A lock that was waited for belongs to its loop; in another one a new lock is needed."""
+        here = asyncio.get_running_loop()
+        if self._changes_in is not here:
+            self._changing, self._changes_in = asyncio.Lock(), here
 
     @_carried_through
     async def _stop(self, *, left_behind: bool = False) -> None:
@@ -154,14 +163,18 @@ class AMemorixHostService:
             if kernel is None:
                 return
             self._state = "stopping"
-            await kernel.pause()
-            if not left_behind:
-                await self._kernels.drained(kernel)
-                with contextlib.suppress(MemoryFault, OSError):
-                    await kernel.care.upkeep.save()
-            await self._kernels.close(kernel)
-            await self._kernels.retired()
-            self._state, self._loop = "stopped", None
+            try:
+                await kernel.pause()
+                if not left_behind:
+                    await self._kernels.drained(kernel)
+                    with contextlib.suppress(MemoryFault, OSError):
+                        await kernel.care.upkeep.save()
+            finally:
+                try:
+                    await self._kernels.close(kernel)
+                    await self._kernels.retired()
+                finally:
+                    self._state, self._loop = "stopped", None
             log.info("the memory in %s is closed", kernel.store.folder)
 
     def _refuse_other_loop(self) -> None:

@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..errors import DirectoryInUse
 from ..location import DATA_DIR, data_folder, locate, remembered_folder
-from ..storage.lock import DirectoryLock
+from ..storage.lock import holder
 
 __all__ = ["NAME", "Daemon", "announced", "daemon_of", "find_daemon"]
 
@@ -53,11 +52,7 @@ def find_daemon(folder: Path) -> Daemon | None:
         note = Daemon(**json.loads((folder / NAME).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
-    try:
-        DirectoryLock(folder).release()
-    except DirectoryInUse as exc:
-        return note if note.pid == exc.details["pid"] else None
-    return None
+    return note if note.pid == holder(folder) else None
 
 
 def daemon_of(config: Path) -> Daemon | None:

@@ -23,7 +23,7 @@ from ..errors import InvalidRequest, StorageFailure
 from ..lazy_regex import lazy_regex
 from ..storage.graph_reading import EdgeRecord, Sight
 from ..storage.metadata_store import MetadataStore
-from ..storage.private_files import private_opener
+from ..storage.private_files import make_private, private_opener
 from .audit import noted
 from .graph_answers import Exported
 from .graph_finding import GraphFinder
@@ -148,7 +148,7 @@ class GraphExportService:
     def _to_file(self, db: sqlite3.Connection, format_: str, chosen: _Selection, path: Path) -> Exported:
         unfinished = path.with_name(f".{path.name}.part")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(path.parent)
             with open(unfinished, "w", encoding="utf-8", opener=private_opener) as file:
                 nodes, edges = self._write(db, format_, chosen, file)
                 file.flush()

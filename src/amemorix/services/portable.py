@@ -18,12 +18,13 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
 from ..indexes.process import process_mark
-from ..storage.compaction import open_copy
+from ..storage.compaction import in_memory, open_copy
 from ..storage.copies import HIGHEST_NUMBER, CopyRepository
 from ..storage.exchange import incoming
 from ..storage.metadata_store import DATABASE_FILE, MetadataStore
 from ..storage.migrations import build, migrations, written_by
 from ..storage.portable import PortableRepository, building
+from ..storage.private_files import make_private, private_opener
 from .audit import noted
 from .backup_folder import BackupFolder
 from .backups import carried_out
@@ -194,7 +195,7 @@ def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
     Raises StorageFailure if rows lack what this program needs of them, or the disk refuses.
     """
     rows, wanted = PortableRepository(), dict[str, TableShape]()
-    with open_copy(database) as db, open_copy(Path(":memory:")) as own:
+    with open_copy(database) as db, in_memory() as own:
         build(own, migrations()[-1][0])
         db.execute("begin")
         found, there = CopyRepository().inventory(db), rows.tables(db)
@@ -223,8 +224,8 @@ def _exported(db: sqlite3.Connection, header: PortableHeader, place: Path, threa
     draft, rows = place.with_name(f".{place.name}.portable.{process_mark()}.part"), PortableRepository()
     thread.step("writing", header.rows)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
+        make_private(place.parent)
+        with open(draft, "wb", opener=private_opener) as file:
             writer = PortableWriter(file, header)
             for table, shape in header.tables.items():
                 found = rows.changes(db, header.floor) if table == "changes" else rows.rows(db, table, shape.columns)

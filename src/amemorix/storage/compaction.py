@@ -13,7 +13,7 @@ from typing import BinaryIO
 from .private_files import create_private
 from .queries import queries
 
-__all__ = ["Compaction", "RawFiles", "file_chunks", "one_transaction", "open_copy"]
+__all__ = ["Compaction", "RawFiles", "file_chunks", "in_memory", "one_transaction", "open_copy"]
 
 CHUNK = 1 << 20
 IN_MEMORY_BYTES = 256 << 20
@@ -104,6 +104,16 @@ def open_copy(path: Path, *, unchanged: bool = False) -> Generator[sqlite3.Conne
     if not unchanged:
         create_private(path)
     db = sqlite3.connect(where, isolation_level=None, uri=unchanged)
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+@contextmanager
+def in_memory() -> Generator[sqlite3.Connection]:
+    """An empty database without a file."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
     try:
         yield db
     finally:

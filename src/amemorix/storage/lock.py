@@ -7,12 +7,12 @@ import errno
 import json
 import os
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from ..errors import DirectoryInUse, StorageFailure
 from .private_files import make_private, private_opener, tighten
 
-__all__ = ["DirectoryLock"]
+__all__ = ["DirectoryLock", "holder"]
 
 LOCKS = Path("/proc/locks")
 """Where Linux tells who holds what (man 5 proc_locks)."""
@@ -27,6 +27,17 @@ if os.name == "nt":  # pragma: no cover
 
     def _opened(folder: Path) -> int:  # noqa: ARG001
         return -1
+
+    def _lives(pid: int) -> bool:
+        import ctypes
+
+        system: Any = ctypes.windll.kernel32  # type: ignore[attr-defined]
+        handle, code = system.OpenProcess(0x1000, False, pid), ctypes.c_ulong()  # to ask for limited information
+        if not handle:
+            return False
+        system.GetExitCodeProcess(handle, ctypes.byref(code))
+        system.CloseHandle(handle)
+        return code.value == 259  # still active
 else:
     import fcntl
 
@@ -41,6 +52,15 @@ else:
 
     def _opened(folder: Path) -> int:
         return os.open(folder, os.O_RDONLY)
+
+    def _lives(pid: int) -> bool:
+        try:
+            os.kill(pid, 0)
+        except PermissionError:
+            return True
+        except (OSError, OverflowError):
+            return False
+        return True
 
 
 class DirectoryLock:
@@ -62,7 +82,7 @@ class DirectoryLock:
             try:
                 _lock(self._folder, self._file)
             except OSError as exc:
-                owner = self._owner()
+                owner = _locking(folder) or _noted(folder)
                 raise DirectoryInUse(
                     f"{folder} is in use by process {owner or 'unknown'}. Stop it, or call it instead: a running daemon "
                     "answers over HTTP (`amemorix serve` prints its address).",
@@ -76,18 +96,33 @@ class DirectoryLock:
 
     def release(self) -> None:
         """Let another process have the directory."""
+        with contextlib.suppress(OSError):
+            self._file.truncate(0)
         self._held.close()
 
-    def _owner(self) -> int | None:
-        """The process that holds the folder; where the system does not tell, the one that the file names."""
-        with contextlib.suppress(OSError, ValueError):
-            at = os.fstat(self._folder)
-            mine = f"{os.major(at.st_dev):02x}:{os.minor(at.st_dev):02x}:{at.st_ino}"
-            for line in LOCKS.read_text("ascii").splitlines():
-                _, kind, _, _, pid, file, *_ = line.split()
-                if kind == "FLOCK" and file == mine and int(pid) > 0:
-                    return int(pid)
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            self._file.seek(0)
-            return int(json.loads(self._file.read())["pid"])
-        return None
+
+def holder(folder: Path) -> int | None:
+    """The process that has a directory; None if nobody has. Nothing is locked or written to find out."""
+    if owner := _locking(folder):
+        return owner
+    noted = _noted(folder)
+    return noted if noted and _lives(noted) else None
+
+
+def _locking(folder: Path) -> int | None:
+    """The process that holds a lock on the folder, where the system tells."""
+    with contextlib.suppress(OSError, ValueError):
+        at = folder.stat()
+        mine = f"{os.major(at.st_dev):02x}:{os.minor(at.st_dev):02x}:{at.st_ino}"
+        for line in LOCKS.read_text("ascii").splitlines():
+            _, kind, _, _, pid, file, *_ = line.split()
+            if kind == "FLOCK" and file == mine and int(pid) > 0:
+                return int(pid)
+    return None
+
+
+def _noted(folder: Path) -> int | None:
+    """The process that `.lock` names; one that has let go of the directory takes its name out."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        return max(0, int(json.loads((folder / ".lock").read_text("utf-8"))["pid"])) or None
+    return None

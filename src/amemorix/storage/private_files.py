@@ -11,7 +11,7 @@ from pathlib import Path
 __all__ = ["create_private", "make_private", "private_opener", "tighten"]
 
 FOLDER, FILE = 0o700, 0o600
-OURS = ("memory.", ".lock", "daemon.json")
+OURS = ("memory.", ".lock", "daemon.json", ".reserve")
 """What the names of our own files in a data directory begin with."""
 FOLDERS = ("indexes", "backups", "exports", "imports/staging")
 """Our own folders in it; what others have put beside them is theirs."""

@@ -8,6 +8,8 @@ import os
 import shutil
 from pathlib import Path
 
+from .private_files import private_opener
+
 __all__ = ["RESERVE", "is_full", "make_room"]
 
 log = logging.getLogger(__name__)
@@ -29,10 +31,13 @@ def make_room(folder: Path) -> None:
                 "the disk of %s is full: it is read and purged in the room that was kept, until there is more", folder
             )
         elif free > RESERVE_BYTES * PLENTY and not file.exists():
-            with file.open("wb") as kept:
-                kept.write(bytes(RESERVE_BYTES))
-            if os.name != "nt":
-                file.chmod(0o600)
+            draft = folder / f"{RESERVE}.part"
+            try:
+                with open(draft, "wb", opener=private_opener) as kept:
+                    kept.write(os.urandom(RESERVE_BYTES))  # zeros would take no room where files are compressed
+                draft.replace(file)
+            finally:
+                draft.unlink(missing_ok=True)
 
 
 def is_full(folder: Path) -> bool:
