@@ -166,6 +166,61 @@ async def test_a_bound_token_reaches_nothing_of_another_chat(callers: Callers, h
     assert await contents(host, "kite", chat_id="b") == ["the kite of b"]
 
 
+@pytest.mark.parametrize("door", ["http", "host"])
+async def test_a_change_for_a_chat_tells_no_name_of_another(host: AMemorixHostService, door: str) -> None:
+    profiles, facts = "memory_profile_admin", "memory_fact_admin"
+    for chat, name, person, args in (
+        ("a", "Bob", "u1", {}), ("", "SecretNick", "u1", {"user_id": "u1"}), ("b", "Carol", "u2", {}), ("b", "Dora", "", {}),
+    ):  # fmt: skip
+        message = {"speaker": name, "person_id": person, "text": f"{name} has a cat"}
+        args = {"chat_id": chat, **args, "messages": [{key: value for key, value in message.items() if value}]}
+        assert (await host.invoke("ingest_messages", args))["success"]
+    hidden = {"action": "add_alias", "person_id": "u1", "alias": "HiddenAlias", "chat_id": "private:u1"}
+    assert (await host.invoke(profiles, hidden))["changed"]
+    callers = Callers(host)
+
+    async def ask(component: str, **args: Any) -> dict[str, Any]:
+        given = {"chat_id": "a", **args}
+        if door == "host":
+            return await host.invoke(component, given)
+        return (await callers.ask("writer of a", component, given))[1]
+
+    for person in ("u1", "Bob"):
+        added = await ask(profiles, action="add_alias", person_id=person, alias="zz")
+        assert (added["person_id"], added["person_name"], added["aliases"]) == ("u1", "Bob", ["zz"])
+    removed = await ask(profiles, action="remove_alias", person_id="zz", alias="zz")
+    assert (removed["person_name"], removed["aliases"]) == ("Bob", [])
+    fact = await ask(facts, action="add", person_id="u1", attribute="residence", value="Oslo")
+    assert [fact["fact"]["person"], *(one["person"] for one in fact["facts"])] == ["Bob", "Bob"]
+    for strange in ("SecretNick", "HiddenAlias", "Carol", "Dora"):
+        for asked in (
+            ask(profiles, action="add_alias", person_id=strange, alias="yy"),
+            ask(profiles, action="remove_alias", person_id=strange, alias="HiddenAlias"),
+            ask(facts, action="add", person_id=strange, attribute="residence", value="Rome"),
+        ):
+            answer = await asked
+            assert (answer["success"], answer["error_code"], answer["details"]["field"]) == (
+                False,
+                "not_found",
+                "person_id",
+            )
+            assert not {"u1", "u2"} & set(json.dumps(answer).replace('"', " ").split())
+    everywhere = await host.invoke(profiles, {"action": "query", "person_id": "u1"})
+    assert set(everywhere["aliases"]) | {everywhere["person_name"]} == {"Bob", "SecretNick", "HiddenAlias"}
+
+
+async def test_a_bound_token_is_not_told_contradictions_of_private_chats(opened: Open) -> None:
+    host = await opened(profile={"share_private": True})
+    await said(host, "a", ("Bob", "the kite of a"), group_id="g")
+    await said(host, "", ("Bob", "I live in Oslo."), ("Bob", "I live in Rome."), user_id="bob")
+    for value in ("Oslo", "Rome"):
+        given = {"person_id": "Bob", "chat_id": "private:bob", "attribute": "residence", "value": value}
+        assert (await host.invoke("memory_fact_admin", {"action": "add", "valid_from": 1e9, **given}))["success"]
+    args = {"action": "conflicts", "chat_id": "a", "group_id": "g", "user_id": "bob"}
+    assert (await Callers(host).ask("read", "memory_fact_admin", args))[1]["count"] == 1
+    assert (await Callers(host).ask("writer of a", "memory_fact_admin", args))[1]["count"] == 0
+
+
 # where tokens come from
 
 

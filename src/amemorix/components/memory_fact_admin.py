@@ -21,7 +21,7 @@ from ..storage.facts import FactRow
 from ..storage.records import ChatKey
 from ..text import fold, normalise_name
 
-__all__ = ["LARGEST_ID", "FactId", "entity_meant", "ops", "persons_meant", "row_id"]
+__all__ = ["LARGEST_ID", "FactId", "entity_meant", "ops", "persons_meant", "row_id", "scopes_seen"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 LARGEST_OFFSET = 2**62
@@ -225,7 +225,7 @@ async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
 @ops.operation("memory_fact_admin", "conflicts")
 async def list_conflicts(kernel: SDKMemoryKernel, request: ListConflicts) -> Conflicts:
     """List contradictions that nothing has decided."""
-    given = request.model_dump(include={"person_id", "limit", "chat_id", "user_id", "group_id"})
+    given = request.model_dump(include={"person_id", "limit", "chat_id", "user_id", "group_id", "include_private"})
     asked = ListFacts.model_validate({**given, "status": ["conflicted"]})
     found = await kernel.store.read(lambda db: _listed(db, kernel, asked, ""))
     groups: dict[tuple[str, str, str, str], ConflictGroup] = {}
@@ -266,14 +266,20 @@ async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> P
 
 
 def _scopes(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AskingRequest) -> tuple[int, ...] | None:
-    """What the call may see; nothing, for a chat that the filter does not serve."""
     asking = ChatKey(request.chat_id, request.group_id, request.user_id)
+    return scopes_seen(db, kernel, asking, request.include_private)
+
+
+def scopes_seen(
+    db: sqlite3.Connection, kernel: SDKMemoryKernel, asking: ChatKey, include_private: bool | None = None
+) -> tuple[int, ...] | None:
+    """What the call may see (None: everything); nothing, for a chat that the filter does not serve."""
     named = any((asking.chat_id, asking.group_id, asking.user_id))
     if named and not served(db, kernel.store.names, kernel.config.filter, asking):
         return ()
     return visible_scopes(
-        db, kernel.store.names, kernel.config, request.chat_id, request.group_id, request.user_id,
-        respect_filter=True, include_private=request.include_private,
+        db, kernel.store.names, kernel.config, asking.chat_id, asking.group_id, asking.user_id,
+        respect_filter=True, include_private=include_private,
     )  # fmt: skip
 
 
@@ -287,15 +293,22 @@ def persons_meant(
     return tuple(sorted(kernel.indexes.names.index.matching(key, scopes)))
 
 
-def entity_meant(db: sqlite3.Connection, kernel: SDKMemoryKernel, name: str) -> int | None:
-    """The row of the entity named, 0 for one that is not known."""
-    return (kernel.store.fact_material.entity(db, normalise_name(name)) or 0) if name else None
+def entity_meant(
+    db: sqlite3.Connection, kernel: SDKMemoryKernel, name: str, scopes: Sequence[int] | None
+) -> int | None:
+    """The row of the entity named, None if none was, 0 for one that is not known, or not to these chats by this name."""
+    if not name:
+        return None
+    norm = normalise_name(name)
+    row = kernel.store.fact_material.entity(db, norm) or 0
+    said = kernel.store.entity_naming.said(db, [row], scopes).get(row)
+    return row if said is None or norm in said else 0
 
 
 def _listed(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: ListFacts, text: str) -> Facts:
     scopes, moment = _scopes(db, kernel, request), Moment(kernel.surroundings.clock.now())
     rows = kernel.store.facts.listed(
-        db, persons=persons_meant(db, kernel, request.person_id, scopes), entity=entity_meant(db, kernel, request.entity),
+        db, persons=persons_meant(db, kernel, request.person_id, scopes), entity=entity_meant(db, kernel, request.entity, scopes),
         attribute=request.attribute or None, statuses=request.status or None, text=fold(text) or None, scopes=scopes,
         now=moment.now, limit=request.limit, offset=request.offset,
     )  # fmt: skip
@@ -305,7 +318,7 @@ def _listed(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: ListFacts,
 
 def _at_a_time(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: QueryFacts, moment: Moment) -> Facts:
     scopes, reader = _scopes(db, kernel, request), FactReader(kernel.store)
-    entity = entity_meant(db, kernel, request.entity)
+    entity = entity_meant(db, kernel, request.entity, scopes)
     rows = reader.of(
         db,
         persons_meant(db, kernel, request.person_id, scopes) or (),

@@ -15,9 +15,11 @@ from ..retrieval.result import FactItem
 from ..services.fact_editor import By, Edited, NewFact
 from ..services.fact_reading import FactReader, Moment
 from ..services.moments import read_instant
+from ..storage.graph_reading import Sight
+from ..storage.records import ChatKey
 from ..strategies.fact_slots import attribute_meant
 from ..text import clean_text
-from .memory_fact_admin import LARGEST_ID, FactId, entity_meant, persons_meant, row_id
+from .memory_fact_admin import LARGEST_ID, FactId, entity_meant, persons_meant, row_id, scopes_seen
 
 __all__ = ["ops"]
 
@@ -94,7 +96,7 @@ async def resolve_conflict(kernel: SDKMemoryKernel, request: Resolve) -> Changed
 async def add_fact(kernel: SDKMemoryKernel, request: AddFact) -> Changed:
     """Add a fact by hand; a later statement of no less authority may supersede it."""
     new = await kernel.store.read(lambda db: _new_fact(db, kernel, request))
-    changed = await _changed(kernel, await kernel.knowledge.fact_editor.add(new, _by(request)))
+    changed = await _changed(kernel, await kernel.knowledge.fact_editor.add(new, _by(request)), request.chat_id)
     if new.attribute == request.attribute:
         return changed
     told = f"attribute: {request.attribute!r} was taken for {new.attribute!r}."
@@ -146,13 +148,15 @@ def _new_fact(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AddFact)
     scope = kernel.store.names.chat_row(db, request.chat_id) if request.chat_id else 0
     if scope is None:
         raise NotFound(f"chat_id: nothing is stored for the chat {request.chat_id!r}.", field="chat_id")
-    persons = persons_meant(db, kernel, request.person_id, None if not scope else (0, scope))
+    scopes = _scopes(db, kernel, request.chat_id)
+    persons = persons_meant(db, kernel, request.person_id, scopes)
     if persons == ():
         raise NotFound(f"person_id: nobody is known as {request.person_id!r}.", field="person_id")
     if persons is not None and len(persons) > 1:
         raise InvalidRequest(f"person_id: {request.person_id!r} may be {len(persons)} persons.", field="person_id")
-    entity = entity_meant(db, kernel, request.entity)
-    if entity == 0:
+    entity = entity_meant(db, kernel, request.entity, scopes)
+    sight = Sight(scopes, kernel.surroundings.clock.now())
+    if entity is not None and not kernel.store.graph.nodes(db, [entity], sight):
         raise NotFound(f"entity: there is no entity {request.entity!r}.", field="entity")
     return NewFact(
         persons[0] if persons else None, entity, scope, attribute_meant(request.attribute), value, -1 if request.denied else 1,
@@ -160,12 +164,16 @@ def _new_fact(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AddFact)
     )  # fmt: skip
 
 
-async def _changed(kernel: SDKMemoryKernel, edited: Edited) -> Changed:
+def _scopes(db: sqlite3.Connection, kernel: SDKMemoryKernel, chat_id: str) -> tuple[int, ...] | None:
+    return scopes_seen(db, kernel, ChatKey(chat_id, "", "")) if chat_id else None
+
+
+async def _changed(kernel: SDKMemoryKernel, edited: Edited, chat_id: str = "") -> Changed:
     moment = Moment(kernel.surroundings.clock.now())
 
     def read(db: sqlite3.Connection) -> list[FactItem]:
         rows = [row for fact in edited.facts if (row := kernel.store.facts.one(db, fact)) is not None]
-        return FactReader(kernel.store).items(db, rows, moment, None)
+        return FactReader(kernel.store).items(db, rows, moment, _scopes(db, kernel, chat_id))
 
     items = await kernel.store.read(read)
     return Changed(fact=items[0] if items else None, facts=items, undo_id=f"u{edited.undo}")

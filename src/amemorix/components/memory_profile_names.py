@@ -45,7 +45,7 @@ class Aliases(Response):
 @ops.operation("memory_profile_admin", "add_alias", effect="write")
 async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
     """Let a further name mean a person, in one chat or everywhere."""
-    row, now = await person_found(kernel, request), kernel.surroundings.clock.now()
+    row, now = await person_found(kernel, request, request.chat_id), kernel.surroundings.clock.now()
 
     def unit(db: sqlite3.Connection) -> tuple[bool, list[str]]:
         chat = _chat(kernel, db, request.chat_id) or EVERY_CHAT
@@ -57,7 +57,7 @@ async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
         return added, others
 
     added, others = await kernel.store.write(unit)
-    answer = await _aliases(kernel, row, added)
+    answer = await _aliases(kernel, row, request.chat_id, added)
     if not others:
         return answer
     told = f"alias: {request.alias!r} is also the name of {', '.join(others[:10])}; the name alone means several persons now."
@@ -67,7 +67,7 @@ async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
 @ops.operation("memory_profile_admin", "remove_alias", effect="write")
 async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
     """Take a further name away from a person: in one chat, or wherever it counts."""
-    row = await person_found(kernel, request)
+    row = await person_found(kernel, request, request.chat_id)
 
     def unit(db: sqlite3.Connection) -> None:
         chat = _chat(kernel, db, request.chat_id)
@@ -76,7 +76,7 @@ async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
         kernel.knowledge.profiles.want(db, row)
 
     await kernel.store.write(unit)
-    return await _aliases(kernel, row, True)
+    return await _aliases(kernel, row, request.chat_id, True)
 
 
 def _others(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, alias: str, chat: int) -> list[str]:
@@ -104,6 +104,6 @@ def _chat(kernel: SDKMemoryKernel, db: sqlite3.Connection, chat_id: str) -> int 
     return row
 
 
-async def _aliases(kernel: SDKMemoryKernel, row: int, changed: bool) -> Aliases:
-    known = await kernel.store.read(lambda db: kernel.knowledge.profile_reader.known(db, row))
+async def _aliases(kernel: SDKMemoryKernel, row: int, chat_id: str, changed: bool) -> Aliases:
+    known = await kernel.store.read(lambda db: kernel.knowledge.profile_reader.known(db, row, chat_id))
     return Aliases(changed=changed, person_id=known.person_id, person_name=known.name, aliases=list(known.aliases))

@@ -22,14 +22,14 @@ class Who(Request):
     )
 
 
-async def person_found(kernel: SDKMemoryKernel, request: Who) -> int:
-    """The row of a person; names are looked up as they are stored, before anything is written."""
-    return await kernel.store.read(lambda db: person_row(kernel, db, request.person_id))
+async def person_found(kernel: SDKMemoryKernel, request: Who, chat_id: str = "") -> int:
+    """The row of a person, by what the chat may see; names are looked up as they are stored, before anything is written."""
+    return await kernel.store.read(lambda db: person_row(kernel, db, request.person_id, chat_id))
 
 
-def person_row(kernel: SDKMemoryKernel, db: sqlite3.Connection, key: str) -> int:
+def person_row(kernel: SDKMemoryKernel, db: sqlite3.Connection, key: str, chat_id: str = "") -> int:
     """The row of a person, by id, name or alias. Raises NotFound."""
-    row = kernel.knowledge.profile_reader.row(db, key)
+    row = kernel.knowledge.profile_reader.row(db, key, chat_id)
     if row is None:
         raise NotFound(f"person_id: nobody is known as {key!r}.", field="person_id")
     return row

@@ -119,20 +119,23 @@ class ProfileReader:
             return Profile(Known(key, "", ()))
         return self._of(db, person, self._seen(db, person, scopes, asking), scopes)
 
-    def row(self, db: sqlite3.Connection, key: str) -> int | None:
-        """The row of a person by id, name or alias, for whoever sees everything. Raises InvalidRequest if ambiguous."""
-        person = self._found(db, key, None)
-        return None if person is None else person.row
+    def row(self, db: sqlite3.Connection, key: str, chat_id: str = "") -> int | None:
+        """The row of a person by id, or by a name that the chat may see (none named: any). Raises InvalidRequest if ambiguous."""
+        scopes = self._of_chat(db, chat_id)
+        person = self._found(db, key, scopes)
+        if person is None or (scopes is not None and person.by_name_alone and not person.within(scopes)):
+            return None
+        return person.row
 
     def of_row(self, db: sqlite3.Connection, row: int) -> Profile:
         """The profile of this very person, for whoever sees everything."""
         person = self._store.persons.names(db, row)
         return Profile(Known("", "", ())) if person is None else self._of(db, person, None, None)
 
-    def known(self, db: sqlite3.Connection, row: int) -> Known:
-        """A person as whoever sees everything knows them."""
+    def known(self, db: sqlite3.Connection, row: int, chat_id: str = "") -> Known:
+        """A person as the chat knows them; where none is named, as whoever sees everything does."""
         person = self._store.persons.names(db, row)
-        return Known("", "", ()) if person is None else self._known(person, None)
+        return Known("", "", ()) if person is None else self._known(person, self._of_chat(db, chat_id))
 
     def history(self, db: sqlite3.Connection, row: int, limit: int, offset: int) -> tuple[list[Version], int]:
         """(snapshots of a person, the last derived first, without what no longer stands; how many there are)."""
@@ -158,6 +161,13 @@ class ProfileReader:
             db, self._store.names, self._config, chat.chat_id, chat.group_id, chat.user_id,
             respect_filter=asking.respect_filter, include_private=asking.include_private,
         )  # fmt: skip
+
+    def _of_chat(self, db: sqlite3.Connection, chat_id: str) -> tuple[int, ...] | None:
+        """What a chat may see: nothing, where the filter does not serve it. None: no chat is named, and all is seen."""
+        asking = Asking(ChatKey(chat_id, "", ""))
+        if not chat_id:
+            return None
+        return self._scopes(db, asking) if self._served(db, asking) else ()
 
     def _seen(
         self, db: sqlite3.Connection, person: PersonNames, scopes: tuple[int, ...] | None, asking: Asking
