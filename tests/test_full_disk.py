@@ -55,6 +55,22 @@ async def test_a_memory_is_opened_read_and_purged(disk: Path) -> None:
         assert (await contents(host, "kite number 7", chat_id="c"))[0] == "kite number 7 over the sea"
 
 
+async def test_writes_do_not_use_up_the_room_of_a_purge(disk: Path) -> None:
+    await stored(disk)
+    fill_up(disk)
+    async with memory_host(disk, embed=HashEmbedder()) as host:
+        for number in range(400):
+            note = {"external_id": f"e{number}", "chat_id": "c", "text": f"lorem ipsum {number} " * 1_400}
+            answer = await host.invoke("ingest_text", note)
+            if not answer["success"]:
+                break
+        assert "disk is full" in answer["error"]
+        purge = {"action": "execute", "mode": "chat", "selector": "d", "purge": True}
+        erased = await host.invoke("memory_delete_admin", purge)
+        assert erased["success"], erased
+        assert await contents(host, "which lamp", chat_id="d") == []
+
+
 async def test_a_daemon_starts_and_stays(disk: Path) -> None:
     await stored(disk)
     config = scratch_config(disk, {"embedding.provider": "none"})

@@ -17,6 +17,7 @@ from ..storage.database import Unit
 from ..storage.delete_operations import Item, NewOperation, OperationRow
 from ..storage.deletions import ROW_KINDS, RowKind
 from ..storage.metadata_store import MetadataStore
+from ..storage.reserve import make_room
 from .deletion_plan import DeletionPlan, Planner
 from .embedding import EmbeddingService
 from .file_turns import must_not_be_exchanged
@@ -144,6 +145,8 @@ class DeletionService:
             name(operation_id=f"d{operation}")
             return replace(told, operation=operation)
 
+        if purge:
+            await asyncio.to_thread(make_room, self._store.folder, erasing=True)
         return await self._store.write(unit)
 
     async def restore(self, operation: int, chosen: Sequence[tuple[str, int]] | None) -> Restored:

@@ -55,6 +55,7 @@ class PurgeService:
         """Have an executed operation purged; returns once that is written down, however the process ends."""
         must_not_be_exchanged(self._store)
         naming()(operation_id=f"d{operation}")
+        await asyncio.to_thread(make_room, self._store.folder, erasing=True)
         await self._store.write(lambda db: self._begun(db, operation))
         self._wake.set()
         return operation
@@ -167,7 +168,7 @@ class PurgeService:
 
     async def _tried(self, operation: int) -> bool:
         try:
-            await asyncio.to_thread(make_room, self._store.folder)
+            await asyncio.to_thread(make_room, self._store.folder, erasing=True)
             await self._erasing.purge(operation)
         except Exception as exc:
             log.exception("the purge of d%d stumbled; it goes on in a while", operation)

@@ -234,7 +234,9 @@ class Database:
         db.execute("savepoint unit")
         try:
             result = unit(db)
-        except BaseException as exc:  # noqa: BLE001 - carried to the caller, who sees it raised
+        except BaseException as exc:
+            if isinstance(exc, sqlite3.Error) and not db.in_transaction:
+                raise  # SQLite itself has undone the whole transaction, as it does on a full disk
             db.execute("rollback to unit")
             db.execute("release unit")
             self._on_rollback()

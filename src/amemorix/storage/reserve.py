@@ -16,21 +16,23 @@ log = logging.getLogger(__name__)
 RESERVE = ".reserve"
 RESERVE_BYTES = 4 << 20
 """For the log's index, without which SQLite cannot read, and for a purge of some thousand rows."""
+OPENING_BYTES = 1 << 19
+"""What opening takes of it: the rest stays for purges, and is not for ordinary writes."""
 PLENTY = 16
 """The room is kept where so many times as much is free."""
 
 
-def make_room(folder: Path) -> None:
-    """Give up the file that keeps the room if the disk is full; make it where there is plenty. Blocking."""
+def make_room(folder: Path, *, erasing: bool = False) -> None:
+    """Give up room that was kept if the disk is full, all of it for erasing; keep some where there is plenty. Blocking."""
     file = folder / RESERVE
     with contextlib.suppress(OSError):
         free = shutil.disk_usage(folder).free
         if free < RESERVE_BYTES and file.exists():
-            file.unlink()
+            os.truncate(file, 0 if erasing else max(0, file.stat().st_size - OPENING_BYTES))
             log.warning(
                 "the disk of %s is full: it is read and purged in the room that was kept, until there is more", folder
             )
-        elif free > RESERVE_BYTES * PLENTY and not file.exists():
+        elif free > RESERVE_BYTES * PLENTY and not (file.exists() and file.stat().st_size == RESERVE_BYTES):
             draft = folder / f"{RESERVE}.part"
             try:
                 with open(draft, "wb", opener=private_opener) as kept:
