@@ -234,6 +234,23 @@ async def test_a_text_needs_no_id_and_no_type_and_the_same_again_changes_nothing
     assert other["external_id"] != first["external_id"]
 
 
+@pytest.mark.parametrize("key", ["timestamp", "time", "event_time", "date", "created_at", "sent_at"])
+async def test_the_time_of_a_text_has_other_names(host: AMemorixHostService, key: str) -> None:
+    answer = await host.invoke("ingest_text", {"text": TEXT, "chat_id": "c", key: ISO})
+    (hit,) = await hits(host, "corgi", chat_id="c")
+
+    assert (answer["warnings"], hit["time"]["start"]) == ([], AT)
+    await refused(host, "ingest_text", {"text": TEXT, "chat_id": "c", key: "some day"}, "timestamp")
+
+
+@pytest.mark.parametrize("key", ["speaker", "speaker_id", "sender", "person"])
+async def test_a_text_has_no_speaker(host: AMemorixHostService, key: str) -> None:
+    error = await refused(host, "ingest_text", {"text": TEXT, "chat_id": "c", key: "Mia"}, key)
+
+    assert "`person_ids`" in error
+    assert "ingest_messages" in error
+
+
 @pytest.mark.parametrize("key", ["top_k", "k"])
 async def test_the_number_of_hits_has_other_names(host: AMemorixHostService, key: str) -> None:
     for number in range(4):

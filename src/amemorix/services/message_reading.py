@@ -10,7 +10,7 @@ from ..lazy_regex import lazy_regex
 from ..text import normalise_name
 from .importing.chat_codes import spelled, spelled_segments
 
-__all__ = ["KEYS", "Misspelt", "place_of", "read_message"]
+__all__ = ["KEYS", "SPELLINGS", "Misspelt", "place_of", "read_message"]
 
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "text": ("text", "content", "message", "raw_message", "message_segment", "body", "msg", "processed_plain_text"),
@@ -23,7 +23,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
         "user_name", "username", "author", "sender", "from", "user", "from_user", "user_info",
     ),
     "time": (
-        "time", "timestamp", "ts", "date", "datetime", "created_at", "create_time", "sent_at", "origin_server_ts",
+        "time", "timestamp", "ts", "date", "datetime", "created_at", "create_time", "sent_at", "event_time", "origin_server_ts",
     ),
     "external_id": ("external_id", "message_id", "msg_id", "event_id", "id", "client_msg_id"),
 }  # fmt: skip
