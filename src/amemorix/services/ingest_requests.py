@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from ..ops import Request
 from ..retrieval.request import Name, RequiredName, TimeInput
 from ..text import content_hash, normalise_name
-from .message_reading import KEYS, SPELLINGS, Misspelt, place_of, read_message
+from .message_reading import HARMLESS, KEYS, SPELLINGS, Misspelt, place_of, read_message
 
 NO_CHAT = "chat_id is required (or group_id, or user_id)"
 __all__ = ["NO_CHAT", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "RelationInput"]
@@ -182,8 +182,8 @@ class Message(Request):
 
     @classmethod
     def known_keys(cls) -> set[str]:
-        """Every key that a message is read from."""
-        return super().known_keys() | KEYS
+        """Every key that a message is read from, or that is passed over."""
+        return super().known_keys() | KEYS | HARMLESS
 
 
 class IngestSummary(_Ingest):
