@@ -78,6 +78,13 @@ def test_commands_stay_with_the_daemon_whose_file_names_another_folder(served: P
     assert not other.exists()
 
 
+def test_a_token_that_cannot_be_sent_leaves_the_file_as_it_was(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = served.read_text("utf-8")
+    monkeypatch.setenv("AMEMORIX_TOKEN", "schlüssel")
+    assert run("config", "set", "retrieval.candidates", "77").exit_code == 1
+    assert served.read_text("utf-8") == before
+
+
 def test_check_tells_why_a_file_was_refused(served: Path) -> None:
     served.write_text('[embedding]\nprovider = "local"\n', "utf-8")
     assert run("call", "memory_runtime_admin", "reload").exit_code == 1

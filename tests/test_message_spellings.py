@@ -11,8 +11,10 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.components import OPERATIONS
+from amemorix.services.message_reading import read_message
 from entrance import found, hits, refused, told
 from import_entrance import pasted
+from pace import assert_linear
 
 AT = 1_772_366_400
 """2026-03-01 12:00:00 UTC."""
@@ -27,6 +29,10 @@ ONEBOT = {
 DISCORD = {
     "id": "1100", "channel_id": "55", "type": 0, "timestamp": ISO, "edited_timestamp": None, "content": TEXT,
     "author": {"id": "91", "username": "mia_01", "global_name": "Mia", "bot": False}, "mentions": [], "attachments": [],
+}  # fmt: skip
+DISCORD_NOISE: dict[str, Any] = {
+    "tts": False, "pinned": False, "mention_everyone": False, "mentions": [{"id": "4"}], "mention_roles": [], "flags": 4,
+    "components": [{"type": 1}], "edited_timestamp": ISO, "embeds": [{"title": "A"}], "attachments": [{"id": "1"}],
 }  # fmt: skip
 TELEGRAM = {
     "update_id": 3,
@@ -121,6 +127,13 @@ async def test_beside_a_name_the_sender_is_an_id_and_further_names_find_the_pers
         ({"text": TEXT, "author": {"karma": 3}}, "messages.0.author"),
         ({"text": TEXT, "sender": ["Mia"]}, "messages.0.sender"),
         ({"speaker": "Mia"}, "messages.0.text"),
+        ({"text": TEXT, "sendr": "Mia"}, "messages.0.sendr"),
+        ({"text": TEXT, "sendrId": "91"}, "messages.0.sendrId"),
+        ({"text": TEXT, "speaker": "Mia", "tiem": AT}, "messages.0.tiem"),
+        ({"text": TEXT, "speaker": "Mia", "timestmap": AT}, "messages.0.timestmap"),
+        ({"text": TEXT, "speaker": "Mia", "sent": AT}, "messages.0.sent"),
+        ({"text": TEXT, "speaker": "Mia", "mesage_id": "7"}, "messages.0.mesage_id"),
+        ({"mesage": TEXT, "speaker": "Mia"}, "messages.0.mesage"),
         ({"text": TEXT, "speaker": {"id": True}}, "messages.0.speaker"),
         ({"text": {"html": TEXT}, "speaker": "Mia"}, "messages.0.text"),
         ({"text": TEXT, "speaker": "Mia", "date": "some day"}, "messages.0.time"),
@@ -140,6 +153,26 @@ async def test_what_else_a_platform_says_is_passed_over_with_a_warning(host: AMe
     assert [warning.split("'")[1] for warning in hit["warnings"]] == [
         "messages.0.reactions", "messages.0.reply_to_message_id", "messages.0.edited_at",
     ]  # fmt: skip
+
+
+async def test_what_a_platform_says_with_every_message_is_passed_over_in_silence(host: AMemorixHostService) -> None:
+    for chat_id, message in (("c", ONEBOT), ("d", {**DISCORD, **DISCORD_NOISE})):
+        answer = await host.invoke("ingest_messages", {"chat_id": chat_id, "messages": [message]})
+        assert (answer["success"], answer["warnings"]) == (True, [])
+
+
+@pytest.mark.parametrize("key", ["item", "next", "test", "rate", "game", "topic", "language", "pid", "emotion", "表情"])
+async def test_a_word_of_its_own_is_no_slip(host: AMemorixHostService, key: str) -> None:
+    hit = await stored(host, {"text": TEXT, key: "x"})
+
+    assert [warning.split("'")[1] for warning in hit["warnings"]] == [f"messages.0.{key}"]
+
+
+def test_the_work_grows_with_the_unknown_keys() -> None:
+    def read(size: int) -> None:
+        read_message({"text": TEXT, **{f"topic{n}": n for n in range(size)}})
+
+    assert_linear(read, 1_000, 10_000)
 
 
 def within(key: str, value: Any, times: int) -> Any:
@@ -232,6 +265,23 @@ async def test_a_text_needs_no_id_and_no_type_and_the_same_again_changes_nothing
     assert hit["source"] == "note:c"
     assert (again["stored_ids"], again["skipped_ids"]) == ([], [first["external_id"]])
     assert other["external_id"] != first["external_id"]
+
+
+@pytest.mark.parametrize("key", ["timestamp", "time", "event_time", "date", "created_at", "sent_at"])
+async def test_the_time_of_a_text_has_other_names(host: AMemorixHostService, key: str) -> None:
+    answer = await host.invoke("ingest_text", {"text": TEXT, "chat_id": "c", key: ISO})
+    (hit,) = await hits(host, "corgi", chat_id="c")
+
+    assert (answer["warnings"], hit["time"]["start"]) == ([], AT)
+    await refused(host, "ingest_text", {"text": TEXT, "chat_id": "c", key: "some day"}, "timestamp")
+
+
+@pytest.mark.parametrize("key", ["speaker", "speaker_id", "sender", "person"])
+async def test_a_text_has_no_speaker(host: AMemorixHostService, key: str) -> None:
+    error = await refused(host, "ingest_text", {"text": TEXT, "chat_id": "c", key: "Mia"}, key)
+
+    assert "`person_ids`" in error
+    assert "ingest_messages" in error
 
 
 @pytest.mark.parametrize("key", ["top_k", "k"])

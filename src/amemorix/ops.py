@@ -345,7 +345,8 @@ def _refuse_unclear_scope(op: Operation, args: dict[str, Any]) -> None:
     if len(list(islice(_names_within(unknown), MOST_UNKNOWN + 1))) > MOST_UNKNOWN:
         first = str(next(iter(unknown)))[:LONGEST_NAME]
         raise InvalidRequest(
-            f"{op.name}: {first}: there is no such argument, and there are more than {MOST_UNKNOWN} such.", field=first
+            f"{op.name}: {first}: there is no such argument, and more than {MOST_UNKNOWN} (nested ones counted) are not known: leave them out.",
+            field=first,
         )
     for key, value in unknown.items():
         if op.effect == "destructive" or any(_looks_like_scope(name, known) for name in _names_within({key: value})):
@@ -377,15 +378,16 @@ def _looks_like_scope(key: str, known: list[str]) -> bool:
 
 def _scope_meant(key: str, known: list[str]) -> str:
     """The argument that an unknown one may stand for, as a sentence."""
-    same = [one for one in known if _bare(one) == _bare(key)]
+    key = key[:LONGEST_NAME]
+    bare = _bare(key)
     near = (
-        same
+        [one for one in known if _bare(one) == bare]
         or difflib.get_close_matches(key, set(CHAT_KEYS).intersection(known), n=1, cutoff=0.8)
         or difflib.get_close_matches(key, known, n=1, cutoff=0.8)
     )
     if near:
         return f" Did you mean {near[0]!r}?"
-    found = _SCOPE_WORD.fullmatch(_bare(key))
+    found = _SCOPE_WORD.fullmatch(bare)
     if found is None:
         return _did_you_mean(key, known)
     meant = "user_id" if found["person"] else "group_id" if found["group"] else "chat_id"

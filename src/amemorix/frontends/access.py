@@ -114,7 +114,7 @@ async def opened(
 
 
 def client_of(daemon: Daemon, token_env: str, environ: Mapping[str, str]) -> httpx.AsyncClient:
-    """A client that asks a daemon with the token in the environment variable. Raises Forbidden for one that cannot be sent."""
+    """A client that asks a daemon with the token in the environment variable. Raises InvalidConfig for one that cannot be sent."""
     token = usable_token(environ.get(token_env, ""), token_env)
     return httpx.AsyncClient(
         base_url=daemon.url,

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
+import httpx
 import typer
 from rich import box
 from rich.table import Table
@@ -90,15 +91,17 @@ def validate(config: ConfigPath = DEFAULT_CONFIG) -> None:
 def _written(config: Path, patch: dict[str, Any]) -> str:
     """What became of a change of the file, which may not have been valid before; empty if nothing did.
 
-    Raises InvalidConfig if it would not be valid afterwards, Refused if a running daemon does not take it; the file is
-    as before then.
+    Raises InvalidConfig if it would not be valid afterwards or the daemon's token cannot be sent, Refused if a running
+    daemon does not take it; the file is as before then.
     """
     before, old = _valid(config), configuration.read_text(config)
     text = configuration.patched(old, patch)
     after = configuration.parse(text, str(config))
+    daemon = daemon_of(config)
+    client = client_of(daemon, (before or after).http.token_env, os.environ) if daemon else None
     configuration.write_text(config, text, backups=after.advanced.config_backups)
     try:
-        waiting = asyncio.run(_told(config, before or after))
+        waiting = asyncio.run(_told(client)) if client else []
     except Refused:
         configuration.write_text(config, old, backups=0)
         raise
@@ -106,12 +109,9 @@ def _written(config: Path, patch: dict[str, Any]) -> str:
     return f"{said} {', '.join(waiting)} waits for a restart of the daemon." if said and waiting else said
 
 
-async def _told(config: Path, settings: Config) -> list[str]:
-    """Have the daemon that runs with this file, if one does, apply it; returns the settings that wait for its restart."""
-    daemon = daemon_of(config)
-    if daemon is None:
-        return []
-    async with client_of(daemon, settings.http.token_env, os.environ) as client:
+async def _told(daemon: httpx.AsyncClient) -> list[str]:
+    """Have the daemon that runs with the file apply it; returns the settings that wait for its restart."""
+    async with daemon as client:
         try:
             return (await answered(DaemonMemory(client), "memory_runtime_admin", {"action": "reload"}))["needs_restart"]
         except (NotReady, Forbidden) as fault:

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from ..ops import Request
 from ..retrieval.request import Name, RequiredName, TimeInput
 from ..text import content_hash, normalise_name
-from .message_reading import KEYS, Misspelt, place_of, read_message
+from .message_reading import HARMLESS, KEYS, SPELLINGS, Misspelt, place_of, read_message
 
 NO_CHAT = "chat_id is required (or group_id, or user_id)"
 __all__ = ["NO_CHAT", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "RelationInput"]
@@ -121,7 +121,11 @@ class IngestText(_Ingest):
         max_length=1000,
         description="Person id to further names that the person has in this chat.",
     )
-    timestamp: TimeInput = Field(None, description="When it happened; `time_start` and `time_end` for a stretch.")
+    timestamp: TimeInput = Field(
+        None,
+        validation_alias=AliasChoices("timestamp", *SPELLINGS["time"]),
+        description="When it happened (also `time`, `date`, `created_at`, `event_time`); `time_start` and `time_end` for a stretch.",
+    )
     time_start: TimeInput = Field(None, validation_alias=AliasChoices("time_start", "event_time_start"))
     time_end: TimeInput = Field(None, validation_alias=AliasChoices("time_end", "event_time_end"))
     tags: Names = Field(default_factory=list)
@@ -135,6 +139,19 @@ class IngestText(_Ingest):
         description="The caller's id: the same id and text again changes nothing. Made of the text, its chat, source and time "
         "when not given; the answer says it.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_speaker(cls, value: Any) -> Any:
+        given = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+        for key in ("speaker", "speaker_id", "speaker_name", "sender", "person", "person_name"):
+            if given.get(key) not in (None, ""):
+                raise _at(
+                    (key,),
+                    "a text has no speaker: name whom it is about in `person_ids` or who took part in `participants`, or "
+                    "store what somebody said by ingest_messages",
+                )
+        return value
 
 
 class Message(Request):
@@ -165,8 +182,8 @@ class Message(Request):
 
     @classmethod
     def known_keys(cls) -> set[str]:
-        """Every key that a message is read from."""
-        return super().known_keys() | KEYS
+        """Every key that a message is read from, or that is passed over."""
+        return super().known_keys() | KEYS | HARMLESS
 
 
 class IngestSummary(_Ingest):

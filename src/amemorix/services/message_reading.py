@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, cast
 
 from ..lazy_regex import lazy_regex
 from ..text import normalise_name
 from .importing.chat_codes import spelled, spelled_segments
 
-__all__ = ["KEYS", "Misspelt", "place_of", "read_message"]
+__all__ = ["HARMLESS", "KEYS", "SPELLINGS", "Misspelt", "place_of", "read_message"]
 
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "text": ("text", "content", "message", "raw_message", "message_segment", "body", "msg", "processed_plain_text"),
@@ -23,7 +24,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
         "user_name", "username", "author", "sender", "from", "user", "from_user", "user_info",
     ),
     "time": (
-        "time", "timestamp", "ts", "date", "datetime", "created_at", "create_time", "sent_at", "origin_server_ts",
+        "time", "timestamp", "ts", "date", "datetime", "created_at", "create_time", "sent_at", "event_time", "origin_server_ts",
     ),
     "external_id": ("external_id", "message_id", "msg_id", "event_id", "id", "client_msg_id"),
 }  # fmt: skip
@@ -48,6 +49,12 @@ KEYS = frozenset(
      "tool_calls", "function_call"}
 )  # fmt: skip
 """Every key that a message is read from."""
+HARMLESS = frozenset(
+    {"self_id", "post_type", "message_type", "sub_type", "font", "group_id", "message_seq", "message_format", "real_id", "real_seq",
+     "anonymous", "tts", "pinned", "mention_everyone", "mentions", "mention_roles", "flags", "components", "edited_timestamp",
+     "embeds", "attachments", "channel_id", "guild_id", "nonce"}
+)  # fmt: skip
+"""What OneBot and Discord say with every message, and nobody misses."""
 DEEPEST = 4
 """Objects of a platform within each other."""
 _WORD = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -67,6 +74,10 @@ _OF_SOMETHING_ELSE = frozenset(
      "format", "zone", "timezone", "count", "seq", "app", "team", "client", "webhook", "is", "has", "forward", "quote"}
 )  # fmt: skip
 """Words of keys that tell something else than the turn itself."""
+_ALMOST = {"time": ("sent", "created")}
+"""Keys that are no spelling of an argument, and look like one."""
+_SHORTEST, _LONGEST = 4, 24
+"""Letters of a key that may be a spelling with one letter wrong."""
 
 
 class Misspelt(ValueError):
@@ -226,13 +237,44 @@ def _refuse_what_looks_like_more(rest: Mapping[str, Any], found: Mapping[str, An
         words = _words(key)
         if value in (None, "", [], {}) or isinstance(value, bool) or words & _OF_SOMETHING_ELSE:
             continue
+        nearly = _nearly(_snake(key))
+        if words and words <= {"uuid", "guid", "mid"}:
+            nearly.add("external_id")
         for argument, looks in _LOOKS.items():
             wants_id = argument in ("person_id", "external_id")
             alike = words & looks and bool(words & _IDS) == wants_id
             if argument in found or (argument == "speaker" and "person_id" in found):
                 continue
-            if alike or (argument == "external_id" and words <= {"uuid", "guid", "mid"}):
+            if alike or argument in nearly:
                 raise Misspelt(key, f"is not known; what it seems to be is called `{argument}`")
+
+
+def _nearly(key: str) -> set[str]:
+    """The arguments of which the key is a spelling with a letter too many, too few, another or changed for the next."""
+    if not _SHORTEST <= len(key) <= _LONGEST:
+        return set()
+    return {
+        argument
+        for less in _one_less(key)
+        for argument, one in _spellings_by_less().get(less, ())
+        if len(one) != len(key) or len(one) > _SHORTEST or sorted(one) == sorted(key)
+    }
+
+
+@cache
+def _spellings_by_less() -> dict[str, list[tuple[str, str]]]:
+    """(argument, spelling) by the spelling and by it without one of its letters."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for argument, spellings in SPELLINGS.items():
+        for one in (*spellings, *_ALMOST.get(argument, ())):
+            for less in _one_less(one) if len(one) >= _SHORTEST else ():
+                found.setdefault(less, []).append((argument, one))
+    return found
+
+
+def _one_less(word: str) -> set[str]:
+    """The word, and it without one of its letters."""
+    return {word, *(word[:n] + word[n + 1 :] for n in range(len(word)))}
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:
