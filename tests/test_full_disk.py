@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Generator
@@ -10,7 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from amemorix.config.write import backups_of, write_text
 from amemorix.errors import StorageFailure
+from amemorix.services import deriver
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from daemon_process import daemon
 from entrance import contents, said
@@ -93,3 +96,35 @@ async def test_without_any_room_it_says_that_the_disk_is_full(disk: Path) -> Non
     with pytest.raises(StorageFailure, match="disk is full"):
         async with memory_host(disk):
             pass
+
+
+async def test_what_stumbles_is_told_in_a_line_ever_less_often(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rests, faults = list[float](), [*[StorageFailure("the disk is full")] * 10, None, ValueError("a mistake")]
+
+    async def step() -> bool:
+        if fault := faults[len(rests)]:
+            raise fault
+        return False
+
+    async def rested(seconds: float) -> None:
+        rests.append(seconds)
+        if len(rests) == len(faults):
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(deriver.asyncio, "sleep", rested)
+    with pytest.raises(asyncio.CancelledError):
+        await deriver.for_ever(step, what="reading", pause=0.5, idle_share=1)
+    assert rests == [0.5, 1, 2, 4, 8, 16, 32, 60, 60, 60, 0.5, 0.5]
+    assert [bool(record.exc_info) for record in caplog.records] == [False] * 10 + [True]
+
+
+async def test_a_backup_of_the_settings_is_whole_or_not_there(disk: Path) -> None:
+    config = scratch_config(disk, {"embedding.provider": "none"})
+    fill_up(disk)
+    text = config.read_text("utf-8")
+    with pytest.raises(StorageFailure, match="No space left"):
+        write_text(config, text + "# more\n", backups=3)
+    assert config.read_text("utf-8") == text
+    assert backups_of(config) == []

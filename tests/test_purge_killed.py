@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -14,7 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from test_purge import left
+from amemorix.services import erasing
+from amemorix.testing import memory_host
+from entrance import told
+from memory_dump import rows_of
+from test_purge import admin, left
 
 LIFE = Path(__file__).with_name("purge_life.py")
 SEEDS = int(os.environ.get("AMEMORIX_PURGES", "3"))
@@ -47,8 +52,8 @@ def killed(folder: Path, seed: int, backend: str, delay: float) -> None:
 @pytest.mark.parametrize("seed", range(1, SEEDS + 1))
 def test_nothing_is_left_after_a_purge_that_was_killed(tmp_path: Path, seed: int, backend: str) -> None:
     rng = random.Random(seed)
-    (told,) = lived("fill", tmp_path, seed, backend)
-    texts = json.loads(told)
+    (filled,) = lived("fill", tmp_path, seed, backend)
+    texts = json.loads(filled)
     for _ in range(rng.choice((1, 1, 2))):
         killed(tmp_path, seed, backend, rng.uniform(0.0, 0.12))
 
@@ -62,3 +67,32 @@ def test_nothing_is_left_after_a_purge_that_was_killed(tmp_path: Path, seed: int
     with closing(sqlite3.connect(data / "memory.db")) as db:
         assert db.execute("select count(*), count(deleted_at) from paragraphs").fetchone() == (30, 0)
         assert db.execute("pragma foreign_key_check").fetchall() == []
+
+
+@pytest.mark.parametrize("staged", [True, False])
+async def test_what_an_interruption_leaves_unproved_is_named_and_not_removed(
+    staged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "STEP", 1)
+    begun = "select id from delete_operations where receipt like '%\"paragraphs\": 1%'"
+    async with memory_host(tmp_path) as host:
+        for n in range(60):
+            await told(host, f"The umbrella of cabinet {n} is in drawer {n * 7}.", chat_id="away", external_id=str(n))
+        await host.invoke("memory_runtime_admin", {"action": "export"})
+        other = host.kernel.intake.imports.staging.put("talk.txt", b"nothing of it") if staged else None
+        done = await admin(host, "execute", mode="chat", selector="away")
+        await admin(host, "purge", operation_id=done["operation_id"], wait=False)
+        for _ in range(10_000):
+            if await rows_of(host, begun):
+                break
+            await asyncio.sleep(0)
+    async with memory_host(tmp_path) as host:
+        await host.invoke("memory_delete_admin", {"action": "purge", "operation_id": "d1"})
+        receipt = (await admin(host, "get_operation", operation_id="d1"))["operation"]["receipt"]
+        assert (receipt["complete"], receipt["found"]) == (not staged, {})
+        assert "removed" in [one["done"] for one in receipt["copies"]], "the export"
+        assert len(receipt["warnings"]) == staged
+        if other:
+            assert other.id in receipt["warnings"][0] and "interrupt" in str(receipt["copies"])
+            assert (host.kernel.intake.imports.staging.folder / other.path).exists()
+        assert left(tmp_path / "data" / "a-memorix", ["The umbrella of cabinet"]) == []

@@ -59,6 +59,31 @@ async def test_what_waits_for_another_deletion_is_told_and_comes_back_with_it(tm
         assert await rows_of(host, "select distinct status from delete_operations") == [("restored",)]
 
 
+async def test_a_restore_leaves_what_waits_for_something_else_as_it_was(tmp_path: Path) -> None:
+    clock = FrozenClock()
+    stamps = "select id, status, restored_at from delete_operations order by id"
+    async with memory_host(tmp_path, clock=clock) as host:
+        hangs = {"subject": "kite", "predicate": "hangs in", "object": "hall"}
+        await told(host, "The kite hangs in the hall.", chat_id="c", relations=[hangs])
+        await told(host, "The lamp is red.", chat_id="c")
+        await host.settle(120)
+        relation = (await admin(host, "execute", mode="relation", selector={"subject": "kite"}))["operation_id"]
+        end = (await admin(host, "execute", mode="entity", selector="hall"))["operation_id"]
+        lamp = (await admin(host, "execute", mode="paragraph", selector="p2"))["operation_id"]
+        waits = await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": relation})
+        assert waits["error_code"] == "conflict"
+        before = await rows_of(host, stamps)
+
+        clock.advance(3_000)
+        await admin(host, "restore", operation_id=lamp)
+        assert (await rows_of(host, stamps))[:2] == before[:2]
+        clock.advance(3_000)
+        await admin(host, "restore", operation_id=end)
+
+        assert [row[1] for row in await rows_of(host, stamps)] == ["restored"] * 3
+        assert await rows_of(host, "select deleted_at from relations") == [(None,)]
+
+
 @pytest.mark.parametrize("sentences", SENTENCES)
 async def test_a_fact_was_superseded_when_it_was(tmp_path: Path, sentences: tuple[str, str]) -> None:
     clock = FrozenClock()

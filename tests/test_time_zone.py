@@ -15,6 +15,7 @@ from amemorix.errors import InvalidConfig
 from amemorix.testing import FrozenClock, ScriptedChat
 from conftest import Open
 from import_entrance import pasted
+from memory_dump import rows_of
 
 SHANGHAI, BERLIN = ZoneInfo("Asia/Shanghai"), ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 12, 12, 0, tzinfo=SHANGHAI).timestamp()
@@ -139,3 +140,28 @@ async def test_a_time_without_an_offset_from_another_memory_is_the_users(shangha
     task = await pasted(shanghai, "mem0.json", json.dumps({"results": [memory]}))
     assert task["status"] == "completed", task
     assert (await found(shanghai, "oolong"))[0]["time"]["text"] == "2026-03-11T00:30:00+08:00"
+
+
+async def test_words_that_were_lost_are_read_again_by_the_chats_day(opened: Open) -> None:
+    """Six in the morning in Shanghai is the day before in Berlin."""
+    host = await opened(clock=FrozenClock(NOW), general=TWO_ZONES)
+    await told(host, "Lunch is ready.", NOW - 6 * 3600, "berlin")
+    terms = "select id, v from terms order by id"
+    before = await rows_of(host, terms)
+    await host.kernel.store.write(lambda db: db.execute("delete from terms"))
+    assert (await host.invoke("memory_runtime_admin", {"action": "repair"}))["success"]
+    assert await rows_of(host, terms) == before
+
+
+async def test_facts_are_asked_by_the_day_of_the_group(opened: Open) -> None:
+    zones = IN_SHANGHAI | {"chat_timezones": [{"chat": "group:g", "timezone": "Europe/Berlin"}]}
+    host = await opened(clock=FrozenClock(NOW), general=zones)
+    moved = datetime(2026, 3, 11, 23, tzinfo=BERLIN).timestamp()
+    message = {"external_id": "m", "speaker": "Mia", "text": "I live in Porto.", "time": moved}
+    told_in = {"group_id": "g", "chat_id": "group:g", "messages": [message]}
+    assert (await host.invoke("ingest_messages", told_in))["success"]
+    await host.settle(120)
+    for asking in ({"chat_id": "group:g"}, {"group_id": "g"}):
+        query = {"action": "query", "person_id": "Mia", "valid_at": "2026-03-11 23:30", **asking}
+        found = await host.invoke("memory_fact_admin", query)
+        assert [fact["value"] for fact in found["items"]] == ["Porto"], found

@@ -28,7 +28,7 @@ def checks(
         (
             DatabaseCheck(store, way_back),
             ReferenceCheck(store),
-            TermCheck(store, Analyser(config.ingest.chunk_chars), ground.zones.general),
+            TermCheck(store, Analyser(config.ingest.chunk_chars), ground.zones),
             ReadingCheck(store),
             VectorCheck(store, vectors.embedding),
             IndexCheck(store, ground.indexes),

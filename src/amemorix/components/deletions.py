@@ -85,8 +85,8 @@ class Receipt(BaseModel):
     )
     complete: bool = Field(
         default=True,
-        description="False with `incoming`, if fragments were found in the end, a file could not be looked through, or a crash "
-        "came between: then not every fragment was known, and the database was rewritten.",
+        description="False with `incoming`, if fragments were found in the end, or a file could not be looked through: after a "
+        "crash for what had been erased before, which `warnings` tell.",
     )
     warnings: list[str] = Field(
         default_factory=list,

@@ -180,7 +180,8 @@ async def list_facts(kernel: SDKMemoryKernel, request: ListFacts) -> Facts:
 @ops.operation("memory_fact_admin", "query", "search")
 async def query_facts(kernel: SDKMemoryKernel, request: QueryFacts) -> Facts:
     """Find facts by words, subject, attribute, status or time."""
-    zone, now = kernel.zones.of(request.chat_id), kernel.surroundings.clock.now()
+    zone = kernel.zones.of(request.chat_id, request.group_id, request.user_id)
+    now = kernel.surroundings.clock.now()
     moment = Moment(
         now, read_instant("as_of", request.as_of, now, zone), read_instant("valid_at", request.valid_at, now, zone)
     )

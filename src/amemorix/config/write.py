@@ -75,11 +75,16 @@ def backups_of(path: Path) -> list[Path]:
 
 def _back_up(target: Path, data: bytes, clock: Clock) -> Path:
     moment = datetime.fromtimestamp(clock.now(), UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-    for number in range(1000):
-        copy = target.with_name(f"{target.name}.backup.{moment}.{number:03}")
-        with suppress(FileExistsError):
-            _create(copy, data, like=target)
-            return copy
+    fresh = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        _create(fresh, data, like=target)
+        for number in range(1000):
+            copy = target.with_name(f"{target.name}.backup.{moment}.{number:03}")
+            if not copy.exists():
+                os.replace(fresh, copy)
+                return copy
+    finally:
+        fresh.unlink(missing_ok=True)
     raise FileExistsError(f"{target.name}.backup.{moment} exists a thousand times")
 
 

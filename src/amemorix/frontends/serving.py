@@ -22,6 +22,7 @@ from ..config import Config, load
 from ..errors import Conflict, Forbidden, InvalidConfig
 from ..host_service import AMemorixHostService
 from ..location import project_folder
+from ..version import commit
 from .access import PRIVATE
 from .connections import Connections
 from .daemon import announced
@@ -67,6 +68,7 @@ async def serve(
     address, number = host or config.http.host, config.http.port if port is None else port
     _refuse_open_door(address, bool(tokens), config)
     os.umask(PRIVATE)
+    await asyncio.to_thread(commit)  # may ask git, for which no call should wait
     memory = AMemorixHostService(config_path)
     with _listen(address, number) as sock:
         url = _url(sock, address)

@@ -9,11 +9,16 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-__all__ = ["Deriver", "for_ever"]
+from ..errors import MemoryFault
+
+__all__ = ["Deriver", "Stumbling", "for_ever"]
 
 log = logging.getLogger(__name__)
 WAY_SHARE = 20.0
 """Seconds of rest for each second of work while something that callers wait for goes on."""
+
+
+LONGEST_REST = 60.0
 
 
 class Deriver(Protocol):
@@ -40,6 +45,22 @@ class Deriver(Protocol):
         ...
 
 
+class Stumbling:
+    """How long a loop rests after each fault: twice as long every time, until something is done again."""
+
+    def __init__(self, pause: float) -> None:
+        self._pause = self._rest = pause
+
+    def rest(self) -> float:
+        """Seconds to rest after one more fault."""
+        rest, self._rest = self._rest, max(self._pause, min(self._rest * 2, LONGEST_REST))
+        return rest
+
+    def over(self) -> None:
+        """A step was taken to its end."""
+        self._rest = self._pause
+
+
 def _never() -> bool:
     return False
 
@@ -55,17 +76,24 @@ async def for_ever(
     """Take step after step, until cancelled.
 
     After one that did something it rests `idle_share` seconds for each second of work, so that calls go first, and longer
-    while it gives way; after one that found nothing, or stumbled, `pause` seconds.
+    while it gives way; after one that found nothing `pause` seconds, and longer each time that it stumbles.
     """
+    stumbling = Stumbling(pause)
     while True:
         started = time.perf_counter()
         try:
             busy = await step()
         except asyncio.CancelledError:
             raise
+        except MemoryFault as exc:
+            log.warning("%s stumbled; it goes on in a while: %s", what, exc)
+            await asyncio.sleep(stumbling.rest())
+            continue
         except Exception:
             log.exception("%s stumbled; it goes on in a while", what)
-            busy = False
+            await asyncio.sleep(stumbling.rest())
+            continue
+        stumbling.over()
         spent = time.perf_counter() - started
         share = max(idle_share, WAY_SHARE) if gives_way() else idle_share
         await asyncio.sleep(spent * share if busy else pause)

@@ -12,12 +12,13 @@ from dataclasses import replace
 
 from ..clock import Clock
 from ..config.model import Embedding
-from ..errors import Conflict, ModelUnavailable
+from ..errors import Conflict, MemoryFault, ModelUnavailable
 from ..indexes.projection import Projection
 from ..ports import Embedder
 from ..storage.embeddings import Generation
 from ..storage.metadata_store import MetadataStore
 from .dense import DenseLane, Serving
+from .deriver import Stumbling
 from .filling import EmbeddingProgress, Filling
 from .generations import Choice, Generations
 from .indexes import Indexes
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 IMPORT_SHARE = 4.0
 """Seconds of rest for each second of work while files are imported."""
 NOTE_EVERY = 2_000
+IDLE_SECONDS = 0.2
 
 
 class EmbeddingService:
@@ -129,21 +131,30 @@ class EmbeddingService:
 
     async def run(self) -> None:
         """Fill vectors for ever; ends when cancelled."""
+        stumbling = Stumbling(IDLE_SECONDS)
         while True:
             started = time.perf_counter()
             try:
                 busy = await self.step()
             except asyncio.CancelledError:
                 raise
+            except MemoryFault as exc:
+                log.warning("embedding stumbled; it goes on in a while: %s", exc)
+                await asyncio.sleep(stumbling.rest())
+                continue
             except Exception:
                 log.exception("embedding stumbled; it goes on in a while")
-                busy = False
+                await asyncio.sleep(stumbling.rest())
+                continue
+            stumbling.over()
             if busy and self._store.importing:
                 await asyncio.sleep((time.perf_counter() - started) * IMPORT_SHARE)
             if not busy:
                 self._wake.clear()
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(0.2):  # not wait_for: before Python 3.12 it can swallow a cancellation
+                    async with asyncio.timeout(
+                        IDLE_SECONDS
+                    ):  # not wait_for: before Python 3.12 it can swallow a cancellation
                         await self._wake.wait()
 
     async def step(self) -> bool:

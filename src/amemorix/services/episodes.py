@@ -252,6 +252,9 @@ class EpisodeService:
         for claim in claims:
             try:
                 ready.append((claim, await self._derive(claim.key)))
+            except MemoryFault as exc:
+                log.warning("the episodes of source %d could not be made: %s", claim.key, exc)
+                worked += await self._failed(claim, exc)
             except Exception as exc:
                 log.exception("the episodes of source %d could not be made", claim.key)
                 worked += await self._failed(claim, exc)
@@ -294,6 +297,9 @@ class EpisodeService:
             await self._store.write(lambda db: self._store_work(db, claim, derived))
         except _TakenOver:
             return Worked()
+        except MemoryFault as exc:
+            log.warning("the episodes of source %d could not be stored: %s", claim.key, exc)
+            return await self._failed(claim, exc)
         except Exception as exc:
             log.exception("the episodes of source %d could not be stored", claim.key)
             return await self._failed(claim, exc)

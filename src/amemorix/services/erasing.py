@@ -20,7 +20,7 @@ from .backup_folder import BackupFolder
 from .deriver import Deriver
 from .indexes import Indexes
 from .purge_copies import CopyErasing
-from .purge_files import Looked, PurgeFiles, warnings_of
+from .purge_files import UNPROVED, Looked, PurgeFiles, warnings_of
 from .purge_receipt import PurgeReceipt
 from .purge_records import NO_MARKS, PurgeRecords, Sought, sought
 from .remnants import Needles
@@ -83,7 +83,8 @@ class Erasing:
         await self._clean_files(operation, targets, wanted, copies, receipt)
         receipt.stays = await self._store.read(lambda db: self._standing(db, receipt, targets))
         receipt.warnings = warnings_of(receipt.copies, receipt.unread)
-        receipt.complete = receipt.complete and not (receipt.found or receipt.unread or receipt.incoming)
+        unproved = any(copy["done"] == UNPROVED for copy in receipt.copies)
+        receipt.complete = not (receipt.found or receipt.unread or receipt.incoming or unproved)
         receipt.step, receipt.seconds = "", round(time.monotonic() - started, 3)
         now = self._clock.now()
         await self._store.write(lambda db: self._rows.end(db, operation, asdict(receipt), now))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..clock import Clock
 from ..config.model import Extraction as Settings
+from ..errors import MemoryFault
 from ..ports import ChatModel
 from ..storage.extractions import Origin, Reading, ReadingMaterial
 from ..storage.metadata_store import MetadataStore
@@ -90,6 +91,9 @@ class ExtractionService:
                     pause = self._settings.model_retry_seconds
             except asyncio.CancelledError:
                 raise
+            except MemoryFault as exc:
+                log.warning("the chat model's reading stumbled; it goes on in a while: %s", exc)
+                pause = self._settings.model_retry_seconds
             except Exception:
                 log.exception("the chat model's reading stumbled; it goes on in a while")
                 pause = self._settings.model_retry_seconds

@@ -107,6 +107,8 @@ class FeedbackService:
                     await self.process(BATCH)
             except asyncio.CancelledError:
                 raise
+            except MemoryFault as exc:
+                log.warning("looking at feedback stumbled; it goes on in a while: %s", exc)
             except Exception:
                 log.exception("looking at feedback stumbled; it goes on in a while")
 

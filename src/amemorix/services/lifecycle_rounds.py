@@ -14,6 +14,7 @@ from typing import Any
 from ..acting import Act, acting_as
 from ..clock import Clock
 from ..config.model import Lifecycle
+from ..errors import MemoryFault
 from ..retrieval.retention import DAY
 from ..storage.metadata_store import MetadataStore
 from ..storage.retention import Memory, MemoryKind
@@ -73,6 +74,8 @@ class LifecycleRounds:
                     await self.round()
             except asyncio.CancelledError:
                 raise
+            except MemoryFault as exc:
+                log.warning("a round of the life cycle stumbled; it goes on in a while: %s", exc)
             except Exception:
                 log.exception("a round of the life cycle stumbled; it goes on in a while")
 

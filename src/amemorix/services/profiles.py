@@ -247,6 +247,9 @@ class PersonProfileService:
             return _Derived(claim, [await self._improved(draft) for draft in drafts])
         except asyncio.CancelledError:
             raise
+        except MemoryFault as exc:
+            log.warning("the profile of person row %d was not derived: %s", claim.key, exc)
+            return _Derived(claim, error=f"{type(exc).__name__}: {exc}")
         except Exception as exc:
             log.exception("the profile of person row %d was not derived", claim.key)
             return _Derived(claim, error=f"{type(exc).__name__}: {exc}")

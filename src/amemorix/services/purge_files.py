@@ -28,7 +28,7 @@ from .purge_copies import CopyErasing, without
 from .purge_records import Marks, Sought
 from .remnants import Gathering, Needles, Remnants
 
-__all__ = ["Looked", "PurgeFiles", "warnings_of"]
+__all__ = ["UNPROVED", "Looked", "PurgeFiles", "warnings_of"]
 
 NO_NEEDLES = Needles({})
 SQLITE = b"SQLite format 3\0"
@@ -42,6 +42,9 @@ TERM_BYTES = 4
 STAGED = ("imports", "staging")
 """The folder of the files that were handed over to be imported."""
 LEFT = "left: it is not a file of this program"
+UNPROVED = "left: what had been erased before an interruption could not be looked for in it"
+OWN_NOTES = (".lock", "daemon.json", RESERVE)
+"""What the names of our own files in the data directory begin with that hold nothing of the memory."""
 EXPORTS = "exports"
 """The folder of the files that the program writes when the graph is exported."""
 
@@ -221,8 +224,9 @@ class PurgeFiles:
     ) -> None:
         """Erase the rows from every copy of the database in the directory; a damaged one that holds them is removed.
 
-        So is an export of the graph that shows what is gone, and a file that waits to be imported and holds it. `done` says
-        of each file what was done about it, also if this is cut short.
+        So is an export of the graph that shows what is gone, and a file that waits to be imported and holds it. If not
+        everything is known any more that is looked for (`complete`), copies and exports go whatever they hold, and files of
+        others are named. `done` says of each file what was done about it, also if this is cut short.
         """
         touched: dict[Path, bool] = {}
         try:
@@ -260,11 +264,10 @@ class PurgeFiles:
         held = self._holds(path, wanted) or (
             self._is_export(path) and any(map(wanted.marks.in_export, _texts_of(path)))
         )
-        unproved = ours and not complete and path.name != SETTINGS
-        if not held and not unproved:
+        if not held and (complete or path.name == SETTINGS):
             return ""
-        if not ours:
-            return LEFT
+        if not ours or (self._is_staged(path) and not held):
+            return LEFT if held else UNPROVED
         path.unlink(missing_ok=True)
         return "removed"
 
@@ -351,9 +354,11 @@ class PurgeFiles:
     def _others(self) -> list[Path]:
         """Files that are neither the database nor an index."""
         indexes = self._store.folder / INDEXES
-        own = (self._store.folder / ".lock", self._store.folder / RESERVE)
         return [
-            path for path in self._all() if not self._is_live(path) and indexes not in path.parents and path not in own
+            path
+            for path in self._all()
+            if not (self._is_live(path) or indexes in path.parents)
+            and not (path.parent == self._store.folder and path.name.startswith(OWN_NOTES))
         ]
 
     def _name(self, path: Path) -> str:
@@ -372,11 +377,17 @@ def warnings_of(copies: Collection[Mapping[str, Any]], unread: Mapping[str, str]
         for copy in copies
         if copy["done"] == LEFT
     ]
+    unproved = [
+        f"{copy['file']} may hold some of it: the program ended in the midst of this purge, and what it had erased before "
+        "could not be looked for in this file any more. Look yourself whether it is to go."
+        for copy in copies
+        if copy["done"] == UNPROVED
+    ]
     packed = [
         f"{name} could not be looked through ({how}): look yourself whether it is to go."
         for name, how in unread.items()
     ]
-    return held + packed
+    return held + unproved + packed
 
 
 def _written(path: Path) -> tuple[int, int] | None:

@@ -35,9 +35,9 @@ class PurgeReceipt:
     """Imports that were open when a chat or a person was purged, or had told of what is purged: they may bring, or have
     brought, more of it."""
     complete: bool = True
-    """False if a crash came between: what had been erased before could not be looked for, and the database was written
-    anew whatever was found. So it is in the end if something was found, a file could not be looked through, or an import
-    may bring more."""
+    """False if a crash came between, until everything is done all the same: what had been erased before cannot be looked
+    for, so that copies are written anew and exports go whatever they hold. So it is in the end if something was found, a
+    file could not be looked through, for what had been erased before or at all, or an import may bring more."""
     files: int = 0
     bytes: int = 0
     found: dict[str, int] = field(default_factory=dict[str, int])

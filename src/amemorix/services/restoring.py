@@ -72,7 +72,8 @@ class Restoring:
         self._waiting(db, done, [item.id for item in items if item.kind == "entity"], now)
         self._put_back(db, done, [item for item in items if item.kind in MOVED_KINDS], now)
         self._want(db, done)
-        self._settle(db, done, operation.restored > 0 or any(done.rows.values()), now)
+        done.whole = self._is_whole(db, done, operation.restored > 0 or any(done.rows.values()))
+        self._operations.set_restored(db, operation.id, done.whole, now)
         self._complete_others(db, done, now)
         done.unembedded = self._rows.lower_watermarks(db, done.rows.get("paragraph", []))
         return done
@@ -92,13 +93,12 @@ class Restoring:
             )
         done.not_back = told
 
-    def _settle(self, db: sqlite3.Connection, done: Restored, begun: bool, now: float) -> None:
-        """Note whether anything of the operation may still come back."""
+    def _is_whole(self, db: sqlite3.Connection, done: Restored, begun: bool) -> bool:
+        """Whether nothing of the operation may still come back; `begun`: something of it has."""
         final = (TAKEN, GONE) if begun else (TAKEN,)
         settled = {(one.kind, one.id) for one in done.not_back if one.reason in final}
         left = [item for item in self._operations.open_items(db, done.operation) if (item.kind, item.id) not in settled]
-        done.whole = not any(_waits(item) for item in left)
-        self._operations.set_restored(db, done.operation, done.whole, now)
+        return not any(_waits(item) for item in left)
 
     def _complete_others(self, db: sqlite3.Connection, done: Restored, now: float) -> None:
         """Bring back what was asked back before, and waited for what is back now."""
@@ -109,7 +109,10 @@ class Restoring:
             other = Restored(operation)
             for kind in ROW_KINDS:
                 self._bring(db, other, kind, [item.id for item in asked if item.kind == kind], now)
-            self._settle(db, other, True, now)
+            found, back = self._operations.operation(db, operation), any(other.rows.values())
+            other.whole = self._is_whole(db, other, found is not None and found.restored > 0)
+            if back or other.whole:
+                self._operations.set_restored(db, operation, other.whole, now)
             for kind, rows in other.rows.items():
                 done.rows[kind] = [*done.rows.get(kind, []), *rows]
 

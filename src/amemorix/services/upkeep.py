@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from typing import TypeVar
 
 from ..config.model import Advanced
-from ..errors import StorageFailure
+from ..errors import MemoryFault, StorageFailure
 from ..storage.metadata_store import MetadataStore
 from .deriver import Deriver
 from .indexes import Indexes
@@ -56,6 +56,8 @@ class UpkeepService:
                     await self.save()
             except asyncio.CancelledError:
                 raise
+            except MemoryFault as exc:
+                log.warning("the care of the indexes stumbled; it goes on in a while: %s", exc)
             except Exception:
                 log.exception("the care of the indexes stumbled; it goes on in a while")
 

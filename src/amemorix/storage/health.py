@@ -41,8 +41,8 @@ class HealthRepository:
         """Live paragraphs without terms."""
         return db.execute(self._q["terms_missing_count"]).fetchone()[0]
 
-    def texts_without_terms(self, db: sqlite3.Connection, limit: int) -> list[tuple[int, str, float | None]]:
-        """(paragraph, text, when it happened) of some of them."""
+    def texts_without_terms(self, db: sqlite3.Connection, limit: int) -> list[tuple[int, str, float | None, str]]:
+        """(paragraph, text, when it happened, chat) of some of them."""
         return db.execute(self._q["terms_missing"], {"limit": limit}).fetchall()
 
     def put_terms(self, db: sqlite3.Connection, terms: Iterable[tuple[int, bytes]]) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Sequence
-from datetime import tzinfo
 
 from ...lazy_regex import lazy_regex
 from ...storage.metadata_store import MetadataStore
 from ...storage.migrations import migrations
 from ...version import program
 from ..analysis import Analyser
+from ..time_zones import TimeZones
 from .finding import Check, Finding
 from .way_back import WayBack
 
@@ -65,10 +65,10 @@ class ReferenceCheck(Check):
 class TermCheck(Check):
     """Live paragraphs without the words by which they are found."""
 
-    def __init__(self, store: MetadataStore, analyser: Analyser, zone: tzinfo) -> None:
+    def __init__(self, store: MetadataStore, analyser: Analyser, zones: TimeZones) -> None:
         self._store = store
         self._analyser = analyser
-        self._zone = zone
+        self._zones = zones
 
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
         """How many."""
@@ -86,9 +86,10 @@ class TermCheck(Check):
             done += len(texts)
         return f"the words of {done:,} paragraphs were read again"
 
-    async def _write(self, texts: Sequence[tuple[int, str, float | None]]) -> None:
+    async def _write(self, texts: Sequence[tuple[int, str, float | None, str]]) -> None:
         def analyse() -> list[tuple[int, bytes]]:
-            return [(id_, self._analyser.paragraph(text, at, self._zone).terms) for id_, text, at in texts]
+            zone = self._zones.of
+            return [(id_, self._analyser.paragraph(text, at, zone(chat)).terms) for id_, text, at, chat in texts]
 
         terms = await asyncio.to_thread(analyse)
 

@@ -354,7 +354,8 @@ order by 1;
 -- name: operations_wanted
 -- operations of which something was asked back that still waited
 select distinct o.id from delete_operations o join delete_operation_items i on i.operation = o.id
-where o.status = 'executed' and json_extract(i.detail, '$.wanted');
+where o.status = 'executed' and json_extract(i.detail, '$.wanted')
+order by o.id;
 
 -- name: operation_restored
 update delete_operations set status = :status, restored_at = :now where id = :id;

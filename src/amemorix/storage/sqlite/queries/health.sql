@@ -22,7 +22,8 @@ select count(*) from paragraphs p where p.deleted_at is null and p.superseded_at
   and not exists (select 1 from terms t where t.id = p.id);
 
 -- name: terms_missing
-select p.id, p.content, p.event_start from paragraphs p where p.deleted_at is null and p.superseded_at is null
+select p.id, p.content, p.event_start, coalesce((select chat_id from chats where id = p.chat), '')
+from paragraphs p where p.deleted_at is null and p.superseded_at is null
   and not exists (select 1 from terms t where t.id = p.id) limit :limit;
 
 -- name: paragraph_changed
