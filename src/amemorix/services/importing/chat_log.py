@@ -23,10 +23,10 @@ __all__ = ["ChatLog", "looks_like_chat"]
 _CLOCK = rf"(?:(?:{HALF})\s*)?\d{{1,2}}[:：]\d{{2}}(?:[:：]\d{{2}})?(?:\s?[AP]M\b)?"
 _TIME = rf"\d{{4}}[-/.年]\d{{1,2}}[-/.月]\d{{1,2}}日?(?:[ T]+{_CLOCK})?"
 _NO_NAME = lazy_regex(
-    r"[^:：]*\d{1,4}[-/.年]\d{1,2}[-/.月]\d{1,4}(?!\d)[^:：]*[:：]|[^:：]*(?:^|[\s,，(（]|午|晚上|早上|凌晨)\d{1,2}[:：][0-5]\d(?!\d)"
+    r"[^:：]*\d{1,4}[-/.年]\d{1,2}[-/.月]\d{1,4}(?!\d)|[^:：]*(?:^|[\s,，(（]|午|晚上|早上|凌晨)\d{1,2}[:：][0-5]\d(?!\d)"
     r"|\s*\d{1,2}月(?:\d{1,2}[日号])?\s*[:：]"
 )
-"""A line whose first colon is one of a time, or comes after a date."""
+"""Of a line with a colon: its first is one of a time, or comes after a date."""
 _SAID = lazy_regex(
     rf"^\s*(?:[\[(（【]?({_TIME})[\])）】]?[ ,，-]*)?([^\s:：\[\]][^:：\n]{{0,39}}?)\s*[:：]\s*(?!//)(\S.*)$", re.S
 )
