@@ -139,3 +139,12 @@ async def test_a_time_without_an_offset_from_another_memory_is_the_users(shangha
     task = await pasted(shanghai, "mem0.json", json.dumps({"results": [memory]}))
     assert task["status"] == "completed", task
     assert (await found(shanghai, "oolong"))[0]["time"]["text"] == "2026-03-11T00:30:00+08:00"
+
+
+@pytest.mark.parametrize("time", ["0001-01-01", "0001-01-01T00:00:00+14:00"])
+async def test_the_first_day_of_all_is_a_time_like_any_other(shanghai: AMemorixHostService, time: str) -> None:
+    await told(shanghai, "一只风筝", time)
+    assert [hit["content"] for hit in await found(shanghai, "风筝", time_end=time)] == ["一只风筝"]
+    assert (await found(shanghai, "风筝"))[0]["time"]["text"].startswith("0001-01-01T")
+    for field in ("as_of", "time_start"):
+        await found(shanghai, "昨天的风筝", **{field: time})
