@@ -101,6 +101,23 @@ async def test_a_start_without_the_folder_begins_no_new_memory(tmp_path: Path, l
         assert (await host.invoke("memory_stats"))["success"]
 
 
+async def test_a_change_that_loses_the_folder_is_refused(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, storage={"data_dir": "kept"}) as host:
+        before = host.config_path.read_text("utf-8")
+        for change in (
+            host.update_config({"storage.data_dir": None}),
+            host.update_raw_config(before.replace("data_dir", "# data_dir")),
+        ):
+            with pytest.raises(InvalidConfig, match=r'storage\.data_dir.*kept.*"data/a-memorix"') as caught:
+                await change
+            assert caught.value.details["problems"][0]["path"] == "storage.data_dir"
+        assert host.config_path.read_text("utf-8") == before
+        answer = await host.update_config({"storage.data_dir": "data/a-memorix"})
+        assert answer["needs_restart"] == ["storage.data_dir"]
+    async with AMemorixHostService(host.config_path, watch=False) as again:
+        assert (await again.invoke("memory_stats"))["paragraphs"] == 0
+
+
 @pytest.mark.parametrize("place", [0.1, 0.5, 0.9, 0.99])
 async def test_a_text_that_says_how_it_ends_is_refused_when_it_was_cut(tmp_path: Path, place: float) -> None:
     whole = patched(default_toml(), QUIET)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,16 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
+from amemorix.services.importing.chat_codes import in_words
+from amemorix.services.importing.chat_exports import person_of
+from amemorix.services.importing.chat_times import by_24_hours
 from amemorix.services.importing.formats import FORMATS, detect, reader_for
 from amemorix.services.importing.occurrences import Occurrences, digest
 from amemorix.services.importing.records import Bad, Record
+from amemorix.services.importing.whatsapp import said_in
 from entrance import contents, hits, refused, stats
 from import_entrance import COMPONENT, admin, ended, imported, jsonl, pasted, raw_folder
+from pace import assert_linear
 
 LOG = """2025-03-01 09:30 周宁: 我把折叠伞放在值班柜里。
 第二层靠左。
@@ -441,3 +446,31 @@ async def test_a_failed_import_for_one_chat_is_not_retried_for_none(host: AMemor
     assert (await ended(host, again["task"]["task_id"]))["counts"] == {"stored": 1}
     assert await contents(host, "lamp", chat_id="third") == []
     assert await contents(host, "lamp", chat_id="elsewhere") == ["a lamp"]
+
+
+def as_file(name: str, folder: Path, text: str) -> list[Any]:
+    path = folder / "a.txt"
+    path.write_text(text, "utf-8")
+    detect(path.name, path)
+    return list(reader_for(name, {}).read(path, 0))
+
+
+LONG_LINES: dict[str, tuple[Callable[[Path, str], object], tuple[str, str, str]]] = {
+    "a heading of hashes": (lambda folder, text: as_file("md", folder, text), ("# ", "#", "x")),
+    "a heading of spaces": (lambda folder, text: as_file("md", folder, text), ("# a", " ", "#x")),
+    "titles without an end": (lambda _, text: in_words(text, ""), ("<msg>", "<title>", "")),
+    "a word of WhatsApp": (lambda _, text: said_in(text), ("", "a", "")),
+    "an attachment without an end": (lambda _, text: said_in(text), ("", "<attached: ", "")),
+    "spaces after a time": (lambda _, text: by_24_hours(text), ("2025/1/1 9:00", " ", "x")),
+    "spaces after half a day": (lambda _, text: by_24_hours(text), ("2025/1/1 下午", " ", "x")),
+    "spaces in a name": (lambda _, text: person_of(text), ("a", " ", "x")),
+    "an address without an end": (lambda _, text: person_of(text), ("<", "@a", " x")),
+    "dates in a name": (lambda folder, text: as_file("chat_log", folder, text), ("Ada: hi\n", "2020-01-01 ", ": x")),
+    "spaces in a line of a chat": (lambda folder, text: as_file("chat_log", folder, text), ("Ada: hi\nBob", " ", "x: a")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LONG_LINES)
+def test_a_long_line_is_read_in_time_that_grows_with_it(tmp_path: Path, kind: str) -> None:
+    work, (before, piece, after) = LONG_LINES[kind]
+    assert_linear(lambda size: work(tmp_path, before + piece * size + after), 500, 4_000)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.services.importing.formats import FORMATS
 from amemorix.services.importing.notes import BEYOND, MOST_OF_A_TEXT, sentences
 from import_entrance import imported, pasted, raw_folder
 from memory_dump import rows_of
@@ -155,6 +156,11 @@ def test_every_note_is_a_sentence() -> None:
         ("2026-03-01 20:15 林澈: 去爬山\n" * 4, True),
         ("A chat:\n" + "2026/3/1 20:15 Ada\nhello\n\n2026/3/1 20:16 Ben\nhi\n" * 3, True),
         ("小雨：去吗\n大黄：去\n" * 3, True),
+        (f"{FORMATS['chat_log'].example}\n", True),
+        ("[2026-03-05 00:01:00] 林大1: 去吗\n[2026-03-05 00:02:00] 林大2: 去\n", True),
+        ("2026/3/1 20:15 Ada\nhello\n\n2026/3/1 20:16 Ben\nhi\n", True),
+        ("2026-03-01 Rome\nThe first day.\nIt rains.\n2026-03-02 Milan\nThe second.\nIt rains.\n", False),
+        ("name: tea house\nopens: nine\n", False),
         ("Note: a kite\nA story that goes on and on.\nAnd on.\n" * 5, False),
         ("name: tea house\nopens: nine\ncloses: ten\nphone: 12\nowner: Ada\n", False),
         ("The tea house opens at nine.\n\n茶馆九点开门。\n", False),

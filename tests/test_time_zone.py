@@ -165,3 +165,12 @@ async def test_facts_are_asked_by_the_day_of_the_group(opened: Open) -> None:
         query = {"action": "query", "person_id": "Mia", "valid_at": "2026-03-11 23:30", **asking}
         found = await host.invoke("memory_fact_admin", query)
         assert [fact["value"] for fact in found["items"]] == ["Porto"], found
+
+
+@pytest.mark.parametrize("time", ["0001-01-01", "0001-01-01T00:00:00+14:00"])
+async def test_the_first_day_of_all_is_a_time_like_any_other(shanghai: AMemorixHostService, time: str) -> None:
+    await told(shanghai, "一只风筝", time)
+    assert [hit["content"] for hit in await found(shanghai, "风筝", time_end=time)] == ["一只风筝"]
+    assert (await found(shanghai, "风筝"))[0]["time"]["text"].startswith("0001-01-01T")
+    for field in ("as_of", "time_start"):
+        await found(shanghai, "昨天的风筝", **{field: time})

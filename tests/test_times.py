@@ -350,3 +350,19 @@ def test_the_local_zone_is_the_machines() -> None:
     for moment in (summer, winter):
         assert moment.astimezone(local_zone()).utcoffset() == moment.astimezone().utcoffset()
         assert moment.astimezone(local_zone()).timestamp() == moment.timestamp()
+
+
+@pytest.mark.parametrize("offset", [14, 8, 0, -12])
+@pytest.mark.parametrize(
+    "value", ["0001-01-01", "0001-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"]
+)
+def test_the_ends_of_the_calendar_can_be_shown(value: str, offset: int) -> None:
+    zone = timezone(timedelta(hours=offset))
+    for edge in ("start", "end"):
+        try:
+            at = read_time(value, now=NOW, zone=zone, edge=edge)
+        except ValueError as exc:
+            assert value in str(exc) or value.lower() in str(exc)
+            continue
+        assert format_time(at, zone)[:4] in ("0001", "9999")
+        assert date_words(at, ZONE, cjk=False).endswith((" 1", " 9999"))

@@ -329,6 +329,8 @@ class AMemorixHostService:
 
         async def apply() -> ReloadReport:
             config = await asyncio.to_thread(configuration.parse, text, str(self.config_path))
+            lost = f"{self.config_path} would no longer name storage.data_dir"
+            await asyncio.to_thread(configuration.refuse_lost_folder, self.config_path, config, lost)
             return await self._apply(config, before_switch=write)
 
         report = await self._reported(apply())

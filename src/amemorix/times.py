@@ -32,7 +32,7 @@ _ACCEPTED = (
     "or words such as 'yesterday', 'last week', '3 days ago', '昨天', '上周三', '三天前'."
 )
 _LONGEST_TEXT = 100
-_LATEST = 253_402_300_800.0  # the year 10000
+_FIRST, _LATEST = -62_135_596_800.0, 253_402_300_800.0  # the years 1 and 10000
 _BARE_MINUTES = lazy_regex(r"([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}[ t]+[0-9]{1,2})((?::[0-9]{1,2}){1,2})")
 """A date with a clock as tables write it, `2025/1/3 9:1`."""
 _MILLISECONDS = (1e11, 1e13)  # epoch numbers between these count milliseconds
@@ -93,7 +93,7 @@ def find_span(text: str, *, now: float, zone: tzinfo) -> list[tuple[str, Span]]:
     moment ("2 hours ago") starts where it ends.
     """
     folded = _fold(text)
-    present = datetime.fromtimestamp(now, zone)
+    present = _moment(now, zone)
     hits = [(m.start(), -m.end(), m, rule) for rule in RULES if not rule.loose for m in rule.pattern.finditer(folded)]
     found: list[tuple[str, Span]] = []
     reached = 0
@@ -158,11 +158,19 @@ class _LocalZone(tzinfo):
 
 
 def _local(epoch: float, zone: tzinfo) -> datetime:
-    second = math.floor(epoch)  # the last instant of a day is nearer to the next day than a datetime can tell
+    return _moment(
+        math.floor(epoch), zone
+    )  # the last instant of a day is nearer to the next day than a datetime can tell
+
+
+def _moment(epoch: float, zone: tzinfo) -> datetime:
     try:
-        return datetime.fromtimestamp(second, zone)
-    except (OverflowError, ValueError):  # within a day of the years 1 and 9999 another zone has no date
-        return datetime.fromtimestamp(second, UTC)
+        return datetime.fromtimestamp(epoch, zone)
+    except (
+        OverflowError,
+        ValueError,
+    ):  # within a day of the years 1 and 9999 another zone has no date, and UTC may not
+        return datetime.fromtimestamp(min(max(epoch, _FIRST), _LATEST - 1), UTC)
 
 
 # Reading
@@ -188,7 +196,7 @@ def _number_span(value: float) -> Span | None:
 def _read_text(text: str, now: float, zone: tzinfo) -> Span | None:
     if len(text) > _LONGEST_TEXT:
         return None
-    present = datetime.fromtimestamp(now, zone)
+    present = _moment(now, zone)
     for rule in RULES:
         if match := rule.pattern.fullmatch(text):
             return _resolve(rule, match, present)

@@ -3,7 +3,7 @@
 from .diff import changes, strongest
 from .document import decoded, read_text
 from .generated import generated_files, write_generated
-from .load import load, parse, refuse_part, remember_data_dir
+from .load import load, parse, refuse_lost_folder, refuse_part, remember_data_dir
 from .model import Config, ReloadLevel, Section, SharedGroup
 from .patch import merged, patched
 from .render import default_toml
@@ -28,6 +28,7 @@ __all__ = [
     "parse",
     "patched",
     "read_text",
+    "refuse_lost_folder",
     "refuse_part",
     "remember_data_dir",
     "settings",

@@ -15,7 +15,7 @@ from .document import KeyPath, Lines, Problem, dotted, is_cut_off, read_tables, 
 from .model import Config
 from .write import write_text
 
-__all__ = ["load", "parse", "refuse_part", "remember_data_dir"]
+__all__ = ["load", "parse", "refuse_lost_folder", "refuse_part", "remember_data_dir"]
 
 
 def load(path: Path, *, create: bool = False) -> Config:
@@ -25,14 +25,13 @@ def load(path: Path, *, create: bool = False) -> Config:
     data folder of the memory that was opened with it.
     """
     if create and not path.exists():
-        _refuse_lost_folder(path, f"{path} is gone")
+        refuse_lost_folder(path, None, f"{path} is gone")
         from .render import default_toml
 
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, default_toml(), backups=0)
     config = parse(read_text(path), str(path))
-    if "data_dir" not in config.storage.model_fields_set:
-        _refuse_lost_folder(path, f"{path} no longer names storage.data_dir")
+    refuse_lost_folder(path, config, f"{path} no longer names storage.data_dir")
     return config
 
 
@@ -50,8 +49,10 @@ def remember_data_dir(path: Path, config: Config) -> None:
             note.write_text(given + "\n", "utf-8")
 
 
-def _refuse_lost_folder(path: Path, what: str) -> None:
-    if folder := remembered_folder(path):
+def refuse_lost_folder(path: Path, config: Config | None, what: str) -> None:
+    """Raise InvalidConfig, which begins with `what`, if a configuration does not name the folder of the memory opened with it."""
+    named = config is not None and "data_dir" in config.storage.model_fields_set
+    if not named and (folder := remembered_folder(path)):
         text = (
             f"{what}: the memory that was opened with it has storage.data_dir = {json.dumps(folder, ensure_ascii=False)}. "
             f'Write that into the file, or "{DATA_DIR}" to begin a new memory there'

@@ -39,7 +39,6 @@ _ONLY_A_CODE = lazy_regex(r"\[(?:[^\[\]:：\d]{1,8}|贴纸: [^\[\]]*)\]")
 _MARKUP = lazy_regex(
     r"(?:[\w@.-]{1,60}[:：]\s*)?(?:<\?xml[^>]*>\s*)?<(?:msg|sysmsg|appmsg|revokemsg|voipmsg|voipinvitemsg)\b", re.S
 )
-_TITLE = lazy_regex(r"<title>(?:<!\[CDATA\[)?(.*?)(?:\]\]>)?</title>", re.S)
 _QUOTES = lazy_regex(r"<type>57</type>")
 _RECALLED = lazy_regex(r"(.{1,60}?)\s*(?:撤回了一条(?:成员)?消息|recalled a message)[。.]?(?:\s*重新编辑)?")
 _QUOTED = lazy_regex(r"[\"'“「].*[\"'”」]|你|对方|我|You|you")
@@ -51,7 +50,8 @@ def in_words(text: str, speaker: str) -> str:
     """What a speaker of a saved chat wrote: of a card its title, and nothing of pictures, stickers and notices."""
     text = text.strip()
     if _MARKUP.match(text):
-        title = _short((found := _TITLE.search(text)) and found[1])
+        title, closed, _ = text.partition("<title>")[2].partition("</title>")
+        title = _short(title.removeprefix("<![CDATA[").removesuffix("]]>")) if closed else ""
         return title if not title or _QUOTES.search(text) else f"[链接: {_BRACKETS.sub(' ', title).strip()}]"
     if "[CQ:" in text:
         text = spelled(text)

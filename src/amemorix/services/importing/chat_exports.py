@@ -37,7 +37,7 @@ _DISCORD_BLOCK = lazy_regex(
     re.S,
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WITH_ID = lazy_regex(r"(.*?)\s*(?:[(（]([0-9]{5,12})[)）]|<([^<>\s]+@[^<>\s]+)>)", re.S)
+_ID_AT_END = lazy_regex(r"(?:[(（]([0-9]{5,12})[)）]|<([^<>\s@]+@[^<>\s]+)>)\Z")
 _TITLE = lazy_regex(r"【[^】]{1,20}】\s*(?=\S)")
 
 
@@ -96,11 +96,11 @@ def is_furniture(text: str, after_rule: bool) -> tuple[bool, bool]:
 
 def person_of(name: str) -> tuple[str, str]:
     """(name, id) of a name as QQ writes it: `【管理员】大黄(10002)`, `Alice<alice@foxmail.com>`; any other stays as it is."""
-    found = _WITH_ID.fullmatch(name.strip())
+    found = _ID_AT_END.search(name.strip())
     if found is None:
         return name, ""
-    id_ = found.group(2) or found.group(3)
-    return _TITLE.sub("", found.group(1), count=1).strip() or id_, id_
+    id_ = found.group(1) or found.group(2)
+    return _TITLE.sub("", found.string[: found.start()], count=1).strip() or id_, id_
 
 
 def is_notice(name: str, id_: str) -> bool:
@@ -110,7 +110,7 @@ def is_notice(name: str, id_: str) -> bool:
 
 def _names_an_id(line: str) -> bool:
     head = _qq_head(line)
-    return head is not None and bool(_WITH_ID.fullmatch(head[1]))
+    return head is not None and bool(_ID_AT_END.search(head[1]))
 
 
 def _qq_head(text: str) -> tuple[str, str, str] | None:

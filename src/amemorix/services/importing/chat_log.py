@@ -23,10 +23,10 @@ __all__ = ["ChatLog", "looks_like_chat"]
 _CLOCK = rf"(?:(?:{HALF})\s*)?\d{{1,2}}[:：]\d{{2}}(?:[:：]\d{{2}})?(?:\s?[AP]M\b)?"
 _TIME = rf"\d{{4}}[-/.年]\d{{1,2}}[-/.月]\d{{1,2}}日?(?:[ T]+{_CLOCK})?"
 _NO_NAME = lazy_regex(
-    r"[^:：]*\d{1,4}[-/.年]\d{1,2}[-/.月]\d{1,4}(?!\d)[^:：]*[:：]|[^:：]*(?:^|[\s,，(（]|午|晚上|早上|凌晨)\d{1,2}[:：][0-5]\d(?!\d)"
+    r"[^:：]*\d{1,4}[-/.年]\d{1,2}[-/.月]\d{1,4}(?!\d)|[^:：]*(?:^|[\s,，(（]|午|晚上|早上|凌晨)\d{1,2}[:：][0-5]\d(?!\d)"
     r"|\s*\d{1,2}月(?:\d{1,2}[日号])?\s*[:：]"
 )
-"""A line whose first colon is one of a time, or comes after a date."""
+"""Of a line with a colon: its first is one of a time, or comes after a date."""
 _SAID = lazy_regex(
     rf"^\s*(?:[\[(（【]?({_TIME})[\])）】]?[ ,，-]*)?([^\s:：\[\]][^:：\n]{{0,39}}?)\s*[:：]\s*(?!//)(\S.*)$", re.S
 )
@@ -34,7 +34,7 @@ _HEAD = lazy_regex(rf"^\s*(?:({_TIME})\s+([^\s:：][^\n:：]{{0,59}}?)|([^\s:：
 LONGEST_TURN = 20_000
 SAMPLE = 1 << 16
 LEAST = 4
-"""Lines that begin a turn, where a text is taken for a chat."""
+"""Lines that begin a turn, where a text looks like a chat; with times to the minute, or nothing but turns, two are enough."""
 
 
 class _Turn:
@@ -122,13 +122,20 @@ class ChatLog(Marking):
 
 
 def looks_like_chat(path: Path) -> bool:
-    """Whether a text is written like a chat: lines with time and name, or hardly any line without one of a few names."""
+    """Whether a text is written like a chat: lines with time and name, or hardly any line without one of a few names.
+
+    One that is all turns needs a single time.
+    """
     encoding = encoding_of(path)
     with path.open("rb") as file:
         lines = [line for line in file.read(SAMPLE).decode(encoding, "ignore").split("\n") if line.strip()]
     begun = [turn for number, line in enumerate(lines) if (turn := _begun(line, number, 0, None))]
-    timed = sum(bool(turn.time) for turn in begun) + sum(map(is_of_whatsapp, lines))
-    if timed >= LEAST and timed * 3 >= len(lines):
+    whatsapp = sum(map(is_of_whatsapp, lines))
+    timed = sum(bool(turn.time) for turn in begun) + whatsapp
+    to_the_minute = sum(":" in turn.time for turn in begun) + whatsapp
+    if timed * 3 >= len(lines) and (timed >= LEAST or to_the_minute > 1):
+        return True
+    if timed and len(lines) == len(begun) > 1:
         return True
     names = {turn.speaker for turn in begun}
     return len(begun) >= LEAST and len(begun) * 5 >= len(lines) * 4 and 1 < len(names) <= len(begun) // 2

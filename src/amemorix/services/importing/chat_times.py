@@ -13,7 +13,9 @@ HALF = "凌晨|清晨|早晨|早上|上午|中午|下午|傍晚|晚上"
 HALF_AFTER = r"[AaPp]\.?\s?[Mm]\b\.?"
 """What stands behind one in English."""
 _LATER = ("下午", "傍晚", "晚上")
-_CLOCK = lazy_regex(rf"\s*({HALF})\s*(\d{{1,2}})(?=[:：.])|(?<=[\s日T])(\d{{1,2}})([:：][\d:：]+)\s?({HALF_AFTER})")
+_CLOCK = lazy_regex(
+    rf"(?<!\s)\s*({HALF})\s*(\d{{1,2}})(?=[:：.])|(?<=[\s日T])(\d{{1,2}})([:：][\d:：]+)\s?({HALF_AFTER})"
+)
 
 
 def half_of(hour: int, half: str) -> int:

@@ -20,7 +20,7 @@ SECTION_CHARS = 8_000
 """A section ends at the first blank line after so many characters …"""
 LONGEST_SECTION = 16_000
 """… and after so many at any line."""
-_HEADING = lazy_regex(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
+_HEADING = lazy_regex(r"(#{1,6})\s+(.*)")
 _FENCE = lazy_regex(r"^\s*(```|~~~)")
 
 
@@ -108,7 +108,8 @@ class Markdown:
                     yield from _placed(start, after, sections.taken(number, **_under(trail)))
                 if heading:
                     level = len(heading.group(1))
-                    trail = [one for one in trail if one[0] < level] + [(level, heading.group(2))]
+                    title = heading.group(2).rstrip().rstrip("#").rstrip()
+                    trail = [one for one in trail if one[0] < level] + [(level, title)]
                 fenced ^= bool(_FENCE.match(text))
                 sections.add(text, line.number)
                 after, number = line.after, line.number

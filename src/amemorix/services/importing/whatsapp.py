@@ -28,7 +28,7 @@ _NOTICE = lazy_regex(
 )
 _SENT = lazy_regex(
     r"<(?:Media omitted|Medien ausgeschlossen|Multimedia omitido|Médias omis|省略多媒体文件|媒体文件已略去|忽略多媒体文件)>"
-    r"|\u200e?<attached: [^>\n]+>|\u200e[^\n]{0,60} omitted|\u200e?\S+\.\w{2,5} \(file attached\)"
+    r"|\u200e?<attached: [^<>\n]+>|\u200e[^\n]{0,60} omitted|(?<!\S)\S+\.\w{2,5} \(file attached\)"
     r"|\u200e?(?:This message was deleted|You deleted this message)\.?|\u200e?<This message was edited>"
 )
 _SAMPLED = 20_000
