@@ -36,7 +36,10 @@ def make_room(folder: Path, *, erasing: bool = False) -> None:
             draft = folder / f"{RESERVE}.part"
             try:
                 with open(draft, "wb", opener=private_opener) as kept:
-                    kept.write(os.urandom(RESERVE_BYTES))  # zeros would take no room where files are compressed
+                    if hasattr(os, "posix_fallocate"):
+                        os.posix_fallocate(kept.fileno(), 0, RESERVE_BYTES)
+                    else:
+                        kept.write(os.urandom(RESERVE_BYTES))  # zeros would take no room where files are compressed
                 draft.replace(file)
             finally:
                 draft.unlink(missing_ok=True)
