@@ -12,13 +12,12 @@ import httpx
 
 from ..errors import Forbidden, MemoryFault, NotReady
 from ..location import TOKEN_ENV, locate
+from ..storage.private_files import UMASK
 from .daemon import Daemon, daemon_of
 from .wire import BASE_PATH, UPLOAD_PATH, usable_token
 
-__all__ = ["PRIVATE", "DaemonMemory", "Memory", "Refused", "answered", "client_of", "opened"]
+__all__ = ["DaemonMemory", "Memory", "Refused", "answered", "client_of", "opened"]
 
-PRIVATE = 0o077
-"""A process that holds the memory writes for its owner alone."""
 MAX_SECONDS = 600.0
 """Time given to one call of a daemon."""
 
@@ -108,7 +107,7 @@ async def opened(
     from ..host_service import AMemorixHostService
     from .local_memory import LocalMemory
 
-    os.umask(PRIVATE)
+    os.umask(UMASK)
     async with AMemorixHostService(config_path, watch=False) as host:
         yield LocalMemory(host)
 

@@ -22,8 +22,8 @@ from ..config import Config, load
 from ..errors import Conflict, Forbidden, InvalidConfig
 from ..host_service import AMemorixHostService
 from ..location import project_folder
+from ..storage.private_files import UMASK
 from ..version import commit
-from .access import PRIVATE
 from .connections import Connections
 from .daemon import announced
 from .http import create_app
@@ -67,7 +67,7 @@ async def serve(
     tokens = await asyncio.to_thread(Tokens.read, config.http, environ, project_folder(config_path.absolute()))
     address, number = host or config.http.host, config.http.port if port is None else port
     _refuse_open_door(address, bool(tokens), config)
-    os.umask(PRIVATE)
+    os.umask(UMASK)
     await asyncio.to_thread(commit)  # may ask git, for which no call should wait
     memory = AMemorixHostService(config_path)
     with _listen(address, number) as sock:

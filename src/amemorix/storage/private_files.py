@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["create_private", "make_private", "private_opener", "tighten"]
+__all__ = ["UMASK", "create_private", "make_private", "private_opener", "tighten"]
 
 FOLDER, FILE = 0o700, 0o600
+UMASK = 0o077
+"""For a process of our own that holds a memory: whatever else it writes is for its owner alone, too."""
 OURS = ("memory.", ".lock", "daemon.json", ".reserve")
 """What the names of our own files in a data directory begin with."""
 FOLDERS = ("indexes", "backups", "exports", "imports/staging")
