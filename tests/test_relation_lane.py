@@ -6,12 +6,10 @@ import asyncio
 import json
 import shutil
 import sqlite3
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from amemorix import AMemorixHostService
@@ -472,27 +470,6 @@ async def test_a_relation_that_failed_often_is_not_waited_for(dense_host: AMemor
     assert not store.read_here(lambda db: due.left(db, 9))
     assert store.read_here(lambda db: due.left(db, 10)), "another generation has failed at nothing"
     assert store.read_here(lambda db: due.due(db, 9, 30, 5)), "it is still tried"
-
-
-async def test_the_lane_is_quick(dense_host: AMemorixHostService) -> None:
-    """A bound ten times as wide as what it takes on a machine at rest."""
-    for n in range(40):
-        await told(dense_host, f"Text {n}.", relations=[triple("Marta", "paddles", f"kayak {n}")])
-    await dense_host.settle(120)
-    kernel = dense_host.kernel
-    encoded = encode(HashEmbedder(), ["Marta paddles kayak"])[0]
-    plan = SearchPlan(None, 5, kernel.config.retrieval, 1.9e9, None, encoded=encoded)
-
-    def seconds(db: sqlite3.Connection) -> float:
-        assert kernel.vectors.dense.serving is not None
-        lanes, taken = kernel.indexes.lanes(db, kernel.vectors.dense.serving.vectors), []
-        for _ in range(50):
-            started = time.thread_time()
-            relation_lane(db, lanes, kernel.store.relations, plan)
-            taken.append(time.thread_time() - started)
-        return float(np.median(taken))
-
-    assert await kernel.store.read(seconds) < 0.003
 
 
 def test_an_empty_store_is_not_searched() -> None:

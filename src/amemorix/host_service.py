@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from . import config as configuration
 from .assembly.surroundings import Surroundings
@@ -21,12 +21,14 @@ from .hosting.first_config import data_folder, first_config
 from .hosting.kernels import Kernels
 from .hosting.permission import permitted, scope_remarks
 from .hosting.underway import Underway
-from .kernel import SDKMemoryKernel
 from .models.chat_registry import GivenChat
 from .models.host_callable import EmbedFunction
 from .ops import Response, ScopedRequest, ScopedResponse
 from .services.call_log import observed
 from .services.runtime import ReloadReport, RuntimeStatus, Takeover
+
+if TYPE_CHECKING:
+    from .kernel import SDKMemoryKernel
 
 __all__ = ["AMemorixHostService"]
 

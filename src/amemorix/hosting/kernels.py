@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import AbstractContextManager
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..assembly.surroundings import Surroundings
 from ..config import Config
 from ..errors import Conflict, MemoryFault
-from ..kernel import SDKMemoryKernel
 from ..services.leases import Leases
 from ..services.runtime import RuntimeStatus, Takeover
-from ..storage.exchange import forget_incoming
+from ..storage.exchange import DATABASE_FILE, forget_incoming
 from ..storage.lock import DirectoryLock
-from ..storage.metadata_store import DATABASE_FILE
+
+if TYPE_CHECKING:
+    from ..kernel import SDKMemoryKernel
 
 __all__ = ["Kernels"]
 
@@ -40,7 +43,8 @@ class Kernels:
             await asyncio.to_thread(forget_incoming, folder / DATABASE_FILE)
         self._users[folder] += 1
         try:
-            return await SDKMemoryKernel.open(
+            kernel = await asyncio.to_thread(import_module, "amemorix.kernel")
+            return await kernel.SDKMemoryKernel.open(
                 config, folder, surroundings=self._surroundings, status=self._status, replaces=replaces
             )
         except BaseException:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..acting import IN_PROCESS, front_door, granted
 from ..errors import Forbidden, InvalidRequest
-from ..kernel import SDKMemoryKernel
 from ..ops import CHAT_KEYS, Operation, Request, ScopedRequest
 from ..retrieval.request import AskingRequest
+
+if TYPE_CHECKING:
+    from ..kernel import SDKMemoryKernel
 
 __all__ = ["permitted", "scope_remarks"]
 

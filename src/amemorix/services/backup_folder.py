@@ -22,8 +22,7 @@ from ..errors import InvalidRequest, NotFound
 from ..indexes.process import process_mark
 from ..lazy_regex import lazy_regex
 from ..storage.copies import Inventory
-from ..storage.exchange import sync_folder
-from ..storage.metadata_store import DATABASE_FILE
+from ..storage.exchange import DATABASE_FILE, sync_folder
 from ..storage.private_files import make_private, private_opener
 
 __all__ = [

@@ -18,8 +18,8 @@ from ..config.model import Config
 from ..errors import Conflict, NotReady, StorageFailure
 from ..storage.compaction import open_copy
 from ..storage.copies import HIGHEST_NUMBER, CopyRepository
-from ..storage.exchange import forget_incoming, incoming
-from ..storage.metadata_store import DATABASE_FILE, MetadataStore
+from ..storage.exchange import DATABASE_FILE, forget_incoming, incoming
+from ..storage.metadata_store import MetadataStore
 from ..storage.migrations import build, check, migrations
 from .audit import noted
 from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed

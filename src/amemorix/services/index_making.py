@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ..config.model import Config
 from ..errors import MemoryFault, StorageFailure
-from ..storage.exchange import RESTORING, forget_incoming, incoming
-from ..storage.metadata_store import DATABASE_FILE, MetadataStore
+from ..storage.exchange import DATABASE_FILE, RESTORING, forget_incoming, incoming
+from ..storage.metadata_store import MetadataStore
 from .copy_thread import CopyThread
 from .indexes import Indexes
 

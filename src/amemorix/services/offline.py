@@ -9,8 +9,7 @@ from pathlib import Path
 from ..errors import Conflict, StorageFailure
 from ..storage.compaction import open_copy
 from ..storage.copies import CopyRepository
-from ..storage.exchange import finish_exchange
-from ..storage.metadata_store import DATABASE_FILE
+from ..storage.exchange import DATABASE_FILE, finish_exchange
 from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
 from .copy_thread import CopyThread

@@ -20,8 +20,8 @@ from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
 from ..indexes.process import process_mark
 from ..storage.compaction import in_memory, open_copy
 from ..storage.copies import HIGHEST_NUMBER, CopyRepository
-from ..storage.exchange import incoming
-from ..storage.metadata_store import DATABASE_FILE, MetadataStore
+from ..storage.exchange import DATABASE_FILE, incoming
+from ..storage.metadata_store import MetadataStore
 from ..storage.migrations import build, migrations, written_by
 from ..storage.portable import PortableRepository, building
 from ..storage.private_files import make_private, private_opener

@@ -15,8 +15,7 @@ from ..storage.compaction import Compaction, one_transaction, open_copy
 from ..storage.copies import CopyRepository, Inventory
 from ..storage.delete_operations import DeleteOperationRepository, Item
 from ..storage.erasure import ErasureRepository, Targets
-from ..storage.exchange import decide, finish_exchange, incoming, link_or_copy, sync_folder
-from ..storage.metadata_store import DATABASE_FILE
+from ..storage.exchange import DATABASE_FILE, decide, finish_exchange, incoming, link_or_copy, sync_folder
 from ..storage.portable import PortableRepository
 from .backup_folder import Backup, BackupFolder, Manifest, Reason
 from .index_making import take_indexes

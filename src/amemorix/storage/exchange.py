@@ -9,8 +9,18 @@ from pathlib import Path
 
 from ..errors import StorageFailure
 
-__all__ = ["RESTORING", "decide", "finish_exchange", "forget_incoming", "incoming", "link_or_copy", "sync_folder"]
+__all__ = [
+    "DATABASE_FILE",
+    "RESTORING",
+    "decide",
+    "finish_exchange",
+    "forget_incoming",
+    "incoming",
+    "link_or_copy",
+    "sync_folder",
+]
 
+DATABASE_FILE = "memory.db"
 RESTORING = "restoring"
 """The folder in which indexes are made for a database that is to take the place of another."""
 

@@ -24,6 +24,7 @@ from .episode_deriving import EpisodeDerivingRepository
 from .episodes import EpisodeRepository
 from .erasure import ErasureRepository
 from .evidence_undo import EvidenceUndoRepository
+from .exchange import DATABASE_FILE
 from .extractions import ExtractionRepository
 from .fact_evidence import FactEvidenceRepository
 from .fact_material import FactMaterialRepository
@@ -59,10 +60,9 @@ from .tuning import TuningRepository
 from .tuning_material import TuningMaterialRepository
 from .undo_records import UndoRepository
 
-__all__ = ["DATABASE_FILE", "MetadataStore"]
+__all__ = ["MetadataStore"]
 
 T = TypeVar("T")
-DATABASE_FILE = "memory.db"
 
 
 class MetadataStore:
