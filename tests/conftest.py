@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from amemorix import AMemorixHostService
-from amemorix.models.catalog import DEFAULT_MODEL
-from amemorix.models.install import installed
+from amemorix.models.local.catalog import DEFAULT_MODEL
+from amemorix.models.local.install import installed
 from amemorix.testing import HashEmbedder, memory_host
 
 Open = Callable[..., Awaitable[AMemorixHostService]]

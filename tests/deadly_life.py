@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from amemorix.services.episode_grouping import Derived, EpisodeGrouping
+from amemorix.episodes.grouping import Derived, EpisodeGrouping
 from amemorix.testing import ScriptedChat, memory_host
 
 __all__ = ["MOST", "SETTINGS"]

@@ -6,8 +6,8 @@ from itertools import count
 from typing import Any
 
 from amemorix import AMemorixHostService
-from amemorix.components import OPERATIONS
 from amemorix.errors import InvalidRequest
+from amemorix.host.operations import OPERATIONS
 from amemorix.ops import Operation
 
 __all__ = ["Turn", "contents", "fitting", "found", "hits", "refused", "said", "stats", "told", "written"]

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from amemorix.indexes import feeds
-from amemorix.indexes.graph_store import GraphStore
+from amemorix.host.kernel import SDKMemoryKernel
+from amemorix.indexes import projection_queries as feeds
+from amemorix.indexes.graph.store import GraphStore
 from amemorix.indexes.name_directory import NameDirectory
-from amemorix.indexes.sparse_bm25 import SparseBM25Index
-from amemorix.indexes.vector_store import QuantizationType, VectorStore
-from amemorix.kernel import SDKMemoryKernel
+from amemorix.indexes.sparse.bm25 import SparseBM25Index
+from amemorix.indexes.vectors.store import QuantizationType, VectorStore
+from amemorix.language.normalise import unpack_terms
 from amemorix.testing import HashEmbedder
-from amemorix.text import unpack_terms
 from history_model import COMPONENTS, Ledger, Shelf, seen
 
 __all__ = ["examine", "examine_indexes"]

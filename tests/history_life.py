@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from amemorix import AMemorixHostService
-from amemorix.assembly.surroundings import Surroundings
 from amemorix.clock import SystemClock
 from amemorix.config import default_toml, parse
+from amemorix.episodes import grouping as episode_grouping
+from amemorix.episodes import service as episodes
+from amemorix.host.environment import Surroundings
+from amemorix.indexes import maintenance as upkeep
 from amemorix.indexes import projection
-from amemorix.services import embedding, episode_grouping, episodes, generations, upkeep
-from amemorix.storage.queries import queries
+from amemorix.indexes.vectors import embedding, generations
+from amemorix.language.normalise import tokens
+from amemorix.language.times import date_words, is_question
+from amemorix.store.queries import queries
 from amemorix.testing import HashEmbedder
-from amemorix.text import tokens
-from amemorix.times import date_words, is_question
 from history_examine import examine
 from history_model import COMPONENTS, Delete, Held, Ledger, Operation, Piece, Shelf, Write, applied
 

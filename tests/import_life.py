@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from amemorix.services.importing import source_file
+from amemorix.importing import source_file
 from amemorix.testing import memory_host
 from import_entrance import admin
 

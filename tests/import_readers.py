@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from amemorix import AMemorixHostService
-from amemorix.services.importing.records import Bad, Reader, Record
+from amemorix.importing.records import Bad, Reader, Record
 
 Read = list[tuple[int, Record | Bad]]
 

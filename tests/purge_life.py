@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from amemorix.services import erasing as purging
+from amemorix.forgetting import purge_worker as purging
 from amemorix.testing import HashEmbedder, memory_host
 from test_purge import ADMIN, admin, backed_up, data_of, fill
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from amemorix.components import OPERATIONS
+from amemorix.host.operations import OPERATIONS
 
 READING = {"search_memory", "memory_stats", "get_person_profile", "memory_feedback_admin"}
 

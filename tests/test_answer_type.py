@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amemorix.retrieval.answer_type import AnswerType, Kind, read_answer_type
+from amemorix.search.language.answer_type import AnswerType, Kind, read_answer_type
 from pace import assert_linear
 
 

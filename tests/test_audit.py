@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.acting import entered_by
+from amemorix.audit_context import entered_by
 from amemorix.testing import FrozenClock
 from conftest import Open
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from amemorix import AMemorixHostService
-from amemorix.frontends.cli import app
+from amemorix.frontends.cli.main import app
 from amemorix.testing import FrozenClock, scratch_config
 from conftest import Open
 from import_entrance import COMPONENT as IMPORT

@@ -15,12 +15,12 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
+from amemorix.copies.backup_folder import MANIFEST, BackupFolder
+from amemorix.copies.worker import CopyThread
 from amemorix.errors import NotReady
-from amemorix.services.backup_folder import MANIFEST, BackupFolder
-from amemorix.services.copy_thread import CopyThread
-from amemorix.storage.database import Database
-from amemorix.storage.delete_operations import NewOperation
-from amemorix.storage.exchange import forget_incoming
+from amemorix.forgetting.operation_rows import NewOperation
+from amemorix.store.file_swap import forget_incoming
+from amemorix.store.sqlite import Database
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
 from entrance import contents, found, refused, said, stats, told
@@ -375,7 +375,7 @@ async def test_nothing_waits_for_a_restore_that_waits_for_it(
     tmp_path: Path, beside: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before, in between, after: whoever comes second is refused at once or has ended before the restore begins."""
-    monkeypatch.setattr("amemorix.hosting.kernels.DRAIN_SECONDS", 2 * PATIENCE)
+    monkeypatch.setattr("amemorix.host.kernel_pool.DRAIN_SECONDS", 2 * PATIENCE)
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         for number in range(20):
             await told(host, f"Note {number}: the kettle is blue.", chat_id="c")
@@ -443,7 +443,7 @@ async def test_a_restore_that_is_given_up_on_while_it_copies_leaves_nothing(
     async with memory_host(tmp_path) as host:
         await told(host, KEPT)
         made = await backed_up(host)
-        monkeypatch.setattr("amemorix.storage.copies.BREATH_SECONDS", 0.5)
+        monkeypatch.setattr("amemorix.copies.rows.BREATH_SECONDS", 0.5)
         left_over: list[Path] = []
         restoring = asyncio.create_task(host.invoke(ADMIN, {"action": "restore_backup", "backup": made["id"]}))
         for _ in range(1_000):

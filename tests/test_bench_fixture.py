@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from amemorix.bench.fixture import groups, run
-from amemorix.frontends.cli import app
+from amemorix.frontends.cli.main import app
 from bench_samples import FIXTURE, NO_MODEL, written_json
 
 

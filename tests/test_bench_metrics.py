@@ -8,7 +8,7 @@ import pytest
 
 from amemorix.bench.dataset import Corpus, Dataset, Question, Session, Turn
 from amemorix.bench.floor import BM25Floor, Floors
-from amemorix.bench.metrics import (
+from amemorix.bench.metrics import (  # fmt: skip
     Interval,
     Score,
     bootstrap,
@@ -17,7 +17,7 @@ from amemorix.bench.metrics import (
     mean_score,
     percentile,
     score_ranking,
-)  # fmt: skip
+)
 
 
 def test_a_ranking_is_scored_against_its_evidence() -> None:

@@ -20,7 +20,7 @@ from amemorix.bench.recall_report import print_ablation, print_report
 from amemorix.bench.recall_result import breakdown
 from amemorix.bench.recall_run import run
 from amemorix.config import Config
-from amemorix.frontends.cli import app
+from amemorix.frontends.cli.main import app
 from bench_samples import CHINESE, LOCOMO, LONGMEMEVAL, NO_MODEL, written_json
 
 

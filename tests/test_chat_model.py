@@ -14,7 +14,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.errors import ChatUnavailable
-from amemorix.frontends.http import create_app
+from amemorix.frontends.http.app import create_app
 from amemorix.ports import ChatInfo
 from amemorix.testing import ScriptedChat, memory_host, scratch_config
 from chat_endpoint import ChatEndpoint, chat_endpoint, said

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amemorix.indexes.name_directory import NameDirectory, PersonRow
-from amemorix.retrieval.chronology import MOST_RIVALS, anchor_span, anchored, ordered
-from amemorix.retrieval.fusion import Fused
-from amemorix.retrieval.ordering import End, Ordering
-from amemorix.retrieval.query import Query, read_query
-from amemorix.times import Span
+from amemorix.language.times import Span
+from amemorix.search.chronology import MOST_RIVALS, anchor_span, anchored, ordered
+from amemorix.search.fusion import Fused
+from amemorix.search.language.temporal_order import End, Ordering
+from amemorix.search.query import Query, read_query
 from pace import assert_linear
 
 DAY = 86_400.0

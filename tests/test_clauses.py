@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.services.profile_rules import statements
-from amemorix.storage.profile_material import SPEAKER, Line
-from amemorix.strategies.base import Mention, Passage
-from amemorix.strategies.chat_markup import spoken
-from amemorix.strategies.clauses import clauses, mood_of, whose
-from amemorix.strategies.fact_rules import Reader, read_facts
-from amemorix.strategies.rules import read_passage
-from amemorix.text import is_mostly_cjk, normalise_name
+from amemorix.facts.language.rules import Reader, read_facts
+from amemorix.language.chat_markup import spoken
+from amemorix.language.clauses import clauses, mood_of, whose
+from amemorix.language.normalise import is_mostly_cjk, normalise_name
+from amemorix.language.relations.rules import read_passage
+from amemorix.language.strategy import Mention, Passage
+from amemorix.profiles.material import SPEAKER, Line
+from amemorix.profiles.rules import statements
 
 AT = datetime(2026, 5, 20, 12, tzinfo=UTC).timestamp()
 TOLD = 2

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from amemorix import __version__
-from amemorix.frontends.cli import app
-from amemorix.frontends.cli_import import FORMATS
-from amemorix.frontends.cli_memory import Mode
-from amemorix.retrieval.request import MODES
-from amemorix.services.importing import formats as importing
-from amemorix.storage.lock import DirectoryLock
+from amemorix.frontends.cli.imports import FORMATS
+from amemorix.frontends.cli.main import app
+from amemorix.frontends.cli.memory import Mode
+from amemorix.importing.readers import formats as importing
+from amemorix.search.request import MODES
+from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
 
 TURNS = [

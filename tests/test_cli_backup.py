@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from amemorix.frontends.cli import app
-from amemorix.storage.lock import DirectoryLock
+from amemorix.frontends.cli.main import app
+from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
 from test_cli_serve import daemon
 

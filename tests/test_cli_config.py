@@ -10,8 +10,8 @@ from click.testing import Result
 from rich.table import Table
 from typer.testing import CliRunner
 
-from amemorix.frontends.cli import app
-from amemorix.frontends.console import out
+from amemorix.frontends.cli.main import app
+from amemorix.frontends.cli.terminal import out
 from amemorix.testing import scratch_config
 from daemon_process import daemon
 

@@ -17,11 +17,11 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from amemorix.frontends.cli import app
+from amemorix.frontends.cli.main import app
 from amemorix.frontends.daemon import announced, find_daemon
-from amemorix.frontends.openapi import BASE_PATH
-from amemorix.frontends.serving import GRACE_SECONDS
-from amemorix.storage.lock import DirectoryLock
+from amemorix.frontends.http.openapi import BASE_PATH
+from amemorix.frontends.http.serving import GRACE_SECONDS
+from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
 from daemon_process import Running, daemon
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from amemorix import AMemorixHostService
 from amemorix.config import backups_of, parse, patched, settings, write_text
 from amemorix.errors import InvalidConfig
-from amemorix.frontends.cli import app
+from amemorix.frontends.cli.main import app
 from amemorix.testing import scratch_config
 
 SETTINGS = ["embedding.api_key_env", "chat.api_key_env", "http.token_env"]

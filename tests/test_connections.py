@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 import pytest
 
-from amemorix.frontends.connections import MOST_WAITING
-from amemorix.frontends.openapi import BASE_PATH
+from amemorix.frontends.http.connections import MOST_WAITING
+from amemorix.frontends.http.openapi import BASE_PATH
 from amemorix.testing import scratch_config
 from pace import PATIENCE
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.strategies.correction import Correction
-from amemorix.strategies.correction_rules import read_correction
-from amemorix.strategies.correction_text import corrected
+from amemorix.corrections.language.claim import Correction
+from amemorix.corrections.language.rules import read_correction
+from amemorix.corrections.language.text import corrected
 from amemorix.testing import HashEmbedder, ScriptedChat
 from conftest import Open
 from entrance import contents, found, refused, said, told

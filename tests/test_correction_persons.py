@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.strategies.correction_rules import read_correction
+from amemorix.corrections.language.rules import read_correction
 from entrance import refused
 from test_correction import previewed
 from test_correction_targets import executed, facts

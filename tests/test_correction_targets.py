@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.strategies.correction_rules import plainly, read_correction, read_denial
+from amemorix.corrections.language.rules import plainly, read_correction, read_denial
 from amemorix.testing import FrozenClock
 from conftest import Open
 from entrance import Turn, contents, found, said, told

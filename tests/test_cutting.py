@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amemorix.strategies.cutting import split
+from amemorix.language.chunking import split
 from pace import assert_linear
 
 ALPHABET = st.one_of(

@@ -9,7 +9,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from amemorix.demo.conversation import Demo, DemoQuestion, load
-from amemorix.times import read_time
+from amemorix.language.times import read_time
 
 
 @pytest.fixture(scope="module")

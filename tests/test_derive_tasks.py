@@ -13,7 +13,7 @@ import pytest
 
 import deadly_life
 from amemorix import AMemorixHostService
-from amemorix.services.episodes import EpisodeService
+from amemorix.episodes.service import EpisodeService
 from amemorix.testing import memory_host
 from conftest import Open
 from entrance import said

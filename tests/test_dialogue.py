@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amemorix.retrieval.dialogue import Dialogue, Turn, read_dialogue
+from amemorix.search.language.dialogue import Dialogue, Turn, read_dialogue
 from pace import assert_linear
 
 

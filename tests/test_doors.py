@@ -17,11 +17,11 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
 from amemorix.clock import SystemClock
-from amemorix.components import OPERATIONS
-from amemorix.frontends.arguments import arguments
-from amemorix.frontends.cli import COMMANDS, app
-from amemorix.frontends.http import create_app
-from amemorix.frontends.openapi import BASE_PATH
+from amemorix.frontends.cli.arguments import arguments
+from amemorix.frontends.cli.main import COMMANDS, app
+from amemorix.frontends.http.app import create_app
+from amemorix.frontends.http.openapi import BASE_PATH
+from amemorix.host.operations import OPERATIONS
 from amemorix.ops import Operation
 from amemorix.testing import memory_host, scratch_config
 from daemon_process import daemon
@@ -249,7 +249,7 @@ def test_help_imports_neither_the_memory_nor_what_reads_a_configuration() -> Non
         "import sys; from amemorix.frontends.cli import app\n"
         "try: app(['--help'])\n"
         "except SystemExit: pass\n"
-        "print([name for name in ('numpy', 'pydantic', 'starlette', 'amemorix.kernel') if name in sys.modules], file=sys.stderr)"
+        "print([name for name in ('numpy', 'pydantic', 'starlette', 'amemorix.host.kernel') if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stderr.strip() == "[]"

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from amemorix import AMemorixHostService
 from amemorix.clock import SystemClock
 from amemorix.config import Config
+from amemorix.indexes.projections import Indexes
+from amemorix.indexes.vectors.embedding import EmbeddingService
+from amemorix.indexes.vectors.serving import Asking, DenseLane
+from amemorix.ingest.requests import IngestText
+from amemorix.ingest.service import IngestService
 from amemorix.models.embedding_batches import encode
 from amemorix.ports import Encoded
-from amemorix.services.dense import Asking, DenseLane
-from amemorix.services.embedding import EmbeddingService
-from amemorix.services.indexes import Indexes
-from amemorix.services.ingest import IngestService
-from amemorix.services.ingest_requests import IngestText
-from amemorix.services.time_zones import TimeZones
-from amemorix.storage.metadata_store import MetadataStore
+from amemorix.store.metadata_store import MetadataStore
+from amemorix.store.time_zones import TimeZones
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from conftest import Open
 from endpoint import Endpoint, endpoint
@@ -230,7 +230,7 @@ async def test_a_query_is_answered_by_the_others_while_the_model_is_silent(serve
 async def test_a_model_that_is_down_slows_one_search_and_not_every(
     served: Endpoint, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("amemorix.services.dense.REST_SECONDS", 3600.0)
+    monkeypatch.setattr("amemorix.indexes.vectors.serving.REST_SECONDS", 3600.0)
     host = await opened(embedding=at(served, query_timeout_seconds=0.5, max_attempts=3), clock=SystemClock())
     await kites(host, 5)
     await host.settle(120)

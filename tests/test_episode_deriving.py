@@ -15,10 +15,10 @@ import pytest
 
 import pace
 from amemorix import AMemorixHostService
-from amemorix.services import episode_grouping
-from amemorix.services.episodes import EpisodeService
-from amemorix.storage.derive_tasks import DeriveTaskRepository
-from amemorix.storage.episode_deriving import EpisodeDerivingRepository
+from amemorix.episodes import grouping as episode_grouping
+from amemorix.episodes.deriving_rows import EpisodeDerivingRepository
+from amemorix.episodes.service import EpisodeService
+from amemorix.store.tasks import DeriveTaskRepository
 from amemorix.testing import FrozenClock, memory_host
 from conftest import Open
 from entrance import said, told

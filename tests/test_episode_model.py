@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.episodes.model import partitions
 from amemorix.errors import ChatUnavailable
-from amemorix.services.episode_model import partitions
 from amemorix.testing import FrozenClock, ScriptedChat, memory_host
 from conftest import Open
 from entrance import said

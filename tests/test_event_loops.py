@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.assembly.surroundings import Surroundings
 from amemorix.clock import SystemClock
 from amemorix.errors import NotReady
+from amemorix.host.environment import Surroundings
+from amemorix.language.times import local_zone
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
-from amemorix.times import local_zone
 
 NOTE = {"external_id": "n", "source_type": "note", "text": "The kettle is blue."}
 CALLS = {

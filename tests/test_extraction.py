@@ -11,7 +11,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import ChatUnavailable
-from amemorix.services.extraction import CURSOR
+from amemorix.graph.extraction import CURSOR
 from amemorix.testing import HashEmbedder, ScriptedChat, memory_host
 from conftest import Open
 from entrance import contents, hits, refused, said, told
@@ -76,7 +76,7 @@ async def test_reading_in_steps_is_the_same_as_reading_at_once(
     await said(at_once, "c", *TALK)
     expected = await content_of_tables(at_once)
 
-    monkeypatch.setattr("amemorix.services.extraction.STEP", 1)
+    monkeypatch.setattr("amemorix.graph.extraction.STEP", 1)
     stepwise = await opened(tmp_path / "steps")
     for turn in TALK:
         await said(stepwise, "c", turn)
@@ -118,7 +118,7 @@ async def test_reading_again_changes_nothing(host: AMemorixHostService) -> None:
 async def test_a_log_that_was_cut_is_made_good_from_the_rows(
     host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("amemorix.services.extraction.STEP", 2)
+    monkeypatch.setattr("amemorix.graph.extraction.STEP", 2)
     await said(host, "c", *TALK)
     before = await content_of_tables(host)
     for table in ("relation_evidence", "relations", "paragraph_entities", "entities"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from amemorix.strategies.base import Extraction, Mention, Passage
-from amemorix.strategies.kinds import STRATEGIES
-from amemorix.strategies.rules import possible_names, read_passage
-from amemorix.text import normalise_name
+from amemorix.language.normalise import normalise_name
+from amemorix.language.relations.rules import possible_names, read_passage
+from amemorix.language.strategies import STRATEGIES
+from amemorix.language.strategy import Extraction, Mention, Passage
 
 KNOWN = ("林澈", "苏晚", "小雅", "Ada", "Grace", "Tom Baker")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from amemorix.strategies.fact_questions import read_question
-from amemorix.strategies.fact_slots import SLOTS
+from amemorix.facts.language.questions import read_question
+from amemorix.facts.language.slots import SLOTS
 
 
 def asked(text: str, *, denied: bool = False) -> set[str]:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from amemorix.strategies.fact_rules import Claim, Reader, read_facts, statement
-from amemorix.strategies.fact_slots import SLOTS, slot_of
+from amemorix.facts.language.rules import Claim, Reader, read_facts, statement
+from amemorix.facts.language.slots import SLOTS, slot_of
 from pace import assert_linear, calls
 
 AT = datetime(2026, 5, 20, 12, tzinfo=UTC).timestamp()

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from amemorix.strategies.fact_timeline import ANY, AUTHORITY, Point, timeline
+from amemorix.facts.timeline import ANY, AUTHORITY, Point, timeline
 
 
 def differ(one: str, other: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.strategies.fact_rules import Claim, Reader, read_facts
+from amemorix.facts.language.rules import Claim, Reader, read_facts
 from amemorix.testing import FrozenClock
 from conftest import Open
 

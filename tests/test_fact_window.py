@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.services.fact_ledger import Change, FactLedger, Said
-from amemorix.services.fact_window import NEAREST, FactWindow
-from amemorix.storage.facts import FactGroup
-from amemorix.strategies.fact_timeline import ANY, AUTHORITY, Point
+from amemorix.facts.ledger import Change, FactLedger, Said
+from amemorix.facts.rows import FactGroup
+from amemorix.facts.timeline import ANY, AUTHORITY, Point
+from amemorix.facts.timeline_window import NEAREST, FactWindow
 from conftest import Open
 from entrance import said
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from amemorix.frontends.cli import app
+from amemorix.frontends.cli.main import app
 from amemorix.testing import memory_host, scratch_config
 from entrance import said
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from amemorix.background import change_follower as deriver
 from amemorix.config.write import backups_of, write_text
 from amemorix.errors import StorageFailure
-from amemorix.services import deriver
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from daemon_process import daemon
 from entrance import contents, said

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from amemorix import AMemorixHostService, errors
-from amemorix.components import OPERATIONS
+from amemorix.host.operations import OPERATIONS
 from amemorix.ops import Operation
 from amemorix.testing import HashEmbedder, memory_host
 from memory_dump import every_row

@@ -11,11 +11,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema_specifications import REGISTRY as SPECIFICATIONS
 
-from amemorix.components import OPERATIONS
 from amemorix.config import settings
-from amemorix.frontends.openapi import openapi_document
+from amemorix.frontends.http.openapi import openapi_document
 from amemorix.frontends.reference import reference_page
 from amemorix.generated import generated_files, main, stale_files, write_generated
+from amemorix.host.operations import OPERATIONS
 
 ROOT = Path(__file__).parent.parent
 

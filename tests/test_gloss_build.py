@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from amemorix.errors import ModelUnavailable
-from amemorix.models.cedict import Entry, brief, glosses, read_entries
-from amemorix.models.gloss_build import Lexicon, install_glosses, packaged_lexicon, verify_glosses
-from amemorix.models.glosses import FORMAT, GlossManifest, GlossTable, installed_glosses
-from amemorix.text import term_hashes, tokens
+from amemorix.language.normalise import term_hashes, tokens
+from amemorix.models.glosses.build import Lexicon, install_glosses, packaged_lexicon, verify_glosses
+from amemorix.models.glosses.cedict import Entry, brief, glosses, read_entries
+from amemorix.models.glosses.table import FORMAT, GlossManifest, GlossTable, installed_glosses
 
 DICTIONARY = """
 # CC-CEDICT

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from amemorix.errors import ModelUnavailable
-from amemorix.frontends.cli import app
-from amemorix.models.gloss_build import install_glosses
-from amemorix.models.glosses import GlossTable, installed_glosses
+from amemorix.frontends.cli.main import app
+from amemorix.models.glosses.build import install_glosses
+from amemorix.models.glosses.table import GlossTable, installed_glosses
 from test_gloss_build import embed, lexicon
 
 WORDS = {

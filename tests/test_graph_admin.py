@@ -117,7 +117,7 @@ async def test_twenty_thousand_nodes_in_two_statements_a_page(host: AMemorixHost
 
 async def statements(host: AMemorixHostService, **args: Any) -> int:
     """Statements that one page runs."""
-    from amemorix.services.graph_requests import GetGraph
+    from amemorix.graph.requests import GetGraph
 
     kernel = host.kernel
     ran: list[str] = []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.storage.relations import RelationVector
+from amemorix.store.rows.relations import RelationVector
 from conftest import Open
 from entrance import contents, found, hits, told
 from graph_entrance import changed, edges, family, fits, graph, nodes, page, rows, triple, turned_down, wrong

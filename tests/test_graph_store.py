@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amemorix.indexes.graph_store import EdgeRow, GraphStore
+from amemorix.indexes.graph.store import EdgeRow, GraphStore
 
 
 def built(rows: list[EdgeRow]) -> GraphStore:

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from amemorix import AMemorixHostService, __version__
-from amemorix.components import OPERATIONS
-from amemorix.frontends.http import create_app
-from amemorix.frontends.openapi import BASE_PATH
+from amemorix.frontends.http.app import create_app
+from amemorix.frontends.http.openapi import BASE_PATH
+from amemorix.host.operations import OPERATIONS
 from amemorix.testing import memory_host
 from amemorix.version import commit
 

@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.frontends.guard import LOGGED_A_MINUTE
-from amemorix.frontends.http import create_app
+from amemorix.frontends.http.app import create_app
+from amemorix.frontends.http.auth import LOGGED_A_MINUTE
+from amemorix.frontends.http.openapi import BASE_PATH
 from amemorix.frontends.loopback import host_of, is_loopback, resolves_to_loopback
-from amemorix.frontends.openapi import BASE_PATH
 
 STATS = f"{BASE_PATH}/memory_stats"
 
@@ -120,7 +120,7 @@ async def test_refused_calls_are_logged_without_the_token_and_counted(
             assert (await web.post(STATS, headers={"Authorization": f"Bearer guess{n}"})).status_code == 403
         assert (await web.post(STATS)).status_code == 401
         figures = (await web.get("/metrics", headers={"Authorization": "Bearer right"})).text
-    lines = [record.getMessage() for record in caplog.records if record.name == "amemorix.frontends.guard"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "amemorix.frontends.http.auth"]
     assert lines[0] == "a call of 203.0.113.9 was refused (its token is wrong)"
     assert len(lines) == LOGGED_A_MINUTE
     assert "guess" not in caplog.text

@@ -12,10 +12,10 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest, StorageFailure
-from amemorix.services.importing.formats import detect, reader_for
-from amemorix.services.importing.records import Bad
-from amemorix.services.importing.staging import Staged, Staging
-from amemorix.storage.foreign_database import ForeignDatabase
+from amemorix.importing.readers.formats import detect, reader_for
+from amemorix.importing.records import Bad
+from amemorix.importing.staging import Staged, Staging
+from amemorix.store.read_only_database import ForeignDatabase
 from entrance import contents
 from import_entrance import COMPONENT, admin, imported, pasted, raw_folder
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.services.importing.chat_codes import spelled, spelled_segments
-from amemorix.services.importing.formats import detect, reader_for
-from amemorix.services.importing.records import Record
+from amemorix.importing.readers.formats import detect, reader_for
+from amemorix.importing.records import Record
+from amemorix.language.message_segments import spelled, spelled_segments
 from entrance import hits
 from import_entrance import jsonl, pasted
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.services.importing.chat_exports import person_of
-from amemorix.services.importing.formats import detect, reader_for
-from amemorix.services.importing.records import Record
+from amemorix.importing.readers.chat_exports import person_of
+from amemorix.importing.readers.formats import detect, reader_for
+from amemorix.importing.records import Record
 from entrance import hits
 from import_entrance import pasted
 

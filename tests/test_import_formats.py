@@ -12,13 +12,13 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
-from amemorix.services.importing.chat_codes import in_words
-from amemorix.services.importing.chat_exports import person_of
-from amemorix.services.importing.chat_times import by_24_hours
-from amemorix.services.importing.formats import FORMATS, detect, reader_for
-from amemorix.services.importing.occurrences import Occurrences, digest
-from amemorix.services.importing.records import Bad, Record
-from amemorix.services.importing.whatsapp import said_in
+from amemorix.importing.duplicates import Occurrences, digest
+from amemorix.importing.readers.chat_exports import person_of
+from amemorix.importing.readers.chat_times import by_24_hours
+from amemorix.importing.readers.formats import FORMATS, detect, reader_for
+from amemorix.importing.readers.whatsapp import said_in
+from amemorix.importing.records import Bad, Record
+from amemorix.language.message_segments import in_words
 from entrance import contents, hits, refused, stats
 from import_entrance import COMPONENT, admin, ended, imported, jsonl, pasted, raw_folder
 from pace import assert_linear

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.services.importing.formats import reader_for
-from amemorix.services.importing.marks import Mark
-from amemorix.services.importing.occurrences import Occurrences
+from amemorix.importing.duplicates import Occurrences
+from amemorix.importing.readers.formats import reader_for
+from amemorix.importing.resume_points import Mark
 from import_entrance import jsonl, turn
 
 RULE = "=" * 64

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.services.importing.formats import FORMATS
-from amemorix.services.importing.notes import BEYOND, MOST_OF_A_TEXT, sentences
+from amemorix.importing.readers.formats import FORMATS
+from amemorix.importing.warnings import BEYOND, MOST_OF_A_TEXT, sentences
 from import_entrance import imported, pasted, raw_folder
 from memory_dump import rows_of
 

@@ -11,8 +11,8 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest, MemoryFault, NotFound
-from amemorix.services.importing.places import Places
-from amemorix.services.importing.staging import Staging, safe_name
+from amemorix.importing.roots import Places
+from amemorix.importing.staging import Staging, safe_name
 from conftest import Open
 from entrance import contents, refused, stats
 from import_entrance import COMPONENT, created, ended, imported, raw_folder

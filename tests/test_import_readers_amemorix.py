@@ -14,8 +14,8 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.errors import InvalidRequest
-from amemorix.services.importing.amemorix_directory import AMemorixDirectory
-from amemorix.services.importing.records import Record
+from amemorix.importing.readers.amemorix_directory import AMemorixDirectory
+from amemorix.importing.records import Record
 from import_entrance import imported, raw_folder
 from import_readers import Read, bad, peak, read, records, store
 from reference_directory import VERSIONS, ReferenceDirectory, Version

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amemorix.clock import FrozenClock
-from amemorix.services.importing.foreign_paragraphs import Known, loose_relation, paragraph_records
-from amemorix.services.importing.graphiti import GraphitiExport
-from amemorix.services.importing.lpmm import LpmmOpenie
-from amemorix.services.importing.mem0 import Mem0Export
-from amemorix.services.importing.records import Bad, Reader, Record
-from amemorix.services.ingest_requests import IngestSummary, IngestText
+from amemorix.importing.readers.foreign_paragraphs import Known, loose_relation, paragraph_records
+from amemorix.importing.readers.graphiti import GraphitiExport
+from amemorix.importing.readers.lpmm import LpmmOpenie
+from amemorix.importing.readers.mem0 import Mem0Export
+from amemorix.importing.records import Bad, Reader, Record
+from amemorix.ingest.requests import IngestSummary, IngestText
 from import_readers import write
 
 ODD = [

@@ -10,7 +10,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
-from amemorix.services.importing.graphiti import GraphitiExport
+from amemorix.importing.readers.graphiti import GraphitiExport
 from import_readers import bad, peak, read, records, store, write
 
 NODES: list[dict[str, Any]] = [

@@ -15,7 +15,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
-from amemorix.services.importing.lpmm import LpmmOpenie, LpmmParquet
+from amemorix.importing.readers.lpmm import LpmmOpenie, LpmmParquet
 from import_readers import bad, peak, read, records, store, write
 
 PASSAGES = ["内卷：指一类文化模式无法转变为新的形态。", "Ada Lovelace wrote the first program."]

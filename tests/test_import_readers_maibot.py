@@ -11,7 +11,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
-from amemorix.services.importing.maibot import MaiBotDatabase
+from amemorix.importing.readers.maibot import MaiBotDatabase
 from import_readers import bad, read, records, store
 
 OLD = """

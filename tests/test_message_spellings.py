@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.components import OPERATIONS
-from amemorix.services.message_reading import read_message
+from amemorix.host.operations import OPERATIONS
+from amemorix.ingest.messages import read_message
 from entrance import found, hits, refused, told
 from import_entrance import pasted
 from pace import assert_linear

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.frontends.http import create_app
-from amemorix.frontends.openapi import BASE_PATH, UPLOAD_PATH
+from amemorix.frontends.http.app import create_app
+from amemorix.frontends.http.openapi import BASE_PATH, UPLOAD_PATH
 from amemorix.testing import FrozenClock, HashEmbedder
 from conftest import Open
 from import_entrance import created, pasted

@@ -13,7 +13,7 @@ from amemorix.clock import FrozenClock
 from amemorix.config.model import Chat
 from amemorix.errors import ChatUnavailable
 from amemorix.models.chat_registry import make_chat
-from amemorix.models.openai_chat import OpenAITalker
+from amemorix.models.openai.chat import OpenAITalker
 from amemorix.models.structured_chat import StructuredChat, Tally
 from amemorix.ports import ChatModel
 from amemorix.testing import ScriptedChat

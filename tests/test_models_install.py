@@ -14,9 +14,9 @@ import pytest
 
 from amemorix.errors import ModelUnavailable
 from amemorix.models.cache import cache_dir
-from amemorix.models.catalog import DEFAULT_MODEL, LocalModel, ModelFile, known_model
-from amemorix.models.install import GRAPH, install, installed, verify
-from amemorix.models.manifest import FORMAT, read_manifest
+from amemorix.models.local.catalog import DEFAULT_MODEL, LocalModel, ModelFile, known_model
+from amemorix.models.local.install import GRAPH, install, installed, verify
+from amemorix.models.local.manifest import FORMAT, read_manifest
 from test_models_tiny import published
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from amemorix.errors import ModelUnavailable
-from amemorix.models.install import GRAPH, install, installed
-from amemorix.models.local import LocalEmbedder
-from amemorix.models.manifest import FORMAT
+from amemorix.models.local.embedder import LocalEmbedder
+from amemorix.models.local.install import GRAPH, install, installed
+from amemorix.models.local.manifest import FORMAT
 from test_models_tiny import published
 
 TEXTS = [

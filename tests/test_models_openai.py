@@ -17,7 +17,7 @@ import pytest
 from amemorix.clock import FrozenClock
 from amemorix.errors import ModelUnavailable
 from amemorix.models.embedding_batches import embed_each
-from amemorix.models.openai_api import OpenAIEmbedder
+from amemorix.models.openai.embedder import OpenAIEmbedder
 from amemorix.ports import Encoded
 
 KEY = "sk-very-secret"

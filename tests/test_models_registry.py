@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from amemorix.config.model import Embedding
 from amemorix.errors import ModelUnavailable
-from amemorix.models import catalog
 from amemorix.models.embedding_batches import embed_each
-from amemorix.models.host_callable import HostEmbedder
-from amemorix.models.install import GRAPH, install
+from amemorix.models.host.embedder import HostEmbedder
+from amemorix.models.local import catalog
+from amemorix.models.local.install import GRAPH, install
 from amemorix.models.registry import PROVIDERS, make_embedder
 from amemorix.ports import EmbedderInfo, Encoded
 from test_models_tiny import published

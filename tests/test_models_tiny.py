@@ -11,10 +11,10 @@ import pytest
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from amemorix.models.arithmetic import Arithmetic, Float32, Int8
-from amemorix.models.catalog import LocalModel, ModelFile
-from amemorix.models.minilm_onnx import amplitudes, build_graph, convert
-from amemorix.models.onnx_graph import Graph
+from amemorix.models.local.catalog import LocalModel, ModelFile
+from amemorix.models.local.minilm_onnx import amplitudes, build_graph, convert
+from amemorix.models.local.onnx_graph import Graph
+from amemorix.models.local.quantisation import Arithmetic, Float32, Int8
 from amemorix.models.telemetry import refuse_telemetry
 
 HIDDEN, HEADS, LAYERS, INNER, POSITIONS = 32, 2, 2, 64, 64

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.services import extraction, namings
+from amemorix.graph import extraction
+from amemorix.ingest import late_names as namings
 from amemorix.testing import memory_host
 from entrance import said, told
 from memory_dump import rows_of, tables

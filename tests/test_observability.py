@@ -78,7 +78,7 @@ async def test_a_lane_that_runs_out_of_its_budget_is_a_warning_without_a_traceba
 
 
 async def test_the_log_tells_of_the_start_and_of_a_clean_stop(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="amemorix.host_service")
+    caplog.set_level(logging.INFO, logger="amemorix.host.service")
     async with memory_host(tmp_path):
         pass
 

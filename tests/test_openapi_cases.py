@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from amemorix.frontends.http import create_app
-from amemorix.frontends.openapi import openapi_document
+from amemorix.frontends.http.app import create_app
+from amemorix.frontends.http.openapi import openapi_document
 from amemorix.testing import HashEmbedder, memory_host
 from sample_memory import FILLING
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amemorix.retrieval.ordering import End, Ordering, Relation, read_ordering
+from amemorix.search.language.temporal_order import End, Ordering, Relation, read_ordering
 from pace import assert_linear
 
 

@@ -20,8 +20,8 @@ from amemorix.bench import corpus
 from amemorix.bench.chinese_file import read_chinese
 from amemorix.bench.dataset import Dataset, spread
 from amemorix.bench.locomo_file import read_locomo
-from amemorix.services.portable import LEFT_BEHIND, VECTORS
-from amemorix.services.portable_file import is_portable
+from amemorix.copies.portable import LEFT_BEHIND, VECTORS
+from amemorix.copies.portable_file import is_portable
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
 from entrance import contents, found, refused, said, stats, told

@@ -16,7 +16,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import ChatUnavailable
-from amemorix.services.profile_deriving import ProfileDeriver
+from amemorix.profiles.builder import ProfileDeriver
 from amemorix.testing import FrozenClock, ScriptedChat, memory_host
 from conftest import Open
 from entrance import said

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from amemorix.services.profile_endings import endings, has_ended
-from amemorix.services.profile_items import ProfileItem, gathered, load, render, score
-from amemorix.services.profile_rules import fact_item, relation_item, statements, topic_item
-from amemorix.storage.profile_material import SPEAKER, FactOf, Line, RelationOf
-from amemorix.text import is_mostly_cjk
+from amemorix.language.normalise import is_mostly_cjk
+from amemorix.profiles.items import ProfileItem, gathered, load, render, score
+from amemorix.profiles.material import SPEAKER, FactOf, Line, RelationOf
+from amemorix.profiles.retractions import endings, has_ended
+from amemorix.profiles.rules import fact_item, relation_item, statements, topic_item
 
 NAMED = ("林澈", "Ada")
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.services import erasing as purging
-from amemorix.storage.reserve import RESERVE
+from amemorix.forgetting import purge_worker as purging
+from amemorix.language.normalise import term_hashes, tokens
+from amemorix.store.reserve import RESERVE
 from amemorix.testing import HashEmbedder, memory_host
-from amemorix.text import term_hashes, tokens
 from conftest import Open
 from entrance import contents, found, said, told
 from memory_dump import rows_of, tables

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from amemorix.services.purge_ids import Ids
-from amemorix.services.remnants import Needles
+from amemorix.forgetting.byte_search import Needles
+from amemorix.forgetting.id_matcher import Ids
 
 
 @pytest.mark.parametrize(

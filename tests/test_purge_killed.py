@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from amemorix.services import erasing
+from amemorix.forgetting import purge_worker as erasing
 from amemorix.testing import memory_host
 from entrance import told
 from memory_dump import rows_of

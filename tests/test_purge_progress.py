@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.services import erasing as purging
+from amemorix.forgetting import purge_worker as purging
 from amemorix.testing import memory_host
 from test_purge import ADMIN, admin, data_of, fill, in_copy, left
 

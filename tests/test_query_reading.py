@@ -9,8 +9,8 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.indexes.name_directory import NameDirectory
-from amemorix.retrieval.query import read_query
-from amemorix.signs import NAME, NUMBER, TIME
+from amemorix.language.text_flags import NAME, NUMBER, TIME
+from amemorix.search.query import read_query
 from conftest import Open
 from entrance import contents, hits, said, told
 

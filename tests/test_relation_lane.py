@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.indexes.vector_store import VectorStore
+from amemorix.indexes.projections import Lanes
+from amemorix.indexes.vectors.relation_queue import DueRelations
+from amemorix.indexes.vectors.store import VectorStore
 from amemorix.models.embedding_batches import encode
-from amemorix.retrieval.lanes import Lanes
-from amemorix.retrieval.plan import SearchPlan
-from amemorix.retrieval.relation_lane import relation_lane
-from amemorix.services.due_relations import DueRelations
+from amemorix.search.plan import SearchPlan
+from amemorix.search.relation_lane import relation_lane
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from conftest import Open
 from endpoint import Endpoint, endpoint

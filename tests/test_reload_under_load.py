@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.assembly.surroundings import Surroundings
 from amemorix.clock import SystemClock
 from amemorix.config import patched
 from amemorix.errors import InvalidConfig
+from amemorix.host.environment import Surroundings
+from amemorix.language.times import local_zone
 from amemorix.testing import HashEmbedder, scratch_config
-from amemorix.times import local_zone
 
 CALLS, RELOADS, LAST_CALLS, AT_ONCE = 2_000, 20, 80, 100
 """How many calls, how many changes, how many calls are kept for after the last change, and how many are made at once."""

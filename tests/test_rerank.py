@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.models import catalog
-from amemorix.models.glosses import GlossTable, installed_glosses
-from amemorix.models.install import install
+from amemorix.models.glosses.table import GlossTable, installed_glosses
+from amemorix.models.local import catalog
+from amemorix.models.local.install import install
 from amemorix.ports import Encoded
-from amemorix.retrieval.late_interaction import best_matches
-from amemorix.retrieval.word_meaning import likeness
+from amemorix.search.late_interaction import best_matches
+from amemorix.search.word_meaning import likeness
 from amemorix.testing import memory_host
 from entrance import contents, found, hits, said
 from test_models_tiny import published

@@ -12,7 +12,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import NotReady
-from amemorix.services import embedding, generations
+from amemorix.indexes.vectors import embedding, generations
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amemorix.config.model import Lifecycle
-from amemorix.retrieval.retention import RetentionRules, retained, retained_all
-from amemorix.retrieval.signals import fading
-from amemorix.storage.retention import Retention
+from amemorix.search.retention import RetentionRules, retained, retained_all
+from amemorix.search.signals import fading
+from amemorix.store.rows.retention import Retention
 
 HOUR, DAY = 3_600.0, 86_400.0
 START = 1_700_000_000.0

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from amemorix.storage.right_of_way import RightOfWay
+from amemorix.foreground_priority import RightOfWay
 from amemorix.testing import HashEmbedder, memory_host
 
 PATIENCE = 60.0

@@ -13,14 +13,14 @@ import pytest
 from typer.testing import CliRunner
 
 from amemorix import AMemorixHostService
-from amemorix.components import OPERATIONS
 from amemorix.config.model import Http
 from amemorix.errors import InvalidConfig
-from amemorix.frontends.cli import app as command_line
-from amemorix.frontends.http import create_app
-from amemorix.frontends.openapi import BASE_PATH
-from amemorix.frontends.serving import serve
-from amemorix.frontends.tokens import Tokens
+from amemorix.frontends.cli.main import app as command_line
+from amemorix.frontends.http.app import create_app
+from amemorix.frontends.http.openapi import BASE_PATH
+from amemorix.frontends.http.serving import serve
+from amemorix.frontends.http.tokens import Tokens
+from amemorix.host.operations import OPERATIONS
 from amemorix.testing import scratch_config
 from conftest import Open
 from entrance import contents, fitting, said

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.components import OPERATIONS
-from amemorix.frontends.http import create_app
-from amemorix.frontends.openapi import BASE_PATH
+from amemorix.frontends.http.app import create_app
+from amemorix.frontends.http.openapi import BASE_PATH
+from amemorix.host.operations import OPERATIONS
 from amemorix.ops import _SCOPE_WORD, MOST_UNKNOWN, Operation  # pyright: ignore[reportPrivateUsage]
 from conftest import Open
 from entrance import contents, fitting, found, hits, refused, said, told

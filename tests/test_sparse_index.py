@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from amemorix.indexes.sparse_bm25 import SparseBM25Index, TermRow
-from amemorix.indexes.sparse_fts5 import Fts5SparseIndex
-from amemorix.indexes.sparse_segment import assemble, read_rows
+from amemorix.indexes.sparse.bm25 import SparseBM25Index, TermRow
+from amemorix.indexes.sparse.fts5 import Fts5SparseIndex
+from amemorix.indexes.sparse.segment import assemble, read_rows
+from amemorix.language.normalise import pack_terms, query_terms, term_hashes, tokens, unpack_terms
 from amemorix.ports import SparseScores
-from amemorix.text import pack_terms, query_terms, term_hashes, tokens, unpack_terms
 
 AnyIndex = SparseBM25Index | Fts5SparseIndex
 Make = Callable[..., AnyIndex]

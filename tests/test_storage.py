@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-import amemorix.storage
+import amemorix
 from amemorix.errors import NotReady, StorageFailure
-from amemorix.storage.database import Database
-from amemorix.storage.migrations import migrate, migrations
-from amemorix.storage.queries import queries
+from amemorix.store.migrations import migrate, migrations
+from amemorix.store.queries import FOREIGN, queries
+from amemorix.store.sqlite import Database
 
-PACKAGE = Path(amemorix.storage.__file__).parent.parent
+PACKAGE = Path(amemorix.__file__).parent
 
 
 @pytest.fixture
@@ -257,7 +257,7 @@ def test_every_statement_that_is_asked_for_exists() -> None:
     asked = set()
     for path in PACKAGE.rglob("*.py"):
         asked |= set(re.findall(r'self\._q\["(\w+)"\]', path.read_text("utf-8")))
-    assert sorted(asked - set(queries()) - set(queries("foreign"))) == []
+    assert sorted(asked - set(queries()) - set(queries(FOREIGN))) == []
 
 
 def test_every_statement_fits_the_schema(database: Database) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from amemorix.strategies.base import Passage
-from amemorix.strategies.detection import detect
-from amemorix.strategies.kinds import STRATEGIES
+from amemorix.language.detection import detect
+from amemorix.language.strategies import STRATEGIES
+from amemorix.language.strategy import Passage
 from pace import assert_linear
 
 POEM_ZH = "床前明月光\n疑是地上霜\n举头望明月\n低头思故乡"

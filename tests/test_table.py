@@ -7,9 +7,9 @@ from pkgutil import iter_modules
 
 import pytest
 
-from amemorix import components
-from amemorix.components import MODULES, OPERATIONS
 from amemorix.errors import InvalidRequest, UnknownComponent
+from amemorix.host import operations as components
+from amemorix.host.operations import MODULES, OPERATIONS
 
 PLAIN = (
     "search_memory",

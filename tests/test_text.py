@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amemorix import text
-from amemorix.text import (
+from amemorix.language import normalise as text
+from amemorix.language.normalise import (
     clean_text,
     content_hash,
     fold,

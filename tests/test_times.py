@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amemorix.times import (
+from amemorix.language.times import (
     Edge,
     Span,
     asks_when,

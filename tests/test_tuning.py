@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 
 import tuning_life
 from amemorix import AMemorixHostService
-from amemorix.frontends.cli import app
-from amemorix.services.tuning.questions import copies
+from amemorix.frontends.cli.main import app
 from amemorix.testing import HashEmbedder, ScriptedChat, memory_host
+from amemorix.tuning.questions import copies
 from conftest import Open
 from entrance import found, refused, said
 from memory_dump import rows_of

@@ -6,11 +6,13 @@ import random
 
 import pytest
 
-from amemorix.services.tuning.figures import Outcome, between, compare, outcome, worth
-from amemorix.services.tuning.proposals import proposed
-from amemorix.services.tuning.query_set import Draft, divided
-from amemorix.services.tuning.questions import about_fact, about_relation, copies, from_turn
-from amemorix.services.tuning.space import (
+from amemorix.tuning.metrics import Outcome, between, compare, outcome, worth
+from amemorix.tuning.query_set import Draft, divided
+from amemorix.tuning.questions import about_fact, about_relation, copies, from_turn
+from amemorix.tuning.recommendation import best_round, judged, merit
+from amemorix.tuning.rows import RoundRow
+from amemorix.tuning.sampler import proposed
+from amemorix.tuning.search_space import (
     CURRENT,
     FACTORS,
     LEAST,
@@ -21,8 +23,6 @@ from amemorix.services.tuning.space import (
     first_params,
     shipped_profile,
 )
-from amemorix.services.tuning.verdict import best_round, judged, merit
-from amemorix.storage.tuning import RoundRow
 
 
 @pytest.mark.parametrize(

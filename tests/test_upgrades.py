@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from amemorix import AMemorixHostService, __version__
+from amemorix.copies.portable_rows import PortableRepository, building
 from amemorix.errors import StorageFailure
-from amemorix.frontends.cli import app
-from amemorix.storage.migrations import migrations
-from amemorix.storage.portable import PortableRepository, building
+from amemorix.frontends.cli.main import app
+from amemorix.store.migrations import migrations
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from amemorix.version import commit, program
 
@@ -61,7 +61,7 @@ async def answers(host: AMemorixHostService) -> list[Any]:
 def test_a_released_schema_change_never_changes() -> None:
     held = {name: hashlib.sha256(sql.encode()).hexdigest() for _, name, sql in migrations()}
     assert {name: held.get(name) for name in RELEASED} == RELEASED
-    names = sorted(path.name for path in (files("amemorix.storage") / "sqlite" / "migrations").iterdir())
+    names = sorted(path.name for path in (files("amemorix.store") / "sql" / "migrations").iterdir())
     assert names == sorted(held)
 
 

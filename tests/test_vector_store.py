@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from amemorix.indexes.vector_store import QuantizationType, VectorRow, VectorStore
+from amemorix.indexes.vectors.store import QuantizationType, VectorRow, VectorStore
 
 DIMENSION = 48
 NONE = np.empty(0, np.int64)

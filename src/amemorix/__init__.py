@@ -9,12 +9,12 @@ from .errors import MemoryFault
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .host_service import AMemorixHostService
-    from .kernel import SDKMemoryKernel
+    from .host.kernel import SDKMemoryKernel
+    from .host.service import AMemorixHostService
 
 __all__ = ["AMemorixHostService", "MemoryFault", "SDKMemoryKernel", "__version__"]
 
-_ON_USE = {"AMemorixHostService": "host_service", "SDKMemoryKernel": "kernel"}
+_ON_USE = {"AMemorixHostService": "host.service", "SDKMemoryKernel": "host.kernel"}
 """These take a second to import, which a command's help need not wait for."""
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from . import config
-from .components import OPERATIONS
-from .frontends.openapi import openapi_document
+from .frontends.http.openapi import openapi_document
 from .frontends.reference import reference_page
+from .host.operations import OPERATIONS
 
 __all__ = ["generated_files", "main", "stale_files", "write_generated"]
 

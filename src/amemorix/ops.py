@@ -212,7 +212,7 @@ class Operations(Generic[Kernel]):
         """
 
         def register(fn: Callable[[Kernel, Any], Awaitable[Any]]) -> Callable[[Kernel, Any], Awaitable[Any]]:
-            hints = get_type_hints(fn)
+            hints = get_type_hints(fn, localns={"SDKMemoryKernel": object})  # imported for its type alone
             summary = (getdoc(fn) or "").split("\n")[0]
             request = hints["request"]
             needs = role or ("admin" if effect == "destructive" or "chat_id" not in request.known_keys() else effect)

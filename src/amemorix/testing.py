@@ -12,15 +12,15 @@ import jsonschema
 import numpy as np
 from numpy.typing import NDArray
 
-from .assembly.surroundings import Surroundings
 from .clock import Clock, FrozenClock
 from .config import default_toml, patched
 from .errors import ChatUnavailable
-from .host_service import AMemorixHostService
+from .host.environment import Surroundings
+from .host.service import AMemorixHostService
+from .language.normalise import is_mostly_cjk, term_hashes, tokens
 from .models.chat_registry import GivenChat
-from .models.host_callable import EmbedFunction
+from .models.host.embedder import EmbedFunction
 from .ports import ChatInfo, EmbedderInfo
-from .text import is_mostly_cjk, term_hashes, tokens
 
 __all__ = ["FrozenClock", "HashEmbedder", "ScriptedChat", "memory_host", "scratch_config"]
 

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..host_service import AMemorixHostService
+from ..host.service import AMemorixHostService
 from ..version import __version__
 from .speed_machine import Machine, describe_machine, resident_mib
 from .workspace import answered

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..host_service import AMemorixHostService
+from ..host.service import AMemorixHostService
 from .heartbeat import heartbeat
 from .metrics import percentile
 from .workspace import answered, open_memory, working_folder

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..clock import SystemClock
-from ..host_service import AMemorixHostService
+from ..host.service import AMemorixHostService
 from .conditions import peak_mib
 from .corpus import Question, questions
 from .speed_search import WARM_UP, search_args

@@ -12,8 +12,7 @@ __all__ = ["main"]
 
 
 async def _probe(config: Path, asked: list[dict[str, object]]) -> dict[str, float]:
-    from amemorix import AMemorixHostService
-
+    from .. import AMemorixHostService
     from .speed_machine import resident_mib
 
     async with AMemorixHostService(config, watch=False) as host:

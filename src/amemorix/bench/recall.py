@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..clock import SystemClock
-from ..host_service import AMemorixHostService
+from ..host.service import AMemorixHostService
 from .conditions import describe, footprint
 from .dataset import Corpus, Dataset, Question, spread
 from .floor import Floors

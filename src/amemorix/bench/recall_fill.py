@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import TimedOut
-from ..host_service import AMemorixHostService
+from ..host.service import AMemorixHostService
 from .conditions import Footprint, folder_bytes, footprint
 from .dataset import Corpus, Dataset, Session
 from .workspace import answered, open_memory

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidRequest
-from ..host_service import AMemorixHostService
+from ..host.service import AMemorixHostService
 from .speed_derive import DeriveFigures, measure_derive
 from .speed_embedding import EmbeddingRate, measure_embedding
 from .speed_ingest import Singles, measure_singles

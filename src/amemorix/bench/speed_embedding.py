@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from ..host_service import AMemorixHostService
+from ..host.service import AMemorixHostService
 from .corpus import fresh_texts
 from .workspace import answered
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..host_service import AMemorixHostService
+from ..host.service import AMemorixHostService
 from .corpus import Question, questions
 from .heartbeat import heartbeat
 from .metrics import percentile

@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from ..host_service import AMemorixHostService
-from ..retrieval.request import MODES
+from ..host.service import AMemorixHostService
+from ..search.request import MODES
 from .corpus import Question, questions, span_of
 from .metrics import percentile
 from .workspace import answered

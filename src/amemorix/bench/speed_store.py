@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from .. import config as configuration
 from ..errors import InvalidRequest
-from ..host_service import AMemorixHostService
+from ..host.service import AMemorixHostService
 from ..models.embedding_batches import encode
 from ..models.registry import make_embedder
 from ..ports import Embedder, EmbedderInfo
-from ..storage.embeddings import Generation, ParagraphVectors
-from ..storage.metadata_store import MetadataStore
+from ..store.metadata_store import MetadataStore
+from ..store.rows.embeddings import Generation, ParagraphVectors
 from .corpus import TOGETHER, Call, calls, fresh_texts
 from .workspace import answered, open_memory
 

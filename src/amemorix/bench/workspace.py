@@ -11,10 +11,10 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
-from ..assembly.surroundings import Surroundings
 from ..clock import Clock, SystemClock
-from ..host_service import AMemorixHostService
-from ..models.host_callable import EmbedFunction
+from ..host.environment import Surroundings
+from ..host.service import AMemorixHostService
+from ..models.host.embedder import EmbedFunction
 from ..testing import scratch_config
 
 __all__ = ["answered", "open_memory", "read_setting", "working_folder"]

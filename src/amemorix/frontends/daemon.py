@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..location import DATA_DIR, data_folder, locate, remembered_folder
-from ..storage.lock import holder
+from ..store.lock import holder
 
 __all__ = ["NAME", "Daemon", "announced", "daemon_of", "find_daemon"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..components import OPERATIONS
 from ..config import settings
+from ..host.operations import OPERATIONS
 from ..ops import Operation
+from .http.json_response import BASE_PATH
+from .http.schema_components import Shapes, shapes
 from .schema_words import bounds, default
-from .shapes import Shapes, shapes
-from .wire import BASE_PATH
 
 __all__ = ["reference_page"]
 

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..language.ambiguous_names import COMMON_WORDS
+from ..language.honorifics import respelled, untitled
+from ..language.normalise import fold, normalise_name
 from ..lazy_regex import lazy_regex
-from ..text import STOP_WORDS, fold, normalise_name
-from ..titles import respelled, untitled
 
-__all__ = ["COMMON_WORDS", "NameDirectory", "Named", "PersonRow"]
+__all__ = ["NameDirectory", "Named", "PersonRow"]
 
 LONGEST_LATIN, LONGEST_CJK, LONGEST_MIXED = 4, 6, 12
 """Words of a Latin name; characters of one in Chinese, Japanese or Korean, and of one that mixes scripts."""
@@ -19,11 +20,6 @@ _UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = lazy_regex(rf"[^\W_{_UNSPACED}]+(?:['’-][^\W_{_UNSPACED}]+)*")
 _CJK = lazy_regex(rf"[{_UNSPACED}]")
 _RUN = lazy_regex(r"\w+")
-COMMON_WORDS = STOP_WORDS | {
-    "april", "art", "august", "bill", "dawn", "faith", "grace", "guy", "hope", "joy", "june", "mark", "may",
-    "pat", "rich", "rose", "will", "summer", "winter", "user", "assistant", "bot", "me",
-}  # fmt: skip
-"""Words that are no name unless they are written like one."""
 
 
 @dataclass(frozen=True, slots=True)

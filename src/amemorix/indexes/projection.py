@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
 from ..ports import Index
-from ..storage.changes import ChangeRepository
+from ..store.changes import ChangeRepository
 from . import snapshot
-from .feeds import Feed
+from .projection_queries import Feed
 
 __all__ = ["Projection"]
 

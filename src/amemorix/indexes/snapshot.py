@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..lazy_regex import lazy_regex
-from ..storage.private_files import make_private
-from .process import process_mark
+from ..store.private_files import make_private
+from .process_id import process_mark
 
 __all__ = ["Pointer", "begin", "discard", "publish", "read_pointer", "sweep", "verified_folder"]
 

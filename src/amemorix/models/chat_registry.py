@@ -10,12 +10,12 @@ from ..config.model import Chat
 from ..errors import ChatUnavailable
 from ..ports import ChatModel
 from .api_key import key_of
-from .host_chat import ChatFunction, HostTalker
+from .host.chat import ChatFunction, HostTalker
 from .structured_chat import StructuredChat
 
 __all__ = ["GivenChat", "make_chat"]
 
-ENDPOINT = "amemorix.models.openai_chat"
+ENDPOINT = "amemorix.models.openai.chat"
 """Imported on use: its HTTP client costs a tenth of a second and some megabytes."""
 GivenChat = ChatModel | ChatFunction
 """What a host may hand over: a model, or a function of messages."""

@@ -8,17 +8,17 @@ from importlib import import_module
 
 from ..config.model import Embedding
 from ..ports import Embedder
-from .glosses import GlossTable
-from .host_callable import EmbedFunction
-from .surroundings import Surroundings
+from .glosses.table import GlossTable
+from .host.embedder import EmbedFunction
+from .host.environment import Surroundings
 
 __all__ = ["PROVIDERS", "create_none", "make_embedder", "provider_chosen"]
 
 PROVIDERS: dict[str, str] = {
-    "auto": "amemorix.models.local:create_if_installed",
-    "local": "amemorix.models.local:create",
-    "openai": "amemorix.models.openai_api:create",
-    "host": "amemorix.models.host_callable:create",
+    "auto": "amemorix.models.local.embedder:create_if_installed",
+    "local": "amemorix.models.local.embedder:create",
+    "openai": "amemorix.models.openai.embedder:create",
+    "host": "amemorix.models.host.embedder:create",
     "none": "amemorix.models.registry:create_none",
 }
 

@@ -1,0 +1,349 @@
+"""The backups of a memory on disk: a folder each, whole or not there."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from operator import itemgetter
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from ..errors import InvalidRequest, NotFound
+from ..indexes.process_id import process_mark
+from ..lazy_regex import lazy_regex
+from ..store.file_swap import DATABASE_FILE, sync_folder
+from ..store.private_files import make_private, private_opener
+from .rows import Inventory
+
+__all__ = [
+    "BACKUPS",
+    "MANIFEST",
+    "ON_PURPOSE",
+    "SETTINGS",
+    "Backup",
+    "BackupFolder",
+    "FileSeal",
+    "Manifest",
+    "Reason",
+    "sealed",
+]
+
+BACKUPS = "backups"
+MANIFEST = "manifest.json"
+SETTINGS = "memory.toml"
+"""The settings at work when the backup was made."""
+FORMAT = "amemorix-backup"
+UNFINISHED, ASIDE = ".partial-", ".aside-"
+BLOCK = 1 << 20
+Reason = Literal["manual", "scheduled", "before_restore", "before_import"]
+ON_PURPOSE = ("manual", "scheduled")
+"""Reasons of backups that were made to be restored; the others are of what was set aside."""
+_LEFT = lazy_regex(rf"{re.escape(UNFINISHED)}[0-9a-f]+-[0-9a-f]+-[0-9a-f]{{12}}")
+_SET_ASIDE = lazy_regex(rf"{re.escape(ASIDE)}[0-9a-f]{{12}}")
+_ID = lazy_regex(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}")
+Watch = Callable[[int], None]
+"""Told of so many more bytes; raises to end the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSeal:
+    """What tells that a file is the one that was written."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup holds; it tells numbers and ids only, never a text."""
+
+    id: str
+    created_at: float
+    reason: Reason
+    database_id: str
+    schema: int
+    change_seq: int
+    counts: dict[str, int]
+    numbers: dict[str, int]
+    files: dict[str, FileSeal]
+    sound: bool = True
+    """False for a database that was set aside because it could not be read."""
+    purged: int = 0
+    """How often rows were erased from it since."""
+    format: Literal["amemorix-backup"] = FORMAT
+    version: Literal[1] = 1
+
+
+_MANIFEST = TypeAdapter(Manifest)
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A folder with its manifest."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def database(self) -> Path:
+        """The copy of the database."""
+        return self.folder / DATABASE_FILE
+
+    @property
+    def whole(self) -> bool:
+        """Whether it was sound when it was made and its files have their sizes; `verify` looks further."""
+        return self.manifest.sound and all(
+            _size(self.folder / name) == seal.bytes for name, seal in self.manifest.files.items()
+        )
+
+    @property
+    def bytes(self) -> int:
+        """Size of its files."""
+        return sum(seal.bytes for seal in self.manifest.files.values())
+
+
+class BackupFolder:
+    """Finds, makes and removes backups below the data directory and below other roots; everything here is blocking."""
+
+    def __init__(self, data: Path, roots: Sequence[str | Path] = ()) -> None:
+        self.home = data / BACKUPS
+        self.roots = tuple(Path(root).expanduser().resolve() for root in roots)
+        self._live = data / DATABASE_FILE
+
+    # finding
+
+    def all(self) -> list[Backup]:
+        """Every backup, the newest first."""
+        found = {backup.folder.resolve(): backup for place in (*self.roots, self.home) for backup in _within(place)}
+        aged = [(age, backup) for backup in found.values() if (age := _age(backup))]
+        return [backup for _, backup in sorted(aged, key=itemgetter(0), reverse=True)]
+
+    def find(self, which: str, field: str = "backup") -> Backup:
+        """The backup of an id, or of a path within a root. Raises NotFound, InvalidRequest for a path outside."""
+        if _ID.fullmatch(which):
+            known = [backup for backup in self.all() if backup.folder.name == which]
+            if known:
+                return known[0]
+        elif "/" in which or os.sep in which:
+            found = read(self.permitted(which, field))
+            if found:
+                return found
+        raise NotFound(f"{field}: there is no backup {which!r}.", field=field)
+
+    def permitted(self, path: str, field: str, home: Path | None = None) -> Path:
+        """The path without links and dots, if it is within a root or `home`, the folder of backups. Raises InvalidRequest."""
+        try:
+            real = Path(path).expanduser().resolve()
+        except (OSError, RuntimeError, ValueError) as exc:
+            raise InvalidRequest(f"{field}: {path!r} is no path: {exc}.", field=field) from exc
+        roots = ((home or self.home).resolve(), *self.roots)
+        if not any(real == root or root in real.parents for root in roots):
+            raise InvalidRequest(
+                f"{field}: {path!r} is outside of the folders that `backup.roots` names.",
+                field=field, allowed=[str(root) for root in roots],
+            )  # fmt: skip
+        root = next(root for root in roots if real == root or root in real.parents)
+        if any(map(_is_draft, real.relative_to(root).parts)):
+            raise InvalidRequest(f"{field}: {path!r} is in a folder that is not a backup yet.", field=field)
+        return real
+
+    def beside_backups(self, place: Path, field: str) -> Path:
+        """The place, if it is in no backup: it would go with it. Raises InvalidRequest."""
+        for folder in (place, *place.parents):
+            if folder.name.startswith((UNFINISHED, ASIDE)) or read(folder):
+                raise InvalidRequest(f"{field}: {folder} is a backup; nothing else may be in it.", field=field)
+        return place
+
+    def elsewhere(self, database_id: str) -> list[Path]:
+        """Folders within the roots that hold copies of a database: its backups, and what was left unfinished."""
+        backups = [one.folder for one in self.all() if one.manifest.database_id == database_id]
+        unfinished = [folder for root in self.roots for folder in _unfinished(root)]
+        home = self.home.resolve()
+        return [folder for folder in (*backups, *unfinished) if home not in folder.resolve().parents]
+
+    def exports(self) -> list[Path]:
+        """Files within the roots that may be exports."""
+        walks = (os.walk(root) for root in self.roots)
+        found = (Path(folder, name) for walk in walks for folder, _, files in walk for name in files)
+        return [path for path in found if path.is_file() and not path.is_symlink()]
+
+    def holds(self, path: Path) -> bool:
+        """Whether a file is one of a backup's."""
+        return any(place in path.parent.parents for place in (self.home, *self.roots))
+
+    # making
+
+    def begin(self, place: Path, *, aside: bool = False) -> Path:
+        """An empty folder to fill, which `publish` turns into a backup."""
+        mark = ASIDE if aside else f"{UNFINISHED}{process_mark()}-"
+        folder = place / f"{mark}{secrets.token_hex(6)}"
+        make_private(folder)
+        return folder
+
+    def seal(
+        self, folder: Path, found: Inventory | None, *, reason: Reason, now: float, watch: Watch = lambda _: None
+    ) -> Manifest:
+        """Write the manifest of what is in the folder; the checksums are taken from the disk."""
+        stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
+        known = found or Inventory("", 0, 0, 0, {}, {})
+        manifest = Manifest(
+            f"{stamp}-{secrets.token_hex(4)}", now, reason, known.database_id, known.schema, known.last,
+            dict(known.counts), dict(known.numbers), sealed(folder, watch), found is not None,
+        )  # fmt: skip
+        write(folder, manifest)
+        return manifest
+
+    def publish(self, folder: Path, manifest: Manifest) -> Backup:
+        """The folder is a backup from now on."""
+        final = folder.with_name(manifest.id)
+        os.replace(folder, final)
+        sync_folder(final.parent)
+        return Backup(final, manifest)
+
+    def sweep(self) -> None:
+        """Remove what another process left unfinished; what was set aside is kept if another file is in its place."""
+        for place in (self.home, *self.roots):
+            for folder in _unfinished(place):
+                if not folder.name.startswith(f"{UNFINISHED}{process_mark()}-"):
+                    shutil.rmtree(folder, ignore_errors=True)
+        for folder in self.home.glob(f"{ASIDE}*"):
+            left = read(folder)
+            if left is None or _same(left.database, self._live):
+                shutil.rmtree(folder, ignore_errors=True)
+            else:
+                self.publish(folder, left.manifest)
+
+    # changing
+
+    def reseal(self, folder: Path, found: Inventory | None, *, purged: bool) -> None:
+        """The backup's files were written anew, as its manifest says from now on; without a database it goes."""
+        held = read(folder)
+        if held is None or found is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            return
+        changed = replace(
+            held.manifest,
+            counts=dict(found.counts),
+            numbers=dict(found.numbers),
+            change_seq=found.last,
+            files=sealed(folder),
+            purged=held.manifest.purged + purged,
+        )
+        write(folder, changed)
+
+    def remove(self, backup: Backup) -> None:
+        """Remove a backup: its manifest first, so that half of one is never taken for a whole; folders in it stay.
+
+        Raises NotFound if it has gone meanwhile.
+        """
+        if read(backup.folder) is None:
+            raise NotFound(f"backup: there is no backup {backup.manifest.id!r} any more.", field="backup")
+        (backup.folder / MANIFEST).unlink(missing_ok=True)
+        below = list(backup.folder.iterdir())
+        for path in below:
+            if path.is_symlink() or not path.is_dir():
+                path.unlink(missing_ok=True)
+        if not any(path.is_dir() for path in below):
+            backup.folder.rmdir()
+
+    def prune(self, reason: Reason, keep: int) -> list[str]:
+        """Remove all but the newest of those made for this reason; names them.
+
+        The newest that holds texts stays for every database, whatever came after it: it may be all that is left of one.
+        """
+        here = [one for one in self.all() if one.folder.parent == self.home]
+        last = {one.manifest.database_id: one for one in reversed(here) if one.manifest.counts.get("paragraphs")}
+        old = [one for one in here if one.manifest.reason == reason][keep:]
+        gone = [one for one in old if one is not last.get(one.manifest.database_id)]
+        for backup in gone:
+            with contextlib.suppress(NotFound):
+                self.remove(backup)
+        return [backup.manifest.id for backup in gone]
+
+
+def sealed(folder: Path, watch: Watch = lambda _: None) -> dict[str, FileSeal]:
+    """Size and checksum of each file but the manifest."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(MANIFEST))
+    return {path.name: _seal(path, watch) for path in files}
+
+
+def read(folder: Path) -> Backup | None:
+    """The backup in this folder; None if there is none, or its manifest cannot be read."""
+    try:
+        return Backup(folder, _MANIFEST.validate_json((folder / MANIFEST).read_bytes()))
+    except (OSError, ValidationError):
+        return None
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    """Put the manifest in its place, whole."""
+    draft = folder / f"{MANIFEST}.draft"
+    with open(draft, "w", encoding="utf-8", opener=private_opener) as file:
+        file.write(json.dumps(asdict(manifest), indent=1))
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, folder / MANIFEST)
+    sync_folder(folder)
+
+
+def _within(place: Path) -> Iterator[Backup]:
+    """The backups in a folder, however deep: they may be made into any folder within a root."""
+    for folder, below, files in os.walk(place):  # a folder that goes meanwhile is passed over
+        below[:] = sorted(name for name in below if not _is_draft(name))
+        found = read(Path(folder)) if MANIFEST in files and Path(folder) != place else None
+        if found:
+            yield found
+
+
+def _is_draft(name: str) -> bool:
+    """Whether a folder is called like one that is to become a backup; nothing in it counts as one before."""
+    return bool(_LEFT.fullmatch(name) or _SET_ASIDE.fullmatch(name))
+
+
+def _unfinished(place: Path) -> list[Path]:
+    """Folders that a backup left unfinished, however deep; others may call theirs nearly so."""
+    found = [Path(folder, name) for folder, below, _ in os.walk(place) for name in below if _LEFT.fullmatch(name)]
+    return [path for path in found if not path.is_symlink()]
+
+
+def _age(backup: Backup) -> tuple[float, int, int] | None:
+    """What tells which is newer; None if it has gone meanwhile."""
+    try:
+        written = (backup.folder / MANIFEST).stat().st_mtime_ns
+    except OSError:
+        return None
+    return backup.manifest.created_at, backup.manifest.change_seq, written
+
+
+def _seal(path: Path, watch: Watch) -> FileSeal:
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+            size += len(block)
+            watch(len(block))
+    return FileSeal(size, digest.hexdigest())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

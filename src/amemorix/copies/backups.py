@@ -1,0 +1,319 @@
+"""Backups of the running memory: made, checked, put back, thrown away."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from ..audit_context import Act, acting, acting_as
+from ..background.change_follower import for_ever
+from ..clock import Clock
+from ..config import patched
+from ..config.model import Config
+from ..errors import Conflict, NotReady, StorageFailure
+from ..runtime_status import Reopen, RuntimeStatus
+from ..store.compaction import open_copy
+from ..store.file_swap import DATABASE_FILE, forget_incoming, incoming
+from ..store.metadata_store import MetadataStore, noted
+from ..store.migrations import build, check, migrations
+from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
+from .database_swap import DatabaseTakeover, takeover_act
+from .exclusive_files import exchanging_files, using_files
+from .restore_indexes import make_indexes
+from .rows import HIGHEST_NUMBER, CopyRepository
+from .worker import CopyThread
+
+__all__ = ["BackupService", "Restoration", "Verdict", "carried_out", "examined", "put_in_place", "room"]
+
+T = TypeVar("T")
+LOOK_SECONDS = 30.0
+SPARE_BYTES = 16 << 20
+"""What has to be left on the disk beside a copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a look at a backup found; without problems it can be restored."""
+
+    backup: Backup
+    problems: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What was put back, and where the rows before it are."""
+
+    backup: Backup
+    aside: Backup | None
+    erased: int
+
+
+class BackupService:
+    """Copies the database while it is in use, and exchanges it for a copy.
+
+    A copy is one snapshot: it holds every write that was acknowledged before it began, and nothing of a write by half.
+    """
+
+    def __init__(self, store: MetadataStore, *, config: Config, clock: Clock, thread: CopyThread) -> None:
+        self._store = store
+        self._config = config
+        self._clock = clock
+        self._thread = thread
+        self.folder = BackupFolder(store.folder, config.backup.roots)
+
+    async def make(self, reason: Reason = "manual", to: str = "") -> Backup:
+        """Back the memory up, into the data directory or a folder within a root.
+
+        Raises InvalidRequest for a path that is outside or in another backup, StorageFailure if the disk refuses.
+        """
+        place = self._place(to) if to else self.folder.home
+        async with using_files(self._store):
+            with self._thread.doing("backup"):
+                made = await self._thread.run(lambda: self._made(place, reason))
+                if reason == "scheduled":
+                    await self._thread.run(lambda: self.folder.prune(reason, self._config.backup.keep))
+            await noted(self._store, backup=made.manifest.id)
+        return made
+
+    async def list(self) -> list[Backup]:
+        """Every backup that is within reach, the newest first."""
+        return await asyncio.to_thread(self.folder.all)
+
+    async def verify(self, which: str) -> Verdict:
+        """Read a backup from end to end. Raises NotFound, InvalidRequest."""
+        backup = await asyncio.to_thread(self.folder.find, which)
+        with self._thread.doing("verify"):
+            verdict = await self._thread.run(lambda: examined(backup, self._thread))
+        if verdict.problems:
+            await asyncio.to_thread(self.folder.find, which)
+        return verdict
+
+    async def delete(self, which: str) -> Backup:
+        """Remove a backup. Raises NotFound, InvalidRequest, StorageFailure."""
+        backup = await asyncio.to_thread(self.folder.find, which)
+        async with using_files(self._store):
+            await self._thread.run(lambda: self._removed(backup))
+            await noted(self._store, backup=backup.manifest.id)
+        return backup
+
+    async def restore(self, which: str, status: RuntimeStatus, kernel: object) -> Restoration:
+        """Put a backup in the place of the rows that are there; these are set aside as a backup.
+
+        The memory is closed and opened again meanwhile: `kernel` and all of its services must not be used afterwards.
+        Raises NotFound, InvalidRequest; Conflict if the backup is damaged, a purge or another
+        restore is under way or calls do not end.
+        """
+        if status.reopen is None:
+            raise Conflict("Nobody hosts this memory, so it cannot be opened anew over other rows.")
+        backup = await asyncio.to_thread(self.folder.find, which)
+        takeover = DatabaseTakeover(
+            self._store.folder, self.folder, reason="before_restore", now=self._clock.now(), check=self._no_purge,
+            act=takeover_act("restore_backup", self._clock.now(), backup=backup.manifest.id),
+        )  # fmt: skip
+        async with exchanging_files(self._store):
+            with self._thread.doing("restore"):
+                await carried_out(
+                    lambda: self._made_ready(backup), status.reopen, kernel, takeover,
+                    store=self._store, thread=self._thread,
+                )  # fmt: skip
+        await asyncio.to_thread(self.folder.prune, "before_restore", self._config.backup.keep)
+        return Restoration(backup, takeover.aside, takeover.erased)
+
+    async def run(self) -> None:
+        """Back up as often as configured, for ever; ends when cancelled."""
+        await asyncio.to_thread(self.folder.sweep)
+        every = self._config.backup.every_hours * 3600
+        if every:
+            await for_ever(self.due, what="the backup", pause=min(LOOK_SECONDS, every), idle_share=0)
+
+    async def due(self) -> bool:
+        """Make the scheduled backup if it is time; whether one was made."""
+        last = next((one for one in await self.list() if one.manifest.reason == "scheduled"), None)
+        every = self._config.backup.every_hours * 3600
+        if last and self._clock.now() - last.manifest.created_at < every:
+            return False
+        if self._store.exchanging:
+            return False
+        with acting_as(Act("background", "backup", "", "memory", self._clock.now())):
+            await self.make("scheduled")
+        return True
+
+    def _place(self, to: str) -> Path:
+        return self.folder.beside_backups(self.folder.permitted(to, "path"), "path")
+
+    # on the thread
+
+    def _made(self, place: Path, reason: Reason) -> Backup:
+        try:
+            folder = self.folder.begin(place)
+            try:
+                return self._filled(folder, reason)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+        except OSError as exc:
+            path = str(exc.filename or place)
+            raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=path) from exc
+
+    def _filled(self, folder: Path, reason: Reason) -> Backup:
+        self._thread.step("copying")
+        room(folder, self._store.files[0].stat().st_size)
+        to, now = folder / self._store.files[0].name, self._clock.now()
+        found = self._store.read_here(lambda db: self._store.copies.copy(db, to, self._thread.so_far))
+        (folder / SETTINGS).write_text(settings_text(self._config), "utf-8")
+        self._thread.step("sealing", to.stat().st_size)
+        manifest = self.folder.seal(folder, found, reason=reason, now=now, watch=self._thread.more)
+        return self.folder.publish(folder, manifest)
+
+    def _made_ready(self, backup: Backup) -> None:
+        put_in_place(self._store.folder, backup, self._thread)
+        make_indexes(self._store.folder, self._config, self._thread)
+
+    def _removed(self, backup: Backup) -> None:
+        try:
+            self.folder.remove(backup)
+        except OSError as exc:
+            raise StorageFailure(
+                f"{backup.folder} cannot be removed: {exc.strerror}.", file=str(backup.folder)
+            ) from exc
+
+    def _no_purge(self) -> None:
+        no_purge(self._store)
+
+
+def no_purge(store: MetadataStore) -> None:
+    """Raises Conflict while a purge is under way. Blocking."""
+    if store.read_here(store.delete_operations.purging):
+        raise Conflict("A purge is under way: what it erases would come back. Wait until it is done.")
+
+
+async def carried_out(
+    made_ready: Callable[[], T],
+    reopen: Reopen,
+    kernel: object,
+    takeover: DatabaseTakeover,
+    *,
+    store: MetadataStore,
+    thread: CopyThread,
+) -> T:
+    """Make the rows ready and exchange them; what was made ready goes if nothing came of it.
+
+    A purge that was begun before is seen here: the exchange would wait for the call that waits for it.
+    """
+
+    def forget() -> None:
+        forget_incoming(store.folder / DATABASE_FILE)
+
+    try:
+        await thread.run(lambda: no_purge(store))
+        ready = await thread.run(made_ready)
+        await thread.run(lambda: no_purge(store))
+        if act := acting():
+            act.over = True  # the exchange notes itself; what opening the memory writes is nobody's doing
+        await reopen(kernel, takeover)
+    except BaseException:
+        if not takeover.done:
+            await asyncio.shield(asyncio.to_thread(forget))
+        raise
+    return ready
+
+
+def examined(backup: Backup, thread: CopyThread) -> Verdict:
+    """Compare the files with the manifest and look through the database. Blocking."""
+    try:
+        thread.step("checksums", backup.bytes)
+        problems = _changed(backup, thread)
+        thread.step("contents")
+        return Verdict(backup, [*problems, *_damage(backup)])
+    except OSError as exc:
+        return Verdict(backup, [f"{exc.filename or backup.folder} cannot be read: {exc.strerror}"])
+
+
+def _changed(backup: Backup, thread: CopyThread) -> list[str]:
+    wanted, found = backup.manifest.files, sealed(backup.folder, thread.more)
+    missing = [f"{name} is missing" for name in wanted if name not in found]
+    other = [f"{name} is not what was written" for name in wanted if name in found and found[name] != wanted[name]]
+    if backup.database.name not in wanted:
+        missing.append("the manifest names no database")
+    return [*missing, *other]
+
+
+def _damage(backup: Backup) -> list[str]:
+    if not backup.manifest.sound:
+        return ["the database was damaged when it was set aside"]
+    if not backup.database.exists():
+        return []
+    rows = CopyRepository()
+    try:
+        with open_copy(backup.database, unchanged=True) as db:
+            check(db)
+            found, faults = rows.inventory(db), rows.faults(db)
+    except (sqlite3.Error, StorageFailure, TypeError) as exc:
+        return [f"the database cannot be read: {exc}"]
+    held = backup.manifest
+    counts = [
+        f"{name} holds {found.counts.get(name, 0)} rows, not {count}"
+        for name, count in held.counts.items()
+        if found.counts.get(name, 0) != count
+    ]
+    if (found.database_id, found.schema, found.last) != (held.database_id, held.schema, held.change_seq):
+        counts.append("the database is another one than the manifest describes")
+    if dict(found.numbers) != held.numbers or max(held.numbers.values(), default=0) > HIGHEST_NUMBER:
+        counts.append("the database has given out other numbers than the manifest says")
+    return [*faults, *counts]
+
+
+def put_in_place(data: Path, backup: Backup, thread: CopyThread) -> None:
+    """Check a backup, and make the copy of it that is to be the database. Blocking.
+
+    Raises Conflict if the backup is damaged, StorageFailure if the disk refuses.
+    """
+    problems = examined(backup, thread).problems
+    if problems:
+        raise Conflict(
+            f"backup: {backup.manifest.id} cannot be restored: {problems[0]}.", field="backup", problems=problems
+        )
+    to = incoming(data / backup.database.name)
+    try:
+        room(data, backup.bytes)
+        to.unlink(missing_ok=True)
+        thread.step("copying")
+        with open_copy(backup.database, unchanged=True) as db:
+            CopyRepository().copy(db, to, thread.so_far)
+        with open_copy(to) as db:
+            build(db, migrations()[-1][0])
+        CopyRepository().begin_history(to)
+    except (OSError, sqlite3.Error, NotReady, StorageFailure) as exc:
+        to.unlink(missing_ok=True)
+        if isinstance(exc, (NotReady, StorageFailure)):
+            raise
+        raise StorageFailure(f"{to} cannot be written: {exc}.", file=str(to)) from exc
+
+
+def room(folder: Path, wanted: int) -> None:
+    """Raises StorageFailure if the disk has not so much room."""
+    free = shutil.disk_usage(folder).free
+    if free < wanted + SPARE_BYTES:
+        raise StorageFailure(
+            f"The disk of {folder} has {free >> 20} MB left, and {wanted >> 20} MB are wanted.", file=str(folder)
+        )
+
+
+def settings_text(config: Config) -> str:
+    """The settings that are not the defaults, without what addresses may hold of names and passwords."""
+    values = config.model_dump(mode="json", exclude_defaults=True)
+    for section in ("embedding", "chat"):
+        if values.get(section, {}).get("base_url"):
+            values[section]["base_url"] = _without_user(values[section]["base_url"])
+    return patched("", values)
+
+
+def _without_user(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))

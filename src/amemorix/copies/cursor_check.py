@@ -1,0 +1,97 @@
+"""How far what reads the rows has come, and whether that can be: past the end nothing would ever be read again."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ..episodes import service as episodes
+from ..facts import service as facts
+from ..graph import extraction
+from ..ingest import late_names as namings
+from ..profiles import service as profiles
+from ..store.changes import ChangeRepository
+from ..store.rows.embeddings import WATERMARK
+from .portable_rows import FLOOR, PortableRepository
+from .rows import CopyRepository
+
+__all__ = ["ReadingMarks"]
+
+Of = Literal["changes", "paragraphs", ""]
+"""What a number counts; an empty one is not looked at."""
+_NUMBER = r"([0-9]{1,18})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a mark is written: its numbers, what they count, and the mark of who has read nothing."""
+
+    pattern: str
+    counts: tuple[Of, ...]
+    anew: str = "0"
+
+
+_UPTO = _Form(_NUMBER, ("changes",))
+_ROWS = _Form(_NUMBER, ("paragraphs",))
+_PLACE = _Form(f"{_NUMBER}(?::{_NUMBER})?", ("changes", "paragraphs"))
+_FORMS = {
+    FLOOR: _UPTO,
+    episodes.CURSOR: _UPTO,
+    profiles.CURSOR: _UPTO,
+    profiles.SEEN: _ROWS,
+    facts.CURSOR: _UPTO,
+    facts.SCAN: _Form(f"(?:{_NUMBER}:{_NUMBER})?", ("paragraphs", "changes"), ""),
+    extraction.CURSOR: _PLACE,
+    extraction.MODEL_CURSOR: _PLACE,
+    namings.PLACE: _Form(f"(?:{_NUMBER}:{_NUMBER}:{_NUMBER})?", ("", "paragraphs", "paragraphs"), ""),
+}
+_WATERMARKS = WATERMARK.format("")
+_READERS = (episodes.CURSOR, profiles.CURSOR, facts.CURSOR, facts.SCAN, extraction.CURSOR)
+_TOGETHER = {FLOOR: _READERS, profiles.SEEN: (profiles.CURSOR,)}
+"""Marks that mean nothing where another is wrong."""
+
+
+class ReadingMarks:
+    """Compares the marks of a database with what it holds."""
+
+    def __init__(self) -> None:
+        self._changes = ChangeRepository()
+        self._copies = CopyRepository()
+        self._rows = PortableRepository()
+
+    def impossible(self, db: sqlite3.Connection) -> dict[str, str]:
+        """Key -> why it cannot be right; empty if all is well."""
+        last = self._copies.given(db)
+        return {key: why for key, value, form in self._all(db) if (why := _wrong(value, form, last))}
+
+    def begin_anew(self, db: sqlite3.Connection) -> list[str]:
+        """Let those whose marks cannot be right read everything again; names the marks."""
+        wrong = set(self.impossible(db))
+        for key in wrong | {other for one in wrong for other in _TOGETHER.get(one, ())}:
+            self._changes.put(db, key, _form(key).anew)
+        if wrong:
+            floor, last = self._changes.bounds(db)
+            self._changes.prune(db, last if FLOOR in wrong else max(floor, min(last, 1)))
+        return sorted(wrong)
+
+    def _all(self, db: sqlite3.Connection) -> Iterator[tuple[str, str, _Form]]:
+        for key, value in self._rows.kept(db).items():
+            if key in _FORMS or key.startswith(_WATERMARKS):
+                yield key, value, _form(key)
+
+
+def _form(key: str) -> _Form:
+    return _FORMS.get(key, _ROWS)
+
+
+def _wrong(value: str, form: _Form, last: Mapping[str, int]) -> str:
+    read = re.fullmatch(form.pattern, value)
+    if read is None:
+        return f"{value[:40]!r} is no mark"
+    for number, of in zip(read.groups(), form.counts, strict=True):
+        if of and number and int(number) > last.get(of, 0):
+            return f"{number} is past the last of the {of}, {last.get(of, 0)}"
+    return ""

@@ -1,0 +1,81 @@
+"""The restore of a backup, and the import of an export, where no memory is open."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import Conflict, StorageFailure
+from ..store.compaction import open_copy
+from ..store.file_swap import DATABASE_FILE, finish_exchange
+from .backup_folder import BackupFolder
+from .backups import Restoration, put_in_place
+from .database_swap import DatabaseTakeover, takeover_act
+from .portable import ALWAYS_THERE, Exported, built, export_older
+from .portable_file import PortableHeader, header_of
+from .rows import CopyRepository
+from .worker import CopyThread
+
+__all__ = ["OfflineMemory"]
+
+
+class OfflineMemory:
+    """A data directory that this process has locked; everything here is blocking.
+
+    The database in it may be missing or damaged: it is set aside as it is.
+    """
+
+    def __init__(self, folder: Path, roots: Sequence[str], *, thread: CopyThread, now: float) -> None:
+        self._folder = folder
+        self._roots = roots
+        self._thread = thread
+        self._now = now
+        self._database = folder / DATABASE_FILE
+        finish_exchange(self._database)
+
+    def restore(self, which: str) -> Restoration:
+        """Put a backup in the place of the rows; `which` is an id, or any path.
+
+        Raises NotFound, Conflict if the backup is damaged, StorageFailure.
+        """
+        path = Path(which).expanduser()
+        is_path = path.is_dir() and len(path.parts) > 1
+        backups = BackupFolder(self._folder, [*self._roots, *([path.resolve().parent] if is_path else [])])
+        backups.sweep()
+        backup = backups.find(str(path.resolve()) if is_path else which)
+        put_in_place(self._folder, backup, self._thread)
+        takeover = self._takeover(backups, "restore_backup", backup=backup.manifest.id)
+        takeover.perform()
+        return Restoration(backup, takeover.aside, takeover.erased)
+
+    def export(self, file: Path) -> Exported:
+        """Export a database that this program cannot open because another state of it wrote it. Raises StorageFailure."""
+        return export_older(self._database, file, self._thread)
+
+    def take_in(self, path: Path) -> PortableHeader:
+        """Fill a memory that is empty, or not there yet. Raises Conflict, InvalidRequest, StorageFailure."""
+        header_of(path)
+        self._must_be_empty()
+        backups = BackupFolder(self._folder, self._roots)
+        header = built(self._folder, path, self._thread)
+        takeover = self._takeover(backups, "import_export", file=path.name)
+        takeover.perform()
+        takeover.forget_old()
+        return header
+
+    def _takeover(self, backups: BackupFolder, action: str, *, backup: str = "", file: str = "") -> DatabaseTakeover:
+        reason = "before_restore" if action == "restore_backup" else "before_import"
+        act = takeover_act(action, self._now, backup=backup, file=file, door="cli")
+        return DatabaseTakeover(self._folder, backups, reason=reason, now=self._now, act=act)
+
+    def _must_be_empty(self) -> None:
+        if not self._database.exists():
+            return
+        try:
+            with open_copy(self._database) as db:
+                counts = CopyRepository().counts(db)
+        except sqlite3.Error as exc:
+            raise StorageFailure(f"{self._database} cannot be read: {exc}.", file=str(self._database)) from exc
+        if held := [name for name, count in counts.items() if count and name not in ALWAYS_THERE]:
+            raise Conflict("The memory is not empty: an export is only taken into a new one.", tables=held)

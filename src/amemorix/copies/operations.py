@@ -1,0 +1,157 @@
+"""`memory_runtime_admin`: backups of the memory."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, Field
+
+from ..fields import PathInput, RequiredName
+from ..ops import Operations, Request, Response
+from .backup_folder import Backup
+
+if TYPE_CHECKING:
+    from ..host.kernel import SDKMemoryKernel
+
+__all__ = ["ops"]
+
+ops: Operations[SDKMemoryKernel] = Operations()
+
+
+class Nothing(Request):
+    """No arguments."""
+
+
+class MakeBackup(Request):
+    """Where to."""
+
+    path: PathInput = Field(default="", description="A folder within `backup.roots`; empty for the data directory.")
+    check: bool = Field(default=False, description="Read the backup from end to end afterwards.")
+
+
+class WhichBackup(Request):
+    """One backup."""
+
+    backup: RequiredName = Field(description="Its id, or the path of its folder within `backup.roots`.")
+
+
+class BackupItem(BaseModel):
+    """One backup: a folder with a copy of the database and what seals it."""
+
+    id: str = ""
+    path: str = ""
+    created_at: float = 0.0
+    reason: str = Field(default="", description="`manual`, `scheduled`, `before_restore` or `before_import`.")
+    bytes: int = 0
+    database_id: str = ""
+    schema_version: int = 0
+    change_seq: int = Field(default=0, description="The last change that it holds.")
+    counts: dict[str, int] = Field(default_factory=dict, description="Rows by table.")
+    sound: bool = Field(
+        default=True, description="False if it was damaged when it was set aside, or a file has another size."
+    )
+    purged: int = Field(default=0, description="How often rows were erased from it by a purge.")
+
+
+class Made(Response):
+    """The backup; with `check`, what is wrong with it."""
+
+    backup: BackupItem = Field(default_factory=BackupItem)
+    checked: bool = False
+    problems: list[str] = Field(default_factory=list)
+
+
+class Backups(Response):
+    """What there is, the newest first."""
+
+    backups: list[BackupItem] = Field(default_factory=list)
+    every_hours: float = 0.0
+    keep: int = 0
+
+
+class BackupVerdict(Response):
+    """Whether a backup can be restored."""
+
+    sound: bool = True
+    problems: list[str] = Field(default_factory=list)
+    backup: BackupItem = Field(default_factory=BackupItem)
+
+
+class RestoredBackup(Response):
+    """What was put back, and where the rows that were there before are."""
+
+    restored: bool = False
+    backup: BackupItem = Field(default_factory=BackupItem)
+    set_aside: BackupItem | None = None
+    erased: int = Field(default=0, description="Rows that had been purged since, and were not brought back.")
+
+
+class DeletedBackup(Response):
+    """The backup that is gone."""
+
+    deleted: bool = False
+    backup: BackupItem = Field(default_factory=BackupItem)
+
+
+class CopyProgress(Response):
+    """What is under way: a backup, a check, a restore, an export or an import; `doing` is empty if nothing is."""
+
+    doing: str = ""
+    step: str = ""
+    done: int = 0
+    total: int = 0
+    seconds: float = 0.0
+
+
+@ops.operation("memory_runtime_admin", "backup", effect="write")
+async def backup(kernel: SDKMemoryKernel, request: MakeBackup) -> Made:
+    """Copy the memory as it is now into a backup; calls go on meanwhile."""
+    made = await kernel.copying.backups.make(to=request.path)
+    verdict = await kernel.copying.backups.verify(str(made.folder)) if request.check else None
+    return Made(backup=_item(made), checked=request.check, problems=verdict.problems if verdict else [])
+
+
+@ops.operation("memory_runtime_admin", "list_backups")
+async def list_backups(kernel: SDKMemoryKernel, request: Nothing) -> Backups:  # noqa: ARG001
+    """List the backups in the data directory and within `backup.roots`."""
+    settings = kernel.config.backup
+    found = await kernel.copying.backups.list()
+    return Backups(backups=[_item(one) for one in found], every_hours=settings.every_hours, keep=settings.keep)
+
+
+@ops.operation("memory_runtime_admin", "verify_backup", "verify")
+async def verify_backup(kernel: SDKMemoryKernel, request: WhichBackup) -> BackupVerdict:
+    """Compare a backup with its manifest, and look through its database."""
+    verdict = await kernel.copying.backups.verify(request.backup)
+    return BackupVerdict(sound=not verdict.problems, problems=verdict.problems, backup=_item(verdict.backup))
+
+
+@ops.operation("memory_runtime_admin", "restore_backup", "restore", effect="destructive")
+async def restore_backup(kernel: SDKMemoryKernel, request: WhichBackup) -> RestoredBackup:
+    """Put a backup in the place of everything that is stored; that is set aside as a backup first."""
+    done = await kernel.copying.backups.restore(request.backup, kernel.status, kernel)
+    aside = _item(done.aside) if done.aside else None
+    return RestoredBackup(restored=True, backup=_item(done.backup), set_aside=aside, erased=done.erased)
+
+
+@ops.operation("memory_runtime_admin", "delete_backup", effect="destructive")
+async def delete_backup(kernel: SDKMemoryKernel, request: WhichBackup) -> DeletedBackup:
+    """Remove a backup for good."""
+    gone = await kernel.copying.backups.delete(request.backup)
+    return DeletedBackup(deleted=True, backup=_item(gone))
+
+
+@ops.operation("memory_runtime_admin", "backup_status")
+async def backup_status(kernel: SDKMemoryKernel, request: Nothing) -> CopyProgress:  # noqa: ARG001
+    """Tell how far a backup, restore, export or import is."""
+    return CopyProgress(**asdict(kernel.copying.thread.progress))
+
+
+def _item(backup: Backup) -> BackupItem:
+    held = backup.manifest
+    return BackupItem(
+        id=held.id, path=str(backup.folder), created_at=held.created_at, reason=held.reason, bytes=backup.bytes,
+        database_id=held.database_id, schema_version=held.schema, change_seq=held.change_seq, counts=held.counts,
+        sound=backup.whole, purged=held.purged,
+    )  # fmt: skip

@@ -1,0 +1,314 @@
+"""The export of a whole memory into one file, and its import into an empty one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, BinaryIO
+
+from ..background.change_follower import Deriver
+from ..clock import Clock
+from ..config.model import Config
+from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
+from ..graph.export import EXPORTS
+from ..indexes.process_id import process_mark
+from ..runtime_status import RuntimeStatus
+from ..store.compaction import in_memory, open_copy
+from ..store.file_swap import DATABASE_FILE, incoming
+from ..store.metadata_store import MetadataStore, noted
+from ..store.migrations import build, migrations, written_by
+from ..store.private_files import make_private, private_opener
+from .backup_folder import BackupFolder
+from .backups import carried_out
+from .cursor_check import ReadingMarks
+from .database_swap import DatabaseTakeover, takeover_act
+from .exclusive_files import exchanging_files, using_files
+from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, portable_rows
+from .portable_rows import PortableRepository, building
+from .restore_indexes import make_indexes
+from .rows import HIGHEST_NUMBER, CopyRepository
+from .worker import CopyThread
+
+__all__ = ["ALWAYS_THERE", "LEFT_BEHIND", "VECTORS", "Exported", "PortableService", "built", "export_older"]
+
+VECTORS = ("embedding_generations", "embeddings", "token_vectors", "relation_embeddings", "embedding_failures")
+WATERMARKS = "embedded_upto:"
+"""What the keys begin with under which the store keeps how far the vectors are."""
+LEFT_BEHIND = (
+    "meta",
+    "changes",
+    "audit",
+    "import_tasks",
+    "import_files",
+    "import_chunks",
+    "import_sources",
+    "import_marks",
+)
+"""Tables that are carried otherwise, or speak of the files and calls of this installation."""
+ALWAYS_THERE = ("meta", "changes", "embedding_generations", "chat_usage", "audit")
+"""Tables that have rows in an empty memory too."""
+PORTION = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The file that was written."""
+
+    path: Path
+    header: PortableHeader
+    bytes: int
+    sha256: str
+
+
+class PortableService:
+    """Writes rows as they are, ids included, so that a memory made of them answers as this one does."""
+
+    def __init__(
+        self,
+        store: MetadataStore,
+        *,
+        config: Config,
+        backups: BackupFolder,
+        derivers: Iterable[Deriver],
+        clock: Clock,
+        thread: CopyThread,
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._backups = backups
+        self._derivers = tuple(derivers)
+        self._clock = clock
+        self._thread = thread
+        self._home = store.folder / EXPORTS
+
+    async def export(self, path: str, vectors: bool) -> Exported:
+        """Write everything into a file below the folder of exports, or within a root; others go on meanwhile.
+
+        Raises InvalidRequest for a path outside or in a backup, Conflict if there is such a file, StorageFailure if the
+        disk refuses.
+        """
+        place = (
+            self._place(path) if path else self._home / f"memory-{int(self._clock.now() * 1000)}-{token_hex(4)}.jsonl"
+        )
+        self._backups.beside_backups(place, "path")
+        async with using_files(self._store):
+            with self._thread.doing("export"):
+                done = await self._thread.run(lambda: self._exported(place, vectors))
+            await noted(self._store, {"file": done.path.name})
+        return done
+
+    async def take_in(self, path: str, status: RuntimeStatus, kernel: object) -> PortableHeader:
+        """Fill this memory, which is empty, with an export; it is closed and opened again at the end.
+
+        `kernel` and all of its services must not be used afterwards. Raises Conflict if the memory is not empty or calls
+        do not end, NotFound, and InvalidRequest for a file that is no whole export; nothing is changed then.
+        """
+        if status.reopen is None:
+            raise Conflict("Nobody hosts this memory, so it cannot be opened anew over other rows.")
+        place = self._place(path)
+        if not place.is_file():
+            raise NotFound(f"path: there is no file {place}.", field="path")
+        takeover = DatabaseTakeover(
+            self._store.folder, self._backups, reason="before_import", now=self._clock.now(), check=self._must_be_empty,
+            act=takeover_act("import_export", self._clock.now(), file=place.name),
+        )  # fmt: skip
+        async with exchanging_files(self._store):
+            with self._thread.doing("import"):
+                await self._thread.run(self._must_be_empty)
+                header = await carried_out(
+                    lambda: self._made_ready(place), status.reopen, kernel, takeover,
+                    store=self._store, thread=self._thread,
+                )  # fmt: skip
+        await asyncio.to_thread(takeover.forget_old)
+        return header
+
+    def sweep(self) -> None:
+        """Remove exports that another process left unfinished. Blocking."""
+        for path in self._home.glob(".*.part"):
+            if not path.name.endswith(f".{process_mark()}.part") and ".portable." in path.name:
+                path.unlink(missing_ok=True)
+
+    def _place(self, path: str) -> Path:
+        """The file that is meant. Raises InvalidRequest."""
+        try:
+            relative = not Path(path).expanduser().is_absolute()
+        except RuntimeError as exc:
+            raise InvalidRequest(f"path: {path!r} is no path: {exc}.", field="path") from exc
+        said = str(self._home / path) if relative else path
+        place = self._backups.permitted(said, "path", self._home)
+        if place.is_dir():
+            raise InvalidRequest(f"path: {place} is a folder.", field="path")
+        return place
+
+    # on the thread
+
+    def _exported(self, place: Path, vectors: bool) -> Exported:
+        if place.exists():
+            raise _taken(place)
+        return self._store.read_here(lambda db: _exported(db, self._header(db, vectors), place, self._thread))
+
+    def _header(self, db: sqlite3.Connection, vectors: bool) -> PortableHeader:
+        """The change log is carried from where something that is derived has not read it yet."""
+        found, rows = self._store.copies.inventory(db), self._store.portable
+        floor = max(found.floor, min([found.last, *(deriver.cursor(db) for deriver in self._derivers)]))
+        out = (*LEFT_BEHIND, *(() if vectors else VECTORS))
+        tables = {
+            name: TableShape(cols, found.counts[name]) for name, cols in rows.tables(db).items() if name not in out
+        }
+        pending = sum(1 for _ in rows.changes(db, floor))
+        serving = self._store.embeddings.serving(db) if vectors else None
+        return PortableHeader(
+            found.schema, self._clock.now(), found.database_id, vectors, serving.fingerprint if serving else "", floor,
+            {name: highest for name, highest in found.numbers.items() if name not in out or name == "changes"},
+            {key: value for key, value in rows.meta(db).items() if vectors or not key.startswith(WATERMARKS)},
+            {**tables, "changes": TableShape(["seq", "kind", "id"], pending)},
+        )  # fmt: skip
+
+    def _made_ready(self, place: Path) -> PortableHeader:
+        header = built(self._store.folder, place, self._thread)
+        make_indexes(self._store.folder, self._config, self._thread)
+        return header
+
+    def _must_be_empty(self) -> None:
+        counts = self._store.read_here(self._store.copies.counts)
+        held = [name for name, count in counts.items() if count and name not in ALWAYS_THERE]
+        if held:
+            raise Conflict(
+                "The memory is not empty: an export is only taken into a new one, so that its ids stay what they were.",
+                tables=held,
+            )
+
+
+def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
+    """Export a database that another state of the program wrote and nobody has open: what there is a place for in this
+    one, without vectors, and with all that is derived anew from the change log. Blocking.
+
+    Raises StorageFailure if rows lack what this program needs of them, or the disk refuses.
+    """
+    rows, wanted = PortableRepository(), dict[str, TableShape]()
+    with open_copy(database) as db, in_memory() as own:
+        build(own, migrations()[-1][0])
+        db.execute("begin")
+        found, there = CopyRepository().inventory(db), rows.tables(db)
+        for table, columns in rows.tables(own).items():
+            if table not in there or table in LEFT_BEHIND or table in VECTORS:
+                continue
+            if missing := rows.required(own, table) - set(there[table]):
+                raise StorageFailure(
+                    f"{database} cannot be exported by this program: its {table} have no {', '.join(sorted(missing))}. "
+                    f"Export it with the program that wrote it ({written_by(db) or 'it does not say which'}).",
+                    file=str(database),
+                )
+            wanted[table] = TableShape([name for name in columns if name in there[table]], found.counts[table])
+        pending = sum(1 for _ in rows.changes(db, found.floor))
+        header = PortableHeader(
+            migrations()[-1][0], time.time(), found.database_id, False, "", found.floor,
+            {name: highest for name, highest in found.numbers.items() if name in wanted or name == "changes"},
+            {key: value for key, value in rows.meta(db).items() if not key.startswith(WATERMARKS)},
+            {**wanted, "changes": TableShape(["seq", "kind", "id"], pending)},
+        )  # fmt: skip
+        return _exported(db, header, place, thread)
+
+
+def _exported(db: sqlite3.Connection, header: PortableHeader, place: Path, thread: CopyThread) -> Exported:
+    """Write the rows that the header names, within the connection's snapshot, under the file's name when they are synced."""
+    draft, rows = place.with_name(f".{place.name}.portable.{process_mark()}.part"), PortableRepository()
+    thread.step("writing", header.rows)
+    try:
+        make_private(place.parent)
+        with open(draft, "wb", opener=private_opener) as file:
+            writer = PortableWriter(file, header)
+            for table, shape in header.tables.items():
+                found = rows.changes(db, header.floor) if table == "changes" else rows.rows(db, table, shape.columns)
+                for row in found:
+                    writer.row(table, row)
+                    if writer.rows % PORTION == 0:
+                        thread.so_far(writer.rows, header.rows)
+            seal = writer.end()
+            file.flush()
+            os.fsync(file.fileno())
+        _named(draft, place)
+    except OSError as exc:
+        raise StorageFailure(f"{place} cannot be written: {exc.strerror or exc}.", file=str(place)) from exc
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+    return Exported(place, header, writer.bytes, seal)
+
+
+def _named(draft: Path, place: Path) -> None:
+    """Give the draft its name. Raises Conflict if another has it by now."""
+    try:
+        os.link(draft, place)
+    except OSError as exc:
+        if isinstance(exc, FileExistsError) or place.exists():
+            raise _taken(place) from exc
+        os.replace(draft, place)  # a file system without links
+
+
+def _taken(place: Path) -> Conflict:
+    return Conflict(f"path: {place} is there already.", field="path")
+
+
+def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
+    """Make the database that an export describes ready to be that of a data directory. Blocking.
+
+    Raises InvalidRequest if the file is no whole export, StorageFailure if the disk refuses.
+    """
+    header, to = header_of(path), incoming(data / DATABASE_FILE)
+    if not 1 <= header.schema <= migrations()[-1][0]:
+        raise InvalidRequest(
+            f"path: {path} has schema {header.schema}, this program knows {migrations()[-1][0]}: a newer version wrote it.",
+            field="path",
+        )
+    if any(highest > HIGHEST_NUMBER for highest in header.numbers.values()):
+        raise InvalidRequest(f"path: {path} says of a table that it has no numbers left.", field="path")
+    thread.step("reading", path.stat().st_size)
+    to.unlink(missing_ok=True)
+    try:
+        with building(to, header.schema) as db, path.open("rb") as file:
+            _fill(db, header, file, path, thread)
+    except (sqlite3.Error, OSError, OverflowError, ValueError) as exc:
+        to.unlink(missing_ok=True)
+        if isinstance(exc, (OSError, sqlite3.OperationalError)):
+            raise StorageFailure(f"{to} cannot be written: {exc}.", file=str(to)) from exc
+        raise InvalidRequest(f"path: {path} holds a row that cannot be stored: {exc}.", field="path") from exc
+    except BaseException:
+        to.unlink(missing_ok=True)
+        raise
+    CopyRepository().begin_history(to)
+    return header
+
+
+def _fill(db: sqlite3.Connection, header: PortableHeader, file: BinaryIO, path: Path, thread: CopyThread) -> None:
+    rows, known = PortableRepository(), PortableRepository().tables(db)
+    for table, shape in header.tables.items():
+        if not set(shape.columns) <= set(known.get(table, ())) or table == "meta":
+            raise InvalidRequest(f"path: {path} has a table {table!r} that this program does not know.", field="path")
+    total = path.stat().st_size
+    for table, some in groupby(portable_rows(file, path), key=lambda row: row[1]):
+        if table not in header.tables:
+            raise InvalidRequest(f"path: {path} has rows of {table!r}, which its header does not name.", field="path")
+        batch: list[list[Any]] = []
+        for read, _, values in some:
+            batch.append(values)
+            if len(batch) == PORTION:
+                rows.write(db, table, header.tables[table].columns, batch)
+                batch.clear()
+                thread.so_far(read, total)
+        rows.write(db, table, header.tables[table].columns, batch)
+    rows.finish(db, header.floor, header.meta, header.numbers)
+    if wrong := ReadingMarks().impossible(db):
+        raise InvalidRequest(f"path: the header of {path} cannot be right: {_told(wrong)}.", field="path")
+
+
+def _told(wrong: Mapping[str, str]) -> str:
+    return "; ".join(f"{key}: {why}" for key, why in wrong.items())

@@ -1,0 +1,83 @@
+"""The thread on which whole memories are copied, checked and written out, and how far it is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from ..background.run_to_completion import to_its_end
+from ..errors import NotReady
+
+__all__ = ["CopyThread", "Progress"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What is under way: `doing` is empty if nothing is."""
+
+    doing: str = ""
+    step: str = ""
+    done: int = 0
+    total: int = 0
+    seconds: float = 0.0
+
+
+class CopyThread:
+    """One thread, so that two such works never compete; its works end early when the memory is closed."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, "amemorix-copy")
+        self._stopping = threading.Event()
+        self._progress = Progress()
+        self._started = 0.0
+
+    @property
+    def progress(self) -> Progress:
+        """How far the work is."""
+        now = self._progress
+        return replace(now, seconds=round(time.monotonic() - self._started, 3)) if now.doing else now
+
+    @contextmanager
+    def doing(self, what: str) -> Generator[None]:
+        """Name the work that the block does."""
+        self._progress, self._started = Progress(what), time.monotonic()
+        try:
+            yield
+        finally:
+            self._progress = Progress()
+
+    def step(self, name: str, total: int = 0) -> None:
+        """The next part of the work begins."""
+        self.go_on()
+        self._progress = replace(self._progress, step=name, done=0, total=total)
+
+    def so_far(self, done: int, total: int) -> None:
+        """So much of the part is done. Raises NotReady if the memory is being closed."""
+        self.go_on()
+        self._progress = replace(self._progress, done=done, total=total)
+
+    def more(self, amount: int) -> None:
+        """So much more of the part is done. Raises NotReady if the memory is being closed."""
+        self.so_far(self._progress.done + amount, self._progress.total)
+
+    def go_on(self) -> None:
+        """Raises NotReady if the memory is being closed."""
+        if self._stopping.is_set():
+            raise NotReady("The memory is being closed.")
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do it on the thread; a cancellation waits for its end, so that nothing works on files that nobody minds."""
+        self.go_on()
+        return await to_its_end(self._pool, work)
+
+    def close(self) -> None:
+        """End what is under way. Blocking."""
+        self._stopping.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,119 @@
+"""The reading of episodes: whole rows, their paragraphs, lists."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..store.queries import array, optional_array, queries
+
+__all__ = ["EpisodeFailure", "EpisodeFilter", "EpisodeRepository", "EpisodeRow"]
+
+Scopes = Sequence[int] | None
+MOST_TERM_ROWS = 20_000
+"""Places of a query's words in episodes that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRow:
+    """A whole episode; times in epoch seconds."""
+
+    id: int
+    title: str
+    summary: str
+    event_start: float | None
+    event_end: float | None
+    paragraph_count: int
+    participants: str
+    keywords: str
+    derived_at: float
+    source: str
+    source_type: str
+    chat_id: str
+    scope: int
+    revision: int
+    segmented_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeFilter:
+    """Which episodes to list; None restricts nothing, an empty sequence allows nothing."""
+
+    scopes: Scopes = None
+    sources: Sequence[int] | None = None
+    persons: Sequence[int] | None = None
+    start: float | None = None
+    end: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeFailure:
+    """A source whose episodes could not be made; times in epoch seconds."""
+
+    source: str
+    chat_id: str
+    attempts: int
+    error: str
+    due_at: float
+    updated_at: float
+
+
+class EpisodeRepository:
+    """Reads episodes; one that tells of a paragraph that is gone is left out until it has been made again."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def of_paragraphs(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> dict[int, int]:
+        """Paragraph -> episode, for episodes whose paragraphs all live."""
+        return dict(db.execute(self._q["episodes_of_paragraphs"], {"ids": array(ids), "now": now}).fetchall())
+
+    def full(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, EpisodeRow]:
+        """Episode -> row."""
+        rows = db.execute(self._q["episodes_full"], {"ids": array(ids)})
+        return {row[0]: EpisodeRow(*row) for row in rows}
+
+    def members(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[int]]:
+        """Episode -> its paragraphs in order."""
+        found: dict[int, list[int]] = {}
+        for episode, paragraph in db.execute(self._q["episode_members"], {"ids": array(ids)}):
+            found.setdefault(episode, []).append(paragraph)
+        return found
+
+    def live_members(self, db: sqlite3.Connection, episode: int, scopes: Scopes, now: float) -> list[int]:
+        """Those of its paragraphs that may be seen, in order."""
+        values = {"episode": episode, "scopes": optional_array(scopes), "now": now}
+        return [row[0] for row in db.execute(self._q["episode_live_members"], values)]
+
+    def by_terms(self, db: sqlite3.Connection, terms: Iterable[int], scopes: Scopes) -> dict[int, list[int]]:
+        """Word -> episodes in scope that have it as their own; it reads a bounded number of them."""
+        values = {"terms": array(terms), "scopes": optional_array(scopes), "limit": MOST_TERM_ROWS}
+        found: dict[int, list[int]] = {}
+        for term, episode in db.execute(self._q["episodes_by_terms"], values):
+            found.setdefault(term, []).append(episode)
+        return found
+
+    def count(self, db: sqlite3.Connection, scopes: Scopes) -> int:
+        """Episodes in scope."""
+        return db.execute(self._q["episodes_in_scope"], {"scopes": optional_array(scopes)}).fetchone()[0]
+
+    def list(
+        self, db: sqlite3.Connection, wanted: EpisodeFilter, now: float, *, limit: int, offset: int = 0
+    ) -> list[int]:
+        """Episodes that may be seen whole, the newest first."""
+        values = {
+            "scopes": optional_array(wanted.scopes),
+            "sources": optional_array(wanted.sources),
+            "persons": optional_array(wanted.persons),
+            "start": wanted.start,
+            "end": wanted.end,
+            "now": now,
+            "limit": limit,
+            "offset": offset,
+        }
+        return [row[0] for row in db.execute(self._q["episodes_listed"], values)]
+
+    def failures(self, db: sqlite3.Connection, limit: int) -> list[EpisodeFailure]:
+        """Sources whose episodes could not be made, the last that failed first."""
+        return [EpisodeFailure(*row) for row in db.execute(self._q["episode_failures"], {"limit": limit})]

@@ -1,0 +1,119 @@
+"""Types of the fields of requests, and what many of them ask: a chat, or who asks."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from .language.normalise import clean_text
+from .ops import ScopedRequest
+
+__all__ = [
+    "AskingRequest",
+    "ChatRequest",
+    "Count",
+    "LARGEST_NUMBER",
+    "LONGEST_FILE_NAME",
+    "LONGEST_PATH",
+    "MAX_QUERY_CHARS",
+    "Name",
+    "PathInput",
+    "RequiredName",
+    "TimeInput",
+]
+
+MAX_QUERY_CHARS = 10_000
+
+
+LONGEST_PATH, LONGEST_FILE_NAME = 2_000, 200
+"""Bytes; file systems end at 4096 and 255, and a folder before or a suffix behind is added."""
+
+
+LARGEST_NUMBER = 1e300
+"""What is beyond cannot be a float, and is no time in any unit; neither is what is not a number."""
+
+
+def _not_a_truth_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not true or false")
+    return value
+
+
+def _time_or_words(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        return value.timestamp() if value.tzinfo else value.isoformat()  # without a zone it is of the memory's
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST_NUMBER:
+        raise ValueError("must be a time: epoch seconds or a text")
+    return float(value)
+
+
+def _refuse_no_characters(value: str) -> None:
+    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value):
+        raise ValueError("holds characters that no name has (NUL or half a surrogate pair)")
+
+
+def _path(value: str) -> str:
+    """A path that a file system can take; whether it may be used is for others to say."""
+    _refuse_no_characters(value)
+    if len(value.encode()) > LONGEST_PATH or any(len(part.encode()) > LONGEST_FILE_NAME for part in value.split("/")):
+        raise ValueError(f"is over {LONGEST_PATH} bytes, or a name in it is over {LONGEST_FILE_NAME}")
+    return value
+
+
+def _name(value: Any) -> Any:
+    """Names are cleaned as they are when they are stored; chat platforms have numeric ids."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        return value
+    _refuse_no_characters(value)
+    if value and not value.strip():
+        raise ValueError("is blank: leave it out, or give a name")
+    return clean_text(value)
+
+
+Count = Annotated[int, BeforeValidator(_not_a_truth_value)]
+
+
+PathInput = Annotated[str, AfterValidator(_path)]
+
+
+TimeInput = Annotated[float | str | None, BeforeValidator(_time_or_words)]
+
+
+Name = Annotated[str, BeforeValidator(_name), Field(max_length=512)]
+
+
+RequiredName = Annotated[Name, Field(min_length=1)]
+
+
+class ChatRequest(ScopedRequest):
+    """What one chat may see."""
+
+    chat_id: Name = Field("", description="Only what this chat may see; without it every chat.")
+
+
+class AskingRequest(ScopedRequest):
+    """Who asks."""
+
+    chat_id: Name = Field(
+        "",
+        description="The chat that asks: it sees itself, chats shared with it, and global memories. Without chat, group or user the call is the host's own and sees every chat.",
+    )
+    group_id: Name = Field("", description="The group that asks; stands for its chats when `chat_id` is not given.")
+    user_id: Name = Field("", description="The user who asks; names their private chat when no chat or group is given.")
+    include_private: bool | None = Field(
+        None,
+        description="Beside a chat and a `user_id`: also what this user said in private. As `profile.share_private` when not given.",
+    )
+
+    def remarks(self) -> list[str]:
+        """What a caller should know of an empty chat, and of `include_private` for nobody."""
+        alone = self.include_private and not (self.user_id and (self.chat_id or self.group_id))
+        return [*super().remarks(), *(["include_private has no effect without a chat and a user_id."] if alone else [])]

@@ -1,0 +1,180 @@
+"""The bringing back of what an operation deleted."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..store.metadata_store import MetadataStore
+from .operation_rows import DELETED_BEFORE, Item, OperationRow
+from .rows import MOVED_KINDS, ROW_KINDS, RowKind
+
+__all__ = ["NotBack", "Restored", "Restoring"]
+
+GONE, NEWER, HANGING, AGAIN, TAKEN, BEFORE = (
+    "it has been purged",
+    "a newer text is stored under its external id",
+    "what it rests on is still deleted, or has become part of something else",
+    "a later operation deleted it again",
+    "something newer is in its place",
+    "it was deleted before",
+)
+MADE_ANEW = ("profile_snapshot", "summary_cursor", "person_alias")
+"""Kinds of which a row that is there by now stands for the one that was taken out: derived anew, or the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotBack:
+    """A row that cannot come back, and why."""
+
+    kind: str
+    id: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Restored:
+    """What came back, kind by kind, and what could not."""
+
+    operation: int
+    whole: bool = False
+    rows: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    not_back: list[NotBack] = field(default_factory=list[NotBack])
+    unembedded: int | None = None
+    """The first paragraph that is back and has no vector yet."""
+
+
+class Restoring:
+    """Restores operations; the caller owns the transaction."""
+
+    def __init__(self, store: MetadataStore) -> None:
+        self._rows = store.deletions
+        self._reach = store.reach
+        self._operations = store.delete_operations
+        self._return = store.relation_return
+
+    def restore(
+        self, db: sqlite3.Connection, operation: OperationRow, chosen: Sequence[tuple[str, int]] | None, now: float
+    ) -> Restored:
+        """Bring back an operation, or of it these (kind, row) with what depends on them."""
+        all_held = self._operations.open_items(db, operation.id)
+        held = [item for item in all_held if item.detail.get("why") != DELETED_BEFORE]
+        done = Restored(operation.id)
+        done.not_back = [
+            NotBack(item.kind, item.id, BEFORE)
+            for item in all_held
+            if item not in held and (item.kind, item.id) in (chosen or ())
+        ]
+        items = held if chosen is None else self._with_dependents(db, held, set(chosen))
+        for kind in ROW_KINDS:
+            self._bring(db, done, kind, [item.id for item in items if item.kind == kind], now)
+        self._waiting(db, done, [item.id for item in items if item.kind == "entity"], now)
+        self._put_back(db, done, [item for item in items if item.kind in MOVED_KINDS], now)
+        self._want(db, done)
+        done.whole = self._is_whole(db, done, operation.restored > 0 or any(done.rows.values()))
+        self._operations.set_restored(db, operation.id, done.whole, now)
+        self._complete_others(db, done, now)
+        done.unembedded = self._rows.lower_watermarks(db, done.rows.get("paragraph", []))
+        return done
+
+    def _want(self, db: sqlite3.Connection, done: Restored) -> None:
+        """Remember what comes back when the operation that it waits for is restored."""
+        for kind in ROW_KINDS:
+            waiting = [one.id for one in done.not_back if one.kind == kind and one.reason in (HANGING, AGAIN)]
+            if waiting:
+                self._operations.note_wanted(db, done.operation, kind, waiting)
+        told = list[NotBack]()
+        for one in done.not_back:
+            beneath = self._operations.beneath(db, done.operation, one.kind, one.id) if one.reason == HANGING else []
+            first = ", ".join(f"d{operation}" for operation in beneath)
+            told.append(
+                replace(one, reason=f"it rests on what {first} deleted: it comes back with that") if first else one
+            )
+        done.not_back = told
+
+    def _is_whole(self, db: sqlite3.Connection, done: Restored, begun: bool) -> bool:
+        """Whether nothing of the operation may still come back; `begun`: something of it has."""
+        final = (TAKEN, GONE) if begun else (TAKEN,)
+        settled = {(one.kind, one.id) for one in done.not_back if one.reason in final}
+        left = [item for item in self._operations.open_items(db, done.operation) if (item.kind, item.id) not in settled]
+        return not any(_waits(item) for item in left)
+
+    def _complete_others(self, db: sqlite3.Connection, done: Restored, now: float) -> None:
+        """Bring back what was asked back before, and waited for what is back now."""
+        for operation in self._operations.wanted(db):
+            if operation == done.operation:
+                continue
+            asked = [item for item in self._operations.open_items(db, operation) if item.detail.get("wanted")]
+            other = Restored(operation)
+            for kind in ROW_KINDS:
+                self._bring(db, other, kind, [item.id for item in asked if item.kind == kind], now)
+            found, back = self._operations.operation(db, operation), any(other.rows.values())
+            other.whole = self._is_whole(db, other, found is not None and found.restored > 0)
+            if back or other.whole:
+                self._operations.set_restored(db, operation, other.whole, now)
+            for kind, rows in other.rows.items():
+                done.rows[kind] = [*done.rows.get(kind, []), *rows]
+
+    def _with_dependents(
+        self, db: sqlite3.Connection, held: Sequence[Item], chosen: set[tuple[str, int]]
+    ) -> list[Item]:
+        """The items chosen, with the references and relations that went because of their paragraphs."""
+        paragraphs = [id_ for kind, id_ in chosen if kind == "paragraph"]
+        refs = {one.ref for one in self._rows.restorable(db, "paragraph", paragraphs).values()}
+        relations = set(self._reach.ids(db, "relations_resting_on", paragraphs))
+        along = {"ref": refs, "relation": relations}
+        return [
+            item
+            for item in held
+            if (item.kind, item.id) in chosen
+            or (item.id in along.get(item.kind, ()) and item.detail.get("why") in ("evidence", "reference"))
+        ]
+
+    def _bring(self, db: sqlite3.Connection, done: Restored, kind: RowKind, ids: Sequence[int], now: float) -> None:
+        if not ids:
+            return
+        state = self._rows.restorable(db, kind, ids)
+        again = self._operations.deleted_again(db, done.operation, kind, ids)
+        blocked = NEWER if kind == "paragraph" else HANGING
+        back: list[int] = []
+        alive: list[int] = []
+        for id_ in ids:
+            one = state.get(id_)
+            if one is None or one.blocked or id_ in again:
+                reason = GONE if one is None else AGAIN if id_ in again else blocked
+                done.not_back.append(NotBack(kind, id_, reason))
+            else:
+                (alive if one.alive else back).append(id_)
+        if kind == "ref":
+            back = self._refs_with_text(db, done, back)
+        self._rows.unmark(db, kind, back)
+        self._operations.note_restored(db, done.operation, kind, [*back, *alive], now)
+        done.rows[kind] = back
+
+    def _refs_with_text(self, db: sqlite3.Connection, done: Restored, refs: Iterable[int]) -> list[int]:
+        """References whose paragraphs are back: one without any must not look as if its text were stored."""
+        back = set(self._reach.ids(db, "refs_holding", refs))
+        done.not_back += [NotBack("ref", id_, HANGING) for id_ in refs if id_ not in back]
+        return sorted(back)
+
+    def _waiting(self, db: sqlite3.Connection, done: Restored, entities: Sequence[int], now: float) -> None:
+        """Relations that were deleted otherwise, and only waited for a paragraph or an end that is back."""
+        back = self._return.resting_on(db, done.rows.get("paragraph", []), now)
+        back += self._return.at(db, entities, now)
+        done.rows["relation"] = [*done.rows.get("relation", []), *back]
+
+    def _put_back(self, db: sqlite3.Connection, done: Restored, items: Iterable[Item], now: float) -> None:
+        for item in items:
+            back = self._rows.put_back(db, item.kind, item.detail.get("row", {}))
+            if back:
+                done.rows.setdefault(item.kind, []).append(item.id)
+            if back or item.kind in MADE_ANEW:
+                self._operations.note_restored(db, done.operation, item.kind, [item.id], now)
+            else:
+                done.not_back.append(NotBack(item.kind, item.id, TAKEN))
+
+
+def _waits(item: Item) -> bool:
+    """Whether a later restore may still bring it back."""
+    return item.kind not in ("person", "chat") and item.detail.get("why") != DELETED_BEFORE

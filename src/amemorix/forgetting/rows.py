@@ -1,0 +1,106 @@
+"""Rows that are deleted softly: marked, or taken out, and brought back as they were."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..store.queries import array, queries
+from ..store.records import MovedRow
+from ..store.rows.embeddings import WATERMARK
+
+__all__ = ["DeletionRepository", "MOVED_KINDS", "ROW_KINDS", "Restorable", "RowKind"]
+
+RowKind = Literal["paragraph", "ref", "relation", "entity", "fact"]
+ROW_KINDS: tuple[RowKind, ...] = ("entity", "paragraph", "ref", "relation", "fact")
+"""Kinds that keep their row, marked as deleted; in the order in which they can come back."""
+_DELETE = {
+    "paragraph": "delete_paragraphs", "ref": "delete_refs", "relation": "delete_relations",
+    "entity": "delete_entities", "fact": "delete_facts",
+}  # fmt: skip
+_RESTORE = {
+    "paragraph": "restore_paragraphs", "ref": "restore_refs", "relation": "restore_relations",
+    "entity": "restore_entities", "fact": "restore_facts",
+}  # fmt: skip
+_STANDING = {
+    "paragraph": "paragraphs_to_restore", "ref": "refs_to_restore", "relation": "relations_to_restore",
+    "entity": "entities_to_restore", "fact": "facts_to_restore",
+}  # fmt: skip
+_MOVED = {
+    "profile_snapshot": "moved_profile_snapshots", "profile_override": "moved_profile_overrides",
+    "person_alias": "moved_person_aliases", "summary_cursor": "moved_summary_cursors",
+}  # fmt: skip
+_REMOVE = {
+    "profile_snapshot": "remove_profile_snapshot", "profile_override": "remove_profile_override",
+    "person_alias": "remove_person_alias", "summary_cursor": "remove_summary_cursor",
+}  # fmt: skip
+_PUT_BACK = {
+    "profile_snapshot": "put_back_profile_snapshot", "profile_override": "put_back_profile_override",
+    "person_alias": "put_back_person_alias", "summary_cursor": "put_back_summary_cursor",
+}  # fmt: skip
+MOVED_KINDS = tuple(_MOVED)
+"""Kinds whose row is taken out and kept with the operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restorable:
+    """How a row stands that is to come back: `blocked` if something newer is in its place; `ref` of a paragraph."""
+
+    id: int
+    alive: bool
+    blocked: bool
+    ref: int
+
+
+class DeletionRepository:
+    """Marks rows and takes them out; the caller owns the transaction."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def mark(self, db: sqlite3.Connection, kind: RowKind, ids: Sequence[int], now: float) -> None:
+        """Delete rows softly."""
+        if ids:
+            db.execute(self._q[_DELETE[kind]], {"ids": array(ids), "now": now})
+
+    def unmark(self, db: sqlite3.Connection, kind: RowKind, ids: Sequence[int]) -> None:
+        """Bring rows back as they were."""
+        if ids:
+            db.execute(self._q[_RESTORE[kind]], {"ids": array(ids)})
+
+    def take_out(self, db: sqlite3.Connection, moved: MovedRow) -> bool:
+        """Remove a row that the operation keeps; False if it is not there."""
+        return db.execute(self._q[_REMOVE[moved.kind]], dict(moved.row)).rowcount > 0
+
+    def put_back(self, db: sqlite3.Connection, kind: str, row: Mapping[str, Any]) -> bool:
+        """Insert a row that was taken out; False if its place is taken, or what it belongs to is gone."""
+        return db.execute(self._q[_PUT_BACK[kind]], dict(row)).rowcount > 0
+
+    def restorable(self, db: sqlite3.Connection, kind: RowKind, ids: Iterable[int]) -> dict[int, Restorable]:
+        """How the rows stand that still exist."""
+        rows = db.execute(self._q[_STANDING[kind]], {"ids": array(ids)})
+        return {row[0]: Restorable(row[0], bool(row[1]), bool(row[2]), row[3]) for row in rows}
+
+    def lower_watermarks(self, db: sqlite3.Connection, paragraphs: Sequence[int]) -> int | None:
+        """Let the paragraphs that lack a vector be looked at again; returns the first of them, None if all have one."""
+        found = db.execute(self._q["first_without_vector"], {"ids": array(paragraphs)}).fetchall()
+        for generation, first in found:
+            values = {"key": WATERMARK.format(generation), "upto": first - 1}
+            db.execute(self._q["watermark_lower"], values)
+        return min((first for _, first in found), default=None)
+
+    def rows_to_move(
+        self, db: sqlite3.Connection, persons: Sequence[int], scope: int | None, chats: Sequence[int]
+    ) -> list[MovedRow]:
+        """Rows about these persons (in one scope, or in all) and of these chats that a deletion takes out."""
+        values = {"persons": array(persons), "scope": scope, "scopes": array(chats)}
+        kinds = [kind for kind in MOVED_KINDS if kind != "profile_override" or scope is None]
+        return [row for kind in kinds for row in self._moved(db, kind, values)]
+
+    def _moved(self, db: sqlite3.Connection, kind: str, values: Mapping[str, Any]) -> list[MovedRow]:
+        cursor = db.execute(self._q[_MOVED[kind]], values)
+        names = [column[0] for column in cursor.description]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor]
+        return [MovedRow(kind, row.get("id", place), row) for place, row in enumerate(rows, 1)]

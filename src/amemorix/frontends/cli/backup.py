@@ -1,0 +1,245 @@
+"""Commands on the memory as a whole: backup, backups, restore, export, import-export."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from ...errors import Conflict, DirectoryInUse, MemoryFault, NotFound, StorageFailure
+from ...language.times import local_zone
+from ...store.lock import DirectoryLock
+from ..daemon import daemon_of
+from .memory_client import Memory, answered, opened
+from .terminal import DEFAULT_CONFIG, ConfigPath, out, remark, say
+
+if TYPE_CHECKING:
+    from ...config import Config
+    from ...copies.backup_folder import Backup
+    from ...copies.offline import OfflineMemory
+    from ...copies.worker import CopyThread
+
+__all__ = ["backup", "backups", "export", "import_export", "restore"]
+
+T = TypeVar("T")
+ADMIN = "memory_runtime_admin"
+LOOK_SECONDS = 0.1
+WHY = {"before_restore": "set aside by a restore", "before_import": "set aside by an import"}
+"""Why a backup is there, in words for people."""
+Look = Callable[[], Awaitable[dict[str, Any]]]
+"""Tells how far the work is."""
+
+
+def backup(
+    to: Annotated[str, typer.Option(metavar="FOLDER", help="Within `backup.roots`; else the data directory.")] = "",
+    verify: Annotated[bool, typer.Option("--verify", help="Read it from end to end afterwards.")] = False,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Back the memory up, while it is in use."""
+    args = {"action": "backup", "path": to and str(Path(to).absolute()), "check": verify}
+    answer = asyncio.run(_asked(config, args))
+    made = answer["backup"]
+    say(f"{made['id']}: {_size(made['bytes'])} in {made['path']}")
+    if answer["problems"]:
+        raise StorageFailure(f"The backup is damaged: {'; '.join(answer['problems'])}.")
+    if verify:
+        say("It is sound.", "green")
+
+
+def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """List the backups, the newest first."""
+    from ...store.time_zones import TimeZones
+
+    found, zone = _listed(config), TimeZones.configured(_settings(config)[0].general, local_zone()).general
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("backup", "made", "why", "size", "paragraphs", "state"):
+        table.add_column(name, overflow="fold")
+    for one in found:
+        held = one.manifest
+        made = datetime.fromtimestamp(held.created_at, zone).strftime("%Y-%m-%d %H:%M:%S")
+        count = held.counts.get("paragraphs", 0)
+        table.add_row(held.id, made, WHY.get(held.reason, held.reason), _size(one.bytes), f"{count:,}",
+                      "" if one.whole else "damaged", style="" if one.whole else "red")  # fmt: skip
+    if found:
+        out().print(table)
+    else:
+        say("There is no backup yet.", "dim")
+
+
+def restore(
+    which: Annotated[str, typer.Argument(metavar="BACKUP", help="The id of a backup, or its folder.")],
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Put a backup in the place of all that is stored, which is set aside as a backup first."""
+    restored, aside = asyncio.run(_restored(config, which))
+    say(f"Restored {restored}.", "green")
+    if aside:
+        say(f"What was there before is the backup {aside}.")
+
+
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that is not there yet.")],
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="With the vectors; else they are made again from the texts.")
+    ] = False,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Write the whole memory into one file of JSON lines; `import-export` makes a memory of it."""
+    if file.exists():
+        raise Conflict(f"{file} is there already.", field="file")
+    if not file.absolute().parent.is_dir():
+        raise NotFound(f"There is no folder {file.absolute().parent} to write {file.name} into.", field="file")
+    try:
+        answer = asyncio.run(_asked(config, {"action": "export", "vectors": vectors}))
+        shutil.move(answer["path"], file)
+        rows, size = answer["rows"], answer["bytes"]
+    except StorageFailure as exc:
+        if not exc.details.get("older"):
+            raise
+        remark(
+            "Another state of the program wrote this database: what this one can read of it is exported, without vectors."
+        )
+        rows, size = asyncio.run(_exported_older(config, file.absolute()))
+    say(f"{rows:,} rows, {_size(size)} in {file}")
+    remark("No purge reaches this file: it is yours to keep and to throw away.")
+
+
+def import_export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `export` wrote.")],
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Fill an empty memory with an export."""
+    if not file.is_file():
+        raise NotFound(f"There is no file {file}.", field="file")
+    rows = asyncio.run(_taken_in(config, file))
+    say(f"Took {rows:,} rows in.", "green")
+
+
+def _listed(config_path: Path) -> list[Backup]:
+    """The backups as they lie there: whoever has lost the database needs them most."""
+    from ...copies.backup_folder import BackupFolder
+
+    config, folder = _settings(config_path)
+    return BackupFolder(folder, config.backup.roots).all()
+
+
+async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
+    async with opened(config, note=remark) as memory:
+        return await _shown(answered(memory, ADMIN, args), _looking(memory))
+
+
+async def _restored(config_path: Path, which: str) -> tuple[str, str]:
+    """The backup, and that of what was there before; in this process if nobody has the memory open."""
+    async with _offline(config_path) as offline:
+        if offline:
+            memory, thread = offline
+            done = await _shown(thread.run(lambda: memory.restore(which)), _watching(thread))
+            return done.backup.manifest.id, done.aside.manifest.id if done.aside else ""
+    given = str(Path(which).absolute()) if len(Path(which).parts) > 1 else which
+    answer = await _asked(config_path, {"action": "restore_backup", "backup": given})
+    return answer["backup"]["id"], (answer["set_aside"] or {}).get("id", "")
+
+
+async def _exported_older(config_path: Path, file: Path) -> tuple[int, int]:
+    async with _offline(config_path) as offline:
+        if not offline:
+            raise Conflict("Another process has the memory open: stop it first.")
+        memory, thread = offline
+        done = await _shown(thread.run(lambda: memory.export(file)), _watching(thread))
+        return done.header.rows, done.bytes
+
+
+async def _taken_in(config_path: Path, file: Path) -> int:
+    async with _offline(config_path) as offline:
+        if offline:
+            memory, thread = offline
+            header = await _shown(thread.run(lambda: memory.take_in(file)), _watching(thread))
+            return header.rows
+    answer = await _asked(config_path, {"action": "import_export", "path": str(file.absolute())})
+    return answer["rows"]
+
+
+@asynccontextmanager
+async def _offline(config_path: Path) -> AsyncGenerator[tuple[OfflineMemory, CopyThread] | None]:
+    """The data directory, locked by this process; None if another one has it."""
+    if daemon_of(config_path):
+        yield None
+        return
+    from ...copies.offline import OfflineMemory
+    from ...copies.worker import CopyThread
+
+    config, folder = await asyncio.to_thread(_settings, config_path)
+    try:
+        lock = await asyncio.to_thread(DirectoryLock, folder)
+    except DirectoryInUse:
+        yield None
+        return
+    thread = CopyThread()
+    try:
+        with thread.doing("work"):
+            yield OfflineMemory(folder, config.backup.roots, thread=thread, now=time.time()), thread
+    finally:
+        await asyncio.to_thread(thread.close)
+        lock.release()
+
+
+def _settings(config_path: Path) -> tuple[Config, Path]:
+    from ...host.bootstrap_config import data_folder, first_config
+
+    config, _ = first_config(config_path.absolute())
+    return config, data_folder(config_path.absolute(), config)
+
+
+# how far it is
+
+
+def _looking(memory: Memory) -> Look:
+    async def look() -> dict[str, Any]:
+        return await memory.invoke(ADMIN, {"action": "backup_status"})
+
+    return look
+
+
+def _watching(thread: CopyThread) -> Look:
+    async def look() -> dict[str, Any]:
+        return asdict(thread.progress)
+
+    return look
+
+
+async def _shown(work: Awaitable[T], look: Look) -> T:
+    """What the work comes to; a bar shows meanwhile how far it is."""
+    task = asyncio.ensure_future(work)
+    with _bar() as bar:
+        line = bar.add_task("", total=None)
+        while not task.done():
+            await asyncio.wait([task], timeout=LOOK_SECONDS)
+            now: dict[str, Any] = {}
+            with suppress(MemoryFault):
+                now = {} if task.done() else await look()
+            if now.get("step"):
+                bar.update(line, description=now["step"], completed=now["done"], total=now["total"] or None)
+    return await task
+
+
+def _bar() -> Progress:
+    return Progress(
+        SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(),
+        TimeRemainingColumn(), console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"

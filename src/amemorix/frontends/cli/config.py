@@ -1,0 +1,155 @@
+"""Commands on the configuration file; a running daemon takes up what they write."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx
+import typer
+from rich import box
+from rich.table import Table
+
+from ... import config as configuration
+from ...config import Config, Setting
+from ...errors import Forbidden, InvalidConfig, NotFound, NotReady
+from ..daemon import daemon_of
+from .memory_client import DaemonMemory, Refused, answered, client_of
+from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, out, print_json, remark, say
+
+__all__ = ["app"]
+
+app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Show and change the configuration.")
+
+
+@app.command()
+def show(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Show every setting, its value, and what a change of it costs."""
+    values = configuration.load(config, create=True).model_dump(mode="json")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("setting", "value", "change", "meaning"):
+        table.add_column(name, overflow="fold")
+    for setting in _plain_settings():
+        value = _value(values, setting.path)
+        style = "" if value == setting.default else "bold"
+        table.add_row(
+            setting.path, json.dumps(value, ensure_ascii=False), setting.reload, setting.description, style=style
+        )
+    out().print(table)
+
+
+@app.command()
+def path(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Print where the configuration file is."""
+    say(str(config.absolute()))
+
+
+@app.command()
+def get(
+    key: Annotated[str, typer.Argument(help="Such as retrieval.candidates.")], config: ConfigPath = DEFAULT_CONFIG
+) -> None:
+    """Print a setting or a table as JSON."""
+    print_json(_value(configuration.load(config, create=True).model_dump(mode="json"), key))
+
+
+@app.command("set")
+def set_(
+    key: Annotated[str, typer.Argument(help="Such as retrieval.candidates.")],
+    value: Annotated[str, typer.Argument(help="A TOML value; a bare word is a text.")],
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Change a setting, keeping the file's comments and order; nothing is written if the file would not be valid."""
+    say(_written(config, {key: _toml(value)}) or f"{key} was so already.")
+
+
+@app.command()
+def unset(
+    key: Annotated[str, typer.Argument(help="Such as retrieval.candidates, or what is no setting.")],
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Take a setting out of the file, so that its default holds; nothing is written if the file would not be valid."""
+    say(_written(config, {key: None}) or f"{key} had its default already.")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of the configuration file."""
+    print_json(configuration.config_schema())
+
+
+@app.command()
+def validate(config: ConfigPath = DEFAULT_CONFIG) -> None:
+    """Check the file; exit code 1 with line and reason if it is not valid."""
+    configuration.load(config)
+    say(f"{config} is valid.", "green")
+
+
+def _written(config: Path, patch: dict[str, Any]) -> str:
+    """What became of a change of the file, which may not have been valid before; empty if nothing did.
+
+    Raises InvalidConfig if it would not be valid afterwards or the daemon's token cannot be sent, Refused if a running
+    daemon does not take it; the file is as before then.
+    """
+    before, old = _valid(config), configuration.read_text(config)
+    text = configuration.patched(old, patch)
+    after = configuration.parse(text, str(config))
+    daemon = daemon_of(config)
+    client = client_of(daemon, (before or after).http.token_env, os.environ) if daemon else None
+    configuration.write_text(config, text, backups=after.advanced.config_backups)
+    try:
+        waiting = asyncio.run(_told(client)) if client else []
+    except Refused:
+        configuration.write_text(config, old, backups=0)
+        raise
+    said = f"{config} is valid again." if before is None else _changed(before, after)
+    return f"{said} {', '.join(waiting)} waits for a restart of the daemon." if said and waiting else said
+
+
+async def _told(daemon: httpx.AsyncClient) -> list[str]:
+    """Have the daemon that runs with the file apply it; returns the settings that wait for its restart."""
+    async with daemon as client:
+        try:
+            return (await answered(DaemonMemory(client), "memory_runtime_admin", {"action": "reload"}))["needs_restart"]
+        except (NotReady, Forbidden) as fault:
+            remark(f"The file is written, but whether the daemon takes it is not known. {fault}", "yellow")
+    return []
+
+
+def _valid(config: Path) -> Config | None:
+    """The configuration in the file, None if it is not valid; a missing file is written first."""
+    try:
+        return configuration.load(config, create=True)
+    except InvalidConfig:
+        return None
+
+
+def _plain_settings() -> list[Setting]:
+    return [setting for setting in configuration.settings() if "[]" not in setting.path]
+
+
+def _value(values: dict[str, Any], key: str) -> Any:
+    """What stands at a dotted name. Raises NotFound."""
+    node: Any = values
+    for part in key.split("."):
+        if not isinstance(node, dict) or part not in node:
+            raise NotFound(f"There is no setting {key!r}; `amemorix config show` lists them.", key=key)
+        node = node[part]
+    return node
+
+
+def _toml(text: str) -> Any:
+    """The value that a TOML text stands for; what is not TOML is a string."""
+    try:
+        return tomllib.loads(f"value = {text}\n")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _changed(before: Config, after: Config) -> str:
+    changed = configuration.changes(before, after)
+    level = configuration.strongest(changed)
+    return f"Changed: {', '.join(changed)} ({level})." if changed else ""

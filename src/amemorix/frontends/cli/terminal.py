@@ -1,0 +1,74 @@
+"""How commands speak: plain answers on standard output, remarks and errors on standard error."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+from typer.core import TyperGroup
+
+from ...errors import InvalidConfig, MemoryFault
+
+__all__ = ["DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "out", "print_json", "remark", "say"]
+
+log = logging.getLogger(__name__)
+DEFAULT_CONFIG = Path("config/a_memorix.toml")
+ConfigPath = Annotated[
+    Path,
+    typer.Option("--config", "-c", envvar="AMEMORIX_CONFIG", metavar="PATH", help="Configuration file; it is written if it is missing."),
+]  # fmt: skip
+
+
+def out() -> Console:
+    """The console for answers: brackets are what they are, and lines are not broken when the output is not a terminal."""
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 160)
+    return console
+
+
+def say(text: str = "", style: str = "") -> None:
+    """One line of an answer, whatever characters it holds."""
+    Console(highlight=False).print(Text(text, style=style), soft_wrap=True)
+
+
+def remark(text: str, style: str = "dim") -> None:
+    """One line beside the answer."""
+    Console(stderr=True, highlight=False).print(Text(text, style=style), soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """Indented JSON, for people and programs."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+class FriendlyGroup(TyperGroup):
+    """Turns every error into one red line and exit code 1; `--debug` logs the traceback as well."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except MemoryFault as exc:
+            log.debug("the command failed", exc_info=True)
+            remark(_sentence(exc), "red")
+            if exc.details.get("damaged"):
+                remark("`amemorix check` shows which backups can be restored.")
+        except (typer.Exit, typer.Abort, typer.BadParameter, KeyboardInterrupt, BrokenPipeError):
+            raise
+        except Exception as exc:
+            if type(exc).__module__.startswith("typer."):
+                raise
+            log.debug("the command failed", exc_info=True)
+            remark(f"{type(exc).__name__}: {exc} (`amemorix --debug …` shows where)", "red")
+        raise typer.Exit(1)
+
+
+def _sentence(exc: MemoryFault) -> str:
+    """The message on one line; problems of a configuration stay one a line."""
+    return str(exc) if isinstance(exc, InvalidConfig) else " ".join(str(exc).split())

@@ -1,0 +1,102 @@
+"""The command that searches for better retrieval settings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+from ...errors import InvalidRequest, MemoryFault
+from .memory_client import Memory, answered, opened
+from .terminal import DEFAULT_CONFIG, ConfigPath, remark, say
+
+__all__ = ["tune"]
+
+ADMIN = "memory_tuning_admin"
+LOOK_SECONDS = 0.3
+
+
+def tune(
+    objective: Annotated[
+        Literal["precision_priority", "balanced", "recall_priority"] | None, typer.Option(help="What counts.")
+    ] = None,
+    intensity: Annotated[Literal["quick", "standard", "deep"] | None, typer.Option(help="8, 20 or 32 rounds.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed and data make the same questions.")] = 0,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help='Questions of your own with what answers them, as JSON or a line each: {"query": "…", "expected": ["p12"], "chat_id": "c"}.',
+        ),
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Apply what is found, if it is recommended.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the rounds into this SVG file.")] = None,
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Search for retrieval settings that suit what is stored; a search that is cut short goes on when the memory is opened again."""
+    wish = {"objective": objective, "intensity": intensity, "seed": seed, "queries": queries and _read(queries)}
+    asyncio.run(_tune(config, {name: value for name, value in wish.items() if value is not None}, apply, plot))
+
+
+def _read(path: Path) -> list[Any]:
+    """The questions of a file. Raises InvalidRequest."""
+    try:
+        text = path.read_text("utf-8-sig").strip()
+        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        found = json.loads(text) if text.startswith("[") else [_line(path, number, line) for number, line in lines]
+    except OSError as exc:
+        raise InvalidRequest(f"{path} cannot be read: {exc.strerror or exc}.", field="queries") from exc
+    except ValueError as exc:
+        raise InvalidRequest(f"{path} is not JSON: {exc}.", field="queries") from exc
+    if not found:
+        raise InvalidRequest(f"{path} holds no question.", field="queries")
+    return found
+
+
+def _line(path: Path, number: int, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as exc:
+        raise InvalidRequest(f"{path}, line {number}: not valid JSON: {exc}.", field="queries") from exc
+
+
+async def _tune(config: Path, wish: dict[str, Any], apply: bool, plot: Path | None) -> None:
+    async with opened(config, note=remark) as memory:
+        made = await answered(memory, ADMIN, {"action": "create_task", **wish})
+        which = {"task_id": made["task"]["task_id"]}
+        task = await _ended(memory, which)
+        if task["status"] != "completed":
+            raise MemoryFault(f"The tuning task {task['status']}. {task['error']}".strip())
+        report = await answered(memory, ADMIN, {"action": "get_report", **which})
+        say(report["content"].rstrip())
+        if plot is not None:
+            await asyncio.to_thread(plot.write_text, report["plots"]["rounds"], "utf-8")
+            remark(f"The rounds are drawn in {plot}.")
+        if apply and task["recommended"]:
+            applied = await answered(memory, ADMIN, {"action": "apply_best", **which})
+            remark(f"{len(applied['profile'])} settings were changed; `rollback_profile` takes them back.")
+
+
+async def _ended(memory: Memory, which: dict[str, Any]) -> dict[str, Any]:
+    """The task once it has ended; its rounds, rate and time left are shown meanwhile."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn())
+    with Progress(*columns, TextColumn("{task.fields[told]}"), console=Console(stderr=True), transient=True) as shown:
+        bar = shown.add_task("tuning", total=1.0, told="")
+        while True:
+            task = (await answered(memory, ADMIN, {"action": "get_task", **which}))["task"]
+            shown.update(bar, completed=task["progress"], description=f"tuning: {task['stage']}", told=_told(task))
+            if task["status"] not in ("queued", "running"):
+                return task
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+def _told(task: dict[str, Any]) -> str:
+    if not task["rate"]:
+        return task["status"]
+    left = "" if task["seconds_left"] is None else f", {task['seconds_left']:.0f} s left"
+    return f"{task['rounds_done']} of {task['rounds']} rounds, {task['rate']:.2f} a second{left}"

@@ -1,0 +1,115 @@
+"""Who may call over HTTP."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ...audit_context import Grant
+from ...errors import Forbidden
+from ..cli.answers import JsonAnswer, fault_answer
+from ..loopback import host_of, is_loopback
+from .tokens import Tokens
+
+__all__ = ["GRANT", "LOGGED_A_MINUTE", "Guard"]
+
+log = logging.getLogger(__name__)
+OPEN_PATHS = ("/healthz", "/readyz")
+"""Answer without a token, for whoever watches the process."""
+GRANT = "amemorix.grant"
+"""Where a request carries what its token allows; absent on an open path without a token."""
+LOGGED_A_MINUTE = 10
+"""Refusals that are logged one by one; more of them are counted, so that a caller cannot fill the log."""
+
+
+class Guard:
+    """With tokens, lets in who knows one; without any, only callers that address this machine as itself.
+
+    The second rule keeps web pages out. A page whose name was pointed at 127.0.0.1 sends that name as `Host`. Every other
+    page, one of another port of this machine included, sends an `Origin` (browsers do so with each POST to elsewhere) or a
+    `Sec-Fetch-Site` that is not its own, and is refused unless both name this very server. A header of our own, or a
+    content type that forms cannot send, would do as much, but it would have to be sent by `curl -d` too.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        tokens: Tokens,
+        count: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`count` is told the reason of each refusal: `missing`, `wrong`, `host` or `page`."""
+        self._app = app
+        self._tokens = tokens
+        self._count = count
+        self._clock = clock
+        self._minute, self._logged = float("-inf"), 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 401 or 403."""
+        refusal = self._refusal(scope, Headers(scope=scope)) if scope["type"] == "http" else None
+        await (refusal or self._app)(scope, receive, send)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> JsonAnswer | None:
+        if not self._tokens:
+            reason, fault = _not_from_here(headers)
+            scope[GRANT] = Grant("admin")
+            return None if fault is None else self._refused(scope, reason, fault_answer(fault))
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not given.strip():
+            if scope["path"] in OPEN_PATHS:
+                return None
+            fault = Forbidden("A token is needed: send `Authorization: Bearer TOKEN`.")
+            return self._refused(
+                scope, "missing", fault_answer(fault, status=401, headers={"WWW-Authenticate": "Bearer"})
+            )
+        scope[GRANT] = self._tokens.grant(given.strip().encode("latin-1"))
+        if scope[GRANT] is None:
+            return self._refused(scope, "wrong", fault_answer(Forbidden("The token is wrong.")))
+        return None
+
+    def _refused(self, scope: Scope, reason: str, answer: JsonAnswer) -> JsonAnswer:
+        """Count and log a refusal: by whom and why, never what was sent."""
+        self._count(reason)
+        now = self._clock()
+        if now - self._minute >= 60:
+            if self._logged > LOGGED_A_MINUTE:
+                log.warning("%d more calls were refused in that minute", self._logged - LOGGED_A_MINUTE)
+            self._minute, self._logged = now, 0
+        self._logged += 1
+        if self._logged <= LOGGED_A_MINUTE:
+            peer = (scope.get("client") or ("unknown", 0))[0]
+            log.warning("a call of %s was refused (%s)", peer, REASONS[reason])
+        return answer
+
+
+REASONS = {
+    "missing": "it brought no token",
+    "wrong": "its token is wrong",
+    "host": "it was not addressed to localhost",
+    "page": "it came from a web page",
+}
+
+
+def _not_from_here(headers: Headers) -> tuple[str, Forbidden | None]:
+    """(reason, fault) of a call that this machine did not make by itself."""
+    host, origin, site = headers.get("host", ""), headers.get("origin"), headers.get("sec-fetch-site", "none")
+    if not is_loopback(host_of(host)):
+        return "host", Forbidden(f"Without a token only calls to localhost are answered, not to {host!r}.", host=host)
+    if (origin is not None and not _same_origin(origin, host)) or site not in ("same-origin", "none"):
+        return "page", Forbidden(f"Without a token pages of {origin or 'elsewhere'!r} may not call.", origin=origin)
+    return "", None
+
+
+def _same_origin(origin: str, host: str) -> bool:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()

@@ -1,0 +1,131 @@
+"""What Prometheus reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from ...host.operations import OPERATIONS
+from ...runtime.health_metrics import Vitals
+from ...runtime_status import RuntimeStatus
+
+__all__ = ["UPLOAD", "Metrics"]
+
+BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+"""Upper bounds in seconds."""
+
+UPLOAD = ("memory_import_admin", "upload")
+"""The door for files, which is no operation."""
+
+
+class _State(Collector):
+    """Values that are read from the memory when they are asked for."""
+
+    def __init__(self) -> None:
+        self.families: list[Metric] = []
+
+    def collect(self) -> Iterable[Metric]:
+        return self.families
+
+
+class Metrics:
+    """Calls are counted as they happen; the memory's own figures are taken when they are rendered."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._state = _State()
+        self._registry.register(self._state)
+        ProcessCollector(registry=self._registry)
+        labels = ["component", "action"]
+        self._calls = Counter("amemorix_calls", "Calls answered.", [*labels, "outcome"], registry=self._registry)
+        self._refused = Counter(
+            "amemorix_refused", "Calls without the right token, or from elsewhere.", ["reason"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "amemorix_call_seconds", "Time to answer.", labels, registry=self._registry, buckets=BUCKETS
+        )
+
+    def refused(self, reason: str) -> None:
+        """Note a call that was not let in."""
+        self._refused.labels(reason).inc()
+
+    def count(self, component: str, action: Any, outcome: str, seconds: float) -> None:
+        """Note a call under the present names of its operation; one that there is not counts as `unknown`."""
+        names = _labels(component, action)
+        self._calls.labels(*names, outcome).inc()
+        self._seconds.labels(*names).observe(seconds)
+
+    def render(
+        self, statistics: dict[str, Any] | None, status: RuntimeStatus | None, vitals: Vitals | None = None
+    ) -> bytes:
+        """The text format; without statistics (the memory is not ready), calls and process only."""
+        self._state.families = [_gauge("amemorix_ready", "1 if calls are answered.", statistics is not None)]
+        if statistics is not None:
+            self._state.families += _memory(statistics)
+        if vitals is not None:
+            self._state.families += _vital(vitals)
+        if status is not None:
+            self._state.families += _reloads(status)
+        return generate_latest(self._registry)
+
+
+def _labels(component: Any, action: Any) -> tuple[str, str]:
+    if (component, action) == UPLOAD:
+        return UPLOAD
+    known = OPERATIONS.named(component, action)
+    return known or (component if component in OPERATIONS.components() else "unknown", "unknown")
+
+
+def _gauge(name: str, meaning: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, meaning, value=float(value))
+
+
+def _memory(statistics: dict[str, Any]) -> list[Metric]:
+    lag = GaugeMetricFamily("amemorix_projection_lag", "Changes not taken up yet.", labels=["projection"])
+    for projection, changes in statistics["lag"].items():
+        lag.add_metric([projection], changes)
+    return [
+        _gauge("amemorix_paragraphs", "Live paragraphs.", statistics["paragraphs"]),
+        _gauge("amemorix_embeddings_pending", "Paragraphs without a vector.", statistics["embedding"]["pending"]),
+        _gauge("amemorix_embeddings_failed", "Paragraphs whose embedding failed.", statistics["embedding"]["failed"]),
+        lag,
+        *_chat(statistics["chat"]),
+    ]
+
+
+def _vital(vitals: Vitals) -> list[Metric]:
+    imports = GaugeMetricFamily("amemorix_import_tasks", "Imports by state.", labels=["status"])
+    for state, count in vitals.imports.items():
+        imports.add_metric([state], count)
+    failed = GaugeMetricFamily("amemorix_derive_tasks_failed", "Deriving that was given up.", labels=["kind"])
+    for kind, count in vitals.failed_work.items():
+        failed.add_metric([kind], count)
+    free = _gauge("amemorix_disk_free_bytes", "Room on the disk of the data directory.", vitals.disk_free)
+    if vitals.backup_age is None:
+        return [imports, failed, free]
+    age = _gauge("amemorix_backup_age_seconds", "Since the last good backup; absent without one.", vitals.backup_age)
+    return [imports, failed, free, age]
+
+
+def _chat(state: dict[str, Any]) -> list[Metric]:
+    calls = CounterMetricFamily("amemorix_chat_calls", "Questions to the chat model.", labels=["task"])
+    failures = CounterMetricFamily("amemorix_chat_failures", "Questions without a usable answer.", labels=["task"])
+    tokens = CounterMetricFamily("amemorix_chat_tokens", "Tokens used.", labels=["task", "kind"])
+    for task, counts in state["tasks"].items():
+        calls.add_metric([task], counts["calls"])
+        failures.add_metric([task], counts["failures"])
+        tokens.add_metric([task, "prompt"], counts["prompt_tokens"])
+        tokens.add_metric([task, "completion"], counts["completion_tokens"])
+    today = _gauge("amemorix_chat_tokens_today", "Tokens used since midnight UTC.", state["tokens_today"])
+    return [calls, failures, tokens, today]
+
+
+def _reloads(status: RuntimeStatus) -> list[Metric]:
+    return [
+        CounterMetricFamily("amemorix_reloads", "Configurations applied.", value=status.reloads),
+        CounterMetricFamily("amemorix_reloads_refused", "Configurations refused.", value=status.refused),
+    ]

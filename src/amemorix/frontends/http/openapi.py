@@ -1,0 +1,162 @@
+"""The OpenAPI description of the HTTP front door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...host.operations import OPERATIONS
+from ...ops import Operation
+from .json_response import BASE_PATH, UPLOAD_PATH
+from .schema_components import Shapes, shapes
+
+__all__ = ["openapi_document"]
+
+PREFIX = "#/components/schemas/"
+FAULTS = {
+    "400": "The arguments do not fit.",
+    "401": "A token is needed.",
+    "403": "The caller may not.",
+    "404": "No component, action or thing has that name.",
+    "409": "The store is not in the state that the call needs.",
+    "413": "The body or a text is over its limit.",
+    "500": "It failed inside.",
+    "503": "The memory or its model is not ready.",
+    "504": "It took longer than `timeout_ms`.",
+}
+FAULT_SCHEMA = {
+    "type": "object",
+    "description": "What went wrong.",
+    "required": ["success", "error", "error_code", "details"],
+    "properties": {
+        "success": {"const": False},
+        "error": {"type": "string", "description": "A sentence for a person."},
+        "error_code": {"type": "string", "description": "A stable name for a program."},
+        "details": {"type": "object", "description": "Such as `field`, `allowed`, `problems`."},
+    },
+}
+TIMEOUT = {
+    "name": "timeout_ms",
+    "in": "query",
+    "required": False,
+    "description": "Give up waiting after so many milliseconds.",
+    "schema": {"type": "integer", "minimum": 1, "maximum": 999_999_999_999},
+}
+
+
+def openapi_document() -> dict[str, Any]:
+    """OpenAPI 3.1: one path for each operation, one for each component that takes the action in its body."""
+    every = list(OPERATIONS)
+    found = shapes(every, PREFIX)
+    paths: dict[str, Any] = {}
+    for component in OPERATIONS.components():
+        ops = [op for op in every if op.component == component]
+        if ops[0].action is not None:
+            paths[f"{BASE_PATH}/{component}"] = {"post": _by_body(component, ops, found)}
+        paths |= {_path(op): {"post": _operation(op, found)} for op in ops}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "A-Memorix", "version": _version(), "summary": "Long-term memory for chatbots."},
+        "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+        "security": [{}, {"token": []}],
+        "paths": paths | _own_paths(),
+        "components": {
+            "schemas": {**found.definitions, "Fault": FAULT_SCHEMA},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _version() -> str:
+    from ...version import __version__
+
+    return __version__
+
+
+def _path(op: Operation) -> str:
+    return f"{BASE_PATH}/{op.component}" + (f"/{op.action}" if op.action else "")
+
+
+def _operation(op: Operation, found: Shapes) -> dict[str, Any]:
+    return {
+        "operationId": op.name,
+        "summary": op.summary,
+        "tags": [op.component],
+        "x-effect": op.effect,
+        "parameters": [TIMEOUT],
+        "requestBody": _body({"$ref": PREFIX + found.requests[op.name]}),
+        "responses": _responses({"$ref": PREFIX + found.responses[op.name]}),
+    }
+
+
+def _by_body(component: str, ops: list[Operation], found: Shapes) -> dict[str, Any]:
+    """The component's own path, where the body names the action."""
+    choices = [
+        {
+            "allOf": [{"$ref": PREFIX + found.requests[op.name]}],
+            "type": "object",
+            "description": op.summary,
+            "properties": {"action": {"enum": list(op.actions)}},
+            "required": ["action"],
+        }
+        for op in ops
+    ]
+    answers = sorted({found.responses[op.name] for op in ops})
+    return {
+        "operationId": component,
+        "summary": "The same actions, named in the body.",
+        "tags": [component],
+        "parameters": [TIMEOUT],
+        "requestBody": _body({"oneOf": choices}),
+        "responses": _responses({"anyOf": [{"$ref": PREFIX + name} for name in answers]}),
+    }
+
+
+def _body(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"required": True, "content": _json(schema)}
+
+
+def _responses(schema: dict[str, Any]) -> dict[str, Any]:
+    faults = {status: {"description": text, "content": _json(_fault())} for status, text in FAULTS.items()}
+    return {
+        "200": {"description": "Answered; `success` says whether it did what was asked.", "content": _json(schema)}
+    } | faults
+
+
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
+def _fault() -> dict[str, Any]:
+    return {"$ref": f"{PREFIX}Fault"}
+
+
+def _own_paths() -> dict[str, Any]:
+    """What the daemon answers about itself."""
+    alive = {"description": "The process lives.", "content": _json({"type": "object"})}
+    ready = {"description": "Calls are answered.", "content": _json({"type": "object"})}
+    waiting = {"description": "Calls are not answered yet, or no longer.", "content": _json(_fault())}
+    figures = {"description": "Prometheus text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+    this = {"description": "OpenAPI 3.1.", "content": _json({"type": "object"})}
+    staged = {"type": "object", "properties": {"files": {"type": "array", "items": {
+        "type": "object", "properties": {"staged": {"type": "string"}, "name": {"type": "string"}, "size": {"type": "integer"}},
+    }}}}  # fmt: skip
+    files = {
+        "type": "object",
+        "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+    }
+    upload = _about("memory_import_admin_upload", "Stage files for `create_upload`, which takes their `staged` ids.", {
+        "200": {"description": "Staged.", "content": _json(staged)},
+        **{status: {"description": FAULTS[status], "content": _json(_fault())} for status in ("400", "409", "413")},
+    })  # fmt: skip
+    upload["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": files}}}
+    return {
+        f"{BASE_PATH}{UPLOAD_PATH}": {"post": upload},
+        "/healthz": {"get": _about("healthz", "Whether the process lives.", {"200": alive}) | {"security": [{}]}},
+        "/readyz": {"get": _about("readyz", "Whether calls are answered.", {"200": ready, "503": waiting})},
+        "/metrics": {"get": _about("metrics", "Figures for Prometheus.", {"200": figures})},
+        "/openapi.json": {"get": _about("openapi", "This description.", {"200": this})},
+    }
+
+
+def _about(name: str, summary: str, responses: dict[str, Any]) -> dict[str, Any]:
+    return {"operationId": name, "summary": summary, "tags": ["daemon"], "responses": responses}

@@ -1,0 +1,160 @@
+"""The daemon: a host service behind an HTTP socket, until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import uvicorn
+from starlette.applications import Starlette
+
+from ...config import Config, load
+from ...errors import Conflict, Forbidden, InvalidConfig
+from ...host.service import AMemorixHostService
+from ...location import project_folder
+from ...store.private_files import UMASK
+from ...version import commit
+from ..daemon import announced
+from ..loopback import is_loopback, resolves_to_loopback
+from .app import create_app
+from .connections import Connections
+from .tokens import Tokens
+
+__all__ = ["Listening", "serve"]
+
+log = logging.getLogger(__name__)
+GRACE_SECONDS = 10
+"""How long calls in flight may go on after a signal."""
+BACKLOG = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """What a daemon has to say about itself when it answers."""
+
+    url: str
+    needs_token: bool
+    statistics: dict[str, Any]
+    config_path: Path
+
+
+async def serve(
+    config_path: Path,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    environ: Mapping[str, str],
+    tell: Callable[[Listening], None],
+    trusted: Callable[[str], bool] = is_loopback,
+) -> None:
+    """Run until SIGTERM or SIGINT; `host` and `port` stand for those of the configuration; `tell` is called once.
+
+    The socket opens first, so that `/healthz` and `/readyz` answer while the memory is being opened. Addresses that are
+    not `trusted` hold `http.connections_per_peer` connections at most. Raises Forbidden (beyond this machine without a
+    token), InvalidConfig (a token that cannot be), Conflict (the port is taken), and what starting a host raises.
+    """
+    config = await asyncio.to_thread(load, config_path, create=True)
+    tokens = await asyncio.to_thread(Tokens.read, config.http, environ, project_folder(config_path.absolute()))
+    address, number = host or config.http.host, config.http.port if port is None else port
+    _refuse_open_door(address, bool(tokens), config)
+    os.umask(UMASK)
+    await asyncio.to_thread(commit)  # may ask git, for which no call should wait
+    memory = AMemorixHostService(config_path)
+    with _listen(address, number) as sock:
+        url = _url(sock, address)
+        connections = Connections(
+            idle_seconds=config.http.idle_seconds, per_peer=config.http.connections_per_peer, trusted=trusted
+        )
+        server = _server(create_app(memory, tokens=tokens), connections)
+        gc.freeze()  # a look for garbage through all that was imported would hold the interpreter up
+        running = asyncio.create_task(server.serve(sockets=[sock]))
+        try:
+            await memory.start()
+            statistics = (await memory.call("memory_stats", {})).model_dump(mode="json")
+            with ExitStack() as stack:
+                stack.enter_context(announced(Path(statistics["data_dir"]), url, config_path))
+                tell(Listening(url, bool(tokens), statistics, config_path))
+                await running
+        finally:
+            server.should_exit = True
+            await running
+            await memory.stop()
+
+
+def _refuse_open_door(host: str, has_token: bool, config: Config) -> None:
+    try:
+        safe = has_token or resolves_to_loopback(host)
+    except OSError as exc:
+        raise InvalidConfig(
+            f"http.host {host!r} is not an address of this machine: {exc.strerror}.", field="http.host"
+        ) from exc
+    if not safe:
+        raise Forbidden(
+            f"Others can reach {host}, so a token is needed: set the environment variable {config.http.token_env}, "
+            "or listen on 127.0.0.1.",
+            field="http.host",
+        )
+
+
+@contextmanager
+def _listen(host: str, port: int) -> Generator[socket.socket, None, None]:
+    """A bound socket. Raises Conflict if the port is taken, InvalidConfig if the address is not ours."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, protocol) as sock:
+        if sys.platform != "win32":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(address)
+            sock.listen(BACKLOG)
+        except OSError as exc:
+            raise Conflict(
+                f"Cannot listen on {host} port {port}: {exc.strerror}. Choose another with --port or http.port.",
+                field="http.port",
+            ) from exc
+        yield sock
+
+
+def _url(sock: socket.socket, host: str) -> str:
+    """How this machine reaches the socket."""
+    address, port = sock.getsockname()[:2]
+    anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    name = anywhere.get(address, host if is_loopback(host) else address)
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+class _Server(uvicorn.Server):
+    """Ends on a signal without raising it again, so that a stop that was asked for is a success."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _server(app: Starlette, connections: Connections) -> _Server:
+    return _Server(
+        uvicorn.Config(
+            app,
+            http=cast(Any, connections.protocol),
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+    )

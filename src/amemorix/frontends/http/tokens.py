@@ -1,0 +1,153 @@
+"""The tokens that open the HTTP front door, and what each of them allows."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ...audit_context import Grant
+from ...config.model import Http
+from ...errors import InvalidConfig
+from ...ops import Role
+from .json_response import usable_token
+
+__all__ = ["TokenEntry", "Tokens", "make_token"]
+
+
+class TokenEntry(BaseModel):
+    """One token: itself (in the environment) or its SHA-256 (in a file), its role, and the chats that it is bound to."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    name: str = Field("", max_length=100)
+    role: Role
+    chats: tuple[Annotated[str, Field(min_length=1, max_length=512)], ...] = ()
+    token: str = ""
+    sha256: str = Field("", pattern=r"^([0-9a-f]{64})?$")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if bool(self.token) == bool(self.sha256):
+            raise ValueError("give token or sha256")
+        if self.chats and self.role == "admin":
+            raise ValueError("a token that is bound to chats has the role read or write")
+        return self
+
+
+class Tokens:
+    """Known tokens by their SHA-256. Where none is set up, callers on this machine may do everything.
+
+    A made token has 256 random bits, so that a plain hash of it can neither be guessed back nor found in a table.
+    """
+
+    def __init__(self, grants: Mapping[bytes, Grant]) -> None:
+        self._grants = dict(grants)
+
+    def __bool__(self) -> bool:
+        return bool(self._grants)
+
+    @classmethod
+    def single(cls, token: str) -> Tokens:
+        """One token that allows everything; none if it is empty."""
+        return cls({_digest(token): Grant("admin")} if token else {})
+
+    @classmethod
+    def read(cls, settings: Http, environ: Mapping[str, str], base: Path) -> Tokens:
+        """Those of the environment and of `http.tokens_file` below `base`.
+
+        Raises InvalidConfig, which never shows a token; also where a list is named and nobody holds a token.
+        """
+        grants: dict[bytes, Grant] = {}
+        if token := usable_token(environ.get(settings.token_env, ""), settings.token_env):
+            grants[_digest(token)] = Grant("admin", name=settings.token_env)
+        entries = [(settings.tokens_env, one) for one in _of_environment(settings.tokens_env, environ)]
+        entries += _of_file(settings, base)
+        for n, (where, raw) in enumerate(entries, 1):
+            try:
+                entry = TokenEntry.model_validate(raw)
+            except ValidationError as exc:
+                told = "; ".join(f"{'.'.join(map(str, one['loc']))} {one['msg']}".strip() for one in exc.errors())
+                raise InvalidConfig(f"{where}: token {n}: {told}.", field="http.tokens_file") from None
+            if entry.token and where != settings.tokens_env:
+                raise InvalidConfig(
+                    f"{where}: the file holds the SHA-256 of a token and never the token: `amemorix token` makes its line.",
+                    field="http.tokens_file",
+                )
+            token = usable_token(entry.token, where)
+            digest = _digest(token) if token else bytes.fromhex(entry.sha256)
+            if digest in grants:
+                raise InvalidConfig(f"{where}: token {n} is there twice.", field="http.tokens_file")
+            grants[digest] = Grant(entry.role, entry.chats, entry.name or f"token {n}")
+        if not grants and (settings.tokens_file or environ.get(settings.tokens_env, "").strip()):
+            named = f"http.tokens_file {settings.tokens_file}" if settings.tokens_file else settings.tokens_env
+            raise InvalidConfig(
+                f"{named} holds no token, and without any every program on this machine may do everything: add a line of "
+                "`amemorix token`, or leave the setting empty.",
+                field="http.tokens_file" if settings.tokens_file else "http.tokens_env",
+            )
+        return cls(grants)
+
+    def grant(self, given: bytes) -> Grant | None:
+        """What a token allows, None for one that is not known; takes the same time for any."""
+        digest, found = hashlib.sha256(given).digest(), None
+        for known, grant in self._grants.items():
+            if hmac.compare_digest(digest, known):
+                found = grant
+        return found
+
+
+def make_token(role: Role, chats: Iterable[str], name: str) -> tuple[str, str]:
+    """(a new token, its line for `http.tokens_file`). Raises InvalidConfig."""
+    token = secrets.token_urlsafe(32)
+    entry = {"name": name, "role": role, "chats": list(chats), "sha256": _digest(token).hex()}
+    try:
+        TokenEntry.model_validate(entry)
+    except ValidationError as exc:
+        raise InvalidConfig(f"{exc.errors()[0]['msg']}.", field="role") from None
+    return token, json.dumps({key: value for key, value in entry.items() if value}, ensure_ascii=False)
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def _of_environment(name: str, environ: Mapping[str, str]) -> list[object]:
+    text = environ.get(name, "").strip()
+    try:
+        found = json.loads(text or "[]")
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise InvalidConfig(
+            f'{name} must be a JSON list such as [{{"token": "…", "role": "read", "chats": ["qq:42"]}}].',
+            field="http.tokens_env",
+        )
+    return found
+
+
+def _of_file(settings: Http, base: Path) -> list[tuple[str, object]]:
+    if not settings.tokens_file:
+        return []
+    path = base / Path(settings.tokens_file).expanduser()
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise InvalidConfig(f"http.tokens_file {path} cannot be read: {exc}.", field="http.tokens_file") from exc
+    found: list[tuple[str, object]] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        try:
+            found.append((f"{path} line {number}", json.loads(line)))
+        except (ValueError, RecursionError):
+            raise InvalidConfig(
+                f"{path} line {number} is no line of `amemorix token`.", field="http.tokens_file"
+            ) from None
+    return found

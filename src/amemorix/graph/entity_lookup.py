@@ -1,0 +1,140 @@
+"""From what a caller calls a node, an edge or a paragraph to its row."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+from ..errors import Conflict, InvalidRequest, NotFound
+from ..language.normalise import normalise_name
+from ..store.access import Sight
+from ..store.metadata_store import MetadataStore
+from ..store.rows.entities import EntityRow
+from ..store.rows.relations import RelationRow
+
+__all__ = ["GraphFinder", "row_id"]
+
+HIGHEST_ID = 2**62
+
+
+def row_id(said: str, letter: str, *, bare: bool = True) -> int | None:
+    """The number of an id such as `r12`, or of bare digits; None for anything else."""
+    found = re.fullmatch(rf"{letter}{'?' if bare else ''}([0-9]{{1,19}})", said.strip(), re.IGNORECASE | re.ASCII)
+    number = int(found.group(1)) if found else 0
+    return number if 0 < number < HIGHEST_ID else None
+
+
+class GraphFinder:
+    """Finds what lives and may be seen; raises NotFound, naming the argument, for everything else."""
+
+    def __init__(self, store: MetadataStore) -> None:
+        self._entities = store.entities
+        self._naming = store.entity_naming
+        self._relations = store.relations
+        self._graph = store.graph
+
+    def node(self, db: sqlite3.Connection, field: str, said: str, sight: Sight | None = None) -> EntityRow:
+        """The entity of this id, name or alias; of one that was merged, what it became."""
+        if not said:
+            raise InvalidRequest(f"{field}: say which node, by its id or its name.", field=field)
+        row = self.known(db, said)
+        if row is None or not row.alive or (sight is not None and not self._known_to(db, row, said, sight)):
+            raise NotFound(f"{field}: there is no node {said!r}.", field=field)
+        return row
+
+    def _known_to(self, db: sqlite3.Connection, row: EntityRow, said: str, sight: Sight) -> bool:
+        """Whether the node may be seen and, where it is of several names, whoever looks has said this one."""
+        if not self._graph.nodes(db, [row.id], sight):
+            return False
+        names = self._naming.said(db, [row.id], sight.scopes).get(row.id)
+        if names is None:
+            return True
+        return bool(names) and (row_id(said, "n") == row.id or normalise_name(said) in names)
+
+    def known(self, db: sqlite3.Connection, said: str) -> EntityRow | None:
+        """The entity of this id, name or alias, deleted ones too."""
+        by_id = row_id(said, "n", bare=False)
+        row = self._of_id(db, by_id) or self._entities.meant(db, normalise_name(said))
+        return row or self._of_id(db, row_id(said, "n"))
+
+    def _of_id(self, db: sqlite3.Connection, id_: int | None) -> EntityRow | None:
+        row = None if id_ is None else self._entities.row(db, id_)
+        return row if row is None or row.merged_into is None else self._entities.row(db, row.merged_into)
+
+    def edge(
+        self,
+        db: sqlite3.Connection,
+        relation: str,
+        source: str,
+        target: str,
+        predicate: str,
+        sight: Sight | None = None,
+    ) -> list[RelationRow]:
+        """The relation of this id, or all from a source to a target; at least one."""
+        if relation:
+            return [self.relation(db, relation, sight)]
+        if not source and not target:
+            raise InvalidRequest(
+                "relation: say which edge, by the id of a relation or by source and target.", field="relation"
+            )
+        begins, ends = self.node(db, "source", source, sight), self.node(db, "target", target, sight)
+        return self.between(db, begins, ends, predicate, sight)
+
+    def between(
+        self, db: sqlite3.Connection, begins: EntityRow, ends: EntityRow, predicate: str, sight: Sight | None
+    ) -> list[RelationRow]:
+        """The relations from one node to another, or those of them with the predicate; at least one."""
+        found = self._seen(db, self._relations.between(db, begins.id, ends.id, predicate), sight)
+        if not found:
+            said = f" that says {predicate!r}" if predicate else ""
+            names = self._naming.shown(db, (begins.id, ends.id), None if sight is None else sight.scopes)
+            raise NotFound(
+                f"target: there is no relation from {names.get(begins.id, '')!r} to {names.get(ends.id, '')!r}{said}.",
+                field="target",
+            )
+        return found
+
+    def relation(self, db: sqlite3.Connection, said: str, sight: Sight | None = None) -> RelationRow:
+        """The relation of this id; of one that has become part of another, that one."""
+        id_ = row_id(said, "r")
+        if id_ is None:
+            raise InvalidRequest(f"relation: {said!r} is no id of a relation, such as r12.", field="relation")
+        row = self._relations.rows(db, [id_]).get(id_)
+        if row is not None and row.merged_into is not None:
+            row = self._relations.rows(db, [row.merged_into]).get(row.merged_into)
+        if row is None or not row.alive or not self._seen(db, [row], sight):
+            raise NotFound(f"relation: there is no relation {said!r}.", field="relation")
+        return row
+
+    def _seen(self, db: sqlite3.Connection, rows: list[RelationRow], sight: Sight | None) -> list[RelationRow]:
+        if sight is None:
+            return rows
+        seen = {edge.id for edge in self._graph.edges(db, [row.id for row in rows], sight)}
+        return [row for row in rows if row.id in seen]
+
+    def paragraphs(self, db: sqlite3.Connection, said: list[str]) -> list[int]:
+        """Live paragraphs by their ids."""
+        ids: list[int] = []
+        for i, one in enumerate(said):
+            id_ = row_id(one, "p")
+            if id_ is None:
+                raise InvalidRequest(
+                    f"paragraphs.{i}: {one!r} is no id of a paragraph, such as p12.", field=f"paragraphs.{i}"
+                )
+            ids.append(id_)
+        live = self._graph.live_paragraphs(db, ids)
+        for i, id_ in enumerate(ids):
+            if id_ not in live:
+                raise NotFound(f"paragraphs.{i}: there is no paragraph {said[i]!r}.", field=f"paragraphs.{i}")
+        return sorted(live)
+
+    def owner_of_name(self, db: sqlite3.Connection, norm: str) -> tuple[EntityRow | None, bool]:
+        """(what the name means, whether as an alias or a former name); it may be deleted."""
+        row = self._entities.meant(db, norm)
+        return row, row is not None and row.norm != norm
+
+    def alive(self, row: EntityRow, field: str) -> EntityRow:
+        """The row if it lives. Raises Conflict for a deleted one."""
+        if row.alive:
+            return row
+        raise Conflict(f"{field}: n{row.id} was deleted; undo that first.", field=field)

@@ -1,0 +1,225 @@
+"""The reading of paragraphs for entities and relations: the change log says what is new, rules say what it tells."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from ..background.change_follower import for_ever
+from ..clock import Clock
+from ..config.model import Extraction as Settings
+from ..errors import MemoryFault
+from ..ingest.late_names import news_sought
+from ..language.normalise import normalise_name
+from ..language.relations.rules import possible_names
+from ..language.strategies import STRATEGIES
+from ..language.strategy import Mention, Passage
+from ..ports import ChatModel
+from ..store.metadata_store import MetadataStore
+from .extraction_cursor import Place
+from .extraction_model import ModelReader, reading_of
+from .extraction_rows import Origin, Reading, ReadingMaterial
+
+__all__ = ["CURSOR", "MODEL_CURSOR", "ExtractionService"]
+
+log = logging.getLogger(__name__)
+CURSOR, MODEL_CURSOR = "extracted_upto", "model_extracted_upto"
+STEP = 200
+"""Paragraphs taken up at a time."""
+IDLE_SHARE = 1.0
+"""Seconds of rest for each second of work, so that reading never crowds out calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What the next paragraphs come to, the place after them, and the last piece of news about names when they were read."""
+
+    before: Place
+    after: Place
+    readings: Sequence[Reading]
+    known: int = 0
+
+
+class ExtractionService:
+    """Reads each paragraph once, and again when a name in it becomes known; a crash loses no step and repeats none.
+
+    The place in the change log is stored in the transaction that stores what was read. The rules' readings come first;
+    a chat model adds to them from a place of its own.
+    """
+
+    def __init__(
+        self,
+        store: MetadataStore,
+        *,
+        settings: Settings,
+        clock: Clock,
+        background: Executor,
+        chat: ChatModel | None = None,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._background = background
+        self._reader = ModelReader(chat, settings) if chat is not None and settings.model else None
+        self._one = asyncio.Lock()
+        self._one_question = asyncio.Lock()
+
+    async def run(self) -> None:
+        """Read for ever; ends when cancelled."""
+        await asyncio.gather(self._run_rules(), self._run_model())
+
+    async def _run_rules(self) -> None:
+        await for_ever(
+            self.step,
+            what="the reading of paragraphs",
+            pause=self._settings.poll_interval_seconds,
+            idle_share=IDLE_SHARE,
+            gives_way=lambda: self._store.importing,
+        )
+
+    async def _run_model(self) -> None:
+        while self._asks_model:
+            pause = self._settings.poll_interval_seconds
+            try:
+                while await self.model_step():
+                    pass
+                if self._reader is not None and self._reader.away:
+                    pause = self._settings.model_retry_seconds
+            except asyncio.CancelledError:
+                raise
+            except MemoryFault as exc:
+                log.warning("the chat model's reading stumbled; it goes on in a while: %s", exc)
+                pause = self._settings.model_retry_seconds
+            except Exception:
+                log.exception("the chat model's reading stumbled; it goes on in a while")
+                pause = self._settings.model_retry_seconds
+            await asyncio.sleep(pause)
+
+    async def drain(self) -> None:
+        """Read until nothing is left to do, or the chat model is away."""
+        while await self.step():
+            pass
+        while await self.model_step():
+            pass
+
+    @property
+    def _by_rules(self) -> bool:
+        return self._settings.enabled and self._settings.rules
+
+    @property
+    def _asks_model(self) -> bool:
+        return self._settings.enabled and self._reader is not None
+
+    async def step(self) -> bool:
+        """Read the next paragraphs by rules; False if there are none."""
+        if not self._by_rules:
+            return False
+        async with self._one:
+            loop = asyncio.get_running_loop()
+            work = await loop.run_in_executor(self._background, self._store.read_here, self._by_rule)
+            if work is None:
+                return False
+            await self._store.write(lambda db: self._keep(db, CURSOR, work))
+            return True
+
+    async def model_step(self) -> bool:
+        """Show the next paragraphs to the chat model; False if there are none, or it does not answer."""
+        reader = self._reader
+        if reader is None or not self._asks_model:
+            return False
+        async with self._one_question:
+            found = await self._store.read(self._unshown)
+            if found is None:
+                return False
+            before, after, material = found
+            readings = await reader.read(material)
+            if readings is None:
+                return False
+            work = _Step(before, after, readings)
+            await self._store.write(lambda db: self._keep(db, MODEL_CURSOR, work, "model"))
+            return True
+
+    async def at_rest(self) -> None:
+        """Wait until what was read before this call has been stored."""
+        async with self._one, self._one_question:
+            pass
+
+    def lag(self, db: sqlite3.Connection) -> int:
+        """Changes not taken up yet by rules."""
+        return self._store.changes.bounds(db)[1] - self._place(db, CURSOR).cursor
+
+    def cursor(self, db: sqlite3.Connection) -> int:
+        """How far the change log has been read; unlimited while nothing is read by rules."""
+        return self._place(db, CURSOR).cursor if self._by_rules else 1 << 62
+
+    def _place(self, db: sqlite3.Connection, key: str) -> Place:
+        return Place.parsed(self._store.changes.get(db, key))
+
+    def _by_rule(self, db: sqlite3.Connection) -> _Step | None:
+        """Read what the next changes name; where the log no longer reaches back so far, every paragraph."""
+        place = self._place(db, CURSOR)
+        floor, last = self._store.changes.bounds(db)
+        if place.row is None and place.cursor >= last:
+            return None
+        begun = Place(last, 0) if place.row is None and place.cursor < floor else place
+        named: Collection[int] = ()
+        if begun.row is not None:
+            ids = self._store.extractions.all_after(db, begun.row, STEP)
+            after = Place(begun.cursor, ids[-1] if len(ids) == STEP else None)
+        else:
+            upto, ids, named = self._store.extractions.changed(db, begun.cursor, STEP)
+            after = Place(last if upto is None else upto)
+        return _Step(place, after, self._read(db, self._material(db, ids, named)), self._store.namings.last(db))
+
+    def _unshown(self, db: sqlite3.Connection) -> tuple[Place, Place, list[ReadingMaterial]] | None:
+        """(place, the place after, paragraphs) that the chat model has not seen, by row: a row's text never changes."""
+        place = self._place(db, MODEL_CURSOR)
+        ids = self._store.extractions.all_after(db, place.row or 0, self._settings.model_batch)
+        return (place, Place(0, ids[-1]), self._material(db, ids, again=True)) if ids else None
+
+    def _material(
+        self, db: sqlite3.Connection, ids: Sequence[int], named: Collection[int] = (), *, again: bool = False
+    ) -> list[ReadingMaterial]:
+        found = self._store.extractions.material(db, ids, named, again=again)
+        return [one for one in found if one.source_type not in self._settings.disabled_source_types]
+
+    def _read(self, db: sqlite3.Connection, material: Sequence[ReadingMaterial]) -> list[Reading]:
+        """What each paragraph tells; one that comes later knows what an earlier one has named."""
+        persons: dict[int, dict[str, Mention]] = {}
+        possible = {one.id: possible_names(one.content) for one in material}
+        known = self._known(db, set().union(*possible.values()))
+        readings: list[Reading] = []
+        for one in material:
+            self._store.right_of_way.give_way()
+            if one.chat not in persons:
+                names = self._store.extractions.person_names(db, one.chat)
+                persons[one.chat] = {normalise_name(name): Mention(name, "person") for name in names}
+            met = {norm: known[norm] for norm in possible[one.id] if norm in known}
+            passage = Passage(one.content, one.speaker, {**met, **persons[one.chat]})
+            reading = reading_of(one.id, STRATEGIES[one.knowledge].extract(passage), self._settings)
+            known |= {
+                entity.norm: Mention(entity.name, entity.kind) for entity in reading.named() if len(entity.norm) > 1
+            }
+            readings.append(reading)
+        return readings
+
+    def _known(self, db: sqlite3.Connection, norms: Iterable[str]) -> dict[str, Mention]:
+        found = self._store.names.entities(db, norms)
+        kinds = self._store.extractions.kinds(db, [id_ for id_, _, _ in found])
+        return {norm: Mention(name, kinds.get(id_, "")) for id_, norm, name in found if len(norm) > 1}
+
+    def _keep(self, db: sqlite3.Connection, key: str, step: _Step, origin: Origin = "rule") -> None:
+        """Store a step, unless it has to be worked out again.
+
+        The kernel that is being replaced may have been quicker, or a name that the rules did not know has been looked for
+        meanwhile: the lines that hold it are found by the mark that reading leaves.
+        """
+        late = origin == "rule" and step.known < news_sought(self._store, db)
+        if late or self._place(db, key) != step.before:
+            return
+        self._store.extractions.keep(db, step.readings, origin, self._clock.now(), known=step.known)
+        self._store.changes.put(db, key, str(step.after))

@@ -1,0 +1,134 @@
+"""What was read out of paragraphs: the material, and the writing of entities and relations with their origin."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..store.queries import array, queries
+from ..store.records import Entity, Relation
+from ..store.rows.entities import EntityRepository
+from ..store.rows.names import NameRepository
+from ..store.rows.relations import RelationRepository
+
+__all__ = ["ExtractionRepository", "Origin", "Reading", "ReadingMaterial"]
+
+Origin = Literal["rule", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingMaterial:
+    """A live paragraph as it is read; `speaker` is the name of who said it, empty if nobody did."""
+
+    id: int
+    chat: int
+    kind: Literal["message", "text", "summary"]
+    knowledge: Literal["", "factual", "narrative", "quote"]
+    content: str
+    source_type: str
+    speaker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read out of one paragraph."""
+
+    paragraph: int
+    entities: tuple[Entity, ...]
+    relations: tuple[Relation, ...]
+
+    def named(self) -> list[Entity]:
+        """Every entity, the ends of relations among them."""
+        return [*self.entities, *(end for r in self.relations for end in (r.subject, r.object))]
+
+
+class ExtractionRepository:
+    """Reads material and writes readings; the caller owns the transaction."""
+
+    def __init__(self, names: NameRepository, entities: EntityRepository, relations: RelationRepository) -> None:
+        self._q = queries()
+        self._names = names
+        self._entities = entities
+        self._relations = relations
+
+    def changed(self, db: sqlite3.Connection, cursor: int, limit: int) -> tuple[int | None, list[int], set[int]]:
+        """(how far this reads, paragraphs, those of them that are to be read again) of the changes after `cursor`.
+
+        None if this reads to the end of the log.
+        """
+        rows = db.execute(self._q["extraction_changes"], {"cursor": cursor, "limit": limit}).fetchall()
+        ids = list(dict.fromkeys(id_ for _, id_, _ in rows))
+        return (rows[-1][0] if len(rows) == limit else None), ids, {id_ for _, id_, named in rows if named}
+
+    def all_after(self, db: sqlite3.Connection, after: int, limit: int) -> list[int]:
+        """The next paragraphs by row, live or not."""
+        return [row[0] for row in db.execute(self._q["extraction_all"], {"after": after, "limit": limit})]
+
+    def material(
+        self, db: sqlite3.Connection, ids: Iterable[int], named: Iterable[int] = (), *, again: bool = False
+    ) -> list[ReadingMaterial]:
+        """Those of the paragraphs that live, by row; with `again` or if `named`, also those that the rules have read."""
+        values = {"ids": array(ids), "named": array(named), "again": again}
+        return [ReadingMaterial(*row) for row in db.execute(self._q["extraction_material"], values)]
+
+    def live(self, db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
+        """Those of the paragraphs that live."""
+        return {row[0] for row in db.execute(self._q["extraction_live"], {"ids": array(ids)})}
+
+    def person_names(self, db: sqlite3.Connection, chat: int) -> list[str]:
+        """What persons are called in a chat."""
+        return [row[0] for row in db.execute(self._q["extraction_persons"], {"chat": chat})]
+
+    def kinds(self, db: sqlite3.Connection, entities: Iterable[int]) -> dict[int, str]:
+        """Entity -> kind."""
+        return dict(db.execute(self._q["extraction_entity_kinds"], {"ids": array(entities)}).fetchall())
+
+    def keep(
+        self, db: sqlite3.Connection, readings: Sequence[Reading], origin: Origin, now: float, *, known: int = 0
+    ) -> None:
+        """Write the readings of those paragraphs that still live; a reading that is there already changes nothing.
+
+        `known` is the last piece of news about names that the rules knew of when they read.
+        """
+        alive = self.live(db, [reading.paragraph for reading in readings])
+        for reading in readings:
+            if reading.paragraph in alive:
+                self._keep(db, reading, origin, now)
+        if origin == "rule":
+            db.execute(self._q["extraction_done"], {"ids": array(alive), "known": known})
+
+    def _keep(self, db: sqlite3.Connection, reading: Reading, origin: Origin, now: float) -> None:
+        entities = {e.norm: self._names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}
+        self._entities.link(db, entities.values(), [reading.paragraph])
+        standing = self._entities.rows(db, entities.values()) if reading.relations else {}
+        for relation in reading.relations:
+            ends = entities[relation.subject.norm], entities[relation.object.norm]
+            if ends[0] != ends[1] and standing[ends[0]].alive and standing[ends[1]].alive:
+                self._support(db, reading.paragraph, ends, relation, origin, now)
+
+    def _support(
+        self,
+        db: sqlite3.Connection,
+        paragraph: int,
+        ends: tuple[int, int],
+        relation: Relation,
+        origin: Origin,
+        now: float,
+    ) -> None:
+        """The paragraph supports the relation; what somebody else wrote is left as it is."""
+        told = {"confidence": relation.confidence, "origin": origin}
+        key = {"subject": ends[0], "predicate": relation.predicate, "object": ends[1]}
+        row = db.execute(self._q["extraction_relation"], key).fetchone()
+        if row is None:
+            id_ = db.execute(self._q["extraction_relation_insert"], key | told | {"now": now}).fetchone()[0]
+        else:
+            id_, gone, by, confidence = row
+            if db.execute(self._q["extraction_supports"], {"relation": id_, "paragraph": paragraph}).fetchone():
+                return
+            if gone:
+                db.execute(self._q["extraction_relation_revive"], told | {"id": id_})
+            elif by != "caller" and relation.confidence > confidence:
+                db.execute(self._q["extraction_relation_confirm"], told | {"id": id_})
+        self._relations.link(db, [id_], [paragraph])

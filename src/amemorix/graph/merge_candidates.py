@@ -1,0 +1,146 @@
+"""Nodes that may be one and the same, found by their names and neighbours."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from ..indexes.graph.edges import Edges
+from ..language.normalise import fold, is_mostly_cjk
+from ..lazy_regex import lazy_regex
+
+__all__ = ["Candidate", "better_known", "candidates"]
+
+SAME_FORM = 0.9
+CONTAINED = 0.45
+ALIKE = 0.45
+BUSY = 50
+"""A node with more neighbours does not tell two of them alike."""
+MOST_IN_GROUP = 200
+"""Nodes that share a form or a neighbour, beyond which it tells nothing."""
+LONGEST = 24
+"""Characters or words of a name that are looked at for names within it."""
+LIKENESS = 0.5
+_GAPS = lazy_regex(r"[\W_]+")
+
+Pair = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Candidate:
+    """Two nodes (the lower id first) with a score in 0..1 and what speaks for it."""
+
+    pair: Pair
+    score: float = 0.0
+    reasons: list[str] = field(default_factory=list[str])
+
+
+def candidates(names: Iterable[tuple[int, str]], edges: Edges) -> list[Candidate]:
+    """Pairs of nodes, the likeliest first; CPU work that grows with the names and edges."""
+    forms = _forms(names)
+    neighbours = _neighbours(edges)
+    found: dict[Pair, Candidate] = {}
+    for reason, score, pair in (*_same_form(forms), *_contained(forms), *_alike(forms, neighbours)):
+        one = found.setdefault(pair, Candidate(pair))
+        if reason not in one.reasons:
+            one.reasons.append(reason)
+            one.score = max(one.score, score)
+    for one in found.values():
+        _add_neighbours(one, neighbours)
+    return sorted(found.values(), key=lambda one: (-one.score, one.pair))
+
+
+def _forms(names: Iterable[tuple[int, str]]) -> dict[int, set[str]]:
+    """Node -> the folded names it goes by, words joined by single spaces."""
+    forms: dict[int, set[str]] = defaultdict(set)
+    for node, name in names:
+        if form := _GAPS.sub(" ", fold(name)).strip():
+            forms[node].add(form)
+    return forms
+
+
+def _neighbours(edges: Edges) -> dict[int, set[int]]:
+    beside: dict[int, set[int]] = defaultdict(set)
+    for one, other in zip(edges["subject"].tolist(), edges["object"].tolist(), strict=True):
+        beside[one].add(other)
+        beside[other].add(one)
+    return beside
+
+
+def _pairs(nodes: Iterable[int]) -> Iterator[Pair]:
+    distinct = sorted(set(nodes))
+    if len(distinct) <= MOST_IN_GROUP:
+        yield from combinations(distinct, 2)
+
+
+def _same_form(forms: Mapping[int, set[str]]) -> Iterator[tuple[str, float, Pair]]:
+    groups: dict[str, list[int]] = defaultdict(list)
+    for node, said in forms.items():
+        for form in said:
+            groups[form.replace(" ", "")].append(node)
+    for nodes in groups.values():
+        yield from (("same_form", SAME_FORM, pair) for pair in _pairs(nodes))
+
+
+def _contained(forms: Mapping[int, set[str]]) -> Iterator[tuple[str, float, Pair]]:
+    """Names that begin or end with another: 李雷 in 李雷老师, Mia in Mia Chen."""
+    owners: dict[str, list[int]] = defaultdict(list)
+    for node, said in forms.items():
+        for form in said:
+            owners[form].append(node)
+    for node, said in forms.items():
+        for form in said:
+            for part in _parts(form):
+                others = owners.get(part, ())
+                share = len(part) / len(form)
+                for other in others if len(others) <= MOST_IN_GROUP else ():
+                    if other != node:
+                        yield "contains", CONTAINED + 0.3 * share, (min(node, other), max(node, other))
+
+
+def _parts(form: str) -> set[str]:
+    """What the name begins and ends with: whole words, of Chinese at least two characters."""
+    if " " in form or not is_mostly_cjk(form):
+        words = form.split()[:LONGEST]
+        ends = [" ".join(words[:n]) for n in range(1, len(words))] + [" ".join(words[n:]) for n in range(1, len(words))]
+        return {end for end in ends if len(end) > 1}
+    ends = [form[:n] for n in range(2, min(len(form), LONGEST))] + [
+        form[n:] for n in range(1, min(len(form) - 1, LONGEST))
+    ]
+    return set(ends)
+
+
+def _alike(forms: Mapping[int, set[str]], neighbours: Mapping[int, set[int]]) -> Iterator[tuple[str, float, Pair]]:
+    """Names that share most pairs of characters, among nodes that share at least two neighbours."""
+    shared: Counter[Pair] = Counter()
+    for beside in neighbours.values():
+        if len(beside) <= BUSY:
+            shared.update(combinations(sorted(beside), 2))
+    for pair, count in shared.items():
+        if count >= 2:
+            likeness = max((_dice(a, b) for a in forms.get(pair[0], ()) for b in forms.get(pair[1], ())), default=0.0)
+            if likeness >= LIKENESS:
+                yield "alike", ALIKE * likeness + 0.1, pair
+
+
+def _dice(one: str, other: str) -> float:
+    """Share of pairs of characters in common (Dice 1945)."""
+    first, second = (Counter(a + b for a, b in zip(f" {name}", f"{name} ", strict=True)) for name in (one, other))
+    return 2 * (first & second).total() / (first.total() + second.total())
+
+
+def _add_neighbours(one: Candidate, neighbours: Mapping[int, set[int]]) -> None:
+    first, second = (neighbours.get(node, set[int]()) - set(one.pair) for node in one.pair)
+    shared = len(first & second)
+    if shared:
+        one.reasons.append(f"shared_neighbours:{shared}")
+        one.score = min(1.0, one.score + 0.05 + 0.2 * shared / len(first | second))
+    one.score = round(one.score, 4)
+
+
+def better_known(pair: Sequence[int], degree: Mapping[int, int]) -> Pair:
+    """(the one less known, the one better known); of equals the older is the better known."""
+    one, other = sorted(pair, key=lambda node: (degree.get(node, 0), -node))
+    return one, other

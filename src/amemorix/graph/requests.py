@@ -1,0 +1,255 @@
+"""What a caller may ask of the graph."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Field, field_validator
+
+from ..fields import AskingRequest, Count, Name, PathInput, RequiredName
+from ..language.normalise import normalise_name
+from ..ops import Request
+
+__all__ = [
+    "AliasEdit",
+    "CreateEdge",
+    "CreateNode",
+    "DeleteNode",
+    "EdgeDetail",
+    "EdgeEdit",
+    "Export",
+    "GetGraph",
+    "GraphSight",
+    "ListUndo",
+    "MergeNodes",
+    "NodeDetail",
+    "RenameNode",
+    "SearchGraph",
+    "SuggestMerges",
+    "Undo",
+    "WeighEdge",
+]
+
+LARGEST_OFFSET = 2**62
+NODE = AliasChoices("node", "node_id", "name", "hash", "hash_or_name", "id")
+RELATION = AliasChoices("relation", "relation_id", "hash", "id", "edge_id")
+SOURCE = AliasChoices("source", "subject", "source_node")
+TARGET = AliasChoices("target", "object", "target_node")
+Key = Annotated[Name, Field(description="An id such as `n12`, or a name or alias.")]
+RequiredKey = Annotated[RequiredName, Field(description="An id such as `n12`, or a name or alias.")]
+
+
+def _a_name(value: str) -> str:
+    if not normalise_name(value):
+        raise ValueError("has no letters or digits to be known by")
+    return value
+
+
+def _one_or_more(value: Any) -> Any:
+    return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+
+
+class GraphSight(AskingRequest):
+    """Who looks: only what rests on memories that this chat may see is shown; without any of them, everything is."""
+
+    respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
+
+
+class GetGraph(GraphSight):
+    """Which part of the graph."""
+
+    limit: Count = Field(200, ge=1, le=5_000, description="Most nodes.")
+    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET, description="Nodes to pass over, in this order.")
+    order: Literal["importance", "recent", "name"] = Field(
+        "importance", description="`importance`: the weights of a node's relations times the paragraphs behind them."
+    )
+    edges: Literal["among", "before"] = Field(
+        "among",
+        description="`among` the nodes of this page; `before`: also those that join them with earlier pages, so that "
+        "all pages together hold every edge once.",
+    )
+    edge_limit: Count = Field(2_000, ge=0, le=50_000, description="Most edges; the weightiest are kept.")
+
+
+class SearchGraph(GraphSight):
+    """What to look for."""
+
+    query: RequiredName = Field(description="A name, an alias or a predicate, or a part of one.")
+    limit: Count = Field(50, ge=1, le=200)
+    offset: Count = Field(0, ge=0, le=100_000)
+    kind: Literal["", "entity", "relation"] = Field("", description="Only these.")
+
+    @field_validator("query")
+    @classmethod
+    def _has_letters(cls, value: str) -> str:
+        return _a_name(value)
+
+
+class _Detail(GraphSight):
+    relation_limit: Count = Field(20, ge=1, le=500)
+    paragraph_limit: Count = Field(20, ge=1, le=500)
+    evidence_node_limit: Count = Field(80, ge=12, le=500, description="Most nodes of the evidence graph.")
+
+
+class NodeDetail(_Detail):
+    """The node."""
+
+    node: RequiredKey = Field(validation_alias=NODE)
+
+
+class EdgeDetail(_Detail):
+    """The edge: a relation by its id, or all relations from a source to a target."""
+
+    relation: Name = Field("", validation_alias=RELATION, description="An id such as `r12`.")
+    source: Key = Field("", validation_alias=SOURCE)
+    target: Key = Field("", validation_alias=TARGET)
+    predicate: Name = Field("", description="Only relations that say this.")
+
+
+class _ByHand(Request):
+    requested_by: Name = ""
+    reason: Name = ""
+
+
+class CreateNode(_ByHand):
+    """The node to make."""
+
+    name: RequiredName = Field(validation_alias=AliasChoices("name", "node"))
+    type: Name = Field("", validation_alias=AliasChoices("type", "kind"))
+    aliases: list[RequiredName] = Field(default_factory=list, max_length=100)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("name")
+    @classmethod
+    def _has_a_name(cls, value: str) -> str:
+        return _a_name(value)
+
+    @field_validator("aliases")
+    @classmethod
+    def _have_names(cls, value: list[str]) -> list[str]:
+        return [_a_name(alias) for alias in value]
+
+
+class DeleteNode(_ByHand):
+    """The node to delete, with its relations."""
+
+    node: RequiredKey = Field(validation_alias=NODE)
+
+
+class RenameNode(_ByHand):
+    """The node and its new name; the old one becomes an alias."""
+
+    node: RequiredKey = Field(
+        validation_alias=AliasChoices("node", "old_name", "node_id", "name", "hash", "hash_or_name", "id")
+    )
+    new_name: RequiredName = Field(validation_alias=AliasChoices("new_name", "target_name"))
+    merge: bool = Field(default=False, description="If another node has the name, become part of that one.")
+
+    @field_validator("new_name")
+    @classmethod
+    def _has_a_name(cls, value: str) -> str:
+        return _a_name(value)
+
+
+class MergeNodes(_ByHand):
+    """Nodes that are one and the same."""
+
+    sources: list[RequiredName] = Field(
+        min_length=1, max_length=1_000, validation_alias=AliasChoices("sources", "source", "nodes"),
+        description="Nodes that become part of the target: ids or names.",
+    )  # fmt: skip
+    target: RequiredKey = Field(validation_alias=AliasChoices("target", "target_node", "into"))
+
+    @field_validator("sources", mode="before")
+    @classmethod
+    def _bare(cls, value: Any) -> Any:
+        return _one_or_more(value)
+
+
+class AliasEdit(_ByHand):
+    """Another name of a node."""
+
+    node: Key = Field("", validation_alias=NODE)
+    alias: RequiredName
+
+    @field_validator("alias")
+    @classmethod
+    def _has_a_name(cls, value: str) -> str:
+        return _a_name(value)
+
+
+class SuggestMerges(GraphSight):
+    """Where to look for nodes that may be one and the same."""
+
+    node: Key = Field("", validation_alias=NODE)
+    limit: Count = Field(50, ge=1, le=1_000)
+    offset: Count = Field(0, ge=0, le=100_000)
+    min_score: float = Field(0.5, ge=0, le=1)
+
+
+class CreateEdge(_ByHand):
+    """The relation to make; its ends are made if they are new."""
+
+    subject: RequiredKey = Field(validation_alias=AliasChoices("subject", "source"))
+    predicate: RequiredName = Field(validation_alias=AliasChoices("predicate", "relation", "label"))
+    object: RequiredKey = Field(validation_alias=AliasChoices("object", "target"))
+    confidence: float = Field(1.0, ge=0, le=1)
+    weight: float | None = Field(None, gt=0, le=1_000, description="1 for a new relation if not given.")
+    paragraphs: list[RequiredName] = Field(
+        default_factory=list, max_length=1_000,
+        validation_alias=AliasChoices("paragraphs", "paragraph", "source_paragraph", "paragraph_ids"),
+        description="Paragraphs that say it; without any it is asserted by hand, and only the host sees it.",
+    )  # fmt: skip
+
+    @field_validator("paragraphs", mode="before")
+    @classmethod
+    def _bare(cls, value: Any) -> Any:
+        return _one_or_more(value)
+
+    @field_validator("subject", "object")
+    @classmethod
+    def _has_a_name(cls, value: str) -> str:
+        return _a_name(value)
+
+
+class EdgeEdit(_ByHand):
+    """An edge: a relation by its id, or all relations from a source to a target."""
+
+    relation: Name = Field("", validation_alias=RELATION, description="An id such as `r12`.")
+    source: Key = Field("", validation_alias=SOURCE)
+    target: Key = Field("", validation_alias=TARGET)
+    predicate: Name = Field("", description="Only relations that say this.")
+
+
+class WeighEdge(EdgeEdit):
+    """An edge and its weight."""
+
+    weight: float = Field(
+        gt=0, le=1_000, description="1 is what every relation begins with; the walk of search uses it."
+    )
+
+
+class Undo(_ByHand):
+    """The change to undo."""
+
+    undo_id: RequiredName = Field(
+        validation_alias=AliasChoices("undo_id", "id", "operation_id"), description="As in the answer of the change."
+    )
+
+
+class ListUndo(Request):
+    """Which changes to list."""
+
+    limit: Count = Field(50, ge=1, le=500)
+    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+    include_undone: bool = False
+
+
+class Export(GraphSight):
+    """What to export, and where to."""
+
+    format: Literal["graphml", "json"] = "graphml"
+    node: Key = Field("", validation_alias=NODE)
+    depth: Count = Field(2, ge=0, le=6, description="With `node`: steps away from it.")
+    path: PathInput = Field("", description="A file below `exports/` in the data directory; without one, small graphs come back "
+                       "in the answer and large ones go to a file of their own.")  # fmt: skip

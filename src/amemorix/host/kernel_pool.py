@@ -1,0 +1,134 @@
+"""The kernels that are open, and the folders that they hold."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import AbstractContextManager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..background.ref_counts import Leases
+from ..config import Config
+from ..errors import Conflict, MemoryFault
+from ..runtime_status import RuntimeStatus, Takeover
+from ..store.file_swap import DATABASE_FILE, forget_incoming
+from ..store.lock import DirectoryLock
+from .environment import Surroundings
+
+if TYPE_CHECKING:
+    from .kernel import SDKMemoryKernel
+
+__all__ = ["Kernels"]
+
+DRAIN_SECONDS = 30.0
+
+
+class Kernels:
+    """Opens kernels over locked folders, and closes each when its last call has ended."""
+
+    def __init__(self, surroundings: Surroundings, status: RuntimeStatus) -> None:
+        self._surroundings = surroundings
+        self._status = status
+        self._leases: Leases[SDKMemoryKernel] = Leases()
+        self._locks: dict[Path, DirectoryLock] = {}
+        self._users: Counter[Path] = Counter()
+        self._retiring: dict[SDKMemoryKernel, asyncio.Task[None]] = {}
+
+    async def open(self, config: Config, folder: Path, replaces: SDKMemoryKernel | None) -> SDKMemoryKernel:
+        """A kernel over the folder, which is locked for it. Raises DirectoryInUse and whatever opening raises."""
+        if folder not in self._locks:
+            self._locks[folder] = await asyncio.to_thread(DirectoryLock, folder)
+            await asyncio.to_thread(forget_incoming, folder / DATABASE_FILE)
+        self._users[folder] += 1
+        try:
+            kernel = await asyncio.to_thread(import_module, "amemorix.host.kernel")
+            return await kernel.SDKMemoryKernel.open(
+                config, folder, surroundings=self._surroundings, status=self._status, replaces=replaces
+            )
+        except BaseException:
+            self._leave(folder)
+            raise
+
+    def leased(self, kernel: SDKMemoryKernel) -> AbstractContextManager[SDKMemoryKernel]:
+        """The kernel, kept open until the block ends."""
+        return self._leases.taken(kernel)
+
+    async def drained(self, kernel: SDKMemoryKernel) -> None:
+        """Wait until its last call has ended, or too long has passed."""
+        await self._leases.drained(kernel, DRAIN_SECONDS)
+
+    def given_back(self, kernel: SDKMemoryKernel) -> AbstractContextManager[None]:
+        """Do not wait for the one call that asks, until the block ends."""
+        return self._leases.given_back(kernel)
+
+    async def exchanged(self, old: SDKMemoryKernel, takeover: Takeover) -> tuple[SDKMemoryKernel, MemoryFault | None]:
+        """The kernel that answers after its rows were exchanged; with a fault, it is over the rows that were there before.
+
+        The calls in flight end first. Raises what opening raises if the memory cannot be opened over either.
+        """
+        folder = old.store.folder
+        self._users[folder] += 1  # the folder stays locked while no kernel is open
+        try:
+            await old.pause()
+            await self.retired()
+            try:
+                await self._to_rest(old)
+                await asyncio.to_thread(takeover.ready)
+            except MemoryFault as exc:
+                return old, exc
+            await self.close(old)
+            return await self._over_other_rows(old.config, folder, takeover)
+        finally:
+            self._leave(folder)
+
+    async def _to_rest(self, kernel: SDKMemoryKernel) -> None:
+        if not await self._leases.drained(kernel, DRAIN_SECONDS):
+            raise Conflict(f"Calls that are under way did not end within {DRAIN_SECONDS:g} s; try again later.")
+
+    async def _over_other_rows(
+        self, config: Config, folder: Path, takeover: Takeover
+    ) -> tuple[SDKMemoryKernel, MemoryFault | None]:
+        try:
+            await asyncio.to_thread(takeover.perform)
+        except MemoryFault as exc:
+            return await self.open(config, folder, None), exc
+        try:
+            return await self.open(config, folder, None), None
+        except MemoryFault as exc:
+            await asyncio.to_thread(takeover.undo)
+            return await self.open(config, folder, None), exc
+
+    def retire(self, kernel: SDKMemoryKernel) -> None:
+        """Close a kernel when its last call has ended."""
+
+        async def later() -> None:
+            await self.drained(kernel)
+            await self.close(kernel)
+
+        self._retiring[kernel] = asyncio.create_task(later())
+
+    async def retired(self) -> None:
+        """Wait until every kernel that was retired is closed; those whose loop is gone are closed now."""
+        here = asyncio.get_running_loop()
+        await asyncio.gather(
+            *(task for task in self._retiring.values() if task.get_loop() is here), return_exceptions=True
+        )
+        for kernel in [kernel for kernel, task in self._retiring.items() if task.get_loop() is not here]:
+            await self.close(kernel)
+
+    async def close(self, kernel: SDKMemoryKernel) -> None:
+        """Close a kernel that nobody asks any more."""
+        try:
+            await kernel.close()
+        finally:
+            self._retiring.pop(kernel, None)
+            self._leave(kernel.store.folder)
+
+    def _leave(self, folder: Path) -> None:
+        """One kernel less in this folder; after the last one it is free for others."""
+        self._users[folder] -= 1
+        if not self._users[folder]:
+            del self._users[folder]
+            self._locks.pop(folder).release()

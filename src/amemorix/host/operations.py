@@ -1,0 +1,43 @@
+"""The table of operations: the API of the memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..ops import Operations
+
+if TYPE_CHECKING:
+    from .kernel import SDKMemoryKernel
+
+__all__ = ["MODULES", "OPERATIONS"]
+
+MODULES = {
+    "search_memory": ("search.operations",),
+    "ingest_messages": ("ingest.operations",),
+    "ingest_summary": ("ingest.operations",),
+    "ingest_text": ("ingest.operations",),
+    "memory_stats": ("runtime.stats",),
+    "memory_source_admin": ("forgetting.source_operations",),
+    "memory_runtime_admin": (
+        "runtime.operations", "copies.operations", "copies.portable_operations", "runtime.audit_operations",
+        "runtime.check_operations",
+    ),
+    "get_person_profile": ("profiles.person_operations",),
+    "memory_profile_admin": ("profiles.operations", "profiles.name_operations", "profiles.deriving_operations"),
+    "memory_delete_admin": ("forgetting.operations",),
+    "memory_fact_admin": ("facts.operations", "facts.change_operations"),
+    "maintain_memory": ("lifecycle.operations",),
+    "memory_v5_admin": ("lifecycle.v5_operations",),
+    "memory_correction_admin": ("corrections.operations",),
+    "enqueue_feedback_task": ("corrections.feedback_operations",),
+    "memory_feedback_admin": ("corrections.feedback_operations",),
+    "memory_episode_admin": ("episodes.operations", "episodes.deriving_operations"),
+    "memory_graph_admin": ("graph.operations",),
+    "memory_tuning_admin": ("tuning.operations",),
+    "memory_import_admin": ("importing.operations",),
+}  # fmt: skip
+"""Component -> the modules that its operations are in."""
+OPERATIONS: Operations[SDKMemoryKernel] = Operations(
+    {component: [f"amemorix.{module}" for module in modules] for component, modules in MODULES.items()}
+)
+OPERATIONS.older_name("memory_fuzzy_modify_admin", "memory_correction_admin")

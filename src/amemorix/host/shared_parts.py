@@ -1,0 +1,152 @@
+"""The heavy parts of a kernel, built anew or taken over from the kernel before."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..background.shared_resources import Shared, reused
+from ..config.model import Config
+from ..indexes.projections import Indexes
+from ..models.chat_registry import make_chat
+from ..models.glosses.table import GlossTable, table_for
+from ..models.registry import make_embedder, provider_chosen
+from ..ports import ChatModel, Embedder
+from ..store.metadata_store import MetadataStore
+from .environment import Surroundings
+
+__all__ = ["Parts", "build_parts"]
+
+log = logging.getLogger(__name__)
+MODEL_SETTINGS = (
+    "provider", "model_name", "base_url", "api_key_env", "dimension", "request_dimension", "max_concurrent",
+    "timeout_seconds", "max_attempts", "glosses",
+)  # fmt: skip
+"""Settings that an embedder is made from: while they stay, it is handed on to the next kernel."""
+CHAT_SETTINGS = (
+    "provider", "model_name", "base_url", "api_key_env", "timeout_seconds", "max_attempts", "temperature",
+    "max_output_tokens",
+)  # fmt: skip
+"""The same for the chat model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a kernel may share with the next one."""
+
+    store: Shared[MetadataStore]
+    indexes: Shared[Indexes]
+    embedder: Shared[Embedder | None]
+    notice: str
+    chat: Shared[ChatModel | None]
+    chat_notice: str = ""
+    glosses: GlossTable | None = None
+
+    def release_models(self) -> None:
+        """Let go of the models; blocking."""
+        self.embedder.release()
+        self.chat.release()
+
+    def release_data(self) -> None:
+        """Let go of the indexes and the store; blocking."""
+        self.indexes.release()
+        self.store.release()
+
+
+def build_parts(
+    config: Config,
+    folder: Path,
+    around: Surroundings,
+    loop: asyncio.AbstractEventLoop,
+    old: Parts | None,
+) -> Parts:
+    """Build each part, or take it over from the old ones; on failure nothing is left open."""
+    with contextlib.ExitStack() as undo:
+        store = reused(
+            old and old.store,
+            (folder, config.storage.synchronous, config.storage.readers, config.storage.group_commit_max),
+            lambda: _open_store(config, folder),
+            MetadataStore.close,
+        )
+        undo.callback(store.release)
+        indexes = reused(
+            old and old.indexes,
+            (store.key, config.retrieval.sparse.backend, config.embedding.quantization_type),
+            lambda: _open_indexes(config, store.part),
+            lambda indexes: indexes.close(),
+        )
+        undo.callback(indexes.release)
+        glosses = _glosses(config, around, old)
+        chat, chat_notice = _chat(config, around, loop, old)
+        undo.callback(chat.release)
+        embedder, notice = _embedder(config, around, loop, old, glosses)
+        undo.pop_all()
+    return Parts(store, indexes, embedder, notice, chat, chat_notice, glosses)
+
+
+def _open_store(config: Config, folder: Path) -> MetadataStore:
+    return MetadataStore(
+        folder,
+        synchronous=config.storage.synchronous,
+        readers=config.storage.readers,
+        group_commit_max=config.storage.group_commit_max,
+    )
+
+
+def _open_indexes(config: Config, store: MetadataStore) -> Indexes:
+    indexes = Indexes(store, config.retrieval.sparse.backend)
+    how = indexes.open()
+    for projection in indexes:
+        if how[projection.name] == "rebuilt" and projection.keeps_snapshot and len(projection.index):
+            log.info("the %s index was built from the rows", projection.name)
+    return indexes
+
+
+def _glosses(config: Config, around: Surroundings, old: Parts | None) -> GlossTable | None:
+    """The table of Chinese words; the old one if it is still the one that is installed."""
+    return table_for(provider_chosen(config.embedding, around.embed), around.environ, old.glosses if old else None)
+
+
+def _embedder(
+    config: Config,
+    around: Surroundings,
+    loop: asyncio.AbstractEventLoop,
+    old: Parts | None,
+    glosses: GlossTable | None,
+) -> tuple[Shared[Embedder | None], str]:
+    """The model and its notice; the old one if nothing that it is made from changed."""
+    key = tuple(getattr(config.embedding, name) for name in MODEL_SETTINGS)
+    if old is not None and old.embedder.key == key and old.embedder.part is not None:
+        return old.embedder.taken(), old.notice
+    embedder, notice = make_embedder(
+        config.embedding, environ=around.environ, host_callable=around.embed, loop=loop, glosses=glosses
+    )
+    if notice:
+        log.warning("%s", notice)
+    return Shared(key, embedder, _close_embedder), notice
+
+
+def _close_embedder(embedder: Embedder | None) -> None:
+    if embedder is not None:
+        embedder.close()
+
+
+def _chat(
+    config: Config, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None
+) -> tuple[Shared[ChatModel | None], str]:
+    """The chat model and its notice; the old one if nothing that it is made from changed."""
+    key = tuple(getattr(config.chat, name) for name in CHAT_SETTINGS)
+    if old is not None and old.chat.key == key and old.chat.part is not None:
+        return old.chat.taken(), old.chat_notice
+    model, notice = make_chat(config.chat, environ=around.environ, given=around.chat)
+    if notice:
+        log.warning("%s", notice)
+
+    def close(model: ChatModel | None) -> None:
+        if model is not None and model is not around.chat and loop.is_running():
+            asyncio.run_coroutine_threadsafe(model.close(), loop).result()
+
+    return Shared(key, model, close), notice

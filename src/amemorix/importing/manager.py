@@ -1,0 +1,332 @@
+"""The imports: taken as tasks, worked on one after the other, whatever comes between."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from ..audit_context import Act, acting_as, naming
+from ..clock import Clock
+from ..config.model import Config
+from ..errors import Conflict, InvalidRequest, NotFound
+from ..ingest.service import IngestService
+from ..store.metadata_store import MetadataStore
+from ..store.time_zones import TimeZones
+from .backfill import TemporalBackfill
+from .roots import STAGING, Places
+from .rows import ImportFile, ImportTask, NewImportFile
+from .staging import Staging
+from .work import Ended, ImportWork, Lease
+
+__all__ = ["BACKFILL", "ImportTaskManager"]
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+BACKFILL = "temporal_backfill"
+AT_REST = ("completed", "skipped", "failed", "cancelled")
+SWEEP_EVERY = 60
+"""Idle looks between two looks for staged files that nobody wants."""
+
+
+class ImportTaskManager:
+    """Takes tasks as rows and works on the oldest; one that a crash, a pause or a reload interrupted is gone on with."""
+
+    def __init__(
+        self, store: MetadataStore, *, config: Config, clock: Clock, zones: TimeZones, ingest: IngestService
+    ) -> None:
+        self._store = store
+        self._rows = store.imports
+        self._settings = config.imports
+        self._enabled = config.imports.enabled and config.plugin.enabled
+        self._clock = clock
+        self.places = Places(store.folder, config.imports.roots)
+        self.staging = Staging(self.places.staging)
+        self._thread = ThreadPoolExecutor(1, "amemorix-import")
+        self._work = ImportWork(
+            store,
+            config=config,
+            clock=clock,
+            zone=zones.general,
+            ingest=ingest,
+            places=self.places,
+            thread=self._thread,
+        )
+        self._backfill = TemporalBackfill(store, work=self._work, config=config, clock=clock, zones=zones)
+        self._wake = asyncio.Event()
+        self._current = 0
+
+    # taking tasks
+
+    async def create(
+        self,
+        kind: str,
+        params: Mapping[str, Any],
+        files: Sequence[NewImportFile],
+        *,
+        requested_by: str = "",
+        parent: int | None = None,
+    ) -> int:
+        """Queue a task. Raises Conflict if imports are switched off or too many wait, InvalidRequest for too many files."""
+        self.refuse_if_off()
+        if len(files) > self._settings.max_files_per_task:
+            raise InvalidRequest(
+                f"files: {len(files)} in one task, at most {self._settings.max_files_per_task} (`imports.max_files_per_task`).",
+                field="files", limit=self._settings.max_files_per_task,
+            )  # fmt: skip
+        now, name = self._clock.now(), naming()
+        name({"files": [file.name for file in files]})
+
+        def unit(db: sqlite3.Connection) -> int:
+            if self._rows.open_count(db) >= self._settings.max_queue_size:
+                raise Conflict(
+                    f"{self._settings.max_queue_size} imports wait or are under way (`imports.max_queue_size`): "
+                    "let one end, or cancel it.",
+                    limit=self._settings.max_queue_size,
+                )
+            created = self._rows.create(db, kind, params, files, parent=parent, requested_by=requested_by, now=now)
+            name(task_id=f"i{created}")
+            return created
+
+        task = await self._store.write(unit)
+        self._wake.set()
+        return task
+
+    def refuse_if_off(self) -> None:
+        """Raises Conflict if no import is taken."""
+        if not self._enabled:
+            raise Conflict("imports.enabled: imports are switched off.", field="imports.enabled")
+
+    async def undated(self) -> int:
+        """How many paragraphs have no time of their own."""
+        return await self._store.read(self._rows.undated_count)
+
+    async def cancel(self, task: int) -> str:
+        """Cancel a task; its new state. Raises NotFound, Conflict if it is at its end."""
+        now = self._clock.now()
+        naming()(task_id=f"i{task}")
+
+        def unit(db: sqlite3.Connection) -> str:
+            found = self._known(db, task)
+            status = self._rows.cancel(db, task, now)
+            if status is None and found.status != "cancel_requested":
+                raise Conflict(f"task_id: i{task} is {found.status} already.", field="task_id", status=found.status)
+            return status or found.status
+
+        status = await self._store.write(unit)
+        if status == "cancel_requested" and self._current == task:
+            self._work.stop()
+        self._wake.set()
+        return status
+
+    async def retry(self, task: int, overrides: Mapping[str, Any]) -> tuple[int, dict[str, int]]:
+        """(new task, what it reads again): the chunks that failed, and the rest of files that failed.
+
+        Raises NotFound, Conflict if the task is not at its end or nothing of it failed, InvalidRequest for no chat where
+        one is required.
+        """
+        found, files = await self._store.read(lambda db: self._failed_of(db, task))
+        if found.is_open:
+            raise Conflict(
+                f"task_id: i{task} is {found.status}: wait, or cancel it.", field="task_id", status=found.status
+            )
+        if not files:
+            way = (": it was cancelled. Import the same files again: what is stored stays as it is, and the rest follows"
+                   if found.status == "cancelled" else "")  # fmt: skip
+            raise Conflict(f"task_id: nothing of i{task} failed{way}.", field="task_id", status=found.status)
+        params = {**found.params, **overrides}
+        if params.get("scope_type") == "chat" and not params.get("chat_id"):
+            raise InvalidRequest("overrides.chat_id: it is required with scope_type `chat`.", field="overrides.chat_id")
+        child = await self.create(found.kind, params, files, requested_by=found.requested_by, parent=task)
+        chunks = [file for file in files if file.chunks]
+        return child, {
+            "chunk_retry_files": len(chunks),
+            "chunk_retry_chunks": sum(len(file.chunks) for file in chunks),
+            "file_fallback_files": sum(file.rest for file in files),
+        }
+
+    def _failed_of(self, db: sqlite3.Connection, task: int) -> tuple[ImportTask, list[NewImportFile]]:
+        found = self._known(db, task)
+        wanted: list[NewImportFile] = []
+        for file in self._rows.files(db, [task]):
+            chunks = tuple((one.start, one.stop) for one in self._rows.chunks(db, file.id, status="failed"))
+            rest = file.status == "failed"
+            if chunks or rest:
+                wanted.append(
+                    NewImportFile(
+                        file.name,
+                        file.root,
+                        file.path,
+                        file.format,
+                        file.size,
+                        file.sha256,
+                        file.position,
+                        rest,
+                        chunks,
+                    )
+                )
+        return found, wanted
+
+    def _known(self, db: sqlite3.Connection, task: int) -> ImportTask:
+        found = self._rows.task(db, task)
+        if found is None:
+            raise NotFound(f"task_id: there is no import i{task}.", field="task_id")
+        return found
+
+    # the background loop
+
+    async def run(self) -> None:
+        """Work for ever; ends when cancelled. What another run had begun is taken over."""
+        worker, idle = uuid.uuid4().hex, 0
+        self._work.go_on()
+        while True:
+            busy = await self._stepped(worker)
+            if not busy and idle % SWEEP_EVERY == 0:
+                await self._swept()
+            idle = 0 if busy else idle + 1
+            if not busy:
+                self._wake.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._settings.poll_interval_seconds):
+                        await self._wake.wait()
+
+    async def _stepped(self, worker: str) -> bool:
+        try:
+            return self._enabled and await self._step(worker)
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            log.exception("the imports stumbled; they go on in a while")
+            return False
+
+    async def _step(self, worker: str) -> bool:
+        """Work on the oldest task, to its end if nothing comes between; False if there is none."""
+        seconds, now = self._settings.lease_seconds, self._clock.now()
+        task = await self._store.write(lambda db: self._rows.claim(db, worker=worker, now=now, lease=seconds))
+        if task is None:
+            return False
+        self._current, self._store.importing = task.id, True
+        self._work.go_on()
+        try:
+            with acting_as(Act("background", "import", task.requested_by, "memory", now, {"task_id": f"i{task.id}"})):
+                await self._worked(task, Lease(task.id, worker, seconds))
+        except Ended:
+            await self._cancelled(task.id)
+        except asyncio.CancelledError:
+            raise
+        except Exception as exc:
+            log.exception("the import i%d stumbled", task.id)
+            await self._stumble(task, worker, exc)
+        finally:
+            self._current, self._store.importing = 0, False
+        return True
+
+    async def _worked(self, task: ImportTask, lease: Lease) -> None:
+        now = self._clock.now()
+
+        def begin(db: sqlite3.Connection) -> list[ImportFile]:
+            self._work.hold(db, lease)
+            self._rows.running(db, task.id, worker=lease.worker, now=now)
+            return [file for file in self._rows.files(db, [task.id]) if file.status not in AT_REST]
+
+        files = await self._store.write(begin)
+        log.info("import i%d (%s) begins: %d files", task.id, task.kind, len(files))
+        for file in files:
+            await self._store.write(lambda db, file=file: self._rows.file_preparing(db, file.id))
+            if task.kind == BACKFILL:
+                await self._backfill.run(task, file, lease)
+            else:
+                await self._work.file(task, file, lease)
+            _tell(await self._store.read(lambda db, file=file: self._rows.file(db, file.id)))
+        await self._end(task, lease)
+
+    async def _end(self, task: ImportTask, lease: Lease) -> None:
+        now = self._clock.now()
+
+        def unit(db: sqlite3.Connection) -> tuple[str, list[ImportFile]]:
+            self._work.hold(db, lease)
+            files = self._rows.files(db, [task.id])
+            chunks = self._rows.chunk_counts(db, [task.id])
+            well = [f for f in files if f.status in ("completed", "skipped") and not f.counts["failed"]]
+            some = any(states.get("completed") for states in chunks.values()) or well
+            status = "completed" if len(well) == len(files) else "completed_with_errors" if some else "failed"
+            error = next((f"{f.name}: {f.error}" for f in files if f.status == "failed"), "")
+            self._rows.end(db, task.id, status, error=error, now=now)
+            return status, well
+
+        status, well = await self._store.write(unit)
+        log.log(logging.INFO if status == "completed" else logging.WARNING, "import i%d ends: %s", task.id, status)
+        await self._drop(well)
+
+    async def _cancelled(self, task: int) -> None:
+        """Whoever asked for it, the task ends here; one that another worker has goes on there."""
+        now = self._clock.now()
+
+        def unit(db: sqlite3.Connection) -> list[ImportFile]:
+            if (found := self._rows.task(db, task)) is None or found.status != "cancel_requested":
+                return []
+            self._rows.end(db, task, "cancelled", now=now)
+            return self._rows.files(db, [task])
+
+        if files := await self._store.write(unit):
+            log.info("import i%d ends: cancelled", task)
+        await self._drop(files)
+
+    async def _stumble(self, task: ImportTask, worker: str, exc: Exception) -> None:
+        """Try again after a pause that doubles; give up after the last try."""
+        now, settings = self._clock.now(), self._settings
+        until = now + settings.retry_seconds * 2**task.attempts
+
+        def unit(db: sqlite3.Connection) -> None:
+            error = f"{type(exc).__name__}: {exc}"[:500]
+            tries = self._rows.stumbled(db, task.id, worker=worker, until=until, error=error, now=now)
+            if tries is not None and tries >= settings.max_attempts:
+                self._rows.end(db, task.id, "failed", error=error, now=now)
+
+        await self._store.write(unit)
+
+    # staged files
+
+    async def _drop(self, files: Sequence[ImportFile]) -> None:
+        """Remove staged files that no other task wants."""
+        paths = {file.path for file in files if file.root == STAGING}
+        if paths:
+            wanted = await self._store.read(lambda db: self._rows.staged(db, self._keep_since()))
+            await self.blocking(lambda: [self.staging.remove(path) for path in paths - wanted])
+
+    async def _swept(self) -> None:
+        try:
+            wanted, used = await self._store.read(
+                lambda db: (self._rows.staged(db, self._keep_since()), self._rows.staged_ever(db))
+            )
+            await self.blocking(lambda: self.staging.sweep(wanted, used, self._settings.keep_staged_hours))
+        except Exception:
+            log.exception("staged files were not looked through")
+
+    def _keep_since(self) -> float:
+        return self._clock.now() - self._settings.keep_staged_hours * 3600
+
+    async def blocking(self, work: Callable[[], T]) -> T:
+        """Do something with files off the event loop."""
+        return await asyncio.to_thread(work)
+
+    def close(self) -> None:
+        """End what is under way; it goes on when the memory is opened again. Blocking."""
+        self._work.stop()
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+
+def _tell(file: ImportFile | None) -> None:
+    """Log what became of a file: figures alone, since names and errors may hold what people wrote."""
+    if file is not None:
+        well = file.status in ("completed", "skipped") and not file.counts["failed"]
+        counts = ", ".join(f"{count} {what}" for what, count in sorted(file.counts.items()) if count)
+        log.log(
+            logging.INFO if well else logging.WARNING, "import i%d, file %d (%s, %d bytes): %s, %d records: %s",
+            file.task, file.id, file.format, file.size, file.status, file.records, counts or "none",
+        )  # fmt: skip

@@ -1,0 +1,145 @@
+"""Chat logs and texts, a JSON object a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...errors import InvalidRequest
+from ...ingest.messages import Misspelt, read_message
+from ...ingest.requests import IngestText, Message
+from ...language.encoding import Encoding
+from ..duplicates import Occurrences, digest
+from ..records import Bad, Record
+from ..resume_points import Mark, Marking
+from .lines import Line, read_lines
+from .onebot import is_event, turn_of
+
+__all__ = ["JsonLines", "LineReader"]
+
+CHAT = ("chat_id", "group_id", "user_id")
+CALL = (*CHAT, "source", "expires_at", "ttl_seconds")
+TEXT_KEYS = frozenset(IngestText.known_keys() - {"respect_filter"})
+ONLY_TEXT = frozenset(TEXT_KEYS - Message.known_keys() - {*CALL})
+"""Keys by which a line is a text and no turn."""
+SAME = {"content": "text", "id": "external_id"}
+"""Other names of keys of a text."""
+SAID_BY = ("speaker", "person_id")
+SAMPLE = 1 << 20
+
+
+class LineReader:
+    """Makes a record of one line; what has no `external_id` is known by what it says and how often that was said before.
+
+    A line that is a text (`source_type`, `knowledge_type`, `entities` …, or `content` without a speaker) is stored as by
+    `ingest_text`, an event of OneBot by who said what where, any other as a chat turn.
+    """
+
+    def __init__(self, said: Occurrences | None = None, encoding: Encoding = "utf-8") -> None:
+        self._said = said or Occurrences()
+        self._encoding: Encoding = encoding
+
+    def read(self, line: Line) -> Record | Bad | None:
+        """The record; None for an empty line, and for an event in which nobody says anything."""
+        place = f"line {line.number}"
+        if line.raw is None:
+            return Bad(place, "the line is too long")
+        if not line.raw.strip():
+            return None
+        try:
+            raw = line.raw if self._encoding == "utf-8" else line.raw.decode(self._encoding)
+            value = json.loads(raw, parse_constant=_no_number)
+        except UnicodeDecodeError:
+            if self._encoding == "utf-8":
+                return Bad(place, "not UTF-8; save the file as UTF-8")
+            return Bad(place, "not GB 18030, as the lines before; save the file as UTF-8")
+        except RecursionError:
+            return Bad(place, "nested too deep")
+        except ValueError as exc:
+            return Bad(place, f"not valid JSON: {exc}")
+        if not isinstance(value, dict):
+            return Bad(place, "must be a JSON object")
+        try:
+            return turn_of(value, place) if is_event(value) else self._record(value, place)
+        except RecursionError:
+            return Bad(place, "nested too deep")
+
+    def _record(self, value: dict[str, Any], place: str) -> Record | Bad:
+        value = {key: one for key, one in value.items() if one is not None}
+        named = {} if "external_id" in value or "id" in value else {"external_id": self._name(value)}
+        try:
+            turn, rest = read_message({key: one for key, one in value.items() if key not in CALL})
+        except Misspelt as exc:
+            turn, rest, refused = {}, {}, f"{exc.key}: {exc}"
+        else:
+            refused = ""
+        if ONLY_TEXT & value.keys() or ("content" in value and not refused and turn.keys().isdisjoint(SAID_BY)):
+            text = {SAME.get(key, key) if SAME.get(key) not in value else key: one for key, one in value.items()}
+            if unknown := sorted(text.keys() - TEXT_KEYS):
+                return Bad(place, f"unknown {json.dumps(unknown[0])}; known: {', '.join(sorted(TEXT_KEYS))}")
+            return Record("text", {**named, **text}, place) if "text" in text else Bad(place, "there is no `text`")
+        if unknown := sorted(key for key in rest if _plain(key) in map(_plain, CALL)):
+            refused = f"unknown {json.dumps(unknown[0])}; known: {', '.join(CALL)}"
+        if refused or "text" not in turn:
+            return Bad(place, refused or "there is no `text`")
+        if rest:
+            turn["metadata"] = {**rest, **turn.get("metadata", {})}
+        return Record("turn", {**named, **turn, **{key: value[key] for key in CALL if key in value}}, place)
+
+    def _name(self, value: dict[str, Any]) -> str:
+        key = digest(json.dumps(value, sort_keys=True).encode())
+        return f"line:{key}:{self._said.count(key)}"
+
+
+class JsonLines(Marking):
+    """The lines of a file; positions are byte offsets."""
+
+    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
+        """Records from byte `start` on; the lines before it are only counted. Raises InvalidRequest."""
+        begun = self.beginning(start)
+        reader, met = LineReader(begun.said, _encoding_of(path)), begun.position > 0
+        with path.open("rb") as file:
+            for line in read_lines(file, begun.position, begun.number):
+                record = reader.read(line)
+                if record is None:
+                    continue
+                if (
+                    not met
+                    and isinstance(record, Bad)
+                    and line.raw is not None
+                    and line.raw.lstrip()[:1] not in (b"{", b'"')
+                ):
+                    raise InvalidRequest("file: JSON lines begin with `{`; this file does not.", field="file")
+                met = True
+                self.mark = Mark(line.after, line.number, begun.said)
+                if line.after > start:
+                    yield line.after, record
+
+
+def _plain(key: str) -> str:
+    return "".join(char for char in key.lower() if char.isalnum())
+
+
+def _encoding_of(path: Path) -> Encoding:
+    """GB 18030 only where no line of the sample is UTF-8: a broken byte must not make other words of all the others."""
+    with path.open("rb") as file:
+        sample = file.read(SAMPLE)
+    whole = sample if len(sample) < SAMPLE else sample[: sample.rfind(b"\n") + 1]
+    telling = [line for line in whole.split(b"\n") if not line.isascii()]
+    if any(_is(line, "utf-8") for line in telling) or not any(_is(line, "gb2312") for line in telling):
+        return "utf-8"
+    return "gb18030" if all(_is(line, "gb18030") for line in telling) else "utf-8"
+
+
+def _is(line: bytes, encoding: str) -> bool:
+    try:
+        line.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _no_number(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")

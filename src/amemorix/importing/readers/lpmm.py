@@ -1,0 +1,217 @@
+"""Knowledge of LPMM: its OpenIE files, and the store that it builds of them."""
+
+from __future__ import annotations
+
+import ast
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ...errors import InvalidRequest
+from ...store.temp_lookup import Scratch
+from ..records import Bad, Record
+from .foreign_values import digest, entities, is_hash, joined, left, metadata, name, relation, text_of
+from .json_members import Member, members, records
+
+__all__ = ["LpmmOpenie", "LpmmParquet"]
+
+OPENIE = 'an OpenIE file of LPMM: {"docs": [{"idx", "passage", "extracted_entities", "extracted_triples"}]}'
+STORE = "a store of LPMM: a directory with paragraph.parquet, and entity.parquet, relation.parquet, rag-graph.graphml"
+SOURCE = "lpmm"
+PARAGRAPHS, ENTITIES, RELATIONS, GRAPH = "paragraph.parquet", "entity.parquet", "relation.parquet", "rag-graph.graphml"
+BATCH = 500
+LONGEST_TRIPLE = 10_000
+NAME, LINKS, TRIPLE, PARAGRAPHS_OF = "name", "links", "triple", "paragraphs of"
+
+
+class LpmmOpenie:
+    """`{"docs": [{idx, passage, extracted_entities: [name], extracted_triples: [[subject, predicate, object]]}]}`.
+
+    A passage is known by the hash of its text, so that the same one out of two files, or out of a store, is one. It is
+    knowledge that every chat may find.
+    """
+
+    def __init__(self) -> None:
+        self.share = 0.0
+        """Of the file that has been read."""
+
+    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
+        """See `Reader.read`; positions are ordinals of the documents."""
+        return records(members(path, ("docs",), OPENIE, self._told), start, self._document)
+
+    def _told(self, share: float) -> None:
+        self.share = share
+
+    def _document(self, member: Member) -> Record | Bad:
+        item = member.value
+        text = text_of(item.get("passage"))
+        if not text or is_hash(text):
+            return Bad(member.place, "its `passage` is a hash, not a text" if text else "has no text under `passage`")
+        triples, listed = item.get("extracted_triples"), item.get("extracted_entities")
+        made = [_of_triple(triple) for triple in triples] if isinstance(triples, list) else []
+        return _passage(
+            text, member.place,
+            entities=entities(listed if isinstance(listed, list) else []),
+            relations=[one for one in made if one],
+            metadata=metadata({"lpmm_idx": item.get("idx")}), left=left(made),
+        )  # fmt: skip
+
+
+class LpmmParquet:
+    """A directory with the files of LPMM's store, or with its folders `embedding` and `rag`; vectors are not taken over.
+
+    A paragraph has the entities that the graph links it to, and the relations whose two ends are among them: LPMM does
+    not keep which paragraph a relation was read from. A relation that no paragraph has becomes a text of its own.
+    Needs pyarrow, which the extra `lpmm` installs.
+    """
+
+    def __init__(self) -> None:
+        self.share = 0.0
+        """Of the rows that have been read."""
+
+    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
+        """See `Reader.read`; positions are ordinals, the paragraphs before the relations."""
+        files = _found(path)
+        with Scratch() as known:
+            rows = max(sum(_count(files.get(called)) for called in (PARAGRAPHS, RELATIONS)), 1)
+            _learn(files, known)
+            position = 0
+            for key, text in _rows(files[PARAGRAPHS]):
+                position += 1
+                self.share = position / rows
+                if position > start:
+                    yield position, self._paragraph(key, text, f"{PARAGRAPHS} row {position}", known)
+            first = position
+            for _, told in _rows(files.get(RELATIONS)):
+                position += 1
+                self.share = position / rows
+                if position > start and (made := self._relation(told, f"{RELATIONS} row {position - first}", known)):
+                    yield position, made
+
+    def _paragraph(self, key: str, raw: str, place: str, known: Scratch) -> Record | Bad:
+        text = text_of(raw)
+        if not text or is_hash(text):
+            return Bad(place, "is a hash, not a text" if text else "has no text")
+        names = [called for one in known.values(LINKS, key) for called in known.values(NAME, one, limit=1)]
+        triples = [ast.literal_eval(told) for told in known.between(TRIPLE, names)]
+        made = [one for triple in triples if (one := _of_triple(triple))]
+        return _passage(text, place, entities=entities(names), relations=made, metadata={"lpmm_hash": key})
+
+    def _relation(self, raw: str, place: str, known: Scratch) -> Record | Bad | None:
+        triple = _triple(raw)
+        made = _of_triple(triple)
+        if triple is None or made is None:
+            return Bad(place, "is no triple whose ends differ")
+        ends = [_entity_key(triple[0]), _entity_key(triple[2])]
+        if known.meet(PARAGRAPHS_OF, *ends):
+            return None
+        return _passage(joined(made), place, relations=[made], knowledge_type="factual")
+
+
+def _passage(text: str, place: str, left: Mapping[str, int] | None = None, **more: Any) -> Record:
+    arguments = {
+        "external_id": f"lpmm:{digest(text)}",
+        "source_type": SOURCE,
+        "source": SOURCE,
+        "text": text,
+        "scope": "global",
+        **more,
+    }
+    return Record("text", arguments, place, left or {})
+
+
+def _of_triple(triple: Any) -> dict[str, Any] | None:
+    if not isinstance(triple, list | tuple) or len(triple) != 3:
+        return None
+    return relation(triple[0], triple[1], triple[2])
+
+
+def _triple(raw: str) -> tuple[str, str, str] | None:
+    """The triple that a text writes as a Python tuple or a list."""
+    try:
+        value = ast.literal_eval(raw.strip()) if len(raw) <= LONGEST_TRIPLE else None
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    if not isinstance(value, list | tuple) or len(value) != 3 or not all(isinstance(part, str) for part in value):
+        return None
+    return value[0], value[1], value[2]
+
+
+def _found(path: Path) -> dict[str, Path]:
+    """The files of a store by their names."""
+    folders = (path, path / "embedding", path / "rag", path / "data/embedding", path / "data/rag")
+    files: dict[str, Path] = {}
+    for folder in folders:
+        for called in (PARAGRAPHS, ENTITIES, RELATIONS, GRAPH):
+            if called not in files and (folder / called).is_file():
+                files[called] = folder / called
+    if PARAGRAPHS not in files:
+        raise InvalidRequest(f"{path.name} is not {STORE}.", field="path")
+    return files
+
+
+def _opened(path: Path) -> Any:
+    parquet = _parquet()
+    try:
+        return parquet.ParquetFile(path)
+    except (ValueError, OSError) as exc:
+        raise InvalidRequest(f"{path.name} is no parquet file; expected {STORE}.", field="path") from exc
+
+
+def _count(path: Path | None) -> int:
+    if path is None:
+        return 0
+    with _opened(path) as file:
+        return file.metadata.num_rows
+
+
+def _rows(path: Path | None) -> Iterator[tuple[str, str]]:
+    """(hash, text) of each row; the vectors stay on disk."""
+    if path is None:
+        return
+    with _opened(path) as file:
+        columns = [called for called in ("hash", "str") if called in file.schema_arrow.names]
+        if "str" not in columns:
+            raise InvalidRequest(f"{path.name} has no column `str`; expected {STORE}.", field="path")
+        for batch in file.iter_batches(batch_size=BATCH, columns=columns):
+            for row in batch.to_pylist():
+                yield name(row.get("hash")), row["str"] if isinstance(row["str"], str) else ""
+
+
+def _parquet() -> Any:
+    try:
+        return import_module("pyarrow.parquet")
+    except ImportError as exc:
+        raise InvalidRequest("Stores of LPMM are read with pyarrow: install `amemorix[lpmm]`.", extra="lpmm") from exc
+
+
+def _learn(files: dict[str, Path], known: Scratch) -> None:
+    for key, called in _rows(files.get(ENTITIES)):
+        known.put(NAME, key, called)
+    for _, told in _rows(files.get(RELATIONS)):
+        if triple := _triple(told):
+            known.put_between(TRIPLE, triple[0], triple[2], repr(triple))
+    if graph := files.get(GRAPH):
+        for source, target in _edges(graph):
+            for one, other in ((source, target), (target, source)):
+                if one.startswith("entity-") and other.startswith("paragraph-"):
+                    known.put(LINKS, other, one)
+                    known.put(PARAGRAPHS_OF, one, other)
+
+
+def _edges(path: Path) -> Iterator[tuple[str, str]]:
+    """(source, target) of the graph's edges, each element let go of when it is read."""
+    try:
+        for _, element in ElementTree.iterparse(path, events=("end",)):
+            if element.tag.rpartition("}")[2] == "edge":
+                yield element.get("source", ""), element.get("target", "")
+            if element.tag.rpartition("}")[2] in ("edge", "node"):
+                element.clear()
+    except ElementTree.ParseError as exc:
+        raise InvalidRequest(f"{path.name} is no GraphML ({exc}); expected {STORE}.", field="path") from exc
+
+
+def _entity_key(called: str) -> str:
+    return f"entity-{digest(called)}"

@@ -1,0 +1,210 @@
+"""What a reader of the graph sees at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .adjacency import Adjacency
+from .edges import EdgeRow, Edges
+from .node_importance import Ranks, Standing, amounts, pair_keys
+from .pagerank import Positions, Steps
+
+__all__ = ["GraphState", "Ids", "MergedEdges", "find"]
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MergedEdges:
+    """Merged edges, with their nodes numbered by ascending id."""
+
+    edges: Edges
+    ids: Ids
+    weights: NDArray[np.float32]
+    nodes: Ids
+    adjacency: Adjacency
+
+    @classmethod
+    def of(cls, edges: Edges) -> MergedEdges:
+        """Number the nodes and sort the half-edges."""
+        nodes = np.unique(np.concatenate((edges["subject"], edges["object"])))
+        heads, tails = (np.searchsorted(nodes, edges[end]) for end in ("subject", "object"))
+        adjacency = Adjacency.of(len(nodes), heads, tails, np.arange(len(nodes), dtype=np.int32))
+        return cls(edges, edges["id"].copy(), edges["weight"].copy(), nodes, adjacency)
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """What the nodes' edges add up to."""
+        return Ranks.of(self.edges, self.nodes)
+
+
+@dataclass(frozen=True)
+class GraphState:
+    """What a reader sees: merged edges, which of them are gone, and those that came since.
+
+    Nodes are numbered through: those of the base first, then those that only recent edges have. So are edges.
+    """
+
+    base: MergedEdges
+    gone: NDArray[np.bool_]
+    recent: Edges
+
+    @classmethod
+    def merged(cls, edges: Edges) -> GraphState:
+        """A state without recent changes."""
+        return cls(MergedEdges.of(edges), np.zeros(len(edges), np.bool_), edges[:0])
+
+    def changed(self, new: Edges, gone: Ids) -> GraphState:
+        """The state with edges removed, then others put in; `gone`, ascending, has the ids of both."""
+        kept = self.recent[find(gone, self.recent["id"]) < 0]
+        at = find(self.base.ids, gone)
+        marked = self.gone.copy()
+        marked[at[at >= 0]] = True
+        return GraphState(self.base, marked, np.insert(kept, np.searchsorted(kept["id"], new["id"]), new))
+
+    @cached_property
+    def gone_count(self) -> int:
+        """Edges of the base that were removed or replaced."""
+        return int(np.count_nonzero(self.gone))
+
+    def edges(self) -> Edges:
+        """All live edges by ascending id."""
+        edges = np.concatenate((self.base.edges[~self.gone], self.recent))
+        return edges[np.argsort(edges["id"], kind="stable")]
+
+    @cached_property
+    def standing(self) -> Standing:
+        """The nodes by importance: the totals of the merged edges, less those gone, and with the recent ones."""
+        new, ranks = self.new_nodes, self.base.ranks
+        totals = np.concatenate((ranks.totals, np.zeros((3, len(new)), np.int64)), axis=1)
+        counts, further = ranks.counts.copy(), 0
+        for edges, sign in ((self.base.edges[self.gone], -1), (self.recent, 1)):
+            for end in ("subject", "object"):
+                at = self.positions(edges[end])
+                for row, column in zip(totals, amounts(edges), strict=True):
+                    np.add.at(row, at, sign * column)
+            keys = pair_keys(edges)
+            at = find(ranks.pairs, keys)
+            np.add.at(counts, at[at >= 0], sign)
+            further += len(np.unique(keys[at < 0]))
+        nodes = np.concatenate((self.base.nodes, new))
+        return Standing.of(nodes, totals, len(self), int(np.count_nonzero(counts)) + further)
+
+    def joining(self, nodes: Ids, others: Ids) -> Edges:
+        """The live edges that join one of `nodes` with another of them, or with one of `others`."""
+        here, there = (found[found >= 0] for found in (self.positions(nodes), self.positions(others)))
+        wanted = np.zeros(self.size, np.bool_)
+        wanted[here] = wanted[there] = True
+        steps = self.steps(here)
+        return _pick(self.base.edges, self.recent, np.unique(steps.edge[wanted[steps.node]]))
+
+    def around(self, node: int, depth: int) -> Ids:
+        """A node and what is at most so many steps away."""
+        reached = self.positions(np.array([node], np.int64))
+        for _ in range(depth if reached[0] >= 0 else 0):
+            reached = np.union1d(reached, self.steps(reached).node)
+        return self.node_ids(reached) if reached[0] >= 0 else np.array([node], np.int64)
+
+    @cached_property
+    def new_nodes(self) -> Ids:
+        """Nodes that the base does not have, ascending."""
+        ends = np.unique(np.concatenate((self.recent["subject"], self.recent["object"])))
+        return ends[find(self.base.nodes, ends) < 0]
+
+    @cached_property
+    def _recent(self) -> tuple[Positions, Adjacency]:
+        """The nodes that recent edges touch, ascending, and a row of half-edges for each."""
+        heads, tails = self.positions(self.recent["subject"]), self.positions(self.recent["object"])
+        nodes = np.unique(np.concatenate((heads, tails))).astype(np.int32)
+        rows = np.searchsorted(nodes, heads), np.searchsorted(nodes, tails)
+        return nodes, Adjacency.of(len(nodes), *rows, nodes)
+
+    @property
+    def size(self) -> int:
+        """Number of nodes, those included whose edges are gone."""
+        return len(self.base.nodes) + len(self.new_nodes)
+
+    def __len__(self) -> int:
+        return len(self.base.edges) - self.gone_count + len(self.recent)
+
+    def positions(self, nodes: Ids) -> Positions:
+        """Numbers of node ids, -1 for one that no edge has."""
+        old, new = find(self.base.nodes, nodes), find(self.new_nodes, nodes)
+        return np.where((old < 0) & (new >= 0), len(self.base.nodes) + new, old)
+
+    def node_ids(self, positions: Positions) -> Ids:
+        """Ids of numbered nodes."""
+        return _pick(self.base.nodes, self.new_nodes, positions)
+
+    def known(self, nodes: Sequence[int]) -> Positions:
+        """Numbers of those of the nodes that have an edge, ascending and distinct."""
+        found = np.unique(self.positions(np.array(nodes, np.int64)))
+        found = found[found >= 0]
+        return found[np.unique(self.steps(found).source)]
+
+    def edge_rows(self, positions: Positions) -> list[EdgeRow]:
+        """Rows of numbered edges, by ascending id."""
+        rows = _pick(self.base.edges, self.recent, np.unique(positions)).tolist()
+        return [EdgeRow(*row) for row in sorted(rows)]
+
+    def degrees(self, nodes: Positions) -> NDArray[np.int64]:
+        """Half-edges at each node, those included that are gone."""
+        old, row = self._split(nodes)
+        count = np.zeros(len(nodes), np.int64)
+        count[old] = self.base.adjacency.degrees(nodes[old])
+        count[row >= 0] += self._recent[1].degrees(row[row >= 0])
+        return count
+
+    def steps(self, nodes: Positions) -> Steps:
+        """The live half-edges that leave the nodes."""
+        old, row = self._split(nodes)
+        merged = self._merged_steps(np.flatnonzero(old), nodes[old])
+        if not len(self.recent):
+            return merged
+        recent = self._recent_steps(np.flatnonzero(row >= 0), row[row >= 0])
+        return Steps(
+            np.concatenate((merged.source, recent.source)),
+            np.concatenate((merged.node, recent.node)),
+            np.concatenate((merged.weight, recent.weight)),
+            np.concatenate((merged.edge, recent.edge)),
+        )
+
+    def _split(self, nodes: Positions) -> tuple[NDArray[np.bool_], Positions]:
+        """Which of the nodes the base has, and the row of each among the recent edges, or -1."""
+        return nodes < len(self.base.nodes), find(self._recent[0], nodes)
+
+    def _merged_steps(self, given: Positions, nodes: Positions) -> Steps:
+        source, at = self.base.adjacency.half_edges(nodes)
+        edge = self.base.adjacency.edges[at]
+        if self.gone_count:
+            live = ~self.gone[edge]
+            source, at, edge = source[live], at[live], edge[live]
+        return Steps(given[source], self.base.adjacency.nodes[at], self.base.weights[edge], edge)
+
+    def _recent_steps(self, given: Positions, rows: Positions) -> Steps:
+        adjacency = self._recent[1]
+        source, at = adjacency.half_edges(rows)
+        edge = adjacency.edges[at]
+        return Steps(given[source], adjacency.nodes[at], self.recent["weight"][edge], len(self.gone) + edge)
+
+
+def find(ascending: NDArray[Any], values: NDArray[Any]) -> Positions:
+    """The place of each value in an ascending array, or -1."""
+    if not len(ascending):
+        return np.full(len(values), -1)
+    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.where(ascending[at] == values, at, -1)
+
+
+def _pick(first: NDArray[Any], second: NDArray[Any], positions: Positions) -> NDArray[Any]:
+    """Elements of two arrays that are numbered through."""
+    picked = np.empty(len(positions), first.dtype)
+    early = positions < len(first)
+    picked[early], picked[~early] = first[positions[early]], second[positions[~early] - len(first)]
+    return picked

@@ -1,0 +1,177 @@
+"""The projections of one store, opened, followed and saved together."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TypeVar
+
+from ..ports import Index, SparseIndex
+from ..store.metadata_store import MetadataStore
+from . import projection_queries as feeds
+from . import snapshot
+from .graph.store import GraphStore
+from .name_directory import NameDirectory
+from .projection import Projection
+from .vectors.store import QuantizationType, VectorStore
+
+__all__ = ["Indexes", "Lanes", "SPARSE_BACKENDS"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The indexes that lanes read; those of vectors are None while no embedding model answers."""
+
+    sparse: SparseIndex
+    graph: GraphStore
+    vectors: VectorStore | None
+    relations: VectorStore | None = None
+    """Vectors of relations, of the same generation."""
+
+
+I = TypeVar("I", bound=Index)  # noqa: E741
+SPARSE_BACKENDS = {
+    "native": "amemorix.indexes.sparse.bm25:create",
+    "fts5": "amemorix.indexes.sparse.fts5:create",
+}
+VECTOR_FOLDERS = ("vectors-", "relations-")
+"""What the folders of a generation begin with; its number follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    """What one generation holds."""
+
+    paragraphs: Projection[VectorStore]
+    relations: Projection[VectorStore]
+
+
+class Indexes:
+    """Sparse, graph and name projections, and two of vectors for each generation in use: of paragraphs, of relations."""
+
+    def __init__(self, store: MetadataStore, backend: str) -> None:
+        self._store = store
+        self._home = store.folder / "indexes"
+        module, _, factory = SPARSE_BACKENDS[backend].partition(":")
+        sparse: SparseIndex = getattr(import_module(module), factory)(self._home)
+        self._vectors: dict[int, _Vectors] = {}
+        self._lock = threading.Lock()
+        self.sparse = self._projection(sparse, feeds.terms(), self._home / sparse.name)
+        self.graph = self._projection(GraphStore(), feeds.edges(), self._home / "graph")
+        self.names = self._projection(NameDirectory(), feeds.persons(), None)
+
+    def open(self) -> dict[str, str]:
+        """Load or rebuild everything but vectors; says how each was had. Files of vectors that are gone go too."""
+        self._remove_vectors(self._strays(self._store.read_here(self._store.embeddings.ids)))
+        return self._store.read_here(lambda db: {p.name: p.open(db) for p in (self.names, self.graph, self.sparse)})
+
+    def vectors(self, generation: int, dimension: int, quantization: str) -> Projection[VectorStore]:
+        """The paragraphs' projection of a generation, opened with that of its relations when it is first asked for."""
+        with self._lock:
+            known = self._vectors.get(generation)
+            if known is None:
+                known = self._opened(generation, dimension, QuantizationType(quantization))
+                self._vectors = {**self._vectors, generation: known}
+            return known.paragraphs
+
+    def _opened(self, generation: int, dimension: int, quantization: QuantizationType) -> _Vectors:
+        def opened(name: str, feed: feeds.Feed) -> Projection[VectorStore]:
+            store = VectorStore(dimension, quantization, f"generation-{generation}", name=name)
+            projection = self._projection(store, feed, self._home / f"{name}-{generation}")
+            self._store.read_here(projection.open)
+            return projection
+
+        return _Vectors(
+            opened("vectors", feeds.vectors(generation, dimension)),
+            opened("relations", feeds.relation_vectors(generation, dimension)),
+        )
+
+    def relations_beside(self, vectors: Projection[VectorStore]) -> Projection[VectorStore] | None:
+        """The relations' projection of the generation that these paragraphs' vectors are of; None if it was let go."""
+        return next((one.relations for one in self._vectors.values() if one.paragraphs is vectors), None)
+
+    def forget_vectors(self, keep: set[int], gone: Iterable[int]) -> None:
+        """Let go of the projections of generations that are not used, and of the files of those that are gone."""
+        with self._lock:
+            self._vectors = {id_: held for id_, held in self._vectors.items() if id_ in keep}
+            self._remove_vectors(gone)
+
+    def _strays(self, known: set[int]) -> list[int]:
+        """Generations that have files and are not among these."""
+        names = (path.name.removeprefix(kind) for kind in VECTOR_FOLDERS for path in self._home.glob(f"{kind}*"))
+        return [int(name) for name in names if name.isdecimal() and int(name) not in known]
+
+    def _remove_vectors(self, generations: Iterable[int]) -> None:
+        for generation in generations:
+            for kind in VECTOR_FOLDERS:
+                shutil.rmtree(self._home / f"{kind}{generation}", ignore_errors=True)
+
+    def lanes(self, db: sqlite3.Connection, vectors: Projection[VectorStore] | None) -> Lanes:
+        """The indexes, caught up with what the connection sees."""
+        relations = self.relations_beside(vectors) if vectors else None
+        bounds = self._store.changes.bounds(db)
+        for projection in (self.sparse, self.graph, vectors, relations):
+            if projection is not None:
+                projection.catch_up(db, bounds)
+        return Lanes(
+            self.sparse.index,
+            self.graph.index,
+            vectors.index if vectors else None,
+            relations.index if relations else None,
+        )
+
+    def __iter__(self) -> Iterator[Projection]:
+        with self._lock:
+            of_vectors = [one for held in self._vectors.values() for one in (held.paragraphs, held.relations)]
+            return iter([self.sparse, self.graph, self.names, *of_vectors])
+
+    def follow(self) -> None:
+        """Catch up with the change log and merge what has accumulated; on a background thread."""
+        for projection in self:
+            self._store.right_of_way.give_way()
+            self._store.read_here(projection.catch_up)
+            self._store.right_of_way.give_way()
+            projection.tidy()
+
+    def save(self) -> list[str]:
+        """Write the snapshots that are out of date; names them."""
+        return [projection.name for projection in self if projection.save()]
+
+    def erase(self) -> bool:
+        """Leave nothing of removed rows in files that are written while an index is used; False to be tried again.
+
+        Files of generations that nothing uses go: they are made anew from the rows when they are wanted.
+        """
+        with self._lock:
+            used = set(self._vectors)
+        self._remove_vectors(self._strays(used))
+        erasers = [getattr(projection.index, "erase", None) for projection in self]
+        return all(eraser() for eraser in erasers if eraser is not None)
+
+    def sweep(self) -> None:
+        """Remove what is left of snapshots that were replaced, of any kernel of this process as well."""
+        for home in self._home.glob("*/"):
+            snapshot.sweep(home)
+
+    def lag(self, db: sqlite3.Connection) -> dict[str, int]:
+        """Changes that each projection has not taken up yet."""
+        return {projection.name: projection.lag(db) for projection in self}
+
+    def close(self) -> None:
+        """Let go of files that an index keeps open."""
+        for projection in self:
+            closer = getattr(projection.index, "close", None)
+            if closer is not None:
+                closer()
+
+    def safe_to_prune(self) -> int:
+        """The change up to which every snapshot on disk reads."""
+        return min((p.saved_cursor or 0 for p in self if p.keeps_snapshot), default=0)
+
+    def _projection(self, index: I, feed: feeds.Feed, home: Path | None) -> Projection[I]:
+        return Projection(index, feed, database_id=self._store.history, home=home)

@@ -1,0 +1,100 @@
+"""The sets of vectors in the store: which one answers, which one is filled, which ones go."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...clock import Clock
+from ...ports import EmbedderInfo
+from ...store.metadata_store import MetadataStore
+from ...store.rows.embeddings import WATERMARK, Generation
+
+__all__ = ["Choice", "Generations"]
+
+DROP_STEP = 2_000
+"""Vectors deleted in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What there is for a model."""
+
+    serving: Generation | None
+    """The generation that answers, of whatever model."""
+    filling: Generation
+    """The generation of this model to go on filling; its id is 0 while it has no row."""
+    watermark: int
+    """No paragraph up to this row lacks a vector of `filling`."""
+
+
+class Generations:
+    """Chooses, begins, switches and drops generations; each step is one transaction, so a crash leaves no half of it."""
+
+    def __init__(self, store: MetadataStore, clock: Clock) -> None:
+        self._store = store
+        self._rows = store.embeddings
+        self._clock = clock
+
+    def choice(self, db: sqlite3.Connection, info: EmbedderInfo) -> Choice:
+        """The generation of this model that is being built, else the one that answers, else the newest, else a new one."""
+        serving, building = self._rows.serving(db), self._rows.building(db)
+        mine = [one for one in (building, serving) if one and one.fingerprint == info.fingerprint]
+        filling = mine[0] if mine else self._rows.of_model(db, info.fingerprint) or _without_row(info)
+        return Choice(serving, filling, int(self._store.changes.get(db, WATERMARK.format(filling.id)) or 0))
+
+    async def claim(self, info: EmbedderInfo) -> Choice:
+        """Choose, and write it down: the generation has a row, and no other one is being built."""
+        now = self._clock.now()
+        return await self._store.write(lambda db: self._claimed(db, info, now))
+
+    def _claimed(self, db: sqlite3.Connection, info: EmbedderInfo, now: float) -> Choice:
+        choice = self.choice(db, info)
+        filling = choice.filling
+        if not filling.id:
+            filling = self._rows.create(db, info, "building" if choice.serving else "serving", now)
+        elif filling.status == "retired":
+            self._rows.build(db, filling.id)
+            filling = replace(filling, status="building")
+        self._rows.retire_building(db, filling.id)
+        return replace(choice, filling=filling)
+
+    async def begin(self, info: EmbedderInfo) -> Generation:
+        """A new, empty generation that is being built; an older one that was is given up."""
+        now = self._clock.now()
+        return await self._store.write(lambda db: self._rows.create(db, info, "building", now))
+
+    async def serve(self, generation: Generation) -> Generation:
+        """Let it answer from now on."""
+        now = self._clock.now()
+        await self._store.write(lambda db: self._rows.serve(db, generation.id, now))
+        return replace(generation, status="serving")
+
+    async def note(self, generation: Generation, watermark: int) -> None:
+        """Write down that nothing is missing up to this row, so that opening need not look again."""
+        await self._store.write(lambda db: self._note(db, generation.id, watermark))
+
+    def _note(self, db: sqlite3.Connection, generation: int, watermark: int) -> None:
+        """Unless a paragraph has come back meanwhile that lacks a vector."""
+        key = WATERMARK.format(generation)
+        known = int(self._store.changes.get(db, key) or 0)
+        if not self._rows.pending_before(db, generation, known, watermark):
+            self._store.changes.put(db, key, str(watermark))
+
+    async def drop_old(self, keep: int) -> Sequence[int]:
+        """Delete retired generations but for the last `keep`; returns those that are gone."""
+        retired = await self._store.read(self._rows.retired)
+        for generation in retired[keep:]:
+            while not await self._store.write(lambda db, g=generation: self._drop_some(db, g)):
+                pass
+        return retired[keep:]
+
+    def _drop_some(self, db: sqlite3.Connection, generation: int) -> bool:
+        """Some vectors go, and with them what was known to be complete: the model may come back before the rest goes."""
+        self._store.changes.put(db, WATERMARK.format(generation), "0")
+        return self._rows.drop_some(db, generation, DROP_STEP)
+
+
+def _without_row(info: EmbedderInfo) -> Generation:
+    return Generation(0, info.fingerprint, info.provider, info.model, info.dimension, "new")

@@ -1,0 +1,106 @@
+"""Names that have become known, and the lines in which they may stand."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from ..store.queries import array, queries
+
+__all__ = ["Blob", "EntityName", "NamingRepository", "PersonName"]
+
+
+@dataclass(frozen=True, slots=True)
+class PersonName:
+    """What somebody is called in a chat; chat 0: everywhere."""
+
+    chat: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntityName:
+    """A normalised name of an entity, which is known everywhere; `news` is the last row that told of it."""
+
+    entity: int
+    norm: str
+    news: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """The terms of a paragraph, deleted or not, the chats to which it belongs, and the mark of its reading."""
+
+    id: int
+    chat: int
+    scope: int
+    extracted: int
+    terms: bytes
+
+
+class NamingRepository:
+    """Reads the names that are news and has their lines read again; the caller owns the transaction."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def next(self, db: sqlite3.Connection, limit: int) -> int | None:
+        """The last of the next pieces of news, None if there are none."""
+        return db.execute(self._q["naming_news"], {"limit": limit}).fetchone()[0]
+
+    def waiting(self, db: sqlite3.Connection) -> int:
+        """How many pieces of news there are."""
+        return db.execute(self._q["naming_count"]).fetchone()[0]
+
+    def last_paragraph(self, db: sqlite3.Connection) -> int:
+        """The newest paragraph, 0 if there is none."""
+        return db.execute(self._q["naming_last"]).fetchone()[0]
+
+    def persons(self, db: sqlite3.Connection, upto: int) -> list[PersonName]:
+        """The names of persons that are news."""
+        return [PersonName(*row) for row in db.execute(self._q["naming_persons"], {"upto": upto})]
+
+    def entities(self, db: sqlite3.Connection, upto: int) -> list[EntityName]:
+        """The names of entities that are news."""
+        return [EntityName(*row) for row in db.execute(self._q["naming_entities"], {"upto": upto})]
+
+    def blobs(self, db: sqlite3.Connection, after: int, last: int, limit: int) -> list[Blob]:
+        """The next paragraphs by row."""
+        values = {"after": after, "last": last, "limit": limit}
+        return [Blob(*row) for row in db.execute(self._q["naming_blobs"], values)]
+
+    def texts(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+        """Paragraph -> text."""
+        return dict(db.execute(self._q["naming_texts"], {"ids": array(ids)}).fetchall())
+
+    def linked(self, db: sqlite3.Connection, entities: Iterable[int], ids: Iterable[int]) -> set[tuple[int, int]]:
+        """(entity, paragraph) of what has been read already."""
+        values = {"entities": array(entities), "ids": array(ids)}
+        return set(db.execute(self._q["naming_linked"], values).fetchall())
+
+    def read_again(
+        self, db: sqlite3.Connection, ids: Iterable[int], kind: Literal["naming", "mention"] = "naming"
+    ) -> None:
+        """Have paragraphs read again that hold a person's name, or mention an entity; deleted ones, when they are back."""
+        given = array(ids)
+        db.execute(self._q["naming_unread"], {"ids": given})
+        db.execute(self._q["naming_tell"], {"ids": given, "kind": kind})
+
+    def extracted(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, int]:
+        """Paragraph -> the mark of its reading."""
+        return dict(db.execute(self._q["naming_extracted"], {"ids": array(ids)}).fetchall())
+
+    def last(self, db: sqlite3.Connection) -> int:
+        """The last piece of news that there ever was."""
+        return db.execute(self._q["naming_last_news"]).fetchone()[0]
+
+    def looked_for(self, db: sqlite3.Connection) -> int:
+        """The last piece of news for which a pass has ended."""
+        waiting = db.execute(self._q["naming_first_waiting"]).fetchone()[0]
+        return self.last(db) if waiting is None else waiting - 1
+
+    def done(self, db: sqlite3.Connection, upto: int) -> None:
+        """Forget the news up to this piece."""
+        db.execute(self._q["naming_done"], {"upto": upto})

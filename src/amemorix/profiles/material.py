@@ -1,0 +1,194 @@
+"""What profiles are made of: a person's paragraphs, relations and facts."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..store.queries import array, optional_array, queries
+from ..store.rows.entity_names import EntityNaming
+
+__all__ = ["SPEAKER", "FactOf", "Line", "ProfileMaterialRepository", "RelationOf"]
+
+Scopes = Sequence[int] | None
+SPEAKER, PARTICIPANT, NAMED = 1, 2, 0
+"""How a person stands to a paragraph: said it, was bound to it, or is only named in it."""
+OWN = ("direct_user", "manual")
+"""Authorities of what a person said themselves, or a hand confirmed."""
+FIRST = 200
+"""Paragraphs read from the old end of the news: what was restored or reworded long ago is found there."""
+RELATIONS_LOOKED_AT = 300
+SIEVED = 20
+"""Paragraphs looked at for each one wanted when only those of some scopes are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A paragraph that has to do with a person; one that is not alive is only a sign that its scope has news."""
+
+    id: int
+    scope: int
+    chat: int
+    kind: str
+    source_type: str
+    role: int
+    at: float
+    content: str
+    alive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RelationOf:
+    """A relation with the newest paragraph of a scope that supports it."""
+
+    id: int
+    subject: str
+    predicate: str
+    object: str
+    confidence: float
+    paragraph: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactOf:
+    """A fact about a person, with the paragraphs that speak of it.
+
+    One that does not hold was true, was held true, or is contested: another says otherwise, and nobody has decided.
+    """
+
+    id: int
+    attribute: str
+    value: str
+    polarity: int
+    confidence: float
+    at: float
+    holds: bool
+    evidence: tuple[int, ...]
+    contested: bool = False
+    own: bool = False
+    """Said by the person themselves, or confirmed by hand."""
+
+
+class ProfileMaterialRepository:
+    """Reads bounded amounts, however much is stored."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+        self._naming = EntityNaming()
+
+    def lines(
+        self, db: sqlite3.Connection, person: int, since: float, scopes: Scopes, limit: int, now: float
+    ) -> list[Line]:
+        """The newest paragraphs bound to a person from the row `since` on, and the first few of them."""
+        values = {"person": person, "since": since, "scopes": optional_array(scopes), "now": now}
+        sieve = 1 if scopes is None else SIEVED
+        some = {**values, "limit": limit, "looked_at": limit * sieve}
+        newest = db.execute(self._q["profile_material_newest"], some).fetchall()
+        first = []
+        if len(newest) == limit:
+            some = {**values, "limit": FIRST, "looked_at": FIRST * sieve}
+            first = db.execute(self._q["profile_material_first"], some).fetchall()
+        return [_line(row) for row in {row[0]: row for row in (*newest, *first)}.values()]
+
+    def told(
+        self, db: sqlite3.Connection, entities: Iterable[int], since: float, scopes: Scopes, limit: int, now: float
+    ) -> list[Line]:
+        """The newest paragraphs that name one of the entities, from the row `since` on."""
+        found: dict[int, Line] = {}
+        for entity in entities:
+            values = {"entity": entity, "since": since, "scopes": optional_array(scopes), "limit": limit, "now": now}
+            found |= {row[0]: _line(row) for row in db.execute(self._q["profile_material_told"], values)}
+        return list(found.values())
+
+    def named_by(
+        self, db: sqlite3.Connection, paragraphs: Iterable[int], persons: Iterable[int], entities: Iterable[int]
+    ) -> set[int]:
+        """Those of the paragraphs that are bound to one of the persons or speak of one of the entities."""
+        values = {"ids": array(paragraphs), "persons": array(persons), "entities": array(entities)}
+        return {row[0] for row in db.execute(self._q["profile_named_by"], values)}
+
+    def relations(
+        self, db: sqlite3.Connection, entities: Iterable[int], scope: int, limit: int, now: float
+    ) -> list[RelationOf]:
+        """Live relations that end at one of the entities and rest on a paragraph of the scope, the surest first."""
+        values = {"entities": array(entities), "scope": scope, "limit": limit, "now": now}
+        rows = db.execute(self._q["profile_relations"], {**values, "looked_at": RELATIONS_LOOKED_AT}).fetchall()
+        names = self._naming.shown(db, {end for row in rows for end in (row[1], row[3])}, (scope,))
+        return [
+            RelationOf(id_, names[subject], said, names[object_], *more)
+            for id_, subject, said, object_, *more in rows
+            if subject in names and object_ in names
+        ]
+
+    def facts(self, db: sqlite3.Connection, persons: Iterable[int], scope: int, limit: int, now: float) -> list[FactOf]:
+        """Facts of a scope about any of these persons, those that hold and are surest first."""
+        values = {"persons": array(persons), "scope": scope, "limit": limit, "now": now}
+        return [
+            FactOf(*row, holds=bool(holds), evidence=_rows(evidence), contested=bool(contested), own=authority in OWN)
+            for *row, holds, evidence, contested, authority in db.execute(self._q["profile_facts"], values)
+        ]
+
+    def fact_scopes(self, db: sqlite3.Connection, persons: Iterable[int], limit: int) -> list[int]:
+        """Scopes that hold facts about these persons."""
+        values = {"persons": array(persons), "limit": limit}
+        return [row[0] for row in db.execute(self._q["profile_fact_scopes"], values)]
+
+    def facts_alive(self, db: sqlite3.Connection, facts: Iterable[int], now: float) -> set[int]:
+        """Those of the facts that are still held true, contested ones included."""
+        return {row[0] for row in db.execute(self._q["profile_facts_alive"], {"ids": array(facts), "now": now})}
+
+    def chats_met(self, db: sqlite3.Connection, persons: Iterable[int]) -> list[int]:
+        """Chats where any of these persons was met."""
+        return [row[0] for row in db.execute(self._q["profile_scopes_met"], {"persons": array(persons)})]
+
+    def is_met(self, db: sqlite3.Connection, persons: Iterable[int], scopes: Scopes) -> bool:
+        """Whether something that is not deleted speaks with or of one of these persons, or a name was given them."""
+        values = {"persons": array(persons), "scopes": optional_array(scopes)}
+        return bool(db.execute(self._q["profile_is_met"], values).fetchone()[0])
+
+    # taking evidence back
+
+    def paragraph_state(self, db: sqlite3.Connection, paragraph: int) -> tuple[bool, bool] | None:
+        """(deleted, superseded); None if there is no such paragraph."""
+        row = db.execute(self._q["profile_paragraph_state"], {"id": paragraph}).fetchone()
+        return None if row is None else (bool(row[0]), bool(row[1]))
+
+    def relation_state(self, db: sqlite3.Connection, relation: int) -> tuple[bool, str, str] | None:
+        """(deleted, normalised subject, normalised object); None if there is no such relation."""
+        row = db.execute(self._q["profile_relation_state"], {"id": relation}).fetchone()
+        return None if row is None else (bool(row[0]), row[1], row[2])
+
+    def is_evidence_of(self, db: sqlite3.Connection, paragraph: int, persons: Iterable[int]) -> bool:
+        """Whether the paragraph is bound to one of the persons or stands behind their profiles."""
+        values = {"paragraph": paragraph, "persons": array(persons)}
+        return bool(db.execute(self._q["profile_evidence_of"], values).fetchone()[0])
+
+    def delete_paragraph(self, db: sqlite3.Connection, paragraph: int, now: float) -> list[int]:
+        """Take a paragraph away; returns the relations that nothing supports any more, which go with it."""
+        supported = [row[0] for row in db.execute(self._q["profile_relations_by"], {"id": paragraph})]
+        db.execute(self._q["profile_paragraph_delete"], {"id": paragraph, "now": now})
+        db.execute(self._q["relations_unsupported"], {"paragraphs": array([paragraph]), "now": now})
+        left = {row[0] for row in db.execute(self._q["profile_relations_by"], {"id": paragraph})}
+        return [relation for relation in supported if relation not in left]
+
+    def delete_relation(self, db: sqlite3.Connection, relation: int, now: float) -> None:
+        """Take a relation away."""
+        db.execute(self._q["profile_relation_delete"], {"id": relation, "now": now})
+
+    def record_undo(
+        self, db: sqlite3.Connection, kind: str, detail: str, requested_by: str, reason: str, now: float
+    ) -> int:
+        """Note what was done (`detail` is JSON), so that it can be undone; returns the record's row."""
+        values = {"kind": kind, "detail": detail, "requested_by": requested_by, "reason": reason, "now": now}
+        return db.execute(self._q["profile_undo_insert"], values).fetchone()[0]
+
+
+def _line(row: tuple[Any, ...]) -> Line:
+    *columns, alive = row
+    return Line(*columns, alive=bool(alive))
+
+
+def _rows(joined: str | None) -> tuple[int, ...]:
+    return tuple(int(one) for one in joined.split(",")) if joined else ()

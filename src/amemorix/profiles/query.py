@@ -1,0 +1,285 @@
+"""The reading of profiles: whose, what of it the asking chat may see, and what still stands."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from ..clock import Clock
+from ..config.model import Config
+from ..errors import InvalidRequest
+from ..indexes.projections import Indexes
+from ..language.normalise import normalise_name
+from ..store.access import EVERYONE, served, visible_scopes
+from ..store.filters import allows, restricts
+from ..store.metadata_store import MetadataStore
+from ..store.records import ChatKey
+from ..store.rows.persons import PersonNames
+from .builder import EVERYTHING, ProfileDeriver, living
+from .items import ProfileItem, gathered, load, render
+from .rows import OverrideRow, SnapshotRow
+from .service import PersonProfileService
+
+__all__ = ["Asking", "Known", "Profile", "ProfileReader", "Version"]
+
+MOST_SCOPES = 100
+"""Scopes that one profile is put together from."""
+AT_ONCE = 120
+"""Paragraphs read when a profile is asked for that has not been derived yet."""
+LOOKED_AT = 1_000
+"""Changes looked at for news of a person; behind by more, every profile may be out of date."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks for a profile; nobody named is the host itself, which sees everything."""
+
+    chat: ChatKey
+    respect_filter: bool = True
+    include_private: bool | None = None
+
+    @property
+    def named(self) -> bool:
+        """Whether the call speaks for a chat."""
+        return any((self.chat.chat_id, self.chat.group_id, self.chat.user_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A person as the asking chat knows them."""
+
+    person_id: str
+    name: str
+    aliases: tuple[str, ...]
+    row: int = 0
+    """0 for somebody who was never met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the asking chat may see of a person."""
+
+    known: Known
+    items: tuple[ProfileItem, ...] = ()
+    text: str = ""
+    override: OverrideRow | None = None
+    version: int = 0
+    updated_at: float = 0.0
+    stale: bool = False
+    filtered: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether whoever asks knows the person: met them, or is told something of them."""
+        return bool(self.known.name or self.items or self.override)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A snapshot, as far as it still stands."""
+
+    scope: int
+    version: int
+    text: str
+    items: tuple[ProfileItem, ...]
+    confidence: float
+    derived_at: float
+
+
+class ProfileReader:
+    """Puts a profile together from the snapshots of the scopes that may be seen; asks no model."""
+
+    def __init__(
+        self,
+        store: MetadataStore,
+        *,
+        config: Config,
+        clock: Clock,
+        indexes: Indexes,
+        service: PersonProfileService,
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._clock = clock
+        self._indexes = indexes
+        self._service = service
+        self._deriver = ProfileDeriver(store, config.profile, indexes.names.index)
+
+    def profile(self, db: sqlite3.Connection, key: str, asking: Asking) -> Profile:
+        """The profile of a person by id, name or alias; an empty one for somebody unknown.
+
+        Raises InvalidRequest if the name means several persons.
+        """
+        if not self._served(db, asking):
+            return Profile(Known(key, "", ()), filtered=True)
+        scopes = self._scopes(db, asking)
+        person = self._found(db, key, scopes)
+        if person is None:
+            return Profile(Known(key, "", ()))
+        return self._of(db, person, self._seen(db, person, scopes, asking), scopes)
+
+    def row(self, db: sqlite3.Connection, key: str, chat_id: str = "") -> int | None:
+        """The row of a person by id, or by a name that the chat may see (none named: any). Raises InvalidRequest if ambiguous."""
+        scopes = self._of_chat(db, chat_id)
+        person = self._found(db, key, scopes)
+        if person is None or (scopes is not None and person.by_name_alone and not person.within(scopes)):
+            return None
+        return person.row
+
+    def of_row(self, db: sqlite3.Connection, row: int) -> Profile:
+        """The profile of this very person, for whoever sees everything."""
+        person = self._store.persons.names(db, row)
+        return Profile(Known("", "", ())) if person is None else self._of(db, person, None, None)
+
+    def known(self, db: sqlite3.Connection, row: int, chat_id: str = "") -> Known:
+        """A person as the chat knows them; where none is named, as whoever sees everything does."""
+        person = self._store.persons.names(db, row)
+        return Known("", "", ()) if person is None else self._known(person, self._of_chat(db, chat_id))
+
+    def history(self, db: sqlite3.Connection, row: int, limit: int, offset: int) -> tuple[list[Version], int]:
+        """(snapshots of a person, the last derived first, without what no longer stands; how many there are)."""
+        rows, count = self._store.profiles.history(db, row, None, limit, offset)
+        name = self.known(db, row).name
+        return [self._version(db, one, name) for one in rows], count
+
+    def _version(self, db: sqlite3.Connection, row: SnapshotRow, name: str) -> Version:
+        items = tuple(living(db, self._store, load(row.content), (row.scope,), self._clock.now()))
+        return Version(row.scope, row.version, render(name, items), items, row.confidence, row.derived_at)
+
+    # who asks
+
+    def _served(self, db: sqlite3.Connection, asking: Asking) -> bool:
+        settings = self._config.filter
+        if not asking.respect_filter or not asking.named or not restricts(settings):
+            return True
+        return served(db, self._store.names, settings, asking.chat)
+
+    def _scopes(self, db: sqlite3.Connection, asking: Asking) -> tuple[int, ...] | None:
+        chat = asking.chat
+        return visible_scopes(
+            db, self._store.names, self._config, chat.chat_id, chat.group_id, chat.user_id,
+            respect_filter=asking.respect_filter, include_private=asking.include_private,
+        )  # fmt: skip
+
+    def _of_chat(self, db: sqlite3.Connection, chat_id: str) -> tuple[int, ...] | None:
+        """What a chat may see: nothing, where the filter does not serve it. None: no chat is named, and all is seen."""
+        asking = Asking(ChatKey(chat_id, "", ""))
+        if not chat_id:
+            return None
+        return self._scopes(db, asking) if self._served(db, asking) else ()
+
+    def _seen(
+        self, db: sqlite3.Connection, person: PersonNames, scopes: tuple[int, ...] | None, asking: Asking
+    ) -> tuple[int, ...] | None:
+        """The scopes of a profile: those that may be seen, and private chats where the settings open them."""
+        if scopes is None or not self._config.profile.share_private or asking.include_private is False:
+            return scopes
+        met = set(self._store.profile_material.chats_met(db, self._rows(db, person)))
+        return tuple(sorted({*scopes, *(row for row in met if self._opened(db, row, asking))}))
+
+    def _opened(self, db: sqlite3.Connection, chat: int, asking: Asking) -> bool:
+        """Whether a chat is a private one that the filter does not hide."""
+        key = self._store.names.chat_of(db, chat)
+        if key is None or key.group_id or not key.user_id:
+            return False
+        return not asking.respect_filter or allows(self._config.filter, key)
+
+    # whose profile
+
+    def _found(self, db: sqlite3.Connection, key: str, scopes: Collection[int] | None) -> PersonNames | None:
+        """The person of this id, or else the one who is called so where it may be seen."""
+        exact = self._store.persons.by_id(db, key)
+        person = None if exact is None else self._store.persons.names(db, exact)
+        if person is not None and not person.by_name_alone:
+            return person
+        self._indexes.names.catch_up(db)
+        rows = self._indexes.names.index.matching(key, scopes)
+        named = [one for one in (self._store.persons.names(db, row) for row in sorted(rows)) if one is not None]
+        with_id = [one for one in named if not one.by_name_alone]
+        if len(with_id) > 1:
+            raise _ambiguous(key, with_id, scopes)
+        if with_id:
+            return with_id[0]
+        return person or next(iter(named), None)
+
+    def _known(self, person: PersonNames, scopes: Collection[int] | None) -> Known:
+        names = person.within(scopes)
+        return Known(person.person_id, names[0] if names else "", tuple(names[1:]), person.row)
+
+    def _rows(self, db: sqlite3.Connection, person: PersonNames) -> list[int]:
+        return [person.row, *(one.row for one in self._store.persons.namesakes(db, person))]
+
+    # what is known
+
+    def _of(
+        self,
+        db: sqlite3.Connection,
+        person: PersonNames,
+        seen: tuple[int, ...] | None,
+        scopes: tuple[int, ...] | None,
+    ) -> Profile:
+        rows = self._rows(db, person)
+        now = self._clock.now()
+        stale = self._stale(db, rows)
+        held = self._store.profiles.newest(db, person.row, seen, MOST_SCOPES)
+        items = [item for row in held for item in load(row.content)]
+        if stale:
+            items += self._at_once(db, person, rows, seen, {row.scope for row in held}, now)
+        chosen = tuple(gathered(living(db, self._store, items, seen, now), self._config.profile.items_per_section))
+        override = self._store.profiles.override(db, person.row)
+        if not (chosen or override) and not self._store.profile_material.is_met(db, rows, seen):
+            return Profile(Known(person.person_id, "", ()))
+        known = self._named(db, person, chosen, scopes)
+        return Profile(
+            known=known,
+            items=chosen,
+            text=render(known.name, chosen),
+            override=override,
+            version=max((row.version for row in held), default=0),
+            updated_at=max((row.derived_at for row in held), default=now if chosen else 0.0),
+            stale=stale,
+        )
+
+    def _named(
+        self, db: sqlite3.Connection, person: PersonNames, items: Sequence[ProfileItem], scopes: tuple[int, ...] | None
+    ) -> Known:
+        """The person by the names that count where the call may look; else by the one that the evidence uses."""
+        known = self._known(person, scopes)
+        if known.name or not items:
+            return known
+        persons = self._store.paragraphs.persons(db, [row for item in items for row in item.evidence])
+        used = (p.name for found in persons.values() for p in found if p.person_id == person.person_id)
+        return replace(known, name=next((name for name in used if name != person.person_id), ""))
+
+    def _stale(self, db: sqlite3.Connection, rows: Sequence[int]) -> bool:
+        """Whether something is still to be derived; always, while nothing is derived in the background."""
+        if not self._config.profile.enabled or self._service.lag(db) > LOOKED_AT:
+            return True
+        return self._store.profiles.is_stale(db, rows, self._service.position(db), LOOKED_AT)
+
+    def _at_once(
+        self,
+        db: sqlite3.Connection,
+        person: PersonNames,
+        rows: Sequence[int],
+        seen: tuple[int, ...] | None,
+        held: Collection[int],
+        now: float,
+    ) -> list[ProfileItem]:
+        """What rules read out of the newest lines of scopes that have no snapshot yet."""
+        met = {EVERYONE, *self._store.profile_material.chats_met(db, rows)} - set(held)
+        missing = sorted(met if seen is None else met & set(seen))[-MOST_SCOPES:]
+        if not missing:
+            return []
+        drafts = self._deriver.drafts(db, person.row, EVERYTHING, now, scopes=missing, lines=AT_ONCE)
+        return [item for draft in drafts for item in draft.items]
+
+
+def _ambiguous(key: str, persons: Sequence[PersonNames], scopes: Collection[int] | None) -> InvalidRequest:
+    candidates = [{"person_id": one.person_id, "names": one.within(scopes)} for one in persons]
+    told = ", ".join(one.person_id for one in persons)
+    return InvalidRequest(
+        f"person_id: {normalise_name(key)!r} means {len(persons)} persons ({told}); give the id of one.",
+        field="person_id", candidates=candidates,
+    )  # fmt: skip

@@ -1,0 +1,122 @@
+"""`memory_runtime_admin audit`: the timeline of every change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, Field
+
+from ..errors import InvalidRequest
+from ..fields import Count, Name, TimeInput
+from ..language.time_arguments import read_bound, read_instant
+from ..lazy_regex import lazy_regex
+from ..ops import Operations, Request, Response
+from ..store.audit import AuditRow
+
+if TYPE_CHECKING:
+    from ..host.kernel import SDKMemoryKernel
+
+__all__ = ["ops"]
+
+ops: Operations[SDKMemoryKernel] = Operations()
+UNDONE_BY = {
+    "undo": "{component} undo with this undo_id",
+    "delete": "memory_delete_admin restore with this operation_id",
+    "correction": "memory_correction_admin rollback with this plan_id",
+    "maintenance": "memory_v5_admin restore, reinforce or weaken with the memory as target",
+}
+SET_ASIDE = lazy_regex(r"\bset_aside=(\S+)")
+LETTERS = {"undo": "u", "delete": "d", "correction": "c", "maintenance": ""}
+"""What stands before the number of a record of each kind."""
+
+
+class ListChanges(Request):
+    """Which changes."""
+
+    of_component: Name = Field("", description="Only changes by this component; `config` for those of settings.")
+    of_action: Name = Field("", description="Only changes by this action.")
+    requested_by: Name = ""
+    since: TimeInput = Field(None, description="Changes from this time on.")
+    until: TimeInput = Field(None, description="Changes up to this time.")
+    before: Name = Field("", description="`next` of the page before.")
+    limit: Count = Field(50, ge=1, le=500)
+
+
+class UndoRef(BaseModel):
+    """A record from which a change can be looked up or undone."""
+
+    kind: str
+    id: str
+    how: str
+
+
+class ChangeItem(BaseModel):
+    """What one call did, or like calls within a minute; times in epoch seconds."""
+
+    id: str
+    at: float
+    until: float
+    when: str = Field("", description="`at` as local time.")
+    component: str
+    action: str
+    requested_by: str
+    door: str = Field(description="`host`, `http`, `cli`, or `memory` for what it does by itself.")
+    calls: int
+    rows: int = Field(description="Rows written, with those of indexes and logs that go with them.")
+    target: str = Field(
+        description="The records that it worked on, or the settings changed; what callers gave stands as JSON."
+    )
+    undo: list[UndoRef] = Field(default_factory=list)
+
+
+class Changes(Response):
+    """A page of changes, the newest first."""
+
+    items: list[ChangeItem] = Field(default_factory=list)
+    next: str = Field(default="", description="Give it as `before` for the next page; empty on the last one.")
+
+
+@ops.operation("memory_runtime_admin", "audit", "timeline")
+async def audit(kernel: SDKMemoryKernel, request: ListChanges) -> Changes:
+    """Tell who changed what, and when, the newest first, and how to undo it."""
+    now, zone = kernel.surroundings.clock.now(), kernel.zones.general
+    since, until = read_bound("since", request.since, now, zone), read_instant("until", request.until, now, zone)
+    if since is not None and until is not None and since > until:
+        raise InvalidRequest("since is after until.", field="since")
+    rows, following = await kernel.care.audit.page(
+        limit=request.limit, before=_row(request.before), component=request.of_component or None,
+        action=request.of_action or None, requested_by=request.requested_by or None, since=since, upto=until,
+    )  # fmt: skip
+    kept = frozenset[str]()
+    if any(SET_ASIDE.search(row.target) for row in rows):
+        kept = frozenset(one.manifest.id for one in await kernel.copying.backups.list())
+    return Changes(items=[_item(row, zone, kept) for row in rows], next="" if following is None else f"a{following}")
+
+
+def _row(key: str) -> int | None:
+    digits = key.removeprefix("a")
+    if not key:
+        return None
+    if not digits.isdecimal() or len(digits) > 18:
+        raise InvalidRequest(f"before: {key!r} is no page; give the `next` of the page before.", field="before")
+    return int(digits)
+
+
+def _item(row: AuditRow, zone: tzinfo, kept: frozenset[str]) -> ChangeItem:
+    values: dict[str, Any] = {
+        name: getattr(row, name)
+        for name in ("at", "until", "component", "action", "requested_by", "door", "calls", "rows", "target")
+    }
+    when = datetime.fromtimestamp(row.at, zone).strftime("%Y-%m-%d %H:%M:%S")
+    return ChangeItem(id=f"a{row.id}", when=when, undo=list(_undo(row, kept)), **values)
+
+
+def _undo(row: AuditRow, kept: frozenset[str]) -> Iterator[UndoRef]:
+    """How to undo it: a restore by the backup of what was there before, while that is kept."""
+    for kind, ids in row.records.items():
+        for id_ in ids:
+            yield UndoRef(kind=kind, id=f"{LETTERS[kind]}{id_}", how=UNDONE_BY[kind].format(component=row.component))
+    if (aside := SET_ASIDE.search(row.target)) and aside[1] in kept:
+        yield UndoRef(kind="backup", id=aside[1], how="memory_runtime_admin restore_backup with this backup")

@@ -1,0 +1,99 @@
+"""The course of events, as far as a ranking has to follow it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..language.times import Span
+from .fusion import Fused
+from .language.temporal_order import Ordering
+from .query import Query
+from .signals import Floats
+
+__all__ = ["anchor_span", "anchored", "ordered"]
+
+MOST_RIVALS = 5
+"""How many of the first candidates may change places."""
+LEAST_SCORE = 0.9
+"""Share of the best score from which a candidate is about as relevant as the best one."""
+LEAST_MATCH, LEAST_MATCH_SHARE = 0.5, 0.8
+"""How well words or meaning must match: at least, and as a share of the best candidate's match."""
+MATCHES = ("coverage", "dense", "tokens", "words")
+"""Signals of which one is enough to say that a candidate matches."""
+NO_LESS = ("person", "time", "chronology")
+"""What the best candidate meets, its rivals must meet too."""
+OCCASION = 3600.0
+"""Seconds within which events belong together, so that relevance decides between them."""
+
+
+def ordered(fused: Fused, query: Query, times: NDArray[np.float64]) -> Fused:
+    """The ranking with the earliest (latest) of the most relevant candidates before those, if the query asks for it.
+
+    `times` are the event times of `fused.ids` in epoch seconds, NaN where undated. Only candidates about as relevant as
+    the best one change places; all others keep theirs, undated ones too. Scores stay where they are, and so descend.
+    """
+    end = query.ordering.end
+    rivals = _rivals(fused, times) if end else np.zeros(0, np.intp)
+    if len(rivals) < 2:
+        return fused
+    sooner = times[rivals] if end == "first" else -times[rivals]
+    chosen = int(np.argmax(sooner <= sooner.min() + OCCASION))
+    if not chosen:
+        return fused
+    order = np.arange(len(fused.ids))
+    order[rivals[: chosen + 1]] = np.roll(rivals[: chosen + 1], 1)
+    return replace(fused.take(order), score=fused.score)
+
+
+def _rivals(fused: Fused, times: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Places of the dated candidates that are about as relevant as the best one, ascending."""
+    head = fused.top(MOST_RIVALS)
+    if len(head.ids) < 2:
+        return np.zeros(0, np.intp)
+    signals = head.signals
+    equal = (head.score >= LEAST_SCORE * head.score[0]) & ~np.isnan(times[: len(head.ids)])
+    match = np.max([signals[name] for name in MATCHES if name in signals], axis=0, initial=0.0)
+    equal &= match >= max(LEAST_MATCH, LEAST_MATCH_SHARE * float(match[0]))
+    for name in NO_LESS:
+        if name in signals:
+            equal &= signals[name] >= signals[name][0]
+    if "question" in signals:
+        equal &= signals["question"] <= signals["question"][0]
+    return np.flatnonzero(equal)
+
+
+def anchor_span(anchor_time: float, ordering: Ordering) -> Span | None:
+    """The stretch before or after an anchor that an ordering means; None if it means none or the anchor is undated.
+
+    Before and after are open at their far end, and the anchor's own instant belongs to them: what tells of the event
+    often tells of what came of it. An offset gives a stretch as wide as its span.
+    """
+    if not ordering.relation or not math.isfinite(anchor_time):
+        return None
+    before = ordering.relation == "before"
+    if ordering.offset_seconds:
+        middle = anchor_time + (-ordering.offset_seconds if before else ordering.offset_seconds)
+        return Span(middle - ordering.offset_span / 2, middle + ordering.offset_span / 2)
+    return Span(-math.inf, anchor_time) if before else Span(anchor_time, math.inf)
+
+
+def anchored(fused: Fused, times: NDArray[np.float64], span: Span, weight: float) -> Fused:
+    """The ranking with `weight` added to the score, at most to 1, of what happened in the span.
+
+    `times` are the event times of `fused.ids` in epoch seconds, NaN where undated. The signal `chronology` is 1 for
+    what lies inside, and 0 for the rest and the undated. Equal scores keep their order.
+    """
+    inside: Floats = ((times >= span.start) & (times <= span.end)).astype(np.float32)
+    total = fused.score + np.float32(weight) * inside
+    marked = replace(
+        fused,
+        score=np.minimum(total, np.float32(1)),
+        names=(*fused.names, "chronology"),
+        values=np.column_stack([fused.values, inside]),
+        weights=(*fused.weights, weight),
+    )
+    return marked.take(np.argsort(-total, kind="stable"))

@@ -1,0 +1,137 @@
+"""What a query says, read without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..indexes.name_directory import NameDirectory
+from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, query_terms, term_hashes
+from ..language.text_flags import NAME, NUMBER, TIME
+from ..language.times import Span, asks_when, find_span
+from ..lazy_regex import lazy_regex
+from .language.answer_type import AnswerType, read_answer_type
+from .language.dialogue import read_dialogue
+from .language.temporal_order import Ordering, read_ordering
+
+__all__ = ["Query", "read_query"]
+
+_ASKING = lazy_regex(
+    "什么时候|甚么|什么|為什麼|为什么|怎么样|怎樣|怎么|哪里|哪裡|哪儿|哪些|哪个|哪天|多少|多久|几个|几点|是不是|有没有人|有没有|"
+    "请问|告诉我|还记得|记不记得|记得|知道|知不知道|有谁|[的了吗嗎呢啊吧呀嘛么麼是谁誰哪啥]"
+)
+"""Words that ask or only join others, and say nothing about the answer; pairs of characters must not straddle them."""
+_ORDERING = lazy_regex(
+    r"\b(?:first|earliest|latest|last|lately|recently|currently|now)\b|第一次|最早|最初|最近一次|最后一次|上次|最近|现在|目前",
+    re.IGNORECASE,
+)
+"""Words that ask for an end of the course of events, or for the present."""
+_HAPPENING = lazy_regex(
+    r"\b(?:happen(?:s|ed|ing)?|occur(?:s|red)?|did|do|doing|done|go(?:es|ing)? on|went on|was|were|anything|something|everything|events?|thing(?:s)?|new|up)\b"
+    r"|发生|過|过|做|干|有|事情|事|大家|群里|我们|咱们|聊|说|在|都|些|呢",
+    re.IGNORECASE,
+)
+"""Words of a question that asks only what there was."""
+_DATED = lazy_regex(
+    r"[0-9]|jan(?:uary)?\b|feb(?:ruary)?\b|march|april|may\b|june|july|aug(?:ust)?\b|sept(?:ember)?\b|oct(?:ober)?\b|nov(?:ember)?\b|dec(?:ember)?\b"
+    r"|[一二三四五六七八九十]月",
+    re.IGNORECASE,
+)
+"""Times whose words may stand in the date of a text; of others only the stretch they name counts."""
+_TITLED_THINGS = """
+name title book novel movie film show series song band album artist musician singer author game brand company team
+league club festival event concert class course program language instrument dish food pet dog cat book podcast app car
+名字 名称 标题 书 小说 电影 剧 综艺 歌 乐队 专辑 歌手 作者 游戏 牌子 品牌 公司 球队 俱乐部 活动 演唱会 课 课程 语言 乐器 菜 宠物 狗 猫 软件 车
+"""
+_TITLED = frozenset(_TITLED_THINGS.split())
+"""Things that are mostly called by a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The query as the lanes use it."""
+
+    text: str
+    """What is asked; of a pasted dialogue, what the user said in it."""
+    bare: str
+    """The text without the names of known persons: what is embedded."""
+    terms: tuple[str, ...]
+    hashes: NDArray[np.uint32]
+    """Ascending distinct term hashes."""
+    persons: tuple[frozenset[int], ...]
+    """For each person named, the rows that may be meant."""
+    names: tuple[str, ...]
+    cjk: bool
+    wants: int = 0
+    """Flags of `signs` that an answer holds."""
+    spans: tuple[Span, ...] = ()
+    """Stretches of time that the query names."""
+    ordering: Ordering = field(default_factory=Ordering)
+    dialogue: bool = False
+    keywords: bool = False
+    """It is a row of words, and no sentence."""
+    only_time: bool = False
+    """It asks what happened at a time, and nothing else: neither of whom nor of what."""
+
+    @property
+    def one_person(self) -> frozenset[int] | None:
+        """The rows of the person named, if exactly one is."""
+        return self.persons[0] if len(self.persons) == 1 else None
+
+
+def read_query(text: str, directory: NameDirectory, chats: Collection[int] | None, now: float, zone: tzinfo) -> Query:
+    """Split a query into the persons it names, the times it names, and what it asks about them."""
+    dialogue = read_dialogue(text)
+    if dialogue is not None and dialogue.asked:
+        text = dialogue.asked
+    named = directory.find(text, chats)
+    times = find_span(text, now=now, zone=zone)
+    topic = _without(named.bare, [said for said, _ in times if not _DATED.search(said)])
+    terms = query_terms(_ASKING.sub(" ", topic)) or query_terms(named.bare)
+    return Query(
+        text=text,
+        bare=named.bare,
+        terms=tuple(terms),
+        hashes=np.unique(term_hashes(terms)),
+        persons=named.persons,
+        names=named.names,
+        cjk=is_mostly_cjk(text),
+        wants=_wanted(text, read_answer_type(text)),
+        spans=tuple(span for _, span in times),
+        ordering=read_ordering(text, persons=named.names),
+        dialogue=dialogue is not None,
+        keywords=_is_keywords(text),
+        only_time=bool(times)
+        and not named.persons
+        and not query_terms(_HAPPENING.sub(" ", _ASKING.sub(" ", _without(named.bare, [said for said, _ in times])))),
+    )
+
+
+def _is_keywords(text: str) -> bool:
+    """Whether nothing joins the words: no stop-word of English, no particle or asking word of Chinese."""
+    folded = fold(text)
+    if _ASKING.search(folded) or folded.rstrip().endswith(("?", "。", "!", ".")):
+        return False
+    words = folded.split()
+    return (len(words) > 1 or folded.isascii()) and STOP_WORDS.isdisjoint(words)
+
+
+def _without(text: str, sayings: Sequence[str]) -> str:
+    """The text without these stretches and without the words that only put things in order."""
+    for said in sayings:
+        text = text.replace(said, " ", 1)
+    return _ORDERING.sub(" ", text)
+
+
+def _wanted(text: str, answer: AnswerType) -> int:
+    named = answer.kind in ("person", "place") or _singular(answer.wants) in _TITLED or answer.wants in _TITLED
+    return TIME * asks_when(text) | NUMBER * (answer.kind == "number") | NAME * named
+
+
+def _singular(noun: str) -> str:
+    return noun.removesuffix("s")

@@ -1,1 +1,0 @@
-"""The search for retrieval settings that suit the user's own data."""

@@ -1,0 +1,138 @@
+"""A SQLite database of another program, which is read and never changed."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..errors import InvalidRequest, StorageFailure
+from .queries import FOREIGN, queries
+
+__all__ = ["ForeignDatabase"]
+
+Row = dict[str, Any]
+PAGE = 200
+"""Rows that are read at once: between two pages nobody who writes is held up."""
+_MAGIC, _HEADER, _WAL = b"SQLite format 3\0", 20, 2
+_WRITE_VERSION = 18
+_DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+"""What no second try mends."""
+
+
+class ForeignDatabase:
+    """Reads a database as it stands, also while its own program writes; neither it nor its folder is changed.
+
+    `tables` has the columns of each table, `indexed` those that an index begins with. Raises InvalidRequest for a file
+    that is no SQLite database.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.resolve()
+        self._q = queries(FOREIGN)
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        try:
+            self._db = self._opened()
+        except sqlite3.Error as exc:
+            self.close()
+            raise InvalidRequest(f"{path.name} cannot be read as a SQLite database ({exc}).", field="path") from exc
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> ForeignDatabase:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if db := getattr(self, "_db", None):
+            db.close()
+        if self._copy is not None:
+            self._copy.cleanup()
+
+    def has(self, table: str, *columns: str) -> bool:
+        """Whether there is such a table with these columns."""
+        return set(columns) <= self.tables.get(table, frozenset()) and table in self.tables
+
+    def rows(self, query: str, **values: Any) -> list[Row]:
+        """What the named statement finds, with text that is not UTF-8 mended."""
+        try:
+            return [dict(row) for row in self._db.execute(self._q[query], values)]
+        except sqlite3.Error as exc:
+            told = f"{self._path.name} cannot be read any further ({exc})."
+            if getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+                raise InvalidRequest(told, field="path") from exc
+            raise StorageFailure(told) from exc
+
+    def prepare(self, *statements: str) -> None:
+        """Run named statements on the connection's own temporary tables."""
+        for name in statements:
+            self.rows(name)
+
+    def last(self, query: str) -> int:
+        """The highest row that the named statement finds; 1 if there is none."""
+        return self.rows(query)[0]["row_"] or 1
+
+    def pages(self, query: str, after: int, **values: Any) -> Iterator[list[Row]]:
+        """The rows of a table beyond a row, page by page; `row_` of each is its place."""
+        while page := self.rows(query, after=after, limit=PAGE, **values):
+            yield page
+            after = page[-1]["row_"]
+
+    def _opened(self) -> sqlite3.Connection:
+        with self._path.open("rb") as file:
+            header = file.read(_HEADER)
+        if not header.startswith(_MAGIC) or len(header) < _HEADER:
+            raise InvalidRequest(f"{self._path.name} is no SQLite database.", field="path")
+        db = sqlite3.connect(self._address(header), uri=True, isolation_level=None, check_same_thread=False, timeout=30)
+        db.row_factory = sqlite3.Row
+        db.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        self._db = db
+        db.execute("pragma trusted_schema = off")
+        self.tables = self._grouped("foreign_columns")
+        self.indexed = self._grouped("foreign_indexed")
+        if self._copy is not None:
+            self._copy.cleanup()
+        return db
+
+    def _address(self, header: bytes) -> str:
+        """Where to read it so that SQLite makes no file beside it.
+
+        Whoever reads a database with a log needs the log's index: where its program runs there is one. A log without an
+        index was left by a crash or came along in a copy, and is read in a copy. Without a log nothing can change.
+        """
+        log, index = self._beside("-wal"), self._beside("-shm")
+        if index.exists() and log.exists():
+            return f"{self._path.as_uri()}?mode=ro"
+        if any(file.exists() and file.stat().st_size for file in (log, self._beside("-journal"))):
+            return f"{self._copied().as_uri()}?mode=ro&immutable=1"
+        kept = header[_WRITE_VERSION] == _WAL
+        return f"{self._path.as_uri()}?mode=ro{'&immutable=1' if kept else ''}"
+
+    def _copied(self) -> Path:
+        """A copy with its log folded in; its file is unlinked as soon as it is open, so that a crash leaves nothing."""
+        self._copy = tempfile.TemporaryDirectory(prefix="amemorix-import-", ignore_cleanup_errors=True)
+        target = Path(self._copy.name) / self._path.name
+        for end in ("", "-wal", "-journal"):
+            if (file := self._beside(end)).exists():
+                shutil.copyfile(file, target.with_name(target.name + end))
+        with closing(sqlite3.connect(target, isolation_level=None)) as db:
+            db.execute("pragma journal_mode = delete")
+        return target
+
+    def _beside(self, end: str) -> Path:
+        return self._path.with_name(self._path.name + end)
+
+    def _grouped(self, query: str) -> Mapping[str, frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for table, column in self._db.execute(self._q[query]):
+            found.setdefault(table, set()).add(column)
+        return {table: frozenset(columns) for table, columns in found.items()}

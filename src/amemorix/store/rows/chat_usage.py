@@ -1,0 +1,47 @@
+"""What the chat model was asked, by day (UTC) and task."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from ..queries import queries
+
+__all__ = ["ChatUsage", "ChatUsageRepository"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatUsage:
+    """Counts of one task."""
+
+    calls: int = 0
+    failures: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class ChatUsageRepository:
+    """Adds up and reads the counters; the caller owns the transaction."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def add(self, db: sqlite3.Connection, day: str, task: str, used: ChatUsage) -> None:
+        """Count more of a task on a day."""
+        values = {
+            "day": day,
+            "task": task,
+            "calls": used.calls,
+            "failures": used.failures,
+            "prompt_tokens": used.prompt_tokens,
+            "completion_tokens": used.completion_tokens,
+        }
+        db.execute(self._q["chat_usage_add"], values)
+
+    def tokens(self, db: sqlite3.Connection, day: str) -> int:
+        """Tokens used on a day, questions and answers together."""
+        return db.execute(self._q["chat_usage_tokens"], {"day": day}).fetchone()[0]
+
+    def by_task(self, db: sqlite3.Connection) -> dict[str, ChatUsage]:
+        """Task -> what it came to on all days."""
+        return {task: ChatUsage(*counts) for task, *counts in db.execute(self._q["chat_usage_by_task"])}

@@ -1,0 +1,144 @@
+"""Which of the names of an entity somebody has said, where several entities were made one."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...language.normalise import fold
+from ..queries import array, optional_array, queries
+
+__all__ = ["EntityNaming", "Leaving"]
+
+LOOKED_AT = 200
+"""Paragraphs, the newest, by which it is told how a chat calls an entity."""
+_LETTER = r"[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+"""A letter or digit of a script that puts spaces between words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name of an entity; `row`: the entity that bears it, or bore it before it was merged; 0 for an alias."""
+
+    norm: str
+    name: str
+    row: int
+
+
+@dataclass(slots=True)
+class Leaving:
+    """Names that nobody who stays has said: rows of merged entities, aliases, and main names with what replaces them."""
+
+    merged: list[int] = field(default_factory=list[int])
+    aliases: list[str] = field(default_factory=list[str])
+    renamed: dict[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
+    """Entity -> (name, normalised) that it goes by from now on."""
+    names: list[str] = field(default_factory=list[str])
+    """All that goes."""
+
+
+class EntityNaming:
+    """Tells by the texts which names were said; where a text holds none, by what it was linked to before the merge."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def shown(self, db: sqlite3.Connection, entities: Iterable[int], scopes: Sequence[int] | None) -> dict[int, str]:
+        """Entity -> the name by which these chats know it; without those of which they have said no name."""
+        ids = list(entities)
+        known: dict[int, str] = dict(db.execute(self._q["entity_names"], {"ids": array(ids)}).fetchall())
+        for entity, norms in self.said(db, ids, scopes).items():
+            if norms:
+                known[entity] = next(iter(norms.values()))
+            else:
+                known.pop(entity, None)
+        return known
+
+    def said(
+        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Sequence[int] | None
+    ) -> dict[int, dict[str, str]]:
+        """Entity -> the names (normalised -> as written) that these chats have said, the one to show first.
+
+        Only of entities that have names of several origins; nothing is kept from whoever sees everything.
+        """
+        if scopes is None:
+            return {}
+        mixed = self._ids(db, "naming_mixed", {"ids": array(entities)})
+        return {entity: self._said_in(db, entity, names, scopes) for entity, names in self._names(db, mixed).items()}
+
+    def _said_in(
+        self, db: sqlite3.Connection, entity: int, names: Sequence[_Name], scopes: Sequence[int]
+    ) -> dict[str, str]:
+        where = {"scopes": optional_array(scopes), "but": None, "among": None, "limit": LOOKED_AT}
+        said = list(dict.fromkeys(self._spoken(db, entity, names, where)))
+        return {name.norm: name.name for name in sorted(said, key=lambda name: name.row != entity)}
+
+    def leaving(self, db: sqlite3.Connection, paragraphs: Sequence[int]) -> Leaving:
+        """What goes with these paragraphs because nothing else says it."""
+        leaving, going = Leaving(), array(paragraphs)
+        touched = self._ids(db, "naming_touched", {"ids": going})
+        for entity, names in self._names(db, touched).items():
+            where = {"scopes": None, "but": None, "among": going, "limit": -1}
+            said = set(self._spoken(db, entity, names, where))
+            kept = dict.fromkeys(self._spoken(db, entity, names, {**where, "but": going, "among": None}))
+            bearing = list(kept) or [name for name in names if name.row == entity]
+            if lost := said - set(bearing):
+                _leave(leaving, entity, lost, bearing)
+        return leaving
+
+    def _names(self, db: sqlite3.Connection, entities: Sequence[int]) -> dict[int, list[_Name]]:
+        found: dict[int, list[_Name]] = {}
+        for entity, *name in db.execute(self._q["naming_names"], {"ids": array(entities)}):
+            found.setdefault(entity, []).append(_Name(*name))
+        return found
+
+    def _spoken(
+        self, db: sqlite3.Connection, entity: int, names: Sequence[_Name], where: Mapping[str, str | int | None]
+    ) -> Iterator[_Name]:
+        """The names that the paragraphs linked to an entity say, the newest first."""
+        pattern, by_norm = _pattern(names), {name.norm: name for name in names}
+        linked: dict[int, _Name] | None = None
+        for paragraph, text in db.execute(self._q["naming_paragraphs"], {"entity": entity, **where}).fetchall():
+            met = pattern.findall(" ".join(fold(text).split()))
+            yield from (by_norm[norm] for norm in met)
+            if not met:
+                linked = self._linked(db, entity, names) if linked is None else linked
+                yield linked.get(paragraph) or next(name for name in names if name.row == entity)
+
+    def _linked(self, db: sqlite3.Connection, entity: int, names: Sequence[_Name]) -> dict[int, _Name]:
+        """Paragraph -> what it was linked to before it was merged."""
+        rows = {name.row: name for name in names if name.row not in (0, entity)}
+        found = db.execute(self._q["naming_merges"], {"ids": array(rows)})
+        linked: dict[int, _Name] = {}
+        for source, paragraph in found:
+            linked.setdefault(paragraph, rows[source])
+        return linked
+
+    def _ids(self, db: sqlite3.Connection, query: str, values: Mapping[str, str]) -> list[int]:
+        return [row[0] for row in db.execute(self._q[query], values)]
+
+
+def _leave(leaving: Leaving, entity: int, lost: set[_Name], kept: Sequence[_Name]) -> None:
+    """Let the lost names go; a main name that is lost gives way to one that is still said."""
+    leaving.names += sorted(name.name for name in lost)
+    leaving.merged += sorted(name.row for name in lost if name.row not in (0, entity))
+    leaving.aliases += sorted(name.norm for name in lost if not name.row)
+    if any(name.row == entity for name in lost):
+        heir = kept[0]
+        leaving.renamed[entity] = heir.name, heir.norm
+        if heir.row:
+            leaving.merged.append(heir.row)
+        else:
+            leaving.aliases.append(heir.norm)
+
+
+def _pattern(names: Sequence[_Name]) -> re.Pattern[str]:
+    return re.compile("|".join(_as_word(norm) for norm in sorted({n.norm for n in names}, key=len, reverse=True)))
+
+
+def _as_word(norm: str) -> str:
+    before = f"(?<!{_LETTER})" if re.match(_LETTER, norm[0]) else ""
+    after = f"(?!{_LETTER})" if re.match(_LETTER, norm[-1]) else ""
+    return before + re.escape(norm) + after

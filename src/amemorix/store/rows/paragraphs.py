@@ -1,0 +1,248 @@
+"""The reading of paragraphs: the gate, windows of time, and whole rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..queries import array, optional_array, queries
+from .relation_validity import RelationEndRepository
+
+__all__ = ["ParagraphRepository", "ParagraphRow", "PersonOf", "Visible"]
+
+Scopes = Sequence[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """What ranking needs of rows that may be seen, in columns by ascending id."""
+
+    ids: NDArray[np.int64]
+    speaker: NDArray[np.int64]
+    """0 where nobody is known to have said it."""
+    flags: NDArray[np.int64]
+    event_start: NDArray[np.float64]
+    """Epoch seconds, NaN for what is undated."""
+    strength: NDArray[np.float64]
+    """How much of it was left at `anchor_at`, 0..1."""
+    anchor_at: NDArray[np.float64]
+    """Epoch seconds; infinity for what does not fade."""
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, int, float | None, float, float]]) -> Visible:
+        """From rows in any order."""
+        ids, speaker, flags, start, strength, anchor = zip(*rows, strict=True) if rows else ((), (), (), (), (), ())
+        return cls(
+            np.array(ids, np.int64),
+            np.array(speaker, np.int64),
+            np.array(flags, np.int64),
+            np.array([np.nan if at is None else at for at in start], np.float64),
+            np.array(strength, np.float64),
+            np.array(anchor, np.float64),
+        )._sorted()
+
+    def join(self, other: Visible) -> Visible:
+        """Both, which have no row in common."""
+        if not len(other.ids):
+            return self
+        return Visible(
+            np.concatenate([self.ids, other.ids]),
+            np.concatenate([self.speaker, other.speaker]),
+            np.concatenate([self.flags, other.flags]),
+            np.concatenate([self.event_start, other.event_start]),
+            np.concatenate([self.strength, other.strength]),
+            np.concatenate([self.anchor_at, other.anchor_at]),
+        )._sorted()
+
+    def _sorted(self) -> Visible:
+        order = np.argsort(self.ids, kind="stable")
+        return Visible(
+            self.ids[order], self.speaker[order], self.flags[order], self.event_start[order], self.strength[order],
+            self.anchor_at[order],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphRow:
+    """A whole paragraph; times in epoch seconds."""
+
+    id: int
+    external_id: str
+    revision: int
+    position: int
+    chat_id: str
+    source: str
+    source_type: str
+    kind: str
+    speaker: int
+    event_start: float | None
+    event_end: float | None
+    recorded_at: float
+    content_hash: bytes
+    content: str
+    tags: str
+    metadata: str
+    scope: int
+    knowledge: str
+    """`factual`, `narrative` or `quote`; empty for what is short or said in a chat."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonOf:
+    """A person a paragraph is bound to, by the name used there; role 1 said it, 2 took part, 3: it is about them."""
+
+    person_id: str
+    name: str
+    role: int
+
+
+class ParagraphRepository:
+    """Reads paragraphs; everything it returns may be seen in the scopes given."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+        self._ends = RelationEndRepository()
+
+    def gate(self, db: sqlite3.Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> Visible:
+        """Those of the ids that are alive, current, unexpired and in scope."""
+        values = {"ids": array(ids.tolist()), "scopes": optional_array(scopes), "now": now}
+        return Visible.of(db.execute(self._q["gate"], values).fetchall() if len(ids) else [])
+
+    def any_cjk(self, db: sqlite3.Connection, scopes: Scopes) -> bool:
+        """Whether anything in these scopes was ever Chinese, Japanese or Korean."""
+        if scopes is None:
+            return bool(db.execute(self._q["any_cjk"]).fetchone()[0])
+        return bool(db.execute(self._q["any_cjk_in"], {"scopes": array(scopes)}).fetchone()[0])
+
+    def questions(self, db: sqlite3.Connection, ids: NDArray[np.int64]) -> set[int]:
+        """Those of the ids whose text is a question."""
+        return {row[0] for row in db.execute(self._q["questions_among"], {"ids": array(ids.tolist())})}
+
+    def contents(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+        """Paragraph -> text."""
+        return dict(db.execute(self._q["paragraph_contents"], {"ids": array(ids)}).fetchall())
+
+    def full(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
+        """Paragraph -> row."""
+        rows = db.execute(self._q["paragraphs_full"], {"ids": array(ids)})
+        return {row[0]: ParagraphRow(*row) for row in rows}
+
+    def persons(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[PersonOf]]:
+        """Paragraph -> persons, who said it first."""
+        found: dict[int, list[PersonOf]] = {}
+        for paragraph, *person in db.execute(self._q["paragraph_persons_of"], {"ids": array(ids)}):
+            found.setdefault(paragraph, []).append(PersonOf(*person))
+        return found
+
+    def entity_norms(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
+        """Paragraph -> (entity it is linked to, one of the normalised names that this goes by)."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        for paragraph, entity, norm in db.execute(self._q["paragraph_entity_norms"], {"ids": array(ids)}):
+            found.setdefault(paragraph, []).append((entity, norm))
+        return found
+
+    def relations(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, dict[int, tuple[int, str, int]]]:
+        """Paragraph -> (subject, predicate, object) of each relation that it supports."""
+        found: dict[int, dict[int, tuple[int, str, int]]] = {}
+        for paragraph, relation, *said in db.execute(self._q["paragraph_relations_of"], {"ids": array(ids)}):
+            found.setdefault(paragraph, {})[relation] = (said[0], said[1], said[2])
+        return found
+
+    def relations_ended(
+        self, db: sqlite3.Connection, relations: Iterable[int], scopes: Scopes, now: float
+    ) -> dict[int, float]:
+        """Relation -> when what it says was over, by the facts of what may be seen; those that hold are not there."""
+        return self._ends.of(db, relations, scopes, now)
+
+    def of_persons(self, db: sqlite3.Connection, persons: Iterable[int]) -> NDArray[np.int64]:
+        """Sorted ids of the paragraphs bound to any of these persons."""
+        return _ids(db.execute(self._q["paragraphs_by_person"], {"persons": array(persons)}))
+
+    def of_sources(self, db: sqlite3.Connection, sources: Iterable[int]) -> NDArray[np.int64]:
+        """Sorted ids of the paragraphs of these sources, dead ones included."""
+        return _ids(db.execute(self._q["paragraphs_by_sources"], {"sources": array(sources)}))
+
+    def recent_of(
+        self, db: sqlite3.Connection, person: int, scopes: Scopes, now: float, limit: int
+    ) -> NDArray[np.int64]:
+        """Sorted ids of the newest paragraphs bound to a person."""
+        values = {"person": person, "scopes": optional_array(scopes), "now": now, "limit": limit}
+        return np.unique(np.array([row[0] for row in db.execute(self._q["recent_by_person"], values)], np.int64))
+
+    def in_window(self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes) -> NDArray[np.int64]:
+        """Sorted ids of the dated paragraphs whose time meets [start, end]."""
+        values: dict[str, Any] = {"start": start, "end": end, "scopes": optional_array(scopes)}
+        name = "paragraphs_in_window" if scopes is None else "paragraphs_in_window_scoped"
+        points = _ids(db.execute(self._q[name], values))
+        intervals = _ids(db.execute(self._q["intervals_over_start"], values))
+        return _distinct(np.concatenate([points, intervals])) if len(intervals) else points
+
+    def in_scopes(self, db: sqlite3.Connection, scopes: Sequence[int]) -> NDArray[np.int64]:
+        """Sorted ids of every paragraph of these scopes, dead ones included."""
+        return _ids(db.execute(self._q["paragraphs_in_scopes"], {"scopes": array(scopes)}))
+
+    def newest_in_window(
+        self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes, now: float, limit: int
+    ) -> list[int]:
+        """Ids of the dated paragraphs whose time meets [start, end], the newest first."""
+        name = "newest_in_window_everywhere" if scopes is None else "newest_in_window"
+        values = {"start": start, "end": end, "scopes": optional_array(scopes), "now": now, "limit": limit}
+        return [row[0] for row in db.execute(self._q[name], values)]
+
+    def newest_begun(self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes, limit: int) -> list[int]:
+        """Ids of the paragraphs whose time begins in [start, end], the newest first."""
+        name = "newest_begun_everywhere" if scopes is None else "newest_begun"
+        values = {"start": start, "end": end, "scopes": optional_array(scopes), "limit": limit}
+        return [row[0] for row in db.execute(self._q[name], values)]
+
+    def evidence(
+        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+    ) -> list[tuple[int, int, bool]]:
+        """(entity, paragraph, whether the text holds the entity's name) of links that may be seen."""
+        values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
+        return db.execute(self._q["evidence_of_entities"], values).fetchall()
+
+    def any_told(self, db: sqlite3.Connection) -> bool:
+        """Whether there is a relation that rules did not read."""
+        return bool(db.execute(self._q["relations_told"]).fetchone()[0])
+
+    def rarely_linked(self, db: sqlite3.Connection, entities: Iterable[int], most: int) -> list[int]:
+        """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
+        values = {"entities": array(entities), "most": most}
+        return [row[0] for row in db.execute(self._q["entities_rarely_linked"], values)]
+
+    def entities_of(self, db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
+        """(paragraph, entity) of the links of these paragraphs."""
+        return db.execute(self._q["entities_of_paragraphs"], {"ids": array(ids)}).fetchall()
+
+    def relations_of(
+        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+    ) -> list[tuple[int, int, int, float, str]]:
+        """(relation, subject, object, weight, origin) of the newest relations of these entities that a paragraph supports which may be seen."""
+        values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
+        return db.execute(self._q["relations_of"], values).fetchall()
+
+    def highest(self, db: sqlite3.Connection) -> int:
+        """The last row given out."""
+        return db.execute(self._q["highest_paragraph"]).fetchone()[0]
+
+    def live_count(self, db: sqlite3.Connection) -> int:
+        """Paragraphs that are alive and current."""
+        return db.execute(self._q["live_paragraph_count"]).fetchone()[0]
+
+
+def _ids(cursor: sqlite3.Cursor) -> NDArray[np.int64]:
+    """Sorted distinct ids of a `group_concat`: one text is read many times faster than as many rows."""
+    joined = cursor.fetchone()[0]
+    return _distinct(np.fromstring(joined, np.int64, sep=",")) if joined else np.zeros(0, np.int64)
+
+
+def _distinct(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sorted and without repetition; sorting beats the hashing of `np.unique` where most are in order already."""
+    ids.sort(kind="stable")
+    return ids[np.append(True, ids[1:] != ids[:-1])]

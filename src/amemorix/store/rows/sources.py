@@ -1,0 +1,66 @@
+"""Sources as people see them, and what the store holds in all."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from ..queries import queries
+
+__all__ = ["Counts", "SourceRepository", "SourceRow"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A source with what lives in it; times in epoch seconds."""
+
+    row: int
+    source: str
+    source_type: str
+    chat_id: str
+    count: int
+    last_updated: float
+    event_start: float | None
+    event_end: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many rows of each kind there are; a paragraph is live, superseded or deleted, never two of them."""
+
+    paragraphs: int
+    superseded: int
+    deleted: int
+    relations: int
+    entities: int
+    persons: int
+    chats: int
+    episodes: int
+    sources: int
+    external_refs: int
+
+
+class SourceRepository:
+    """Lists sources and counts rows."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def list(
+        self, db: sqlite3.Connection, *, name: str | None, chat_id: str | None, now: float, limit: int, offset: int
+    ) -> list[SourceRow]:
+        """Sources with live paragraphs, the last written first."""
+        values = {"name": name, "chat_id": chat_id, "now": now, "limit": limit, "offset": offset}
+        return [SourceRow(*row) for row in db.execute(self._q["sources_list"], values)]
+
+    def count(self, db: sqlite3.Connection, chat_id: str | None, now: float) -> int:
+        """Sources with live paragraphs."""
+        return db.execute(self._q["sources_count"], {"chat_id": chat_id, "now": now}).fetchone()[0]
+
+    def named(self, db: sqlite3.Connection, name: str, chat_id: str | None) -> list[int]:
+        """Rows of the sources of that name."""
+        return [row[0] for row in db.execute(self._q["sources_named"], {"name": name, "chat_id": chat_id})]
+
+    def counts(self, db: sqlite3.Connection, now: float) -> Counts:
+        """All counts in one snapshot."""
+        return Counts(*db.execute(self._q["stats_counts"], {"now": now}).fetchone())

@@ -1,0 +1,301 @@
+"""One SQLite database: a writer thread that groups commits, and a few reader threads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+from ..errors import MemoryFault, NotReady, StorageFailure
+from ..version import program
+from .compaction import RawFiles
+from .file_header import refuse_if_cut_short
+from .file_swap import finish_exchange
+from .migrations import check, migrate, sign
+from .private_files import create_private
+from .reserve import is_full
+
+__all__ = ["INCARNATION", "Database", "Unit"]
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+Unit = Callable[[sqlite3.Connection], T]
+
+INCARNATION = "incarnation"
+"""Key of the random name that a database gets with each restore: indexes of the rows before do not fit it."""
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+WAL_PAGES = 10_000
+"""Pages in the write-ahead log before the writer checkpoints it: about 40 MB."""
+
+
+@dataclass(slots=True)
+class _Job(Generic[T]):
+    unit: Unit[T]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[T]
+    outcome: tuple[T | None, BaseException | None] = (None, None)
+    alone: bool = False
+    """Runs outside any transaction."""
+
+
+class Database:
+    """Units of work on their own threads; an acknowledged write has been synced.
+
+    A unit of work is one function that takes a connection: it runs whole on one thread, so a call costs one hop
+    however many statements it makes. Writes that wait at the same time share a transaction, each under its own
+    savepoint, so one that fails takes nothing with it.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        synchronous: Literal["full", "normal"] = "full",
+        readers: int = 2,
+        group_commit_max: int = 256,
+        on_rollback: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.path = path
+        self._synchronous = synchronous
+        self._group = group_commit_max
+        self._on_rollback = on_rollback
+        self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
+        self._queueing = threading.Lock()
+        self._closing = False
+        self._put_off: _Job[Any] | None = None
+        self.raw = RawFiles()
+        writer, self.database_id, self.incarnation = self._open_writer()
+        self._lending = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        self._readers = ThreadPoolExecutor(readers, "amemorix-read")
+        self._writer = threading.Thread(target=self._serve, args=(writer,), name="amemorix-write", daemon=True)
+        self._writer.start()
+
+    async def write(self, unit: Unit[T]) -> T:
+        """Run `unit` in a transaction on the writer thread; returns after the commit is durable."""
+        return await self._queued(unit)
+
+    async def alone(self, unit: Unit[T]) -> T:
+        """Run `unit` on the writer thread outside any transaction: for what SQLite refuses to do within one."""
+        return await self._queued(unit, alone=True)
+
+    async def _queued(self, unit: Unit[T], *, alone: bool = False) -> T:
+        loop = asyncio.get_running_loop()
+        job: _Job[T] = _Job(unit, loop, loop.create_future(), alone=alone)
+        with self._queueing:
+            self._refuse_if_closed()
+            self._jobs.put(job)
+        return await job.future
+
+    async def read(self, unit: Unit[T]) -> T:
+        """Run `unit` on a reader thread, within one snapshot of the database."""
+        self._refuse_if_closed()
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self.read_here, unit)
+
+    def read_here(self, unit: Unit[T]) -> T:
+        """Run `unit` on the calling thread, within one snapshot of the database."""
+        try:
+            with self._reading() as db, _snapshot(db):
+                return unit(db)
+        except sqlite3.Error as exc:
+            raise self._failure(exc) from exc
+
+    def close(self) -> None:
+        """Finish what waits, fold the log into the database and let go of every connection."""
+        with self._queueing:
+            if self._closing:
+                return
+            self._closing = True
+            self._jobs.put(None)
+        self._writer.join()
+        self._readers.shutdown(wait=True)
+        with self._lending:
+            self._closed = True
+        for db in self._idle:
+            db.close()
+        self.raw.close()
+
+    def _refuse_if_closed(self) -> None:
+        if self._closing:
+            raise NotReady("The database is closed.")
+
+    def _failure(self, exc: BaseException) -> MemoryFault:
+        damage = getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+        known: dict[str, Any] = {"damaged": True} if damage else {}
+        why = "; its disk is full: make room" if not damage and is_full(self.path.parent) else ""
+        return StorageFailure(f"The database {self.path} refused: {exc}{why}.", file=str(self.path), **known)
+
+    # connections
+
+    def _open_writer(self) -> tuple[sqlite3.Connection, str, str]:
+        """(connection, the database's id, its incarnation); a file that is not ours, or is damaged, is closed as it was found."""
+        finish_exchange(self.path)
+        refuse_if_cut_short(self.path)
+        create_private(self.path)
+        db = None
+        try:
+            db = _connect(self.path)
+            check(db)
+            _tune(db, self._synchronous)
+            migrate(db, self.path.with_suffix(".before-migration"))
+            sign(db, program())
+            return db, _database_id(db), _incarnation(db)
+        except (sqlite3.Error, MemoryFault) as exc:
+            if db is not None:
+                db.close()
+            raise exc if isinstance(exc, MemoryFault) else self._failure(exc) from exc
+
+    @contextlib.contextmanager
+    def _reading(self) -> Generator[sqlite3.Connection]:
+        """A connection for the time of the block: there are as many as were ever needed at once, whatever thread asks."""
+        with self._lending:
+            db = self._idle.pop() if self._idle else None
+        if db is None:
+            db = _connect(self.path)
+            try:
+                _tune(db, self._synchronous)
+            except BaseException:
+                db.close()
+                raise
+        try:
+            yield db
+        finally:
+            with self._lending:
+                if self._closed:
+                    db.close()
+                else:
+                    self._idle.append(db)
+
+    # the writer thread
+
+    def _serve(self, db: sqlite3.Connection) -> None:
+        open_ = True
+        while open_:
+            jobs, open_ = self._take()
+            if jobs:
+                self._by_itself(db, jobs[0]) if jobs[0].alone else self._commit(db, jobs)
+                _answer(jobs)
+        try:
+            db.execute("pragma wal_checkpoint(truncate)")
+        except sqlite3.Error as exc:
+            log.warning("the write-ahead log of %s was not folded in (%s); the next opening does it", self.path, exc)
+        db.close()
+
+    def _take(self) -> tuple[list[_Job[Any]], bool]:
+        """Wait for a job, then take what else is there; False when the last one has been taken.
+
+        One that runs outside a transaction is taken alone, and those before it first.
+        """
+        jobs: list[_Job[Any]] = []
+        job, self._put_off = self._put_off or self._jobs.get(), None
+        while job is not None:
+            if job.alone and jobs:
+                self._put_off = job
+                return jobs, True
+            jobs.append(job)
+            if job.alone or len(jobs) >= self._group:
+                return jobs, True
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return jobs, True
+        return jobs, False
+
+    def _by_itself(self, db: sqlite3.Connection, job: _Job[Any]) -> None:
+        try:
+            job.outcome = (job.unit(db), None)
+        except BaseException as exc:  # noqa: BLE001 - carried to the caller, who sees it raised
+            job.outcome = (None, self._failure(exc) if isinstance(exc, sqlite3.Error) else exc)
+
+    def _commit(self, db: sqlite3.Connection, jobs: list[_Job[Any]]) -> None:
+        try:
+            db.execute("begin immediate")
+            for job in jobs:
+                job.outcome = self._savepoint(db, job.unit)
+            db.execute("commit")
+        except sqlite3.Error as exc:
+            if db.in_transaction:
+                db.execute("rollback")
+            self._on_rollback()
+            for job in jobs:
+                job.outcome = (None, self._failure(exc))
+
+    def _savepoint(self, db: sqlite3.Connection, unit: Unit[T]) -> tuple[T | None, BaseException | None]:
+        """Run one unit; whatever it raises undoes that unit alone and belongs to its caller."""
+        db.execute("savepoint unit")
+        try:
+            result = unit(db)
+        except BaseException as exc:
+            if isinstance(exc, sqlite3.Error) and not db.in_transaction:
+                raise  # SQLite itself has undone the whole transaction, as it does on a full disk
+            db.execute("rollback to unit")
+            db.execute("release unit")
+            self._on_rollback()
+            return None, self._failure(exc) if isinstance(exc, sqlite3.Error) else exc
+        db.execute("release unit")
+        return result, None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30, cached_statements=512)
+
+
+def _tune(db: sqlite3.Connection, synchronous: str) -> None:
+    db.execute("pragma secure_delete = on")
+    db.execute("pragma journal_mode = wal")
+    db.execute(f"pragma synchronous = {synchronous}")
+    db.execute("pragma foreign_keys = on")
+    db.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
+    db.execute("pragma temp_store = memory")
+
+
+def _database_id(db: sqlite3.Connection) -> str:
+    row = db.execute("select value from meta where key = 'database_id'").fetchone()
+    if row is None:
+        raise StorageFailure("The database has no id: it is damaged.", damaged=True)
+    return row[0]
+
+
+def _incarnation(db: sqlite3.Connection) -> str:
+    row = db.execute("select value from meta where key = ?", (INCARNATION,)).fetchone()
+    return "" if row is None else row[0]
+
+
+@contextlib.contextmanager
+def _snapshot(db: sqlite3.Connection) -> Generator[None]:
+    db.execute("begin")
+    try:
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("rollback")
+
+
+def _answer(jobs: list[_Job[Any]]) -> None:
+    """Resolve every future of a group with one wake-up per event loop."""
+    loops: dict[asyncio.AbstractEventLoop, list[_Job[Any]]] = {}
+    for job in jobs:
+        loops.setdefault(job.loop, []).append(job)
+    for loop, mine in loops.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve, mine)
+
+
+def _resolve(jobs: list[_Job[Any]]) -> None:
+    for job in jobs:
+        if job.future.done():
+            continue
+        result, error = job.outcome
+        if error is None:
+            job.future.set_result(result)
+        else:
+            job.future.set_exception(error)

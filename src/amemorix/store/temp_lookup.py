@@ -1,0 +1,56 @@
+"""A temporary store on disk for what an import must look up and memory should not hold."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from types import TracebackType
+
+from .queries import FOREIGN, array, queries
+
+__all__ = ["Scratch"]
+
+BETWEEN = "\x1f"
+
+
+class Scratch:
+    """Texts by kind and key, in the order they were put; a file without a name that is gone when it is closed."""
+
+    def __init__(self) -> None:
+        self._statements = queries(FOREIGN)
+        self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._db.execute(self._statements["scratch_table"])
+        self._db.execute("begin")
+        self._place = 0
+
+    def __enter__(self) -> Scratch:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None) -> None:
+        self._db.close()
+
+    def put(self, kind: str, key: str, value: str) -> None:
+        """Keep a value beside those that the key has."""
+        self._place += 1
+        self._db.execute(
+            self._statements["scratch_put"], {"kind": kind, "key": key, "place": self._place, "value": value}
+        )  # fmt: skip
+
+    def values(self, kind: str, key: str, limit: int = -1) -> list[str]:
+        """The values of a key; the first only, if there is a limit."""
+        found = self._db.execute(self._statements["scratch_values"], {"kind": kind, "key": key, "limit": limit})
+        return [value for (value,) in found]
+
+    def put_between(self, kind: str, first: str, second: str, value: str) -> None:
+        """Keep a value of two keys."""
+        self.put(kind, f"{first}{BETWEEN}{second}", value)
+
+    def between(self, kind: str, keys: Sequence[str]) -> list[str]:
+        """The values of any two of these keys."""
+        values = {"kind": kind, "keys": array(dict.fromkeys(keys)), "between": BETWEEN}
+        return [value for (value,) in self._db.execute(self._statements["scratch_between"], values)]
+
+    def meet(self, kind: str, first: str, second: str) -> bool:
+        """Whether two keys have a value in common."""
+        values = {"kind": kind, "first": first, "second": second}
+        return self._db.execute(self._statements["scratch_meeting"], values).fetchone() is not None

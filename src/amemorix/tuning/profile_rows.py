@@ -1,0 +1,76 @@
+"""Retrieval settings that were applied, so that they can be taken back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..store.queries import optional_array, queries
+
+__all__ = ["AppliedProfile", "RetrievalProfileRepository"]
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedProfile:
+    """Settings that were applied, and those before; times in epoch seconds.
+
+    One that is still `applying` was begun: whether it came to an end, the configuration tells.
+    """
+
+    id: int
+    task: int | None
+    profile: dict[str, Any]
+    previous: dict[str, Any]
+    reason: str
+    status: str
+    created_at: float
+    rolled_back_at: float | None
+
+
+class RetrievalProfileRepository:
+    """Reads and writes the history of profiles; the caller owns the transaction."""
+
+    def __init__(self) -> None:
+        self._q = queries()
+
+    def begin(
+        self,
+        db: sqlite3.Connection,
+        *,
+        task: int | None,
+        profile: Mapping[str, Any],
+        previous: Mapping[str, Any],
+        reason: str,
+        now: float,
+    ) -> int:
+        """Keep what is about to be applied."""
+        values = {
+            "task": task, "profile": json.dumps(profile, sort_keys=True), "reason": reason, "now": now,
+            "previous": json.dumps(previous, sort_keys=True),
+        }  # fmt: skip
+        return db.execute(self._q["retrieval_profile_insert"], values).fetchone()[0]
+
+    def applied(self, db: sqlite3.Connection, id_: int) -> None:
+        """It is at work."""
+        db.execute(self._q["retrieval_profile_applied"], {"id": id_})
+
+    def drop(self, db: sqlite3.Connection, id_: int) -> None:
+        """It was not applied."""
+        db.execute(self._q["retrieval_profile_drop"], {"id": id_})
+
+    def rolled_back(self, db: sqlite3.Connection, id_: int, now: float) -> None:
+        """It was taken back."""
+        db.execute(self._q["retrieval_profile_rolled_back"], {"id": id_, "now": now})
+
+    def list(
+        self, db: sqlite3.Connection, statuses: Sequence[str] | None = None, *, limit: int
+    ) -> list[AppliedProfile]:
+        """What was applied, the newest first."""
+        values = {"statuses": optional_array(statuses), "limit": limit}
+        return [
+            AppliedProfile(id_, task, json.loads(profile), json.loads(previous), *rest)
+            for id_, task, profile, previous, *rest in db.execute(self._q["retrieval_profiles_list"], values)
+        ]

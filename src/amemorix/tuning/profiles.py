@@ -1,0 +1,142 @@
+"""The retrieval settings at work: told, changed in the configuration file, and changed back."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from ..audit_context import naming
+from ..clock import Clock
+from ..config import patched, settings
+from ..config.model import Config
+from ..errors import Conflict, InvalidRequest
+from ..runtime_status import Configure
+from ..store.metadata_store import MetadataStore
+from .profile_rows import AppliedProfile
+from .search_space import TUNABLE, Profile, changed, flat, profile_of, with_profile
+
+__all__ = ["Applied", "RetrievalProfileService"]
+
+MOST_KEPT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What was changed, and what was there before; both empty if everything was so already."""
+
+    id: int
+    profile: Profile
+    previous: Profile
+
+
+class RetrievalProfileService:
+    """Applies profiles through the host, so that they are in the file and outlive a restart.
+
+    What is applied is noted before, with what it takes the place of: after a crash the configuration tells whether it
+    came to an end.
+    """
+
+    def __init__(self, store: MetadataStore, *, config: Config, configure: Configure | None, clock: Clock) -> None:
+        self._store = store
+        self._history = store.retrieval_profiles
+        self._config = config
+        self._configure = configure
+        self._clock = clock
+
+    def current(self) -> Profile:
+        """The settings that tuning may change, as they are."""
+        return profile_of(self._config)
+
+    def export(self) -> str:
+        """The same as the text of a configuration file."""
+        return patched("", self.current())
+
+    async def history(self, limit: int = MOST_KEPT) -> list[AppliedProfile]:
+        """What was applied, the newest first."""
+        return await self._store.read(lambda db: self._history.list(db, limit=limit))
+
+    def read(self, given: Mapping[str, Any], *, validate: bool = True) -> Profile:
+        """A profile out of nested or dotted settings, with every value checked.
+
+        Raises InvalidRequest for an empty one, a value that is not allowed, and a setting that tuning does not know;
+        without `validate` every setting of retrieval that applies at once may be named.
+        """
+        profile = dict(flat(given))
+        if not profile:
+            raise InvalidRequest("profile: name at least one setting.", field="profile")
+        allowed = TUNABLE if validate else _live()
+        for name in profile:
+            if name not in allowed:
+                what = "tuning may change" if validate else "of retrieval applies at once"
+                raise InvalidRequest(f"profile.{name}: this is no setting that {what}.", field=f"profile.{name}")
+        try:
+            checked = with_profile(self._config, profile)
+        except ValidationError as exc:
+            first = exc.errors(include_url=False)[0]
+            name = ".".join(map(str, first["loc"]))
+            raise InvalidRequest(f"profile.{name}: {first['msg']}.", field=f"profile.{name}") from exc
+        known = dict(flat(checked.retrieval, "retrieval."))
+        return {name: known[name] for name in profile}
+
+    async def apply(self, profile: Mapping[str, Any], *, reason: str = "", task: int | None = None) -> Applied:
+        """Put the settings that differ into the configuration. Raises Conflict if nobody keeps one, InvalidConfig."""
+        configure = self._must_configure()
+        before = dict(flat(self._config.retrieval, "retrieval."))
+        new = changed(profile, before)
+        if not new:
+            return Applied(0, {}, {})
+        previous = {name: before[name] for name in new}
+        naming()(settings=",".join(sorted(new)))
+        now = self._clock.now()
+
+        def begin(db: sqlite3.Connection) -> int:
+            return self._history.begin(db, task=task, profile=new, previous=previous, reason=reason, now=now)
+
+        id_ = await self._store.write(begin)
+        try:
+            await configure(new)
+        except BaseException:
+            await self._store.write(lambda db: self._history.drop(db, id_))
+            raise
+        await self._store.write(lambda db: self._history.applied(db, id_))
+        return Applied(id_, new, previous)
+
+    async def rollback(self, *, validate: bool = True) -> Applied:
+        """Take back the last profile that is at work.
+
+        Raises Conflict if there is none, or (`validate`) if one of its settings was changed since by another hand.
+        """
+        configure = self._must_configure()
+        last = await self._last()
+        now_set = dict(flat(self._config.retrieval, "retrieval."))
+        if validate and (other := changed(last.profile, now_set)):
+            names = ", ".join(other)
+            raise Conflict(f"Changed since the profile was applied: {names}.", settings=sorted(other))
+        naming()(settings=",".join(sorted(last.profile)))
+        await configure(last.previous)
+        now = self._clock.now()
+        await self._store.write(lambda db: self._history.rolled_back(db, last.id, now))
+        return Applied(last.id, last.previous, last.profile)
+
+    async def _last(self) -> AppliedProfile:
+        """The newest that was applied; one that was begun and never came to be is forgotten."""
+        now_set = dict(flat(self._config.retrieval, "retrieval."))
+        statuses = ("applied", "applying")
+        for one in await self._store.read(lambda db: self._history.list(db, statuses, limit=MOST_KEPT)):
+            if one.status == "applied" or not changed(one.profile, now_set):
+                return one
+            await self._store.write(lambda db, gone=one.id: self._history.drop(db, gone))
+        raise Conflict("No profile has been applied that could be taken back.")
+
+    def _must_configure(self) -> Configure:
+        if self._configure is None:
+            raise Conflict("This memory has no configuration file that could be changed.")
+        return self._configure
+
+
+def _live() -> frozenset[str]:
+    return frozenset(one.path for one in settings() if one.path.startswith("retrieval.") and one.reload == "live")
