@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from amemorix.bench.fixture import groups, run
 from amemorix.frontends.cli.main import app
+from amemorix_bench.fixture import groups, run
 from bench_samples import FIXTURE, NO_MODEL, written_json
 
 

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from amemorix.bench.dataset import Corpus, Dataset, Question, Session, Turn
-from amemorix.bench.floor import BM25Floor, Floors
-from amemorix.bench.metrics import (  # fmt: skip
+from amemorix_bench.dataset import Corpus, Dataset, Question, Session, Turn
+from amemorix_bench.floor import BM25Floor, Floors
+from amemorix_bench.metrics import (  # fmt: skip
     Interval,
     Score,
     bootstrap,

@@ -10,17 +10,17 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from amemorix.bench import locomo
-from amemorix.bench.ablation import ablate, variants
-from amemorix.bench.chinese_file import read_chinese
-from amemorix.bench.locomo_file import read_locomo
-from amemorix.bench.longmemeval_file import read_longmemeval
-from amemorix.bench.recall import DEPTH, loaded
-from amemorix.bench.recall_report import print_ablation, print_report
-from amemorix.bench.recall_result import breakdown
-from amemorix.bench.recall_run import run
 from amemorix.config import Config
 from amemorix.frontends.cli.main import app
+from amemorix_bench import locomo
+from amemorix_bench.ablation import ablate, variants
+from amemorix_bench.chinese_file import read_chinese
+from amemorix_bench.locomo_file import read_locomo
+from amemorix_bench.longmemeval_file import read_longmemeval
+from amemorix_bench.recall import DEPTH, loaded
+from amemorix_bench.recall_report import print_ablation, print_report
+from amemorix_bench.recall_result import breakdown
+from amemorix_bench.recall_run import run
 from bench_samples import CHINESE, LOCOMO, LONGMEMEVAL, NO_MODEL, written_json
 
 

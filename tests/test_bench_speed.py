@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from amemorix.bench.corpus import calls, fresh_texts, questions, span_of
-from amemorix.bench.heartbeat import heartbeat
-from amemorix.bench.speed import MEASURES, Effort, SpeedReport, run
-from amemorix.bench.speed_machine import describe_machine, resident_mib
-from amemorix.bench.speed_report import print_report, report_rows
-from amemorix.bench.speed_store import perturbed
-from amemorix.bench.workspace import open_memory, read_setting
 from amemorix.errors import InvalidRequest
+from amemorix_bench.corpus import calls, fresh_texts, questions, span_of
+from amemorix_bench.heartbeat import heartbeat
+from amemorix_bench.speed import MEASURES, Effort, SpeedReport, run
+from amemorix_bench.speed_machine import describe_machine, resident_mib
+from amemorix_bench.speed_report import print_report, report_rows
+from amemorix_bench.speed_store import perturbed
+from amemorix_bench.workspace import open_memory, read_setting
 
 NO_MODEL = {"embedding.provider": "none"}
 ROWS = 300

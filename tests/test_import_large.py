@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from amemorix.bench.importing import run
+from amemorix_bench.importing import run
 
 ROWS = int(os.environ.get("AMEMORIX_IMPORT_ROWS", "0"))
 """About 240 bytes each: 420,000 make 100 MB."""

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.bench import corpus
-from amemorix.bench.chinese_file import read_chinese
-from amemorix.bench.dataset import Dataset, spread
-from amemorix.bench.locomo_file import read_locomo
 from amemorix.copies.portable import LEFT_BEHIND, VECTORS
 from amemorix.copies.portable_file import is_portable
 from amemorix.testing import HashEmbedder, memory_host
+from amemorix_bench import corpus
+from amemorix_bench.chinese_file import read_chinese
+from amemorix_bench.dataset import Dataset, spread
+from amemorix_bench.locomo_file import read_locomo
 from conftest import Open
 from entrance import contents, found, refused, said, stats, told
 from import_entrance import pasted

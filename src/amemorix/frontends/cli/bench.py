@@ -14,7 +14,7 @@ from ...errors import InvalidRequest, StorageFailure
 from .terminal import FriendlyGroup, remark
 
 if TYPE_CHECKING:
-    from ...bench.dataset import Dataset
+    from amemorix_bench.dataset import Dataset
 
 __all__ = ["app"]
 
@@ -48,7 +48,7 @@ def locomo(
     settings: Settings = None,
 ) -> None:
     """Store LoCoMo conversations, ask every question, and compare with plain BM25."""
-    from ...bench.locomo_file import read_locomo
+    from amemorix_bench.locomo_file import read_locomo
 
     dataset = read_locomo(file).only(_names(conversations))
     _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations)
@@ -64,7 +64,7 @@ def longmemeval(
     settings: Settings = None,
 ) -> None:
     """Store the chat history of each LongMemEval question, ask it, and compare with plain BM25."""
-    from ...bench.longmemeval_file import read_longmemeval
+    from amemorix_bench.longmemeval_file import read_longmemeval
 
     dataset = read_longmemeval(file).only(_names(conversations))
     _recall(dataset, json_file, limit_questions, False, ablation, settings)
@@ -84,7 +84,7 @@ def chinese(
     settings: Settings = None,
 ) -> None:
     """Store Chinese group chats, or their translations, ask about them in either language, and compare with plain BM25."""
-    from ...bench.chinese_file import read_chinese
+    from amemorix_bench.chinese_file import read_chinese
 
     dataset = read_chinese(file, questions=questions, chat=chat).only(_names(conversations))
     _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations)
@@ -97,8 +97,8 @@ def fixture(
     settings: Settings = None,
 ) -> None:
     """Store a recorded group chat as a host would, and run its test cases."""
-    from ...bench.fixture import run
-    from ...bench.fixture_report import print_report
+    from amemorix_bench.fixture import run
+    from amemorix_bench.fixture_report import print_report
 
     report = asyncio.run(run(file, config=_patch(settings)))
     _write(json_file, report.to_json())
@@ -118,8 +118,8 @@ def speed(
 ) -> None:
     """Fill a store and measure search, ingest, embedding, reload, cold start and memory."""
 
-    from ...bench.speed import Effort, run
-    from ...bench.speed_report import print_report, shown_progress
+    from amemorix_bench.speed import Effort, run
+    from amemorix_bench.speed_report import print_report, shown_progress
 
     wanted = _names(only)
     patch = _patch(settings)
@@ -141,7 +141,7 @@ def graph(
     repeats: Annotated[int, typer.Option(min=1, help="Times each call is made.")] = 20,
 ) -> None:
     """Fill a graph and measure how long its pages, searches and details take."""
-    from ...bench.graph import run
+    from amemorix_bench.graph import run
 
     report = asyncio.run(run(nodes, edges, repeats=repeats, data_dir=data_dir))
     _write(json_file, json.dumps(report.to_record(), ensure_ascii=False, indent=1))
@@ -166,8 +166,8 @@ def tuning(
     settings: Settings = None,
 ) -> None:
     """Tune from the shipped settings and from bad ones, and judge by questions that the task never saw."""
-    from ...bench.locomo_file import read_locomo
-    from ...bench.tuning import SOURCES, Source, Start, bad_starts, run
+    from amemorix_bench.locomo_file import read_locomo
+    from amemorix_bench.tuning import SOURCES, Source, Start, bad_starts, run
 
     starts = [Start("shipped", {}), *(bad_starts() if bad else ())]
     wanted = _names(only)
@@ -200,7 +200,7 @@ def import_(
     settings: Settings = None,
 ) -> None:
     """Import a large file in a process that is killed at random, search meanwhile, and look whether all is there once."""
-    from ...bench.importing import run
+    from amemorix_bench.importing import run
 
     report = asyncio.run(run(rows, kills=kills, config=_patch(settings), data_dir=data_dir, seed=seed))
     _write(json_file, json.dumps(report.to_record(), ensure_ascii=False, indent=1))
@@ -226,8 +226,8 @@ def _recall(
     settings: list[str] | None,
     relations: bool = False,
 ) -> None:
-    from ...bench.recall_report import print_ablation, print_relations, print_report
-    from ...bench.recall_run import run, run_with_and_without_relations
+    from amemorix_bench.recall_report import print_ablation, print_relations, print_report
+    from amemorix_bench.recall_run import run, run_with_and_without_relations
 
     patch = _patch(settings)
     if relations and ablation:
@@ -255,7 +255,7 @@ def _names(listed: str) -> list[str]:
 
 
 def _patch(settings: list[str] | None) -> dict[str, Any]:
-    from ...bench.workspace import read_setting
+    from amemorix_bench.workspace import read_setting
 
     return dict(map(read_setting, settings or []))
 

@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.padding import Padding
 
-from ...demo.conversation import Demo, load
+from .demo_conversation import Demo, load
 from .demo_run import Asked, DemoRun
 from .hit_table import hit_table
 from .terminal import out, say

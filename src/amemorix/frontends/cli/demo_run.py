@@ -8,9 +8,9 @@ from datetime import timezone
 from pathlib import Path
 from typing import Any
 
-from ...demo.conversation import Demo, DemoMessage, DemoQuestion, DemoSession
 from ...host.environment import Surroundings
 from ...host.service import AMemorixHostService
+from .demo_conversation import Demo, DemoMessage, DemoQuestion, DemoSession
 from .local_memory import LocalMemory
 from .memory_client import answered
 

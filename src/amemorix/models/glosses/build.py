@@ -244,7 +244,7 @@ def _write(folder: Path, words: Sequence[_Word], vectors: NDArray[np.int8], sour
     (folder / ENGLISH).write_bytes("\n".join(english).encode())
     np.save(folder / VECTORS, vectors)
     np.save(folder / SURPRISALS, -np.log([word.probability for word in words]).astype(np.float16))
-    notice = files("amemorix.models").joinpath("NOTICE-CC-CEDICT.txt").read_text("utf-8")
+    notice = files("amemorix.models.glosses").joinpath("NOTICE-CC-CEDICT.txt").read_text("utf-8")
     (folder / NOTICE).write_text(notice, "utf-8")
     GlossManifest(
         format=FORMAT,

@@ -103,7 +103,7 @@ def _build(model: LocalModel, origin: Source, new: Path, say: Progress) -> None:
         check_sha256(place / file.name, file.sha256)
     say("Converting the weights.")
     convert(new.parent / model.weights.name, new / GRAPH, heads=model.heads)
-    notice = files("amemorix.models").joinpath("NOTICE-MiniLM.txt").read_text("utf-8")
+    notice = files("amemorix.models.local").joinpath("NOTICE-MiniLM.txt").read_text("utf-8")
     (new / NOTICE).write_text(notice, "utf-8")
     _write_manifest(model, origin, new)
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..host.service import AMemorixHostService
+from amemorix.host.service import AMemorixHostService
+
 from .corpus import fresh_texts
 from .heartbeat import heartbeat
 from .workspace import answered, open_memory, working_folder

@@ -10,8 +10,8 @@ from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from ..errors import InvalidRequest
-from ..lazy_regex import lazy_regex
+from amemorix.errors import InvalidRequest
+from amemorix.lazy_regex import lazy_regex
 
 __all__ = ["CHINA", "Case", "Fixture", "read_fixture"]
 

@@ -10,8 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ..host.service import AMemorixHostService
-from ..version import __version__
+from amemorix.host.service import AMemorixHostService
+from amemorix.version import __version__
+
 from .speed_machine import Machine, describe_machine, resident_mib
 from .workspace import answered
 

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import config as configuration
-from ..errors import InvalidRequest
-from ..host.service import AMemorixHostService
-from ..models.embedding_batches import encode
-from ..models.registry import make_embedder
-from ..ports import Embedder, EmbedderInfo
-from ..store.metadata_store import MetadataStore
-from ..store.rows.embeddings import Generation, ParagraphVectors
+from amemorix import config as configuration
+from amemorix.errors import InvalidRequest
+from amemorix.host.service import AMemorixHostService
+from amemorix.models.embedding_batches import encode
+from amemorix.models.registry import make_embedder
+from amemorix.ports import Embedder, EmbedderInfo
+from amemorix.store.metadata_store import MetadataStore
+from amemorix.store.rows.embeddings import Generation, ParagraphVectors
+
 from .corpus import TOGETHER, Call, calls, fresh_texts
 from .workspace import answered, open_memory
 

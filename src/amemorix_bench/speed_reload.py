@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..host.service import AMemorixHostService
+from amemorix.host.service import AMemorixHostService
+
 from .corpus import Question, questions
 from .heartbeat import heartbeat
 from .metrics import percentile

@@ -7,8 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from ..host.service import AMemorixHostService
-from ..search.request import MODES
+from amemorix.host.service import AMemorixHostService
+from amemorix.search.request import MODES
+
 from .corpus import Question, questions, span_of
 from .metrics import percentile
 from .workspace import answered

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..host.service import AMemorixHostService
+from amemorix.host.service import AMemorixHostService
+
 from .corpus import chat_name, fresh_texts
 from .metrics import percentile
 from .workspace import answered

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..errors import InvalidRequest
-from ..lazy_regex import lazy_regex
+from amemorix.errors import InvalidRequest
+from amemorix.lazy_regex import lazy_regex
+
 from .dataset import Corpus, Dataset, Question, Session, Turn
 
 __all__ = ["ABSTENTION", "CATEGORIES", "read_longmemeval"]

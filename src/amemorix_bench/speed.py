@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import InvalidRequest
-from ..host.service import AMemorixHostService
+from amemorix.errors import InvalidRequest
+from amemorix.host.service import AMemorixHostService
+
 from .speed_derive import DeriveFigures, measure_derive
 from .speed_embedding import EmbeddingRate, measure_embedding
 from .speed_ingest import Singles, measure_singles
@@ -158,7 +159,7 @@ async def _small_singles(rows: int, effort: Effort, config: Mapping[str, Any]) -
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """`python -m amemorix.bench.speed --rows N`: run and print."""
+    """`python -m amemorix_bench.speed --rows N`: run and print."""
     from .speed_report import print_report, shown_progress
 
     parser = argparse.ArgumentParser(description=__doc__)

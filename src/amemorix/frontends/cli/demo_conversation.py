@@ -73,4 +73,6 @@ class Demo:
 
 def load() -> Demo:
     """Read the conversation that is shipped with the package."""
-    return TypeAdapter(Demo).validate_json(files("amemorix.demo").joinpath("conversation.json").read_bytes())
+    return TypeAdapter(Demo).validate_json(
+        files("amemorix.frontends.cli").joinpath("demo_conversation.json").read_bytes()
+    )

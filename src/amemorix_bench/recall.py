@@ -8,8 +8,9 @@ from collections.abc import AsyncGenerator, Collection, Generator, Mapping, Sequ
 from pathlib import Path
 from typing import Any
 
-from ..clock import SystemClock
-from ..host.service import AMemorixHostService
+from amemorix.clock import SystemClock
+from amemorix.host.service import AMemorixHostService
+
 from .conditions import describe, footprint
 from .dataset import Corpus, Dataset, Question, spread
 from .floor import Floors

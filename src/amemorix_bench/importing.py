@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..testing import scratch_config
+from amemorix.testing import scratch_config
+
 from .corpus import calls
 from .metrics import percentile
 from .workspace import answered, open_memory, working_folder
@@ -101,7 +102,7 @@ def _write(file: Path, rows: int) -> None:
 async def _life(config: Path, file: Path, rows: int, kill_at: int | None) -> list[dict[str, Any]]:
     """What the process told until it was killed at so many records, or had ended. Raises RuntimeError if it fails."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "amemorix.bench.import_child", str(config), str(file), str(rows), str(kill_at),
+        sys.executable, "-m", "amemorix_bench.import_child", str(config), str(file), str(rows), str(kill_at),
         stdout=asyncio.subprocess.PIPE, env={**os.environ},
     )  # fmt: skip
     told: list[dict[str, Any]] = []

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..host.service import AMemorixHostService
+from amemorix.host.service import AMemorixHostService
+
 from .heartbeat import heartbeat
 from .metrics import percentile
 from .workspace import answered, open_memory, working_folder

@@ -7,7 +7,8 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from ..language.normalise import query_terms, tokens
+from amemorix.language.normalise import query_terms, tokens
+
 from .dataset import Corpus, Dataset, Question
 
 __all__ = ["BM25Floor", "Floors"]

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..errors import InvalidRequest
-from ..lazy_regex import lazy_regex
+from amemorix.errors import InvalidRequest
+from amemorix.lazy_regex import lazy_regex
+
 from .dataset import Corpus, Dataset, Question, Session, Turn
 
 __all__ = ["CATEGORIES", "read_locomo"]

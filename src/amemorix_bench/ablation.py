@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..config import Config, Section
+from amemorix.config import Config, Section
+
 from .metrics import Interval, Score, intervals, mean_score, percentile
 from .recall import RecallBench
 from .recall_fill import OnStage

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ..tuning.search_space import CURRENT, changed, decode, first_params, shipped_profile
+from amemorix.tuning.search_space import CURRENT, changed, decode, first_params, shipped_profile
+
 from .dataset import Dataset
 from .metrics import Interval, Score, bootstrap
 from .recall import RecallBench, loaded

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from ..errors import InvalidRequest
+from amemorix.errors import InvalidRequest
 
 __all__ = ["Corpus", "Dataset", "Question", "Session", "Turn", "spread"]
 

@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..host.service import AMemorixHostService
+from amemorix.host.service import AMemorixHostService
+
 from .corpus import Question, fresh_texts, questions
 from .heartbeat import heartbeat
 from .metrics import percentile

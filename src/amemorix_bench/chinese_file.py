@@ -10,7 +10,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import InvalidRequest
+from amemorix.errors import InvalidRequest
+
 from .dataset import Corpus, Dataset, Question, Session, Turn
 
 __all__ = ["CATEGORIES", "Language", "read_chinese"]
@@ -37,7 +38,7 @@ def read_chinese(path: Path | None = None, *, questions: Language = "zh", chat: 
 def _files(path: Path | None) -> Iterable[Traversable | Path]:
     if path is not None:
         return sorted(path.glob("*.json")) if path.is_dir() else [path]
-    folder = files("amemorix.bench").joinpath("data")
+    folder = files("amemorix_bench").joinpath("data")
     if not folder.is_dir():
         return []
     shipped = (file for file in folder.iterdir() if file.name.startswith("zh_") and file.name.endswith(".json"))

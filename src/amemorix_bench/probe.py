@@ -12,7 +12,8 @@ __all__ = ["main"]
 
 
 async def _probe(config: Path, asked: list[dict[str, object]]) -> dict[str, float]:
-    from .. import AMemorixHostService
+    from amemorix import AMemorixHostService
+
     from .speed_machine import resident_mib
 
     async with AMemorixHostService(config, watch=False) as host:
@@ -26,7 +27,7 @@ async def _probe(config: Path, asked: list[dict[str, object]]) -> dict[str, floa
 
 
 def main() -> None:
-    """`python -m amemorix.bench.probe CONFIG`, searches as a JSON array on standard input."""
+    """`python -m amemorix_bench.probe CONFIG`, searches as a JSON array on standard input."""
     found = asyncio.run(_probe(Path(sys.argv[1]), json.load(sys.stdin)))
     sys.stdout.write(json.dumps(found))
 

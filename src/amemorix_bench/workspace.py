@@ -11,11 +11,11 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
-from ..clock import Clock, SystemClock
-from ..host.environment import Surroundings
-from ..host.service import AMemorixHostService
-from ..models.host.embedder import EmbedFunction
-from ..testing import scratch_config
+from amemorix.clock import Clock, SystemClock
+from amemorix.host.environment import Surroundings
+from amemorix.host.service import AMemorixHostService
+from amemorix.models.host.embedder import EmbedFunction
+from amemorix.testing import scratch_config
 
 __all__ = ["answered", "open_memory", "read_setting", "working_folder"]
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import TimedOut
-from ..host.service import AMemorixHostService
+from amemorix.errors import TimedOut
+from amemorix.host.service import AMemorixHostService
+
 from .conditions import Footprint, folder_bytes, footprint
 from .dataset import Corpus, Dataset, Session
 from .workspace import answered, open_memory

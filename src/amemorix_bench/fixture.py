@@ -10,7 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..host.service import AMemorixHostService
+from amemorix.host.service import AMemorixHostService
+
 from .conditions import Conditions, describe
 from .fixture_file import CHINA, Case, Fixture, read_fixture
 from .workspace import answered, open_memory, working_folder

@@ -11,8 +11,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ..clock import SystemClock
-from ..host.service import AMemorixHostService
+from amemorix.clock import SystemClock
+from amemorix.host.service import AMemorixHostService
+
 from .conditions import peak_mib
 from .corpus import Question, questions
 from .speed_search import WARM_UP, search_args
@@ -55,7 +56,7 @@ def _tell(task: dict[str, Any], search: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """`python -m amemorix.bench.import_child CONFIG FILE ROWS SEED`."""
+    """`python -m amemorix_bench.import_child CONFIG FILE ROWS SEED`."""
     config, file, rows, seed = sys.argv[1:5]
     asyncio.run(_import(Path(config), Path(file), int(rows), seed))
 

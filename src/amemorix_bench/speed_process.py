@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..testing import scratch_config
+from amemorix.testing import scratch_config
+
 from .corpus import questions
 from .metrics import percentile
 from .speed_search import search_args
@@ -56,7 +57,7 @@ async def _run(config: Path, asked: list[dict[str, Any]]) -> dict[str, float]:
     """What the probe found, its times counted from the start of the process. Raises RuntimeError if it fails."""
     started = time.time()
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "amemorix.bench.probe", str(config),
+        sys.executable, "-m", "amemorix_bench.probe", str(config),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     output, _ = await process.communicate(json.dumps(asked).encode())

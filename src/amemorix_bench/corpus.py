@@ -9,7 +9,8 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from ..lazy_regex import lazy_regex
+from amemorix.lazy_regex import lazy_regex
+
 from .vocabulary import NAMES, PATTERNS, QUESTIONS, WORDS
 
 __all__ = [
