@@ -13,7 +13,7 @@ from pathlib import Path
 
 __all__ = ["Running", "daemon"]
 
-COMMAND = (sys.executable, "-c", "from amemorix.frontends.cli import main; main()")
+COMMAND = (sys.executable, "-c", "from amemorix.frontends.cli.main import main; main()")
 
 
 @dataclass

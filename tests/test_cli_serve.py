@@ -62,7 +62,7 @@ def test_a_daemon_looks_for_garbage_in_what_it_did_and_not_in_what_it_imported(c
     code = """
 import asyncio, gc, os, signal, sys
 from pathlib import Path
-from amemorix.frontends.serving import serve
+from amemorix.frontends.http.serving import serve
 
 def tell(_):
     print(gc.get_freeze_count(), len(gc.get_objects()))

@@ -325,7 +325,7 @@ async def test_17_after_stopping_nothing_starts_again(tmp_path: Path) -> None:
 def test_17b_importing_the_kernel_loads_no_model_and_writes_no_file(tmp_path: Path) -> None:
     script = (
         "import sys, threading\n"
-        "from amemorix.kernel import SDKMemoryKernel\n"
+        "from amemorix.host.kernel import SDKMemoryKernel\n"
         "heavy = {'onnxruntime', 'tokenizers', 'uvicorn', 'starlette', 'networkx', 'typer', 'torch'} & set(sys.modules)\n"
         "print(sorted(heavy), threading.active_count())\n"
     )

@@ -246,7 +246,7 @@ def test_the_outline_says_what_each_command_says(name: str) -> None:
 def test_help_imports_neither_the_memory_nor_what_reads_a_configuration() -> None:
 
     code = (
-        "import sys; from amemorix.frontends.cli import app\n"
+        "import sys; from amemorix.frontends.cli.main import app\n"
         "try: app(['--help'])\n"
         "except SystemExit: pass\n"
         "print([name for name in ('numpy', 'pydantic', 'starlette', 'amemorix.host.kernel') if name in sys.modules], file=sys.stderr)"

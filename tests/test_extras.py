@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({[m for ms in EXTRAS.values() for m in ms]!r}))\n"
 """What makes a process as if only the base was installed."""
-COMMAND = f"{WITHOUT}from amemorix.frontends.cli import main; main()"
+COMMAND = f"{WITHOUT}from amemorix.frontends.cli.main import main; main()"
 STORE_AND_ASK = """
 import asyncio
 from amemorix import AMemorixHostService

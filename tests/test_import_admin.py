@@ -439,7 +439,7 @@ async def test_an_import_whose_reading_is_interrupted_leaves_no_error_unheard(tm
 async def test_the_log_tells_of_imports_and_nothing_of_what_they_hold(
     host: AMemorixHostService, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "amemorix.services.importing")
+    caplog.set_level("INFO", "amemorix.importing")
     lines = [turn(1, chat_id="c"), {"text": 5, "speaker": "Zoe", "chat_id": "c"}, {"text": "[图片]", "speaker": "Zoe"}]
     await pasted(host, "secret.jsonl", "\n".join(json.dumps(line) for line in lines), skip_bad=True)
     await pasted(host, "secret.zip", "secret", format="json")
@@ -458,7 +458,7 @@ async def test_the_log_tells_of_imports_and_nothing_of_what_they_hold(
 async def test_the_log_tells_of_an_import_that_goes_well(
     host: AMemorixHostService, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "amemorix.services.importing")
+    caplog.set_level("INFO", "amemorix.importing")
     await pasted(host, "a.jsonl", json.dumps(turn(1, chat_id="c")))
     await pasted(host, "b.jsonl", json.dumps(turn(1, chat_id="c")))
 

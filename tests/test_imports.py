@@ -14,7 +14,9 @@ from amemorix.testing import scratch_config
 from daemon_process import daemon, environment
 
 MODULES = "print('MODULES', *sorted(sys.modules), file=sys.stderr)"
-COMMAND = f"import sys, atexit; atexit.register(lambda: {MODULES}); from amemorix.frontends.cli import main; main()"
+COMMAND = (
+    f"import sys, atexit; atexit.register(lambda: {MODULES}); from amemorix.frontends.cli.main import main; main()"
+)
 KERNEL = frozenset({"amemorix.host.service", "amemorix.host.kernel", "amemorix.host.operations", "amemorix.config"})
 HEAVY = frozenset({"numpy", "faiss", "pydantic", "onnxruntime", "starlette", "uvicorn", "jsonschema", "tomlkit"})
 ON_USE = frozenset({
@@ -81,7 +83,7 @@ def test_importing_compiles_no_pattern_but_those_of_every_text() -> None:
         "    compiled.extend([where] if where.startswith('amemorix') else [])\n"
         "    return compile(*args, **options)\n"
         "re.compile = counting\n"
-        "import amemorix.host_service\n"
+        "import amemorix.host.service\n"
         "assert set(compiled) == {'amemorix.language.normalise'}, (len(compiled), sorted(set(compiled)))\n"
     )
     loaded(code)
@@ -115,7 +117,7 @@ def test_a_daemon_is_asked_though_its_configuration_was_broken_since(config: Pat
     try:
         config.write_text(f"{text}\n[nonsense]\nx = 1\n", "utf-8")
         done = subprocess.run(
-            [sys.executable, "-c", "from amemorix.frontends.cli import main; main()", "invoke", "memory_stats", "-c", str(config)],
+            [sys.executable, "-c", "from amemorix.frontends.cli.main import main; main()", "invoke", "memory_stats", "-c", str(config)],
             capture_output=True, text=True, encoding="utf-8", timeout=120, env=environment(),
         )  # fmt: skip
     finally:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import pytest
 
+import amemorix
 from amemorix.errors import InvalidRequest, UnknownComponent
-from amemorix.host import operations as components
 from amemorix.host.operations import MODULES, OPERATIONS
+from amemorix.ops import Operations
 
 PLAIN = (
     "search_memory",
@@ -104,8 +105,8 @@ def test_each_operation_is_named_once_and_says_what_it_does() -> None:
 
 def test_every_component_is_where_the_table_looks_for_it() -> None:
     found: dict[str, set[str]] = {}
-    for module in iter_modules(components.__path__):
-        table = getattr(import_module(f"amemorix.components.{module.name}"), "ops", None)
-        for component in table.components() if table else ():
-            found.setdefault(component, set()).add(module.name)
+    for info in walk_packages(amemorix.__path__, "amemorix."):
+        table = getattr(import_module(info.name), "ops", None)
+        for component in table.components() if isinstance(table, Operations) else ():
+            found.setdefault(component, set()).add(info.name.removeprefix("amemorix."))
     assert {component: set(modules) for component, modules in MODULES.items()} == found
