@@ -443,7 +443,7 @@ async def test_a_restore_that_is_given_up_on_while_it_copies_leaves_nothing(
     async with memory_host(tmp_path) as host:
         await told(host, KEPT)
         made = await backed_up(host)
-        monkeypatch.setattr("amemorix.copies.rows.BREATH_SECONDS", 0.5)
+        monkeypatch.setattr("amemorix.store.copies.BREATH_SECONDS", 0.5)
         left_over: list[Path] = []
         restoring = asyncio.create_task(host.invoke(ADMIN, {"action": "restore_backup", "backup": made["id"]}))
         for _ in range(1_000):

@@ -14,10 +14,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from amemorix import AMemorixHostService, __version__
-from amemorix.copies.portable_rows import PortableRepository, building
 from amemorix.errors import StorageFailure
 from amemorix.frontends.cli.main import app
+from amemorix.store.connection import connect
 from amemorix.store.migrations import migrations
+from amemorix.store.portable import PortableRepository, building
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from amemorix.version import commit, program
 
@@ -72,7 +73,7 @@ async def test_the_first_schema_is_migrated_with_all_that_is_in_it(tmp_path: Pat
         expected = await answers(host)
     old, rows = database(tmp_path / "old"), PortableRepository()
     old.parent.mkdir(parents=True)
-    with closing(sqlite3.connect(database(tmp_path / "new"))) as source, building(old, 1) as target:
+    with closing(connect(database(tmp_path / "new"))) as source, building(old, 1) as target:
         there = rows.tables(source)
         target.execute("delete from meta")
         for table, columns in rows.tables(target).items():

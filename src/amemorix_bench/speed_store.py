@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -24,6 +23,7 @@ from amemorix.models.embedding_batches import encode
 from amemorix.models.registry import make_embedder
 from amemorix.ports import Embedder, EmbedderInfo
 from amemorix.store.metadata_store import MetadataStore
+from amemorix.store.ports import Connection
 from amemorix.store.rows.embeddings import Generation, ParagraphVectors
 
 from .corpus import TOGETHER, Call, calls, fresh_texts
@@ -178,11 +178,11 @@ async def _put_vectors(store: MetadataStore, config: Mapping[str, Any], rows: in
     return done
 
 
-def _generation(store: MetadataStore, db: sqlite3.Connection, info: EmbedderInfo) -> Generation:
+def _generation(store: MetadataStore, db: Connection, info: EmbedderInfo) -> Generation:
     return store.embeddings.create(db, info, "serving", time.time())
 
 
-def _without_vector(store: MetadataStore, db: sqlite3.Connection, generation: int, after: int) -> list[int]:
+def _without_vector(store: MetadataStore, db: Connection, generation: int, after: int) -> list[int]:
     return [row.id for row in store.embeddings.pending(db, generation, after, time.time(), VECTOR_STEP)]
 
 

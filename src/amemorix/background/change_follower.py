@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from ..errors import MemoryFault
+from ..store.ports import Connection
 
 __all__ = ["Deriver", "Stumbling", "for_ever"]
 
@@ -36,11 +36,11 @@ class Deriver(Protocol):
         """Wait until what was read before this call has been stored."""
         ...
 
-    def lag(self, db: sqlite3.Connection) -> int:
+    def lag(self, db: Connection) -> int:
         """Changes not taken up yet."""
         ...
 
-    def cursor(self, db: sqlite3.Connection) -> int:
+    def cursor(self, db: Connection) -> int:
         """How far the change log is needed no more; unlimited while it is switched off."""
         ...
 

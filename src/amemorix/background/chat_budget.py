@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -16,6 +15,7 @@ from ..models.chat_answers import Misfit, read_object
 from ..models.structured_chat import Said, StructuredChat, Tally
 from ..ports import ChatInfo, ChatModel
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.rows.chat_usage import ChatUsage
 
 __all__ = ["ChatMeter", "MeteredChat"]
@@ -49,7 +49,7 @@ class ChatMeter:
         day = self._day()
         await self._store.write(lambda db: self._store.chat_usage.add(db, day, task, used))
 
-    def state(self, db: sqlite3.Connection) -> dict[str, Any]:
+    def state(self, db: Connection) -> dict[str, Any]:
         """What was used, in total by task and today."""
         return {
             "daily_token_budget": self._budget,

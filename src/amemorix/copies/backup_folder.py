@@ -21,9 +21,9 @@ from pydantic import TypeAdapter, ValidationError
 from ..errors import InvalidRequest, NotFound
 from ..indexes.process_id import process_mark
 from ..lazy_regex import lazy_regex
+from ..store.copies import Inventory
 from ..store.file_swap import DATABASE_FILE, sync_folder
 from ..store.private_files import make_private, private_opener
-from .rows import Inventory
 
 __all__ = [
     "BACKUPS",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,8 @@ from ..config.model import Config
 from ..errors import Conflict, NotReady, StorageFailure
 from ..runtime_status import Reopen, RuntimeStatus
 from ..store.compaction import open_copy
+from ..store.connection import DatabaseError
+from ..store.copies import HIGHEST_NUMBER, CopyRepository
 from ..store.file_swap import DATABASE_FILE, forget_incoming, incoming
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, check, migrations
@@ -26,7 +27,6 @@ from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
 from .database_swap import DatabaseTakeover, takeover_act
 from .exclusive_files import exchanging_files, using_files
 from .restore_indexes import make_indexes
-from .rows import HIGHEST_NUMBER, CopyRepository
 from .worker import CopyThread
 
 __all__ = ["BackupService", "Restoration", "Verdict", "carried_out", "examined", "put_in_place", "room"]
@@ -254,7 +254,7 @@ def _damage(backup: Backup) -> list[str]:
         with open_copy(backup.database, unchanged=True) as db:
             check(db)
             found, faults = rows.inventory(db), rows.faults(db)
-    except (sqlite3.Error, StorageFailure, TypeError) as exc:
+    except (DatabaseError, StorageFailure, TypeError) as exc:
         return [f"the database cannot be read: {exc}"]
     held = backup.manifest
     counts = [
@@ -289,7 +289,7 @@ def put_in_place(data: Path, backup: Backup, thread: CopyThread) -> None:
         with open_copy(to) as db:
             build(db, migrations()[-1][0])
         CopyRepository().begin_history(to)
-    except (OSError, sqlite3.Error, NotReady, StorageFailure) as exc:
+    except (OSError, DatabaseError, NotReady, StorageFailure) as exc:
         to.unlink(missing_ok=True)
         if isinstance(exc, (NotReady, StorageFailure)):
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -14,9 +13,10 @@ from ..graph import extraction
 from ..ingest import late_names as namings
 from ..profiles import service as profiles
 from ..store.changes import ChangeRepository
+from ..store.copies import CopyRepository
+from ..store.portable import FLOOR, PortableRepository
+from ..store.ports import Connection
 from ..store.rows.embeddings import WATERMARK
-from .portable_rows import FLOOR, PortableRepository
-from .rows import CopyRepository
 
 __all__ = ["ReadingMarks"]
 
@@ -62,12 +62,12 @@ class ReadingMarks:
         self._copies = CopyRepository()
         self._rows = PortableRepository()
 
-    def impossible(self, db: sqlite3.Connection) -> dict[str, str]:
+    def impossible(self, db: Connection) -> dict[str, str]:
         """Key -> why it cannot be right; empty if all is well."""
         last = self._copies.given(db)
         return {key: why for key, value, form in self._all(db) if (why := _wrong(value, form, last))}
 
-    def begin_anew(self, db: sqlite3.Connection) -> list[str]:
+    def begin_anew(self, db: Connection) -> list[str]:
         """Let those whose marks cannot be right read everything again; names the marks."""
         wrong = set(self.impossible(db))
         for key in wrong | {other for one in wrong for other in _TOGETHER.get(one, ())}:
@@ -77,7 +77,7 @@ class ReadingMarks:
             self._changes.prune(db, last if FLOOR in wrong else max(floor, min(last, 1)))
         return sorted(wrong)
 
-    def _all(self, db: sqlite3.Connection) -> Iterator[tuple[str, str, _Form]]:
+    def _all(self, db: Connection) -> Iterator[tuple[str, str, _Form]]:
         for key, value in self._rows.kept(db).items():
             if key in _FORMS or key.startswith(_WATERMARKS):
                 yield key, value, _form(key)

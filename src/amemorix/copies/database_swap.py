@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,11 +14,12 @@ from ..forgetting.purge_copies import CopyErasing
 from ..forgetting.purge_rows import ErasureRepository, Targets
 from ..store.audit import AuditRepository
 from ..store.compaction import Compaction, one_transaction, open_copy
+from ..store.connection import DatabaseError, SqliteConnection
+from ..store.copies import CopyRepository, Inventory
 from ..store.file_swap import DATABASE_FILE, decide, finish_exchange, incoming, link_or_copy, sync_folder
+from ..store.portable import PortableRepository
 from .backup_folder import Backup, BackupFolder, Manifest, Reason
-from .portable_rows import PortableRepository
 from .restore_indexes import take_indexes
-from .rows import CopyRepository, Inventory
 
 __all__ = ["DatabaseTakeover", "takeover_act"]
 
@@ -64,7 +64,7 @@ class DatabaseTakeover:
         """Set the old database aside and let the new one take its place. Raises StorageFailure; nothing is changed then."""
         try:
             self._perform()
-        except (OSError, sqlite3.Error) as exc:
+        except (OSError, DatabaseError) as exc:
             raise StorageFailure(f"{self._database} could not be exchanged: {exc}.", file=str(self._database)) from exc
 
     def _perform(self) -> None:
@@ -109,7 +109,7 @@ class DatabaseTakeover:
         """Bring what a killed process left in the log into the database; a damaged one is left as it is."""
         log = self._database.with_name(f"{DATABASE_FILE}-wal")
         if log.exists() and log.stat().st_size:
-            with suppress(sqlite3.Error), open_copy(self._database) as db:
+            with suppress(DatabaseError), open_copy(self._database) as db:
                 Compaction().fold(db)
 
     def _inventory(self, path: Path) -> Inventory | None:
@@ -118,7 +118,7 @@ class DatabaseTakeover:
         try:
             with open_copy(path, unchanged=True) as db:
                 return self._copies.inventory(db)
-        except (sqlite3.Error, TypeError):  # TypeError: a row that has to be there is not
+        except (DatabaseError, TypeError):  # TypeError: a row that has to be there is not
             return None
 
     def _numbers(self, mine: Inventory | None, old: Inventory | None) -> dict[str, int]:
@@ -152,7 +152,7 @@ class DatabaseTakeover:
                 Compaction().rewrite(db, path.stat().st_size)
         return erased.rows
 
-    def _gone(self, db: sqlite3.Connection, items: Iterable[Item]) -> Targets:
+    def _gone(self, db: SqliteConnection, items: Iterable[Item]) -> Targets:
         """Those of the items that have no row: what came back to life since stays."""
         rows = ErasureRepository()
         asked = Targets.of(dict.fromkeys((item.kind, item.id) for item in items))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import Conflict, StorageFailure
 from ..store.compaction import open_copy
+from ..store.connection import DatabaseError
+from ..store.copies import CopyRepository
 from ..store.file_swap import DATABASE_FILE, finish_exchange
 from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
 from .database_swap import DatabaseTakeover, takeover_act
 from .portable import ALWAYS_THERE, Exported, built, export_older
 from .portable_file import PortableHeader, header_of
-from .rows import CopyRepository
 from .worker import CopyThread
 
 __all__ = ["OfflineMemory"]
@@ -75,7 +75,7 @@ class OfflineMemory:
         try:
             with open_copy(self._database) as db:
                 counts = CopyRepository().counts(db)
-        except sqlite3.Error as exc:
+        except DatabaseError as exc:
             raise StorageFailure(f"{self._database} cannot be read: {exc}.", file=str(self._database)) from exc
         if held := [name for name, count in counts.items() if count and name not in ALWAYS_THERE]:
             raise Conflict("The memory is not empty: an export is only taken into a new one.", tables=held)

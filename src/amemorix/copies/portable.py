@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -22,9 +21,13 @@ from ..graph.export import EXPORTS
 from ..indexes.process_id import process_mark
 from ..runtime_status import RuntimeStatus
 from ..store.compaction import in_memory, open_copy
+from ..store.connection import DatabaseError, OperationalError, of_file
+from ..store.copies import HIGHEST_NUMBER, CopyRepository
 from ..store.file_swap import DATABASE_FILE, incoming
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, migrations, written_by
+from ..store.portable import PortableRepository, building
+from ..store.ports import Connection
 from ..store.private_files import make_private, private_opener
 from .backup_folder import BackupFolder
 from .backups import carried_out
@@ -32,9 +35,7 @@ from .cursor_check import ReadingMarks
 from .database_swap import DatabaseTakeover, takeover_act
 from .exclusive_files import exchanging_files, using_files
 from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, portable_rows
-from .portable_rows import PortableRepository, building
 from .restore_indexes import make_indexes
-from .rows import HIGHEST_NUMBER, CopyRepository
 from .worker import CopyThread
 
 __all__ = ["ALWAYS_THERE", "LEFT_BEHIND", "VECTORS", "Exported", "PortableService", "built", "export_older"]
@@ -155,7 +156,7 @@ class PortableService:
             raise _taken(place)
         return self._store.read_here(lambda db: _exported(db, self._header(db, vectors), place, self._thread))
 
-    def _header(self, db: sqlite3.Connection, vectors: bool) -> PortableHeader:
+    def _header(self, db: Connection, vectors: bool) -> PortableHeader:
         """The change log is carried from where something that is derived has not read it yet."""
         found, rows = self._store.copies.inventory(db), self._store.portable
         floor = max(found.floor, min([found.last, *(deriver.cursor(db) for deriver in self._derivers)]))
@@ -196,7 +197,7 @@ def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
     rows, wanted = PortableRepository(), dict[str, TableShape]()
     with open_copy(database) as db, in_memory() as own:
         build(own, migrations()[-1][0])
-        db.execute("begin")
+        of_file(db).execute("begin")
         found, there = CopyRepository().inventory(db), rows.tables(db)
         for table, columns in rows.tables(own).items():
             if table not in there or table in LEFT_BEHIND or table in VECTORS:
@@ -218,7 +219,7 @@ def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
         return _exported(db, header, place, thread)
 
 
-def _exported(db: sqlite3.Connection, header: PortableHeader, place: Path, thread: CopyThread) -> Exported:
+def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyThread) -> Exported:
     """Write the rows that the header names, within the connection's snapshot, under the file's name when they are synced."""
     draft, rows = place.with_name(f".{place.name}.portable.{process_mark()}.part"), PortableRepository()
     thread.step("writing", header.rows)
@@ -276,9 +277,9 @@ def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
     try:
         with building(to, header.schema) as db, path.open("rb") as file:
             _fill(db, header, file, path, thread)
-    except (sqlite3.Error, OSError, OverflowError, ValueError) as exc:
+    except (DatabaseError, OSError, OverflowError, ValueError) as exc:
         to.unlink(missing_ok=True)
-        if isinstance(exc, (OSError, sqlite3.OperationalError)):
+        if isinstance(exc, (OSError, OperationalError)):
             raise StorageFailure(f"{to} cannot be written: {exc}.", file=str(to)) from exc
         raise InvalidRequest(f"path: {path} holds a row that cannot be stored: {exc}.", field="path") from exc
     except BaseException:
@@ -288,7 +289,7 @@ def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
     return header
 
 
-def _fill(db: sqlite3.Connection, header: PortableHeader, file: BinaryIO, path: Path, thread: CopyThread) -> None:
+def _fill(db: Connection, header: PortableHeader, file: BinaryIO, path: Path, thread: CopyThread) -> None:
     rows, known = PortableRepository(), PortableRepository().tables(db)
     for table, shape in header.tables.items():
         if not set(shape.columns) <= set(known.get(table, ())) or table == "meta":

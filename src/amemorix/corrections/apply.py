@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from ..errors import Conflict
 from ..ingest.analyser import Analyser
 from ..language.normalise import content_hash
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.records import ChatKey, NewText, Person
 from ..store.time_zones import TimeZones
 from .language.text import holds
@@ -33,7 +33,7 @@ class CorrectionWriter:
         self._analyser = Analyser(chunk_chars)
         self._zones = zones
 
-    def carry_out(self, db: sqlite3.Connection, plan: Plan, now: float) -> dict[str, Any]:
+    def carry_out(self, db: Connection, plan: Plan, now: float) -> dict[str, Any]:
         """Do what the plan says; returns what is needed to undo it. Raises Conflict if something changed since."""
         details = json.loads(plan.plan)
         items: list[dict[str, Any]] = details["paragraphs"]
@@ -52,7 +52,7 @@ class CorrectionWriter:
         self._refresh(db, touched, now)
         return {"superseded": ids, "stored": stored, "notes": notes, "relations": ended, "at": now}
 
-    def _unchanged(self, db: sqlite3.Connection, items: Sequence[dict[str, Any]], now: float) -> dict[int, Target]:
+    def _unchanged(self, db: Connection, items: Sequence[dict[str, Any]], now: float) -> dict[int, Target]:
         targets = self._plans.targets(db, [item["id"] for item in items], None, now)
         changed = [
             f"p{item['id']}" for item in items
@@ -65,7 +65,7 @@ class CorrectionWriter:
         return targets
 
     def _in_place(
-        self, db: sqlite3.Connection, plan: Plan, old: Target, text: str, details: Mapping[str, Any], now: float
+        self, db: Connection, plan: Plan, old: Target, text: str, details: Mapping[str, Any], now: float
     ) -> int:
         """Store the corrected copy of a paragraph; returns its row."""
         metadata = json.loads(old.metadata) | {"corrects": f"p{old.id}", "correction": f"c{plan.id}"}
@@ -76,7 +76,7 @@ class CorrectionWriter:
         self._plans.hand_on(db, old.id, row, entities=entities, relations=details["wrong_relations"])
         return row
 
-    def _note(self, db: sqlite3.Connection, plan: Plan, details: Mapping[str, Any], now: float) -> list[int]:
+    def _note(self, db: Connection, plan: Plan, details: Mapping[str, Any], now: float) -> list[int]:
         """Store what is right, about whom it is; its facts have the authority of the one who corrects."""
         chat = (self._store.names.chat_key(db, plan.chat_id) or ChatKey(plan.chat_id)) if plan.chat_id else None
         text: str = details["note"]
@@ -89,11 +89,11 @@ class CorrectionWriter:
         )  # fmt: skip
         return list(self._store.texts.store(db, new, now).paragraphs)
 
-    def _refresh(self, db: sqlite3.Connection, persons: Iterable[int], now: float) -> None:
+    def _refresh(self, db: Connection, persons: Iterable[int], now: float) -> None:
         for person in persons:
             self._store.derive_tasks.want(db, "profile", person, since=None, due_at=now, now=now)
 
-    def undo(self, db: sqlite3.Connection, plan: Plan, now: float) -> None:
+    def undo(self, db: Connection, plan: Plan, now: float) -> None:
         """Put back what was there. Raises Conflict if something newer stands on it."""
         result = json.loads(plan.result)
         old, new, notes = result["superseded"], result["stored"], result["notes"]
@@ -113,7 +113,7 @@ class CorrectionWriter:
         self._take_back(db, new, now)
         self._refresh(db, touched, now)
 
-    def _take_back(self, db: sqlite3.Connection, copies: Sequence[int], now: float) -> None:
+    def _take_back(self, db: Connection, copies: Sequence[int], now: float) -> None:
         """Erase copies, and end what was read in nothing else."""
         supported, spoken_of = self._plans.relations(db, copies), self._plans.entity_names(db, copies)
         self._plans.count_revision(db, copies, -1)

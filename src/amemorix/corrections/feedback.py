@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import sqlite3
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -19,6 +18,7 @@ from ..config.model import Feedback
 from ..errors import ChatUnavailable, Conflict, MemoryFault, NotFound
 from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .feedback_rows import FeedbackRepository, FeedbackTask
 from .language.claim import Correction
 from .language.feedback import SAID_OUT, Verdict, read_hint
@@ -86,7 +86,7 @@ class FeedbackService:
         """(task, whether it is new). Raises NotFound if the memory knows no such chat."""
         kept = json.dumps([*hits])
 
-        def unit(db: sqlite3.Connection) -> tuple[int, bool]:
+        def unit(db: Connection) -> tuple[int, bool]:
             chat = self._store.names.chat_row(db, chat_id)
             if chat is None:
                 raise NotFound(f"session_id: the memory knows no chat {chat_id!r}.", field="session_id")
@@ -198,9 +198,7 @@ class FeedbackService:
         )  # fmt: skip
         return await self._corrections.preview_if_any(wish)
 
-    def _material(
-        self, db: sqlite3.Connection, task: FeedbackTask
-    ) -> tuple[list[tuple[int, str]], list[tuple[str, str]]]:
+    def _material(self, db: Connection, task: FeedbackTask) -> tuple[list[tuple[int, str]], list[tuple[str, str]]]:
         """(the hits that are still there, with their texts; what the chat said since)."""
         chat, now = self._store.names.chat_row(db, task.chat_id), self._clock.now()
         if chat is None:

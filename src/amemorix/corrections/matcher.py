@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass, replace
 
 from ..clock import Clock
@@ -16,6 +15,7 @@ from ..lazy_regex import lazy_regex
 from ..search.request import KernelSearchRequest
 from ..search.service import SearchService
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .clause_subjects import Owners, owners_of
 from .language.claim import Correction
 from .language.claims import Matter, denies, facts_said, matter_of
@@ -102,7 +102,7 @@ class CorrectionFinder:
                 scores.setdefault(int(hit.id[1:]), hit.score)
         return dict(sorted(scores.items(), key=lambda pair: -pair[1]))
 
-    def _looked_at(self, db: sqlite3.Connection, wish: Wish, reading: Correction, scores: dict[int, float]) -> Found:
+    def _looked_at(self, db: Connection, wish: Wish, reading: Correction, scores: dict[int, float]) -> Found:
         scopes, matter = self._own_scopes(db, wish), matter_of(reading, wish.text)
         whom = self._persons.meant(db, wish, reading)
         held = self._held(db, wish, reading, matter, whom)
@@ -117,14 +117,14 @@ class CorrectionFinder:
         ]  # fmt: skip
         return _settled(judged, reading, matter, whom)
 
-    def _own_scopes(self, db: sqlite3.Connection, wish: Wish) -> tuple[int, ...] | None:
+    def _own_scopes(self, db: Connection, wish: Wish) -> tuple[int, ...] | None:
         """What the wish may change: a chat its own memories alone, however much more it may read."""
         if wish.allow_global:
             return None
         row = self._store.names.chat_row(db, wish.chat_id)
         return () if row is None else (row,)
 
-    def _held(self, db: sqlite3.Connection, wish: Wish, reading: Correction, matter: Matter, whom: Whom) -> list[Held]:
+    def _held(self, db: Connection, wish: Wish, reading: Correction, matter: Matter, whom: Whom) -> list[Held]:
         """What is held true of whom it is about, and is what the correction calls wrong."""
         if not matter.attributes or (whom.names and not whom.rows) or (matter.topic and len(whom.rows) != 1):
             return []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from ..language.normalise import normalise_name
 from ..lazy_regex import lazy_regex
 from ..store.access import visible_scopes
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .clause_subjects import Owners
 from .language.claim import Correction
 from .parser import Wish
@@ -43,7 +43,7 @@ class WhomFinder:
         self._config = config
         self._indexes = indexes
 
-    def meant(self, db: sqlite3.Connection, wish: Wish, reading: Correction) -> Whom:
+    def meant(self, db: Connection, wish: Wish, reading: Correction) -> Whom:
         """The person whom the words name, or the caller.
 
         Of several who have the name the caller's `person_id` says which one. Raises NotFound for nobody, InvalidRequest
@@ -78,20 +78,20 @@ class WhomFinder:
             field="text",
         )  # fmt: skip
 
-    def _named(self, db: sqlite3.Connection, name: str, person: Owners, scopes: Scopes) -> Whom:
+    def _named(self, db: Connection, name: str, person: Owners, scopes: Scopes) -> Whom:
         named = self._matching(name, scopes)
         if not named:
             return Whom(names=frozenset({normalise_name(name)}))
         return self._with_names(named & person or self._one(db, "text", name, named, scopes))
 
-    def _person(self, db: sqlite3.Connection, person_id: str, scopes: Scopes) -> Owners:
+    def _person(self, db: Connection, person_id: str, scopes: Scopes) -> Owners:
         """The person whom the caller names. Raises NotFound, InvalidRequest if the name is not enough to tell."""
         meant = self._matching(person_id, scopes)
         if not meant:
             raise NotFound(f"person_id: nobody is known as {person_id!r}.", field="person_id")
         return self._one(db, "person_id", person_id, meant, scopes)
 
-    def _one(self, db: sqlite3.Connection, field: str, name: str, rows: Owners, scopes: Scopes) -> Owners:
+    def _one(self, db: Connection, field: str, name: str, rows: Owners, scopes: Scopes) -> Owners:
         """The persons, if no two of them have ids of their own. Raises InvalidRequest."""
         known = [one for one in (self._store.persons.names(db, row) for row in sorted(rows)) if one is not None]
         apart = [one for one in known if not one.by_name_alone]

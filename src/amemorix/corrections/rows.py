@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..store.queries import array, optional_array, queries
+from ..store.ports import Connection
+from ..store.queries import array, optional_array
 from ..store.records import NewParagraph
 from ..store.rows.entity_names import EntityNaming
 
@@ -96,71 +96,70 @@ class CorrectionRepository:
     """Reads and writes plans, and moves the rows they name; the caller owns the transaction."""
 
     def __init__(self) -> None:
-        self._q = queries()
         self._naming = EntityNaming()
 
     # plans
 
     def add(
-        self, db: sqlite3.Connection, *, request: str, person: int | None, chat: int, plan: str, by: str, reason: str,
+        self, db: Connection, *, request: str, person: int | None, chat: int, plan: str, by: str, reason: str,
         now: float,
     ) -> int:  # fmt: skip
         """Keep a plan that waits for its confirmation; returns its row."""
         values = {"request": request, "person": person, "chat": chat, "plan": plan, "now": now}
-        return db.execute(self._q["correction_insert"], {**values, "requested_by": by, "reason": reason}).fetchone()[0]
+        return db.run("correction_insert", **values, requested_by=by, reason=reason).fetchone()[0]
 
-    def get(self, db: sqlite3.Connection, id_: int) -> Plan | None:
+    def get(self, db: Connection, id_: int) -> Plan | None:
         """A plan."""
-        row = db.execute(self._q["correction_get"], {"id": id_}).fetchone()
+        row = db.run("correction_get", id=id_).fetchone()
         return None if row is None else Plan(*row)
 
     def list(
-        self, db: sqlite3.Connection, *, statuses: Sequence[str] | None, chat: int | None, limit: int, offset: int
+        self, db: Connection, *, statuses: Sequence[str] | None, chat: int | None, limit: int, offset: int
     ) -> tuple[list[Plan], int]:
         """(plans, the newest first; how many there are in all)."""
         values = {"statuses": optional_array(statuses), "chat": chat}
-        rows = db.execute(self._q["correction_list"], {**values, "limit": limit, "offset": offset})
+        rows = db.run("correction_list", **values, limit=limit, offset=offset)
         found = [Plan(*row) for row in rows]
-        return found, db.execute(self._q["correction_count"], values).fetchone()[0]
+        return found, db.run("correction_count", **values).fetchone()[0]
 
-    def executed(self, db: sqlite3.Connection, id_: int, result: str, now: float) -> bool:
+    def executed(self, db: Connection, id_: int, result: str, now: float) -> bool:
         """Mark it carried out; False if it no longer waits."""
         values = {"id": id_, "result": result, "now": now}
-        return db.execute(self._q["correction_executed"], values).fetchone() is not None
+        return db.run("correction_executed", **values).fetchone() is not None
 
-    def rolled_back(self, db: sqlite3.Connection, id_: int, now: float) -> bool:
+    def rolled_back(self, db: Connection, id_: int, now: float) -> bool:
         """Mark it undone; False if it was not carried out."""
-        return db.execute(self._q["correction_rolled_back"], {"id": id_, "now": now}).fetchone() is not None
+        return db.run("correction_rolled_back", id=id_, now=now).fetchone() is not None
 
     # what a plan is about
 
-    def targets(self, db: sqlite3.Connection, ids: Iterable[int], scopes: Scopes, now: float) -> dict[int, Target]:
+    def targets(self, db: Connection, ids: Iterable[int], scopes: Scopes, now: float) -> dict[int, Target]:
         """Those of the paragraphs that answer in these scopes."""
         values = {"ids": array(ids), "scopes": optional_array(scopes), "now": now}
-        return {row[0]: Target(*row) for row in db.execute(self._q["correction_targets"], values)}
+        return {row[0]: Target(*row) for row in db.run("correction_targets", **values)}
 
-    def relations(self, db: sqlite3.Connection, ids: Collection[int]) -> dict[int, str]:
+    def relations(self, db: Connection, ids: Collection[int]) -> dict[int, str]:
         """Relation -> sentence, of the live relations that these paragraphs support, in the names of their chats."""
-        rows = db.execute(self._q["correction_relations"], {"ids": array(ids)}).fetchall()
-        scopes = [row[0] for row in db.execute(self._q["correction_scopes"], {"ids": array(ids)})]
+        rows = db.run("correction_relations", ids=array(ids)).fetchall()
+        scopes = [row[0] for row in db.run("correction_scopes", ids=array(ids))]
         names = self._naming.shown(db, {end for row in rows for end in (row[1], row[3])}, scopes)
         return {
             id_: " ".join((names.get(subject, ""), predicate.replace("_", " "), names.get(object_, "")))
             for id_, subject, predicate, object_ in rows
         }
 
-    def alone(self, db: sqlite3.Connection, relations: Iterable[int], ids: Iterable[int]) -> list[int]:
+    def alone(self, db: Connection, relations: Iterable[int], ids: Iterable[int]) -> list[int]:
         """Those of the relations that no other live paragraph supports."""
         values = {"relations": array(relations), "ids": array(ids)}
-        return [row[0] for row in db.execute(self._q["correction_relations_alone"], values)]
+        return [row[0] for row in db.run("correction_relations_alone", **values)]
 
-    def facts(self, db: sqlite3.Connection, ids: Iterable[int], person: int | None) -> list[Resting]:
+    def facts(self, db: Connection, ids: Iterable[int], person: int | None) -> list[Resting]:
         """The facts held true of a person (None: of anybody) that rest on these paragraphs."""
-        rows = db.execute(self._q["correction_facts"], {"ids": array(ids), "person": person})
+        rows = db.run("correction_facts", ids=array(ids), person=person)
         return [Resting(id_, attribute, value, norm, bool(more)) for id_, attribute, value, norm, more in rows]
 
     def held(
-        self, db: sqlite3.Connection, *, persons: Iterable[int] | None, attributes: Iterable[str], words: str,
+        self, db: Connection, *, persons: Iterable[int] | None, attributes: Iterable[str], words: str,
         norms: Iterable[str], scopes: Scopes, now: float, held_at: float, limit: int,
     ) -> list[Held]:  # fmt: skip
         """Facts held true now, or at a time, of these persons (None: of anybody) whose value has to do with the folded words."""
@@ -168,81 +167,79 @@ class CorrectionRepository:
             "persons": optional_array(persons), "attributes": array(attributes), "words": words,
             "norms": array(norms), "scopes": optional_array(scopes), "now": now, "held_at": held_at, "limit": limit,
         }  # fmt: skip
-        return [Held(*row) for row in db.execute(self._q["correction_held"], values)]
+        return [Held(*row) for row in db.run("correction_held", **values)]
 
-    def persons_of(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[tuple[int, int]]]:
+    def persons_of(self, db: Connection, ids: Iterable[int]) -> dict[int, list[tuple[int, int]]]:
         """Paragraph -> (person, role)."""
         found: dict[int, list[tuple[int, int]]] = {}
-        for paragraph, person, role in db.execute(self._q["correction_persons_of"], {"ids": array(ids)}):
+        for paragraph, person, role in db.run("correction_persons_of", ids=array(ids)):
             found.setdefault(paragraph, []).append((person, role))
         return found
 
-    def entity_names(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+    def entity_names(self, db: Connection, ids: Iterable[int]) -> dict[int, str]:
         """Entity -> name, of those the paragraphs are linked to."""
-        return dict(db.execute(self._q["correction_entity_names"], {"ids": array(ids)}).fetchall())
+        return dict(db.run("correction_entity_names", ids=array(ids)).fetchall())
 
-    def persons(self, db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
+    def persons(self, db: Connection, ids: Iterable[int]) -> list[int]:
         """Persons that the paragraphs are bound to."""
-        return [row[0] for row in db.execute(self._q["correction_persons"], {"ids": array(ids)})]
+        return [row[0] for row in db.run("correction_persons", ids=array(ids))]
 
-    def standing(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Standing]:
+    def standing(self, db: Connection, ids: Iterable[int]) -> dict[int, Standing]:
         """What became of the paragraphs; one that was purged is missing."""
-        rows = db.execute(self._q["correction_standing"], {"ids": array(ids)})
+        rows = db.run("correction_standing", ids=array(ids))
         return {id_: Standing(id_, replaced, gone, bool(newer)) for id_, replaced, gone, newer in rows}
 
     # carrying out
 
-    def supersede(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> None:
+    def supersede(self, db: Connection, ids: Iterable[int], now: float) -> None:
         """Take paragraphs out of search; their rows stay."""
-        db.execute(self._q["correction_supersede"], {"ids": array(ids), "now": now})
+        db.run("correction_supersede", ids=array(ids), now=now)
 
-    def hand_on(
-        self, db: sqlite3.Connection, old: int, new: int, *, entities: Iterable[int], relations: Iterable[int]
-    ) -> None:
+    def hand_on(self, db: Connection, old: int, new: int, *, entities: Iterable[int], relations: Iterable[int]) -> None:
         """Link a paragraph to what another was linked to, without these entities and relations."""
         values = {"old": old, "new": new}
-        db.execute(self._q["correction_copy_entities"], {**values, "without": array(entities)})
-        db.execute(self._q["correction_copy_evidence"], {**values, "without": array(relations)})
+        db.run("correction_copy_entities", **values, without=array(entities))
+        db.run("correction_copy_evidence", **values, without=array(relations))
 
-    def copy(self, db: sqlite3.Connection, old: int, new: NewParagraph, metadata: str, now: float) -> int:
+    def copy(self, db: Connection, old: int, new: NewParagraph, metadata: str, now: float) -> int:
         """Store what stands in a paragraph's place from now on, with its persons; returns its row."""
         values = {
             "old": old, "flags": new.flags, "content_hash": new.content_hash, "content": new.content,
             "metadata": metadata, "now": now,
         }  # fmt: skip
-        row = db.execute(self._q["correction_copy"], values).fetchone()[0]
-        db.execute(self._q["terms_insert"], {"id": row, "v": new.terms})
-        db.execute(self._q["correction_copy_persons"], {"old": old, "new": row})
+        row = db.run("correction_copy", **values).fetchone()[0]
+        db.run("terms_insert", id=row, v=new.terms)
+        db.run("correction_copy_persons", old=old, new=row)
         return row
 
-    def count_revision(self, db: sqlite3.Connection, ids: Iterable[int], step: Literal[1, -1]) -> None:
+    def count_revision(self, db: Connection, ids: Iterable[int], step: Literal[1, -1]) -> None:
         """The references of these paragraphs have one revision more, or one less."""
-        db.execute(self._q["correction_refs_revised"], {"ids": array(ids), "step": step})
+        db.run("correction_refs_revised", ids=array(ids), step=step)
 
-    def end_relations(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> None:
+    def end_relations(self, db: Connection, ids: Iterable[int], now: float) -> None:
         """Soft-delete relations."""
-        db.execute(self._q["correction_relations_end"], {"ids": array(ids), "now": now})
+        db.run("correction_relations_end", ids=array(ids), now=now)
 
     # undoing
 
-    def withdraw(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> None:
+    def withdraw(self, db: Connection, ids: Iterable[int], now: float) -> None:
         """Soft-delete what a plan had stored."""
         given = array(ids)
-        db.execute(self._q["correction_withdraw"], {"ids": given, "now": now})
-        db.execute(self._q["correction_withdraw_refs"], {"ids": given, "now": now})
-        db.execute(self._q["relations_unsupported"], {"paragraphs": given, "now": now})
+        db.run("correction_withdraw", ids=given, now=now)
+        db.run("correction_withdraw_refs", ids=given, now=now)
+        db.run("relations_unsupported", paragraphs=given, now=now)
 
-    def end_entities(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> None:
+    def end_entities(self, db: Connection, ids: Iterable[int], now: float) -> None:
         """Soft-delete those of the entities that were only read, and that no text or relation is left of."""
-        db.execute(self._q["correction_entities_end"], {"ids": array(ids), "now": now})
+        db.run("correction_entities_end", ids=array(ids), now=now)
 
-    def remove(self, db: sqlite3.Connection, ids: Iterable[int]) -> None:
+    def remove(self, db: Connection, ids: Iterable[int]) -> None:
         """Erase copies that stood in the place of others."""
-        db.execute(self._q["correction_remove"], {"ids": array(ids)})
+        db.run("correction_remove", ids=array(ids))
 
-    def revive(self, db: sqlite3.Connection, *, paragraphs: Iterable[int], relations: Iterable[int], at: float) -> None:
+    def revive(self, db: Connection, *, paragraphs: Iterable[int], relations: Iterable[int], at: float) -> None:
         """Give back what was taken out at this time."""
         given = array(paragraphs)
-        db.execute(self._q["correction_revive"], {"ids": given, "at": at})
-        db.execute(self._q["correction_refs_revive"], {"ids": given})
-        db.execute(self._q["correction_relations_revive"], {"ids": array(relations)})
+        db.run("correction_revive", ids=given, at=at)
+        db.run("correction_refs_revive", ids=given)
+        db.run("correction_relations_revive", ids=array(relations))

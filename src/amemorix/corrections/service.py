@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -15,6 +14,7 @@ from ..indexes.projections import Indexes
 from ..ports import ChatModel
 from ..search.service import SearchService
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.time_zones import TimeZones
 from .apply import CorrectionWriter
 from .language.claim import Correction
@@ -114,7 +114,7 @@ class CorrectionService:
         return await self._store.write(lambda db: self._kept(db, wish, reading, found, name)) if found.chosen else None
 
     def _kept(
-        self, db: sqlite3.Connection, wish: Wish, reading: Correction, found: Found, name: Callable[..., None]
+        self, db: Connection, wish: Wish, reading: Correction, found: Found, name: Callable[..., None]
     ) -> Preview:
         preview, wrong = self._drawn_up(db, wish, reading, found)
         person = self._indexes.names.index.row(found.person) if found.person is not None else None
@@ -131,9 +131,7 @@ class CorrectionService:
         name(plan_id=f"c{id_}")
         return replace(preview, plan=id_)
 
-    def _drawn_up(
-        self, db: sqlite3.Connection, wish: Wish, reading: Correction, found: Found
-    ) -> tuple[Preview, list[int]]:
+    def _drawn_up(self, db: Connection, wish: Wish, reading: Correction, found: Found) -> tuple[Preview, list[int]]:
         """(the plan without its number, relations that say what is wrong)."""
         replacements = tuple(
             Replacement(one.target.id, one.target.content, one.becomes, one.target.content_hash.hex())
@@ -152,7 +150,7 @@ class CorrectionService:
         return preview, wrong
 
     def _facts(
-        self, db: sqlite3.Connection, replacements: Sequence[Replacement], reading: Correction, found: Found
+        self, db: Connection, replacements: Sequence[Replacement], reading: Correction, found: Found
     ) -> dict[int, str]:
         """Facts that rest on these paragraphs and end: those that are wrong, and those that nothing then states."""
         ids, matter = [one.paragraph for one in replacements], found.matter
@@ -168,7 +166,7 @@ class CorrectionService:
         }  # fmt: skip
         return wrong | unsaid
 
-    def _chat_row(self, db: sqlite3.Connection, chat_id: str) -> int:
+    def _chat_row(self, db: Connection, chat_id: str) -> int:
         return (self._store.names.chat_row(db, chat_id) or 0) if chat_id else 0
 
     # carrying out
@@ -177,7 +175,7 @@ class CorrectionService:
         """Carry a plan out, in one transaction. Raises NotFound, Conflict, InvalidRequest if it is not confirmed."""
         naming()(plan_id=f"c{id_}")
 
-        def unit(db: sqlite3.Connection) -> Plan:
+        def unit(db: Connection) -> Plan:
             plan, now = self._waiting(db, id_, confirmed), self._clock.now()
             result = self._writer.carry_out(db, plan, now)
             if not self._plans.executed(db, id_, json.dumps(result), now):
@@ -186,7 +184,7 @@ class CorrectionService:
 
         return await self._store.write(unit)
 
-    def _waiting(self, db: sqlite3.Connection, id_: int, confirmed: bool) -> Plan:
+    def _waiting(self, db: Connection, id_: int, confirmed: bool) -> Plan:
         plan = self._got(db, id_)
         if plan.status != "awaiting_confirmation":
             raise Conflict(f"Plan c{id_} is {plan.status}, it cannot be executed.", field="plan_id", status=plan.status)
@@ -197,7 +195,7 @@ class CorrectionService:
             raise Conflict(f"Plan c{id_} found nothing that says so: there is nothing to execute.", field="plan_id")
         return plan
 
-    def _got(self, db: sqlite3.Connection, id_: int) -> Plan:
+    def _got(self, db: Connection, id_: int) -> Plan:
         plan = self._plans.get(db, id_)
         if plan is None:
             raise NotFound(f"plan_id: there is no plan c{id_}.", field="plan_id")
@@ -207,7 +205,7 @@ class CorrectionService:
         """Undo a plan that was carried out. Raises NotFound, Conflict if something newer stands on it."""
         naming()(plan_id=f"c{id_}")
 
-        def unit(db: sqlite3.Connection) -> Plan:
+        def unit(db: Connection) -> Plan:
             plan, now = self._got(db, id_), self._clock.now()
             if plan.status != "executed":
                 raise Conflict(
@@ -228,7 +226,7 @@ class CorrectionService:
     async def list(self, statuses: Sequence[str], chat_id: str, *, limit: int, offset: int) -> tuple[list[Plan], int]:
         """(plans, the newest first; how many there are)."""
 
-        def read(db: sqlite3.Connection) -> tuple[list[Plan], int]:
+        def read(db: Connection) -> tuple[list[Plan], int]:
             chat = self._store.names.chat_row(db, chat_id) if chat_id else None
             if chat_id and chat is None:
                 return [], 0

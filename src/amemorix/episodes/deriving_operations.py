@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from pydantic import BaseModel, Field
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..fields import Count, Name, RequiredName
 from ..ops import Operations, Request, Response
+from ..store.ports import Connection
 from .rows import EpisodeFailure
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ async def episode_status(kernel: SDKMemoryKernel, request: StatusRequest) -> Epi
     """Tell how far the episodes are, and which sources failed and why."""
     settings, now = kernel.config.episode, kernel.surroundings.clock.now()
 
-    def read(db: sqlite3.Connection) -> EpisodeStatus:
+    def read(db: Connection) -> EpisodeStatus:
         counts = kernel.store.derive_tasks.counts(db, "episodes")
         failures = kernel.store.episodes.failures(db, request.limit)
         return EpisodeStatus(
@@ -162,9 +162,7 @@ async def _queued(kernel: SDKMemoryKernel, names: Sequence[str], chat_id: str) -
     return Rebuilding(requested=len(names), queued=len(rows), unknown=unknown)
 
 
-def _matching(
-    kernel: SDKMemoryKernel, db: sqlite3.Connection, names: Sequence[str], chat_id: str
-) -> Mapping[str, list[int]]:
+def _matching(kernel: SDKMemoryKernel, db: Connection, names: Sequence[str], chat_id: str) -> Mapping[str, list[int]]:
     if names:
         return {name: kernel.store.sources.named(db, name, chat_id or None) for name in names}
     return {"": kernel.store.episode_deriving.sources_of_chat(db, chat_id)}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..store.queries import array, queries
+from ..store.ports import Connection
+from ..store.queries import array
 
 __all__ = [
     "BEGINNING", "EpisodeDerivingRepository", "EpisodeDraft", "HeldEpisode", "Material", "ModelClaim", "News", "Place",
@@ -119,137 +119,134 @@ class ModelClaim:
 class EpisodeDerivingRepository:
     """Reads the material of episodes and writes episodes; the caller owns the transaction."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
     # news
 
-    def touched(self, db: sqlite3.Connection, cursor: int, limit: int) -> Touched:
+    def touched(self, db: Connection, cursor: int, limit: int) -> Touched:
         """What the changes after `cursor` touch."""
-        rows = db.execute(self._q["episode_touched"], {"cursor": cursor, "limit": limit}).fetchall()
+        rows = db.run("episode_touched", cursor=cursor, limit=limit).fetchall()
         found = Touched(rows[-1][0] if rows else cursor, {}, set())
         _collect(found, (row[1:] for row in rows if row[1] is not None))
         return found
 
-    def expired(self, db: sqlite3.Connection, now: float, limit: int) -> Touched:
+    def expired(self, db: Connection, now: float, limit: int) -> Touched:
         """The same for paragraphs that have expired since their episodes were made."""
         found = Touched(0, {}, set())
-        _collect(found, db.execute(self._q["episode_expired"], {"now": now, "limit": limit}))
+        _collect(found, db.run("episode_expired", now=now, limit=limit))
         return found
 
-    def spans(self, db: sqlite3.Connection, episodes: Iterable[int]) -> list[tuple[int, float, float]]:
+    def spans(self, db: Connection, episodes: Iterable[int]) -> list[tuple[int, float, float]]:
         """(source, since, upto) of each of these episodes."""
-        return db.execute(self._q["episode_spans"], {"ids": array(episodes)}).fetchall()
+        return db.run("episode_spans", ids=array(episodes)).fetchall()
 
     def add_news(
-        self, db: sqlite3.Connection, source: int, spans: Iterable[tuple[float, float]], *, anew: bool = False
+        self, db: Connection, source: int, spans: Iterable[tuple[float, float]], *, anew: bool = False
     ) -> bool:
         """Note that a source has changed in these stretches of time; False if it is gone by now."""
         rows = [{"source": source, "since": since, "upto": upto, "anew": int(anew)} for since, upto in spans]
-        return db.executemany(self._q["episode_news_insert"], rows).rowcount > 0
+        return db.run_many("episode_news_insert", rows).rowcount > 0
 
-    def news(self, db: sqlite3.Connection, source: int) -> list[News]:
+    def news(self, db: Connection, source: int) -> list[News]:
         """What has changed in a source, the earliest first."""
-        rows = db.execute(self._q["episode_news_of"], {"source": source})
+        rows = db.run("episode_news_of", source=source)
         return [News(id_, since, upto, bool(anew)) for id_, since, upto, anew in rows]
 
-    def forget_news(self, db: sqlite3.Connection, ids: Iterable[int]) -> None:
+    def forget_news(self, db: Connection, ids: Iterable[int]) -> None:
         """Drop what has been worked in."""
-        db.execute(self._q["episode_news_forget"], {"ids": array(ids)})
+        db.run("episode_news_forget", ids=array(ids))
 
-    def sources(self, db: sqlite3.Connection, after: int, limit: int) -> list[int]:
+    def sources(self, db: Connection, after: int, limit: int) -> list[int]:
         """The next sources by row."""
-        return [row[0] for row in db.execute(self._q["all_sources"], {"after": after, "limit": limit})]
+        return [row[0] for row in db.run("all_sources", after=after, limit=limit)]
 
-    def sources_of_chat(self, db: sqlite3.Connection, chat_id: str) -> list[int]:
+    def sources_of_chat(self, db: Connection, chat_id: str) -> list[int]:
         """Every source of a chat."""
-        return [row[0] for row in db.execute(self._q["sources_of_chat"], {"chat_id": chat_id})]
+        return [row[0] for row in db.run("sources_of_chat", chat_id=chat_id)]
 
     # material
 
-    def source_type(self, db: sqlite3.Connection, source: int) -> str:
+    def source_type(self, db: Connection, source: int) -> str:
         """The type of a source."""
-        return db.execute(self._q["source_type_of"], {"source": source}).fetchone()[0]
+        return db.run("source_type_of", source=source).fetchone()[0]
 
-    def place_before(self, db: sqlite3.Connection, source: int, since: float, count: int, now: float) -> Place:
+    def place_before(self, db: Connection, source: int, since: float, count: int, now: float) -> Place:
         """The start of the stretch that holds the live paragraph `count` places before a time; the stretch is whole."""
         values = {"source": source, "since": since, "count": count, "now": now}
-        rows = db.execute(self._q["episode_before"], values).fetchall()
+        rows = db.run("episode_before", **values).fetchall()
         if len(rows) < count:
             return BEGINNING
         id_, at, episode = rows[-1]
         if episode is None:
             return at, id_
-        start = db.execute(self._q["stretch_start"], {"source": source, "episode": episode}).fetchone()
+        start = db.run("stretch_start", source=source, episode=episode).fetchone()
         return min(start, (at, id_))
 
-    def material(self, db: sqlite3.Connection, source: int, begin: Place, limit: int, now: float) -> list[Material]:
+    def material(self, db: Connection, source: int, begin: Place, limit: int, now: float) -> list[Material]:
         """The source's live paragraphs from a place on, in order."""
         values = {"source": source, "at": begin[0], "id": begin[1], "limit": limit, "now": now}
-        return [Material(*row) for row in db.execute(self._q["episode_material"], values)]
+        return [Material(*row) for row in db.run("episode_material", **values)]
 
-    def material_of(self, db: sqlite3.Connection, episode: int, now: float) -> list[Material]:
+    def material_of(self, db: Connection, episode: int, now: float) -> list[Material]:
         """The live paragraphs of an episode, in order."""
-        return [Material(*row) for row in db.execute(self._q["episode_material_of"], {"episode": episode, "now": now})]
+        return [Material(*row) for row in db.run("episode_material_of", episode=episode, now=now)]
 
-    def stretches(self, db: sqlite3.Connection, paragraphs: Iterable[int]) -> set[int]:
+    def stretches(self, db: Connection, paragraphs: Iterable[int]) -> set[int]:
         """Those of the paragraphs that begin a stretch as it is stored."""
-        return {row[0] for row in db.execute(self._q["stretches_among"], {"ids": array(paragraphs)})}
+        return {row[0] for row in db.run("stretches_among", ids=array(paragraphs))}
 
-    def held(self, db: sqlite3.Connection, source: int, begin: Place, end: Place | None) -> list[HeldEpisode]:
+    def held(self, db: Connection, source: int, begin: Place, end: Place | None) -> list[HeldEpisode]:
         """The episodes that hold anything of the source from a place up to, and without, another."""
         end_at, end_id = end or (None, None)
         values = {"source": source, "at": begin[0], "id": begin[1], "end_at": end_at, "end_id": end_id}
-        ids = [row[0] for row in db.execute(self._q["episodes_between"], values)]
+        ids = [row[0] for row in db.run("episodes_between", **values)]
         members: dict[int, list[int]] = {}
-        for episode, paragraph in db.execute(self._q["episode_members"], {"ids": array(ids)}):
+        for episode, paragraph in db.run("episode_members", ids=array(ids)):
             members.setdefault(episode, []).append(paragraph)
-        rows = db.execute(self._q["episodes_held"], {"ids": array(ids)})
+        rows = db.run("episodes_held", ids=array(ids))
         return [_held(row, members.get(row[0], [])) for row in rows]
 
     # storing
 
-    def store(self, db: sqlite3.Connection, source: int, work: Regrouping, now: float) -> None:
+    def store(self, db: Connection, source: int, work: Regrouping, now: float) -> None:
         """Put a regrouping in the place of what was there; an episode that goes on keeps its row."""
-        db.execute(self._q["episodes_remove"], {"ids": array(work.removed)})
+        db.run("episodes_remove", ids=array(work.removed))
         for drop in ("episode_members_drop", "episode_terms_drop"):
-            db.execute(self._q[drop], {"ids": array(id_ for id_, _ in work.updates)})
+            db.run(drop, ids=array(id_ for id_, _ in work.updates))
         for id_, draft in work.updates:
-            row = db.execute(self._q["episode_update"], _values(draft) | {"id": id_, "now": now}).fetchone()
+            row = db.run("episode_update", **(_values(draft) | {"id": id_, "now": now})).fetchone()
             self._fill(db, self._insert(db, source, draft, now) if row is None else id_, draft)
         for draft in work.inserts:
             self._fill(db, self._insert(db, source, draft, now), draft)
         if work.ask_again:
-            db.execute(self._q["episode_ask_again"], {"ids": array(work.ask_again), "due": now})
+            db.run("episode_ask_again", ids=array(work.ask_again), due=now)
 
-    def _insert(self, db: sqlite3.Connection, source: int, draft: EpisodeDraft, now: float) -> int:
-        return db.execute(self._q["episode_insert"], _values(draft) | {"source": source, "now": now}).fetchone()[0]
+    def _insert(self, db: Connection, source: int, draft: EpisodeDraft, now: float) -> int:
+        return db.run("episode_insert", **(_values(draft) | {"source": source, "now": now})).fetchone()[0]
 
-    def _fill(self, db: sqlite3.Connection, episode: int, draft: EpisodeDraft) -> None:
+    def _fill(self, db: Connection, episode: int, draft: EpisodeDraft) -> None:
         members = [{"paragraph": id_, "episode": episode, "position": i} for i, id_ in enumerate(draft.paragraphs)]
-        db.executemany(self._q["episode_member_insert"], members)
+        db.run_many("episode_member_insert", members)
         terms = [{"term": term, "scope": draft.scope, "episode": episode} for term in draft.terms]
-        db.executemany(self._q["episode_term_insert"], terms)
+        db.run_many("episode_term_insert", terms)
 
     # the chat model
 
-    def claim_for_model(self, db: sqlite3.Connection, now: float, until: float) -> ModelClaim | None:
+    def claim_for_model(self, db: Connection, now: float, until: float) -> ModelClaim | None:
         """An episode that the model may be asked about now; nobody else takes it before `until`."""
-        row = db.execute(self._q["episode_model_claim"], {"now": now, "until": until}).fetchone()
+        row = db.run("episode_model_claim", now=now, until=until).fetchone()
         return None if row is None else ModelClaim(*row)
 
-    def put_off_model(self, db: sqlite3.Connection, claim: ModelClaim, due: float | None, attempts: int) -> None:
+    def put_off_model(self, db: Connection, claim: ModelClaim, due: float | None, attempts: int) -> None:
         """Ask about it later, or (None) no more until it is made again."""
         values = {"id": claim.id, "revision": claim.revision, "due": due, "attempts": attempts}
-        db.execute(self._q["episode_model_put_off"], values)
+        db.run("episode_model_put_off", **values)
 
-    def still_claimed(self, db: sqlite3.Connection, claim: ModelClaim) -> bool:
+    def still_claimed(self, db: Connection, claim: ModelClaim) -> bool:
         """Whether the episode is as it was when the model was asked."""
-        return db.execute(self._q["episode_is_at"], {"id": claim.id, "revision": claim.revision}).fetchone() is not None
+        return db.run("episode_is_at", id=claim.id, revision=claim.revision).fetchone() is not None
 
-    def waiting_for_model(self, db: sqlite3.Connection, now: float) -> tuple[int, int]:
+    def waiting_for_model(self, db: Connection, now: float) -> tuple[int, int]:
         """(episodes that the model is to be asked about, those of them that are due)."""
-        return db.execute(self._q["episode_model_counts"], {"now": now}).fetchone()
+        return db.run("episode_model_counts", now=now).fetchone()
 
 
 def _collect(found: Touched, rows: Iterable[tuple[int, float, int | None]]) -> None:

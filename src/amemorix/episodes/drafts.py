@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..language.extractive_summary import keywords, summarise, title
 from ..language.normalise import term_hashes, tokens
+from ..store.ports import Connection
 from ..store.rows.paragraphs import ParagraphRepository, PersonOf
 from .deriving_rows import EpisodeDraft, Material
 
@@ -19,7 +19,7 @@ Persons = Mapping[int, Sequence[PersonOf]]
 
 
 def rules_draft(
-    db: sqlite3.Connection, paragraphs: ParagraphRepository, segment: Sequence[Material], model_due: float | None
+    db: Connection, paragraphs: ParagraphRepository, segment: Sequence[Material], model_due: float | None
 ) -> EpisodeDraft:
     """A stretch described by its own words."""
     texts = [paragraph.content for paragraph in segment]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..config.model import Episode
+from ..store.ports import Connection
 from ..store.rows.paragraphs import ParagraphRepository
 from .deriving_rows import (
     BEGINNING,
@@ -68,7 +68,7 @@ class EpisodeGrouping:
         self._has_model = has_model
         self._segmentation = EpisodeSegmentationService(settings)
 
-    def derive(self, db: sqlite3.Connection, source: int, now: float) -> Derived:
+    def derive(self, db: Connection, source: int, now: float) -> Derived:
         """The next piece of work in this source; empty if it has no news."""
         news = self._deriving.news(db, source)
         if not news:
@@ -88,7 +88,7 @@ class EpisodeGrouping:
         work = self._compared(db, walk, held, now, anew=span.anew)
         return Derived(source, tuple(_answered(news, span, walk.end)), left, work, walk.read)
 
-    def _walk(self, db: sqlite3.Connection, source: int, begin: Place, upto: float, now: float) -> _Walk:
+    def _walk(self, db: Connection, source: int, begin: Place, upto: float, now: float) -> _Walk:
         segments: list[list[Material]] = []
         rest: list[Material] = []
         place, read = begin, 0
@@ -108,7 +108,7 @@ class EpisodeGrouping:
 
     def _stop(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         segments: list[list[Material]],
         found: Sequence[list[Material]],
         rest: Sequence[Material],
@@ -128,7 +128,7 @@ class EpisodeGrouping:
         return None
 
     def _compared(
-        self, db: sqlite3.Connection, walk: _Walk, held: Sequence[HeldEpisode], now: float, *, anew: bool
+        self, db: Connection, walk: _Walk, held: Sequence[HeldEpisode], now: float, *, anew: bool
     ) -> Regrouping:
         """What has to be written, where the new segments differ from what is held."""
         owner = {id_: one for one in held for id_ in one.paragraphs}

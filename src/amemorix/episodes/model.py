@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from ..config.model import Episode
 from ..errors import ChatUnavailable
 from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .deriving_rows import EpisodeDraft, Material, ModelClaim, Regrouping
 from .drafts import TITLE_CHARS, Persons, speaker_of, times_of, words_of
 
@@ -132,7 +132,7 @@ class EpisodeModelService:
             await self._store.write(lambda db: self._keep(db, claim, drafts))
         return True
 
-    def _material(self, db: sqlite3.Connection, claim: ModelClaim) -> _Asked | None:
+    def _material(self, db: Connection, claim: ModelClaim) -> _Asked | None:
         """None if a paragraph of the episode is gone: it is about to be made again."""
         now = self._clock.now()
         segment = self._store.episode_deriving.material_of(db, claim.id, now)
@@ -161,7 +161,7 @@ class EpisodeModelService:
             chars += size
         yield segment[start:]
 
-    def _keep(self, db: sqlite3.Connection, claim: ModelClaim, drafts: Sequence[EpisodeDraft]) -> None:
+    def _keep(self, db: Connection, claim: ModelClaim, drafts: Sequence[EpisodeDraft]) -> None:
         """The part that begins it goes on as the episode that there was; nothing if it has been made anew meanwhile."""
         deriving = self._store.episode_deriving
         now = self._material(db, claim) if deriving.still_claimed(db, claim) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from ..errors import NotFound
 from ..indexes.projections import Indexes
 from ..store.access import served, visible_scopes
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.records import ChatKey
 from ..store.rows.paragraphs import ParagraphRow, PersonOf
 from .rows import EpisodeFilter, EpisodeRow
@@ -68,7 +68,7 @@ class EpisodeRetrievalService:
             raise NotFound(f"There is no episode e{episode}: episode_id is unknown.", field="episode_id")
         return view
 
-    def _list(self, db: sqlite3.Connection, query: EpisodeQuery, limit: int, offset: int) -> list[EpisodeRow] | None:
+    def _list(self, db: Connection, query: EpisodeQuery, limit: int, offset: int) -> list[EpisodeRow] | None:
         if not self._is_served(db, query):
             return None
         self._indexes.names.catch_up(db)
@@ -80,7 +80,7 @@ class EpisodeRetrievalService:
         rows = self._store.episodes.full(db, ids)
         return [rows[id_] for id_ in ids]
 
-    def _view(self, db: sqlite3.Connection, episode: int, query: EpisodeQuery, count: int) -> EpisodeView | None:
+    def _view(self, db: Connection, episode: int, query: EpisodeQuery, count: int) -> EpisodeView | None:
         row = self._store.episodes.full(db, [episode]).get(episode)
         scopes = self._scopes(db, query)
         if row is None or not self._is_served(db, query) or (scopes is not None and row.scope not in scopes):
@@ -94,10 +94,10 @@ class EpisodeRetrievalService:
             row, len(live) != row.paragraph_count, shown, paragraphs.full(db, shown), paragraphs.persons(db, shown)
         )
 
-    def _is_served(self, db: sqlite3.Connection, query: EpisodeQuery) -> bool:
+    def _is_served(self, db: Connection, query: EpisodeQuery) -> bool:
         return not query.respect_filter or served(db, self._store.names, self._config.filter, query.asking)
 
-    def _scopes(self, db: sqlite3.Connection, query: EpisodeQuery) -> tuple[int, ...] | None:
+    def _scopes(self, db: Connection, query: EpisodeQuery) -> tuple[int, ...] | None:
         return visible_scopes(
             db, self._store.names, self._config, query.asking.chat_id, query.asking.group_id, query.asking.user_id,
             respect_filter=query.respect_filter, include_private=query.include_private,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..store.queries import array, optional_array, queries
+from ..store.ports import Connection
+from ..store.queries import array, optional_array
 
 __all__ = ["EpisodeFailure", "EpisodeFilter", "EpisodeRepository", "EpisodeRow"]
 
@@ -62,45 +62,40 @@ class EpisodeFailure:
 class EpisodeRepository:
     """Reads episodes; one that tells of a paragraph that is gone is left out until it has been made again."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
-    def of_paragraphs(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> dict[int, int]:
+    def of_paragraphs(self, db: Connection, ids: Iterable[int], now: float) -> dict[int, int]:
         """Paragraph -> episode, for episodes whose paragraphs all live."""
-        return dict(db.execute(self._q["episodes_of_paragraphs"], {"ids": array(ids), "now": now}).fetchall())
+        return dict(db.run("episodes_of_paragraphs", ids=array(ids), now=now).fetchall())
 
-    def full(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, EpisodeRow]:
+    def full(self, db: Connection, ids: Iterable[int]) -> dict[int, EpisodeRow]:
         """Episode -> row."""
-        rows = db.execute(self._q["episodes_full"], {"ids": array(ids)})
+        rows = db.run("episodes_full", ids=array(ids))
         return {row[0]: EpisodeRow(*row) for row in rows}
 
-    def members(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[int]]:
+    def members(self, db: Connection, ids: Iterable[int]) -> dict[int, list[int]]:
         """Episode -> its paragraphs in order."""
         found: dict[int, list[int]] = {}
-        for episode, paragraph in db.execute(self._q["episode_members"], {"ids": array(ids)}):
+        for episode, paragraph in db.run("episode_members", ids=array(ids)):
             found.setdefault(episode, []).append(paragraph)
         return found
 
-    def live_members(self, db: sqlite3.Connection, episode: int, scopes: Scopes, now: float) -> list[int]:
+    def live_members(self, db: Connection, episode: int, scopes: Scopes, now: float) -> list[int]:
         """Those of its paragraphs that may be seen, in order."""
         values = {"episode": episode, "scopes": optional_array(scopes), "now": now}
-        return [row[0] for row in db.execute(self._q["episode_live_members"], values)]
+        return [row[0] for row in db.run("episode_live_members", **values)]
 
-    def by_terms(self, db: sqlite3.Connection, terms: Iterable[int], scopes: Scopes) -> dict[int, list[int]]:
+    def by_terms(self, db: Connection, terms: Iterable[int], scopes: Scopes) -> dict[int, list[int]]:
         """Word -> episodes in scope that have it as their own; it reads a bounded number of them."""
         values = {"terms": array(terms), "scopes": optional_array(scopes), "limit": MOST_TERM_ROWS}
         found: dict[int, list[int]] = {}
-        for term, episode in db.execute(self._q["episodes_by_terms"], values):
+        for term, episode in db.run("episodes_by_terms", **values):
             found.setdefault(term, []).append(episode)
         return found
 
-    def count(self, db: sqlite3.Connection, scopes: Scopes) -> int:
+    def count(self, db: Connection, scopes: Scopes) -> int:
         """Episodes in scope."""
-        return db.execute(self._q["episodes_in_scope"], {"scopes": optional_array(scopes)}).fetchone()[0]
+        return db.run("episodes_in_scope", scopes=optional_array(scopes)).fetchone()[0]
 
-    def list(
-        self, db: sqlite3.Connection, wanted: EpisodeFilter, now: float, *, limit: int, offset: int = 0
-    ) -> list[int]:
+    def list(self, db: Connection, wanted: EpisodeFilter, now: float, *, limit: int, offset: int = 0) -> list[int]:
         """Episodes that may be seen whole, the newest first."""
         values = {
             "scopes": optional_array(wanted.scopes),
@@ -112,8 +107,8 @@ class EpisodeRepository:
             "limit": limit,
             "offset": offset,
         }
-        return [row[0] for row in db.execute(self._q["episodes_listed"], values)]
+        return [row[0] for row in db.run("episodes_listed", **values)]
 
-    def failures(self, db: sqlite3.Connection, limit: int) -> list[EpisodeFailure]:
+    def failures(self, db: Connection, limit: int) -> list[EpisodeFailure]:
         """Sources whose episodes could not be made, the last that failed first."""
-        return [EpisodeFailure(*row) for row in db.execute(self._q["episode_failures"], {"limit": limit})]
+        return [EpisodeFailure(*row) for row in db.run("episode_failures", limit=limit)]

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import math
-import sqlite3
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -18,6 +17,7 @@ from ..config.model import Episode
 from ..errors import MemoryFault
 from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.tasks import Claim
 from .deriving_rows import Touched
 from .grouping import Derived, EpisodeGrouping
@@ -159,7 +159,7 @@ class EpisodeService:
     async def rebuild_all(self) -> int:
         """The same for every source; returns how many there are."""
 
-        def unit(db: sqlite3.Connection) -> int:
+        def unit(db: Connection) -> int:
             sources = self._all_sources(db)
             self._want(db, dict.fromkeys(sources, (EVERYTHING,)), anew=True)
             return len(sources)
@@ -171,19 +171,19 @@ class EpisodeService:
         async with self._one:
             pass
 
-    def lag(self, db: sqlite3.Connection) -> int:
+    def lag(self, db: Connection) -> int:
         """Changes not taken up yet, and sources that wait to be worked on."""
         return self.changes(db) + self._store.derive_tasks.open_count(db, KIND)
 
-    def changes(self, db: sqlite3.Connection) -> int:
+    def changes(self, db: Connection) -> int:
         """Changes not taken up yet."""
         return self._store.changes.bounds(db)[1] - self._cursor(db)
 
-    def cursor(self, db: sqlite3.Connection) -> int:
+    def cursor(self, db: Connection) -> int:
         """How far the change log has been read; unlimited while episodes are switched off."""
         return self._cursor(db) if self._settings.enabled else 1 << 62
 
-    def _cursor(self, db: sqlite3.Connection) -> int:
+    def _cursor(self, db: Connection) -> int:
         return int(self._store.changes.get(db, CURSOR) or 0)
 
     # taking up what has changed
@@ -196,7 +196,7 @@ class EpisodeService:
         await self._store.write(lambda db: self._note(db, cursor, upto, spans))
         return True
 
-    def _read_news(self, db: sqlite3.Connection) -> tuple[int, int, Spans] | None:
+    def _read_news(self, db: Connection) -> tuple[int, int, Spans] | None:
         """(cursor, how far this reads, what has changed); None if nothing has."""
         deriving = self._store.episode_deriving
         cursor = self._cursor(db)
@@ -209,25 +209,25 @@ class EpisodeService:
         expired = deriving.expired(db, self._clock.now(), STEP)
         return (cursor, cursor, self._spans(db, expired)) if expired.times else None
 
-    def _all_sources(self, db: sqlite3.Connection) -> list[int]:
+    def _all_sources(self, db: Connection) -> list[int]:
         found: list[int] = []
         while some := self._store.episode_deriving.sources(db, found[-1] if found else 0, STEP):
             found += some
         return found
 
-    def _spans(self, db: sqlite3.Connection, touched: Touched) -> Spans:
+    def _spans(self, db: Connection, touched: Touched) -> Spans:
         found = {source: [(at, at) for at in times] for source, times in touched.times.items()}
         for source, since, upto in self._store.episode_deriving.spans(db, touched.episodes):
             found.setdefault(source, []).append((since, upto))
         return {source: _merged(spans, self._settings.gap_hours * 3600) for source, spans in found.items()}
 
-    def _note(self, db: sqlite3.Connection, cursor: int, upto: int, spans: Spans) -> None:
+    def _note(self, db: Connection, cursor: int, upto: int, spans: Spans) -> None:
         """Store the news with the new cursor, unless the kernel that is being replaced was quicker."""
         if self._cursor(db) == cursor:
             self._want(db, spans)
             self._store.changes.put(db, CURSOR, str(upto))
 
-    def _want(self, db: sqlite3.Connection, news: Spans, *, anew: bool = False) -> None:
+    def _want(self, db: Connection, news: Spans, *, anew: bool = False) -> None:
         now = self._clock.now()
         due = now if anew else now + self._settings.debounce_seconds
         for source, spans in news.items():
@@ -235,7 +235,7 @@ class EpisodeService:
             if self._store.episode_deriving.add_news(db, source, spans, anew=anew):
                 self._store.derive_tasks.want(db, KIND, source, since=since, due_at=due, now=now)
 
-    def _revive(self, db: sqlite3.Connection) -> None:
+    def _revive(self, db: Connection) -> None:
         """What has failed becomes due, with all its tries."""
         tasks, now = self._store.derive_tasks, self._clock.now()
         for task in tasks.list(db, KIND, status="failed", limit=STEP, offset=0):
@@ -263,14 +263,14 @@ class EpisodeService:
                 ready = []
         return worked + await self._keep_all(ready)
 
-    def _is_due(self, db: sqlite3.Connection, *, hurry: bool) -> bool:
+    def _is_due(self, db: Connection, *, hurry: bool) -> bool:
         """Whether there may be anything to claim: most looks find nothing, and should write nothing."""
         tasks, now, most = self._store.derive_tasks, self._clock.now(), self._settings.max_attempts
         if hurry and tasks.open_count(db, KIND):
             return True
         return tasks.any_due(db, KIND, worker=self._worker, now=now, most=most)
 
-    def _claim(self, db: sqlite3.Connection, limit: int, *, hurry: bool) -> list[Claim]:
+    def _claim(self, db: Connection, limit: int, *, hurry: bool) -> list[Claim]:
         tasks, now, settings = self._store.derive_tasks, self._clock.now(), self._settings
         if hurry:
             tasks.hurry(db, KIND, now)
@@ -305,7 +305,7 @@ class EpisodeService:
             return await self._failed(claim, exc)
         return Worked(done=1)
 
-    def _store_work(self, db: sqlite3.Connection, claim: Claim, derived: Derived) -> None:
+    def _store_work(self, db: Connection, claim: Claim, derived: Derived) -> None:
         """The episodes, the news that they answer, and the end of the task."""
         now, tasks, deriving = self._clock.now(), self._store.derive_tasks, self._store.episode_deriving
         deriving.forget_news(db, derived.answered)
@@ -322,7 +322,7 @@ class EpisodeService:
         pause = min(settings.retry_max_seconds, settings.retry_seconds * 2.0 ** (claim.attempts - 1))
         error = f"{type(exc).__name__}: {exc}"[:500]
 
-        def unit(db: sqlite3.Connection) -> None:
+        def unit(db: Connection) -> None:
             tasks = self._store.derive_tasks
             tasks.failed(db, KIND, claim, worker=self._worker, error=error, due_at=now + pause, now=now)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AliasChoices, Field
@@ -13,6 +12,7 @@ from ..language.normalise import clean_text
 from ..language.time_arguments import read_instant
 from ..ops import Operations, Request, Response
 from ..store.access import Sight
+from ..store.ports import Connection
 from ..store.records import ChatKey
 from .editor import By, Edited, NewFact
 from .items import FactItem
@@ -141,7 +141,7 @@ def _instant(kernel: SDKMemoryKernel, field: str, value: Any, chat_id: str = "")
     return read_instant(field, value, kernel.surroundings.clock.now(), kernel.zones.of(chat_id))
 
 
-def _new_fact(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AddFact) -> NewFact:
+def _new_fact(db: Connection, kernel: SDKMemoryKernel, request: AddFact) -> NewFact:
     if bool(request.person_id) == bool(request.entity):
         raise InvalidRequest("person_id: a fact is about a person_id or about an entity.", field="person_id")
     value = clean_text(request.value)
@@ -166,14 +166,14 @@ def _new_fact(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AddFact)
     )  # fmt: skip
 
 
-def _scopes(db: sqlite3.Connection, kernel: SDKMemoryKernel, chat_id: str) -> tuple[int, ...] | None:
+def _scopes(db: Connection, kernel: SDKMemoryKernel, chat_id: str) -> tuple[int, ...] | None:
     return scopes_seen(db, kernel, ChatKey(chat_id, "", "")) if chat_id else None
 
 
 async def _changed(kernel: SDKMemoryKernel, edited: Edited, chat_id: str = "") -> Changed:
     moment = Moment(kernel.surroundings.clock.now())
 
-    def read(db: sqlite3.Connection) -> list[FactItem]:
+    def read(db: Connection) -> list[FactItem]:
         rows = [row for fact in edited.facts if (row := kernel.store.facts.one(db, fact)) is not None]
         return FactReader(kernel.store).items(db, rows, moment, _scopes(db, kernel, chat_id))
 

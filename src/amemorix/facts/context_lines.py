@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import UTC
 
 from ..indexes.projections import Indexes
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .language.context import is_imagined, is_of_device, leads_to_speaker, shows_person, tells_where
 from .language.framing import retracts
 from .language.implicit_subject import mentions_somebody
@@ -27,7 +27,7 @@ class FactLines:
         self._material = store.fact_material
         self._indexes = indexes
 
-    def believed(self, db: sqlite3.Connection, paragraph: FactMaterial, claims: list[Claim]) -> list[Claim]:
+    def believed(self, db: Connection, paragraph: FactMaterial, claims: list[Claim]) -> list[Claim]:
         """The claims without those that may be of something else, or were a joke, by the lines around."""
         if not any(_is_loose(claim) for claim in claims):
             return claims
@@ -42,7 +42,7 @@ class FactLines:
             if (unnamed or not claim.unnamed) and (of_pet or not (claim.only_ends and claim.attribute == "pet"))
         ]
 
-    def taken_back(self, db: sqlite3.Connection, paragraph: FactMaterial) -> tuple[int, frozenset[str]] | None:
+    def taken_back(self, db: Connection, paragraph: FactMaterial) -> tuple[int, frozenset[str]] | None:
         """The line before it of the same speaker that it calls a joke, and the kinds of news there that name nobody."""
         if not (paragraph.live and paragraph.speaker and paragraph.kind == "message" and retracts(paragraph.content)):
             return None
@@ -60,7 +60,7 @@ class FactLines:
         names = tuple(name for name, rows in self._names_in(content, paragraph.scope) if len(rows) == 1)
         return read_facts(content, Reader(paragraph.recorded_at, UTC, True, names=names, own=True))
 
-    def _is_taken_back(self, db: sqlite3.Connection, paragraph: FactMaterial) -> bool:
+    def _is_taken_back(self, db: Connection, paragraph: FactMaterial) -> bool:
         """Whether the speaker's next line, if it comes soon, calls it a joke."""
         after = self._material.just_after(db, paragraph.id, LINES, WITHIN_SECONDS)
         mine = [content for content, speaker, _ in after if speaker == paragraph.speaker]
@@ -76,7 +76,7 @@ class FactLines:
         before, by_other = lines[0] if lines else ("", False)
         return shows_person(paragraph.content, before) or (bool(lines) and leads_to_speaker(before, by_other=by_other))
 
-    def _before(self, db: sqlite3.Connection, paragraph: FactMaterial) -> list[tuple[str, bool]]:
+    def _before(self, db: Connection, paragraph: FactMaterial) -> list[tuple[str, bool]]:
         """(line, whether somebody else said it) right before, the newest first; the speaker's own name is 你 or 我."""
         own = frozenset({paragraph.speaker})
         found: list[tuple[str, bool]] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ from ..config.model import Profile
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..language.normalise import content_hash, fold
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .language.slots import STATEMENT, slot_of
 from .language.values import normal
 from .ledger import UNDO_KIND, Change, FactLedger, snapshot
@@ -85,7 +85,7 @@ class FactEditor:
 
     # the changes
 
-    def _add(self, db: sqlite3.Connection, new: NewFact, by: By) -> Edited:
+    def _add(self, db: Connection, new: NewFact, by: By) -> Edited:
         norm = _norm(new.attribute, new.value)
         group = group_of(new.person, new.entity, new.scope, new.attribute, norm)
         now = self._clock.now()
@@ -104,7 +104,7 @@ class FactEditor:
             fact = known.id
         return self._settled(db, fact, [group], by, undo, now)
 
-    def _insert(self, db: sqlite3.Connection, new: NewFact, norm: str, at: float, now: float) -> int:
+    def _insert(self, db: Connection, new: NewFact, norm: str, at: float, now: float) -> int:
         slot = slot_of(new.attribute)
         values = {
             "person": new.person, "entity": new.entity, "scope": new.scope, "attribute": new.attribute,
@@ -114,7 +114,7 @@ class FactEditor:
         }  # fmt: skip
         return self._facts.insert(db, values)
 
-    def _retract(self, db: sqlite3.Connection, fact: int, by: By) -> Edited:
+    def _retract(self, db: Connection, fact: int, by: By) -> Edited:
         row = self._one(db, fact)
         if row.status == "retracted":
             raise Conflict(f"fact_id: the fact f{fact} is retracted already.", field="fact_id")
@@ -123,7 +123,7 @@ class FactEditor:
         self._decide(db, row, by, undo, now, status="retracted", pinned=1, superseded_at=None, superseded_by=None)
         return self._settled(db, fact, [group], by, undo, now)
 
-    def _resolve(self, db: sqlite3.Connection, winner: int, by: By) -> Edited:
+    def _resolve(self, db: Connection, winner: int, by: By) -> Edited:
         row = self._one(db, winner, "winner")
         if row.status != "conflicted":
             raise Conflict(f"winner: the fact f{winner} is {row.status}, and contradicts nothing.", field="winner")
@@ -136,7 +136,7 @@ class FactEditor:
         return self._settled(db, winner, [group], by, undo, now)
 
     def _supersede(
-        self, db: sqlite3.Connection, fact: int, successor: int | None, value: str, valid_from: float | None, by: By
+        self, db: Connection, fact: int, successor: int | None, value: str, valid_from: float | None, by: By
     ) -> Edited:
         row = self._one(db, fact)
         if not _stands(row):
@@ -159,7 +159,7 @@ class FactEditor:
         self._give_way(db, row, after, by, undo, now)
         return self._settled(db, fact, groups, by, undo, now)
 
-    def _successor(self, db: sqlite3.Connection, row: FactRow, successor: int) -> FactRow:
+    def _successor(self, db: Connection, row: FactRow, successor: int) -> FactRow:
         after = self._one(db, successor, "superseded_by")
         if after.id == row.id or not _stands(after):
             raise Conflict(
@@ -169,7 +169,7 @@ class FactEditor:
             raise Conflict("superseded_by: the two facts are about different subjects or chats.", field="superseded_by")
         return after
 
-    def _undo(self, db: sqlite3.Connection, record: int, by: By) -> Edited:
+    def _undo(self, db: Connection, record: int, by: By) -> Edited:
         found = self._undo_records.one(db, record)
         if found is None or found[0] != UNDO_KIND:
             raise NotFound(f"undo_id: there is no undo record u{record} of facts.", field="undo_id")
@@ -191,7 +191,7 @@ class FactEditor:
         return Edited(tuple(dict.fromkeys(row.id for row in rows)), record)
 
     def _put_back(
-        self, db: sqlite3.Connection, row: FactRow, detail: Mapping[str, Any], by: By, record: int, now: float
+        self, db: Connection, row: FactRow, detail: Mapping[str, Any], by: By, record: int, now: float
     ) -> None:
         if str(row.id) in detail["rows"]:
             self._decide(db, row, replace(by, reason="undone"), record, now, **detail["rows"][str(row.id)])
@@ -201,7 +201,7 @@ class FactEditor:
 
     # what they have in common
 
-    def _one(self, db: sqlite3.Connection, fact: int, field: str = "fact_id") -> FactRow:
+    def _one(self, db: Connection, fact: int, field: str = "fact_id") -> FactRow:
         row = self._facts.one(db, fact)
         if row is None:
             raise NotFound(f"{field}: there is no fact f{fact}.", field=field)
@@ -209,7 +209,7 @@ class FactEditor:
 
     def _keep(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         by: By,
         action: str,
         targets: Iterable[FactRow],
@@ -220,14 +220,14 @@ class FactEditor:
         detail = snapshot(targets, group, created=list(created))
         return self._undo_records.keep(db, UNDO_KIND, detail, by.requested_by, by.reason or action, now)
 
-    def _give_way(self, db: sqlite3.Connection, row: FactRow, after: FactRow, by: By, undo: int, now: float) -> None:
+    def _give_way(self, db: Connection, row: FactRow, after: FactRow, by: By, undo: int, now: float) -> None:
         end = max(row.valid_from, after.valid_from)
         self._decide(
             db, row, by, undo, now, status="superseded", pinned=1, valid_to=end, superseded_at=now,
             superseded_by=after.id,
         )  # fmt: skip
 
-    def _decide(self, db: sqlite3.Connection, row: FactRow, by: By, undo: int, now: float, **changes: Any) -> None:
+    def _decide(self, db: Connection, row: FactRow, by: By, undo: int, now: float, **changes: Any) -> None:
         names = ("status", "pinned", "asserted_at", "valid_to", "superseded_at", "superseded_by")
         values = {name: getattr(row, name) for name in names} | {"deleted_at": None} | changes
         self._facts.decide(db, {"id": row.id, **values})
@@ -235,13 +235,11 @@ class FactEditor:
             self._note(db, row.id, row.status, str(values["status"]), values["superseded_by"], undo, by, now)
 
     def _note(
-        self, db: sqlite3.Connection, fact: int, was: str, became: str, cause: int | None, undo: int, by: By, now: float
+        self, db: Connection, fact: int, was: str, became: str, cause: int | None, undo: int, by: By, now: float
     ) -> None:
         self._facts.transition(db, fact, Transition(was, became, cause, undo, by.requested_by, by.reason, now))
 
-    def _settled(
-        self, db: sqlite3.Connection, fact: int, groups: Iterable[FactGroup], by: By, undo: int, now: float
-    ) -> Edited:
+    def _settled(self, db: Connection, fact: int, groups: Iterable[FactGroup], by: By, undo: int, now: float) -> Edited:
         changed: dict[int, str] = {}
         for group in groups:
             changed |= self._ledger.settle(db, group, _change(by, now, "by hand", undo, {}))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..config.model import Profile
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.tasks import NO_PARAGRAPH
 from .evidence import PointRow
 from .language.slots import slot_of
@@ -67,7 +67,7 @@ class FactLedger:
         self._undo_records = store.undo_records
         self._window = FactWindow(store)
 
-    def record(self, db: sqlite3.Connection, group: FactGroup, said: Said, change: Change) -> bool:
+    def record(self, db: Connection, group: FactGroup, said: Said, change: Change) -> bool:
         """Take in what a paragraph says, once; False if it had been taken in before."""
         if self._evidence.said_before(db, group, said.paragraph, said.norm, said.polarity):
             return False
@@ -76,7 +76,7 @@ class FactLedger:
 
     def settle(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         group: FactGroup,
         change: Change,
         new: Sequence[Said] = (),
@@ -103,9 +103,7 @@ class FactLedger:
             changed = self.settle(db, group, change, since=earlier) | changed
         return changed
 
-    def _given_up_for(
-        self, db: sqlite3.Connection, runs: Sequence[Run], places: Sequence[int], part: Part
-    ) -> float | None:
+    def _given_up_for(self, db: Connection, runs: Sequence[Run], places: Sequence[int], part: Part) -> float | None:
         """Since when facts outside of the part gave way to statements that have moved to another row, None if none."""
         kept = zip(runs, places, strict=True)
         moved = {point.fact for run, row in kept for point in run.points if point.fact not in (0, row)}
@@ -114,7 +112,7 @@ class FactLedger:
     # what counts
 
     def _free(
-        self, db: sqlite3.Connection, rows: Sequence[FactRow], change: Change
+        self, db: Connection, rows: Sequence[FactRow], change: Change
     ) -> tuple[dict[int, FactRow], dict[int, str]]:
         """The facts whose status the rules decide, and those of the others that had to be put back."""
         standing = self._facts.standing(db, [row.superseded_by for row in rows if row.superseded_by])
@@ -128,14 +126,14 @@ class FactLedger:
                 moved[row.id] = row.status
         return free, moved
 
-    def _give_way(self, db: sqlite3.Connection, row: FactRow, successor: int, change: Change) -> None:
+    def _give_way(self, db: Connection, row: FactRow, successor: int, change: Change) -> None:
         after = self._facts.one(db, successor)
         end = max(row.valid_from, after.valid_from if after else row.valid_from)
         at = self._since(db, row, successor, change)
         state = replace(row, status="superseded", valid_to=end, superseded_at=at, superseded_by=successor)
         self._write(db, row, state, change)
 
-    def _since(self, db: sqlite3.Connection, row: FactRow, successor: int | None, change: Change) -> float:
+    def _since(self, db: Connection, row: FactRow, successor: int | None, change: Change) -> float:
         """Since when the fact is superseded: since before, if what was deleted meanwhile is back."""
         before = self._facts.gave_way(db, row.id, successor) if successor else None
         return change.at if before is None else before
@@ -144,7 +142,7 @@ class FactLedger:
 
     def _places(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         group: FactGroup,
         runs: Sequence[Run],
         free: Mapping[int, FactRow],
@@ -166,7 +164,7 @@ class FactLedger:
             self._hold(db, run, places[place])
         return places
 
-    def _insert(self, db: sqlite3.Connection, group: FactGroup, run: Run, merged: bool, change: Change) -> int:
+    def _insert(self, db: Connection, group: FactGroup, run: Run, merged: bool, change: Change) -> int:
         slot = slot_of(group.attribute)
         values = {
             "person": group.person, "entity": group.entity, "scope": group.scope, "attribute": group.attribute,
@@ -177,7 +175,7 @@ class FactLedger:
         }  # fmt: skip
         return self._facts.insert(db, values)
 
-    def _hold(self, db: sqlite3.Connection, run: Run, row: int) -> None:
+    def _hold(self, db: Connection, run: Run, row: int) -> None:
         for p in run.points:
             if p.paragraph and not p.fact:
                 self._evidence.put(
@@ -188,7 +186,7 @@ class FactLedger:
 
     def _apply(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         runs: Sequence[Run],
         places: Sequence[int],
         free: Mapping[int, FactRow],
@@ -212,13 +210,13 @@ class FactLedger:
                 changed[row] = before.status if before else ""
         return changed
 
-    def _fresh(self, db: sqlite3.Connection, row: int) -> FactRow:
+    def _fresh(self, db: Connection, row: int) -> FactRow:
         found = self._facts.one(db, row)
         if found is None:
             raise RuntimeError(f"the fact {row} was just written and is gone")
         return found
 
-    def _state(self, db: sqlite3.Connection, row: FactRow, run: Run, places: Sequence[int], change: Change) -> FactRow:
+    def _state(self, db: Connection, row: FactRow, run: Run, places: Sequence[int], change: Change) -> FactRow:
         successor = places[run.successor] if run.successor is not None else None
         at = None
         if run.status == "superseded":
@@ -240,7 +238,7 @@ class FactLedger:
 
     def _undoable(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         states: Mapping[int, FactRow],
         free: Mapping[int, FactRow],
         runs: Sequence[Run],
@@ -264,7 +262,7 @@ class FactLedger:
 
     def _leave(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         runs: Sequence[Run],
         places: Sequence[int],
         free: Mapping[int, FactRow],
@@ -290,7 +288,7 @@ class FactLedger:
                 changed[row.id] = row.status
         return changed
 
-    def _write(self, db: sqlite3.Connection, before: FactRow, state: FactRow, change: Change) -> None:
+    def _write(self, db: Connection, before: FactRow, state: FactRow, change: Change) -> None:
         self._facts.update(
             db,
             {
@@ -308,7 +306,7 @@ class FactLedger:
                            change.reason, change.at),
             )  # fmt: skip
 
-    def tell(self, db: sqlite3.Connection, group: FactGroup, now: float, *, whole: bool = False) -> None:
+    def tell(self, db: Connection, group: FactGroup, now: float, *, whole: bool = False) -> None:
         """The profile of the person is wanted anew; `whole`: sentences count again that a fact had made untrue."""
         if group.person is not None:
             due, since = now + self._profile.debounce_seconds, EVERYTHING if whole else NO_PARAGRAPH

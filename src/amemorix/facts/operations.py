@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,6 +14,7 @@ from ..language.normalise import fold, normalise_name
 from ..language.time_arguments import read_instant
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..store.access import served, visible_scopes
+from ..store.ports import Connection
 from ..store.records import ChatKey
 from .items import FactItem
 from .query import FactReader, Moment
@@ -205,7 +205,7 @@ async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
     moment = Moment(kernel.surroundings.clock.now())
     facts = kernel.store.facts
 
-    def read(db: sqlite3.Connection) -> FactDetail:
+    def read(db: Connection) -> FactDetail:
         row = _seen(db, kernel, request)
         evidence = kernel.store.fact_evidence.of(db, [row.id], moment.now).get(row.id, [])
         return FactDetail(
@@ -246,7 +246,7 @@ async def list_conflicts(kernel: SDKMemoryKernel, request: ListConflicts) -> Con
 async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus:  # noqa: ARG001
     """Count facts by status and tell how current they are."""
 
-    def read(db: sqlite3.Connection) -> FactStatus:
+    def read(db: Connection) -> FactStatus:
         counts = dict.fromkeys(EVERY_STATUS, 0) | kernel.store.facts.counts(db)
         return FactStatus(
             counts=counts,
@@ -268,13 +268,13 @@ async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> P
 # steps
 
 
-def _scopes(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: AskingRequest) -> tuple[int, ...] | None:
+def _scopes(db: Connection, kernel: SDKMemoryKernel, request: AskingRequest) -> tuple[int, ...] | None:
     asking = ChatKey(request.chat_id, request.group_id, request.user_id)
     return scopes_seen(db, kernel, asking, request.include_private)
 
 
 def scopes_seen(
-    db: sqlite3.Connection, kernel: SDKMemoryKernel, asking: ChatKey, include_private: bool | None = None
+    db: Connection, kernel: SDKMemoryKernel, asking: ChatKey, include_private: bool | None = None
 ) -> tuple[int, ...] | None:
     """What the call may see (None: everything); nothing, for a chat that the filter does not serve."""
     named = any((asking.chat_id, asking.group_id, asking.user_id))
@@ -287,7 +287,7 @@ def scopes_seen(
 
 
 def persons_meant(
-    db: sqlite3.Connection, kernel: SDKMemoryKernel, key: str, scopes: Sequence[int] | None
+    db: Connection, kernel: SDKMemoryKernel, key: str, scopes: Sequence[int] | None
 ) -> tuple[int, ...] | None:
     """Rows of the persons meant, None if nobody was named."""
     if not key:
@@ -296,9 +296,7 @@ def persons_meant(
     return tuple(sorted(kernel.indexes.names.index.matching(key, scopes)))
 
 
-def entity_meant(
-    db: sqlite3.Connection, kernel: SDKMemoryKernel, name: str, scopes: Sequence[int] | None
-) -> int | None:
+def entity_meant(db: Connection, kernel: SDKMemoryKernel, name: str, scopes: Sequence[int] | None) -> int | None:
     """The row of the entity named, None if none was, 0 for one that is not known, or not to these chats by this name."""
     if not name:
         return None
@@ -308,7 +306,7 @@ def entity_meant(
     return row if said is None or norm in said else 0
 
 
-def _listed(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: ListFacts, text: str) -> Facts:
+def _listed(db: Connection, kernel: SDKMemoryKernel, request: ListFacts, text: str) -> Facts:
     scopes, moment = _scopes(db, kernel, request), Moment(kernel.surroundings.clock.now())
     rows = kernel.store.facts.listed(
         db, persons=persons_meant(db, kernel, request.person_id, scopes), entity=entity_meant(db, kernel, request.entity, scopes),
@@ -319,7 +317,7 @@ def _listed(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: ListFacts,
     return Facts(items=items, count=len(items))
 
 
-def _at_a_time(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: QueryFacts, moment: Moment) -> Facts:
+def _at_a_time(db: Connection, kernel: SDKMemoryKernel, request: QueryFacts, moment: Moment) -> Facts:
     scopes, reader = _scopes(db, kernel, request), FactReader(kernel.store)
     entity = entity_meant(db, kernel, request.entity, scopes)
     rows = reader.of(
@@ -340,7 +338,7 @@ def _asked_for(row: FactRow, request: QueryFacts) -> bool:
     return named and (not request.status or row.status in request.status) and wanted in fold(row.value)
 
 
-def _seen(db: sqlite3.Connection, kernel: SDKMemoryKernel, request: GetFact) -> FactRow:
+def _seen(db: Connection, kernel: SDKMemoryKernel, request: GetFact) -> FactRow:
     """The fact, if the call may see it and something still supports it."""
     facts, scopes = kernel.store.facts, _scopes(db, kernel, request)
     row = facts.one(db, request.fact_id)

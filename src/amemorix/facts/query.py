@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +10,7 @@ from ..ids import fact_key, paragraph_key
 from ..language.normalise import fold
 from ..lazy_regex import lazy_regex
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .items import FactItem
 from .language.questions import Question, read_question
 from .language.slots import slot_of
@@ -56,7 +56,7 @@ class FactReader:
 
     def of(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         persons: Iterable[int],
         scopes: Sequence[int] | None,
         moment: Moment,
@@ -69,7 +69,7 @@ class FactReader:
         rows = self._held(db, persons, scopes, moment, entities)
         return _in_order(rows, self._said(db, rows, moment)) if len({row.scope for row in rows}) > 1 else rows
 
-    def _said(self, db: sqlite3.Connection, rows: Sequence[FactRow], moment: Moment) -> list[Point]:
+    def _said(self, db: Connection, rows: Sequence[FactRow], moment: Moment) -> list[Point]:
         """What the facts rest on; one of which nothing is left, or that a hand gave, counts from its start."""
         of = {row.id: row for row in rows}
         points = [
@@ -88,7 +88,7 @@ class FactReader:
 
     def _held(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         persons: Iterable[int],
         scopes: Sequence[int] | None,
         moment: Moment,
@@ -102,14 +102,14 @@ class FactReader:
             return self._facts.valid_at(db, who, scopes, at=moment.valid_at, now=moment.now, entities=what, limit=MOST)
         return self._facts.current(db, who, scopes, now=moment.now, entities=what, limit=MOST)
 
-    def oneself(self, db: sqlite3.Connection, user_id: str, scopes: Sequence[int] | None) -> frozenset[int]:
+    def oneself(self, db: Connection, user_id: str, scopes: Sequence[int] | None) -> frozenset[int]:
         """Who a user is that no person is called by: whoever speaks alone in the user's private chats within sight."""
         chats = [row for row in self._store.names.chats_of(db, "", user_id) if scopes is None or row in scopes]
         alone = self._material.lone_speaker(db, chats)
         return frozenset() if alone is None else frozenset({alone})
 
     def recall(
-        self, db: sqlite3.Connection, asked: Asked, scopes: Sequence[int] | None, moment: Moment, limit: int
+        self, db: Connection, asked: Asked, scopes: Sequence[int] | None, moment: Moment, limit: int
     ) -> list[FactItem]:
         """The facts that a query asks for; none if it names nobody that a fact is about."""
         entities = self._material.entities_named(db, fold(asked.text))
@@ -125,7 +125,7 @@ class FactReader:
         return self.items(db, [row for _, row in best[:limit]], moment, scopes)
 
     def items(
-        self, db: sqlite3.Connection, rows: Sequence[FactRow], moment: Moment, scopes: Sequence[int] | None
+        self, db: Connection, rows: Sequence[FactRow], moment: Moment, scopes: Sequence[int] | None
     ) -> list[FactItem]:
         """Facts with the names that these chats know (None: every one), evidence and conflicts."""
         if not rows:

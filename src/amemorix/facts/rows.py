@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..store.queries import array, optional_array, queries
+from ..store.ports import Connection
+from ..store.queries import array, optional_array
 
 __all__ = [
     "FactGroup",
@@ -75,23 +75,20 @@ class Transition:
 class FactRepository:
     """Reads and writes facts; the caller owns the transaction."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
-    def groups_of(self, db: sqlite3.Connection, paragraphs: Iterable[int]) -> list[tuple[FactGroup, float]]:
+    def groups_of(self, db: Connection, paragraphs: Iterable[int]) -> list[tuple[FactGroup, float]]:
         """The groups of the facts that rest on these paragraphs, or gave way to them, each with the time of the first."""
-        rows = db.execute(self._q["fact_groups_of"], {"ids": array(paragraphs)})
+        rows = db.run("fact_groups_of", ids=array(paragraphs))
         return [(FactGroup(person, entity, scope, attribute, norm), at)
                 for person, entity, scope, attribute, norm, at in rows]  # fmt: skip
 
-    def in_group(self, db: sqlite3.Connection, group: FactGroup) -> list[FactRow]:
+    def in_group(self, db: Connection, group: FactGroup) -> list[FactRow]:
         """The facts of a group, the oldest first."""
         name = "facts_in_group" if group.norm is None else "facts_in_group_of_norm"
-        return [FactRow(*row) for row in db.execute(self._q[name], _values(group))]
+        return [FactRow(*row) for row in db.run(name, **_values(group))]
 
     def open(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         group: FactGroup,
         polarity: int,
         since: float,
@@ -111,39 +108,39 @@ class FactRepository:
             "norms": optional_array(norms),
         }
         name = "facts_open" if norms is None else "facts_open_of_norms"
-        return [FactRow(*row) for row in db.execute(self._q[name], values)]
+        return [FactRow(*row) for row in db.run(name, **values)]
 
-    def given_up_for(self, db: sqlite3.Connection, facts: Iterable[int], before: float) -> float | None:
+    def given_up_for(self, db: Connection, facts: Iterable[int], before: float) -> float | None:
         """When the first of those was given up that gave way to one of these facts before a time, by the rules."""
-        return db.execute(self._q["facts_given_up_for"], {"ids": array(facts), "before": before}).fetchone()[0]
+        return db.run("facts_given_up_for", ids=array(facts), before=before).fetchone()[0]
 
-    def standing(self, db: sqlite3.Connection, facts: Iterable[int]) -> set[int]:
+    def standing(self, db: Connection, facts: Iterable[int]) -> set[int]:
         """Those of the facts that something supports and nobody retracted."""
-        return {row[0] for row in db.execute(self._q["facts_standing"], {"ids": array(facts)})}
+        return {row[0] for row in db.run("facts_standing", ids=array(facts))}
 
-    def insert(self, db: sqlite3.Connection, values: dict[str, Any]) -> int:
+    def insert(self, db: Connection, values: dict[str, Any]) -> int:
         """A new fact; returns its row."""
-        return db.execute(self._q["fact_insert"], values).fetchone()[0]
+        return db.run("fact_insert", **values).fetchone()[0]
 
-    def update(self, db: sqlite3.Connection, values: dict[str, Any]) -> None:
+    def update(self, db: Connection, values: dict[str, Any]) -> None:
         """What the rules make of a fact."""
-        db.execute(self._q["fact_update"], values)
+        db.run("fact_update", **values)
 
-    def decide(self, db: sqlite3.Connection, values: dict[str, Any]) -> None:
+    def decide(self, db: Connection, values: dict[str, Any]) -> None:
         """What a hand makes of a fact."""
-        db.execute(self._q["fact_decide"], values)
+        db.run("fact_decide", **values)
 
-    def transition(self, db: sqlite3.Connection, fact: int, change: Transition) -> None:
+    def transition(self, db: Connection, fact: int, change: Transition) -> None:
         """Keep a change of status."""
         values = {
             "fact": fact, "was": change.was, "became": change.became, "cause": change.cause, "undo": change.undo,
             "requested_by": change.requested_by, "reason": change.reason, "at": change.at,
         }  # fmt: skip
-        db.execute(self._q["fact_transition_insert"], values)
+        db.run("fact_transition_insert", **values)
 
     def current(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         persons: Iterable[int],
         scopes: Scopes,
         *,
@@ -153,11 +150,11 @@ class FactRepository:
     ) -> list[FactRow]:
         """What is held true now of these persons and entities, the newest first."""
         values = self._subjects(persons, entities, scopes, limit) | {"at": now, "now": now}
-        return [FactRow(*row) for row in db.execute(self._q["facts_of_subjects"], values)]
+        return [FactRow(*row) for row in db.run("facts_of_subjects", **values)]
 
     def valid_at(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         persons: Iterable[int],
         scopes: Scopes,
         *,
@@ -168,11 +165,11 @@ class FactRepository:
     ) -> list[FactRow]:
         """What was true at a time, by what is known now."""
         values = self._subjects(persons, entities, scopes, limit) | {"at": at, "now": now}
-        return [FactRow(*row) for row in db.execute(self._q["facts_valid_at"], values)]
+        return [FactRow(*row) for row in db.run("facts_valid_at", **values)]
 
     def as_of(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         persons: Iterable[int],
         scopes: Scopes,
         *,
@@ -183,7 +180,7 @@ class FactRepository:
     ) -> list[tuple[FactRow, str]]:
         """What the memory held true at a time, with the status that each fact had then."""
         values = self._subjects(persons, entities, scopes, limit) | {"as_of": as_of, "now": now}
-        return [(FactRow(*row[:-1]), row[-1]) for row in db.execute(self._q["facts_as_of"], values)]
+        return [(FactRow(*row[:-1]), row[-1]) for row in db.run("facts_as_of", **values)]
 
     @staticmethod
     def _subjects(persons: Iterable[int], entities: Iterable[int], scopes: Scopes, limit: int) -> dict[str, Any]:
@@ -191,30 +188,30 @@ class FactRepository:
             "persons": array(persons), "entities": array(entities), "scopes": optional_array(scopes), "limit": limit,
         }  # fmt: skip
 
-    def listed(self, db: sqlite3.Connection, **values: Any) -> list[FactRow]:
+    def listed(self, db: Connection, **values: Any) -> list[FactRow]:
         """Facts by what is asked for (persons, entity, attribute, statuses, text, scopes), the newest first."""
         given = {**values}
         for name in ("persons", "statuses", "scopes"):
             given[name] = optional_array(given.get(name))
-        return [FactRow(*row) for row in db.execute(self._q["facts_listed"], given)]
+        return [FactRow(*row) for row in db.run("facts_listed", **given)]
 
-    def one(self, db: sqlite3.Connection, row: int) -> FactRow | None:
+    def one(self, db: Connection, row: int) -> FactRow | None:
         """A fact by its row."""
-        found = db.execute(self._q["fact_one"], {"id": row}).fetchone()
+        found = db.run("fact_one", id=row).fetchone()
         return None if found is None else FactRow(*found)
 
-    def gave_way(self, db: sqlite3.Connection, fact: int, successor: int) -> float | None:
+    def gave_way(self, db: Connection, fact: int, successor: int) -> float | None:
         """When the fact first gave way to the other on the word of a paragraph that counts; None if it never did."""
-        row = db.execute(self._q["fact_gave_way"], {"fact": fact, "successor": successor}).fetchone()
+        row = db.run("fact_gave_way", fact=fact, successor=successor).fetchone()
         return row[0] if row else None
 
-    def transitions(self, db: sqlite3.Connection, fact: int) -> list[Transition]:
+    def transitions(self, db: Connection, fact: int) -> list[Transition]:
         """Every change of a fact, the first first."""
-        return [Transition(*row) for row in db.execute(self._q["fact_transitions_of"], {"fact": fact})]
+        return [Transition(*row) for row in db.run("fact_transitions_of", fact=fact)]
 
-    def counts(self, db: sqlite3.Connection) -> dict[str, int]:
+    def counts(self, db: Connection) -> dict[str, int]:
         """Status -> how many facts."""
-        return dict(db.execute(self._q["fact_counts"]).fetchall())
+        return dict(db.run("fact_counts").fetchall())
 
 
 def _values(group: FactGroup) -> dict[str, Any]:

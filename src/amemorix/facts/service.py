@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from ..config.model import Facts, Profile
 from ..indexes.projections import Indexes
 from ..language.normalise import content_hash, fold
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.time_zones import TimeZones
 from .authority import CORRECTION, HEARSAY, PERSON_FACT, SUMMARISED, corrected, own, standing_of
 from .context_lines import FactLines
@@ -142,20 +142,20 @@ class FactService:
         async with self._one:
             pass
 
-    def lag(self, db: sqlite3.Connection) -> int:
+    def lag(self, db: Connection) -> int:
         """Changes not taken up yet."""
         return self._store.changes.bounds(db)[1] - self._cursor(db)
 
-    def cursor(self, db: sqlite3.Connection) -> int:
+    def cursor(self, db: Connection) -> int:
         """How far the change log has been read; unlimited while facts are switched off."""
         return self._cursor(db) if self._settings.enabled else 1 << 62
 
-    def _cursor(self, db: sqlite3.Connection) -> int:
+    def _cursor(self, db: Connection) -> int:
         return int(self._store.changes.get(db, CURSOR) or 0)
 
     # reading
 
-    def _read(self, db: sqlite3.Connection) -> _Step | None:
+    def _read(self, db: Connection) -> _Step | None:
         cursor = self._cursor(db)
         floor, last = self._store.changes.bounds(db)
         scan = self._store.changes.get(db, SCAN)
@@ -166,7 +166,7 @@ class FactService:
         upto, ids, named = self._material.changed(db, cursor, STEP)
         return _Step(cursor, upto if upto > cursor else last, (scan, scan), self._readings(db, ids), named)
 
-    def _scanned(self, db: sqlite3.Connection, cursor: int, last: int, scan: str | None) -> _Step:
+    def _scanned(self, db: Connection, cursor: int, last: int, scan: str | None) -> _Step:
         """The log no longer reaches back: every paragraph is read, and the log from where it was when that began."""
         reached, begun = (int(part) for part in (scan or f"0:{last}").split(":"))
         ids = self._material.paragraphs_after(db, reached, STEP)
@@ -174,7 +174,7 @@ class FactService:
             return _Step(cursor, begun, (scan, ""), ())
         return _Step(cursor, cursor, (scan, f"{ids[-1]}:{begun}"), self._readings(db, ids))
 
-    def _readings(self, db: sqlite3.Connection, ids: Sequence[int]) -> tuple[_Reading, ...]:
+    def _readings(self, db: Connection, ids: Sequence[int]) -> tuple[_Reading, ...]:
         self._indexes.names.catch_up(db)
         persons = self._material.persons(db, ids)
         found: list[_Reading] = []
@@ -184,7 +184,7 @@ class FactService:
             found.append(_Reading(paragraph, heard, self._around.taken_back(db, paragraph)))
         return tuple(found)
 
-    def _heard(self, db: sqlite3.Connection, paragraph: FactMaterial, persons: Sequence[PersonThere]) -> list[_Heard]:
+    def _heard(self, db: Connection, paragraph: FactMaterial, persons: Sequence[PersonThere]) -> list[_Heard]:
         if not paragraph.live:
             return []
         named = self._around.named(paragraph)
@@ -202,7 +202,7 @@ class FactService:
         ]
 
     def _told(
-        self, db: sqlite3.Connection, paragraph: FactMaterial, person: int, named: dict[str, int], at: float
+        self, db: Connection, paragraph: FactMaterial, person: int, named: dict[str, int], at: float
     ) -> list[_Heard]:
         """What a text says that is about one person; a text that no rule reads is a statement as a whole."""
         standing = corrected(paragraph) or standing_of(paragraph.metadata)
@@ -243,13 +243,13 @@ class FactService:
             met[key] = [Candidate(claim.norm, claim.value), *(one for one in met[key] if one.key != gone)]
         return replace(heard, claim=claim, decision=decision)
 
-    def _statements(self, db: sqlite3.Connection, person: int, scope: int) -> list[Candidate]:
+    def _statements(self, db: Connection, person: int, scope: int) -> list[Candidate]:
         rows = self._facts.current(db, [person], [scope], now=self._clock.now(), limit=MOST_READ)
         return [Candidate(row.norm, row.value) for row in rows if row.attribute == STATEMENT][:MOST_STATEMENTS]
 
     # keeping
 
-    def _keep(self, db: sqlite3.Connection, step: _Step) -> None:
+    def _keep(self, db: Connection, step: _Step) -> None:
         """Store a step, unless the kernel that is being replaced was quicker: then it is worked out again."""
         if self._cursor(db) != step.cursor or self._store.changes.get(db, SCAN) != step.scan[0]:
             return
@@ -268,7 +268,7 @@ class FactService:
         if step.scan[1] != step.scan[0]:
             self._store.changes.put(db, SCAN, step.scan[1] or "")
 
-    def _take_back(self, db: sqlite3.Connection, reading: _Reading, now: float) -> None:
+    def _take_back(self, db: Connection, reading: _Reading, now: float) -> None:
         """News that the next line of the same speaker calls a joke were never so."""
         line, kinds = reading.takes_back or (0, frozenset[str]())
         for attribute in sorted(kinds):
@@ -280,7 +280,7 @@ class FactService:
                     self._ledger.settle(db, group, Change(now, now, "it was a joke"))
                     self._ledger.tell(db, group, now, whole=True)
 
-    def _misread(self, db: sqlite3.Connection, step: _Step, now: float) -> None:
+    def _misread(self, db: Connection, step: _Step, now: float) -> None:
         """Take back what was read of persons before it was known that the name means another, or several."""
         meant = {
             reading.paragraph.id: {heard.person for heard in reading.heard}
@@ -296,7 +296,7 @@ class FactService:
             self._ledger.settle(db, group, Change(now, now, "the name means somebody else"))
             self._ledger.tell(db, group, now, whole=True)
 
-    def _ending(self, db: sqlite3.Connection, paragraph: FactMaterial, heard: _Heard) -> list[_Heard]:
+    def _ending(self, db: Connection, paragraph: FactMaterial, heard: _Heard) -> list[_Heard]:
         """What is to be taken in: of what only ends something, the denials of what is held."""
         claim = heard.claim
         if not (claim.only_ends or claim.norm == ANY):
@@ -314,7 +314,7 @@ class FactService:
             return [replace(heard, claim=replace(claim, value=row.value, norm=row.norm)) for row in last]
         return [heard] if any(claim.norm in (row.norm, ANY) for row in held) else []
 
-    def _take(self, db: sqlite3.Connection, paragraph: FactMaterial, heard: _Heard, change: Change) -> None:
+    def _take(self, db: Connection, paragraph: FactMaterial, heard: _Heard, change: Change) -> None:
         claim, decision = heard.claim, heard.decision
         group = group_of(heard.person, None, paragraph.scope, claim.attribute, claim.norm)
         merged = bool(decision and decision.merged)
@@ -330,7 +330,7 @@ class FactService:
 
     def _note(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         paragraph: FactMaterial,
         group: FactGroup,
         decision: UpdateDecision,
@@ -353,7 +353,7 @@ class FactService:
 
     def _complete(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         paragraph: FactMaterial,
         new: FactRow,
         group: FactGroup,

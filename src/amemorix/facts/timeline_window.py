@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .evidence import PointRow
 from .rows import FactGroup, FactRow
 from .timeline import ANY, MOST, Point
@@ -54,7 +54,7 @@ class FactWindow:
         self._facts = store.facts
         self._evidence = store.fact_evidence
 
-    def part(self, db: sqlite3.Connection, group: FactGroup, new: Sequence[Point], since: float | None) -> Part:
+    def part(self, db: Connection, group: FactGroup, new: Sequence[Point], since: float | None) -> Part:
         """What these statements can touch, or what came or went since a time; the whole group with neither."""
         if group.person is None or (since is None and not new):
             return self._whole(db, group)
@@ -77,7 +77,7 @@ class FactWindow:
             at = min(changes)
 
     def _bounded(
-        self, db: sqlite3.Connection, rows: Sequence[FactRow], points: Sequence[Point], since: float, limit: int
+        self, db: Connection, rows: Sequence[FactRow], points: Sequence[Point], since: float, limit: int
     ) -> Part:
         """The part without what begins after it, and with the statements that put an end to what is in it."""
         last = _last(rows, since, limit)
@@ -93,20 +93,18 @@ class FactWindow:
         mine += [point for point in bounds if (point.fact, _counts_at_most(point)) in ends]
         return Part([*near, *edge.values()], mine, since, edge)
 
-    def _whole(self, db: sqlite3.Connection, group: FactGroup) -> Part:
+    def _whole(self, db: Connection, group: FactGroup) -> Part:
         rows = self._facts.in_group(db, group)
         return Part(rows, _points(rows, self._evidence.points(db, [row.id for row in rows])))
 
-    def _rows(
-        self, db: sqlite3.Connection, group: FactGroup, since: float, norms: Iterable[str], limit: int
-    ) -> list[FactRow]:
+    def _rows(self, db: Connection, group: FactGroup, since: float, norms: Iterable[str], limit: int) -> list[FactRow]:
         """Of denials only those that something here has to do with."""
         mine = None if group.norm is None else [group.norm]
         held = self._facts.open(db, group, 1, since, norms=mine, limit=limit)
         denied = {ANY, *norms, *(row.norm for row in held)} if limit > 0 and mine is None else mine
         return [*held, *self._facts.open(db, group, -1, since, norms=denied, limit=limit)]
 
-    def _last_words(self, db: sqlite3.Connection, rows: Sequence[FactRow]) -> list[Point]:
+    def _last_words(self, db: Connection, rows: Sequence[FactRow]) -> list[Point]:
         """The newest statements of each fact, and one for those before them."""
         found = _points(rows, self._evidence.newest_points(db, [row.id for row in rows], NEWEST))
         of: dict[int, list[Point]] = {}

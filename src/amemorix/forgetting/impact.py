@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from ..store.ports import Connection
 from .closure import ReachRepository
 
 __all__ = ["Effects", "effects_of"]
@@ -24,7 +24,7 @@ class Effects:
 
 
 def effects_of(
-    db: sqlite3.Connection,
+    db: Connection,
     rows: ReachRepository,
     paragraphs: Sequence[int],
     *,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..store.queries import array, optional_array, queries
+from ..store.ports import Connection
+from ..store.queries import array, optional_array
 
 __all__ = ["Line", "MentionRepository", "Sought"]
 
@@ -37,25 +37,22 @@ class Sought:
 class MentionRepository:
     """Reads names and lines; writes nothing."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
-    def names(self, db: sqlite3.Connection, persons: Iterable[int]) -> list[tuple[int, int, str]]:
+    def names(self, db: Connection, persons: Iterable[int]) -> list[tuple[int, int, str]]:
         """(person, chat, name) of every name of these persons; an alias of one chat has that chat, all others 0."""
-        return db.execute(self._q["mention_names"], {"ids": array(persons)}).fetchall()
+        return db.run("mention_names", ids=array(persons)).fetchall()
 
-    def with_terms(self, db: sqlite3.Connection, terms: Sequence[bytes], where: Sought) -> Iterator[Line]:
+    def with_terms(self, db: Connection, terms: Sequence[bytes], where: Sought) -> Iterator[Line]:
         """Lines whose terms may hold one of these hashes; a line may come more than once."""
         return self._lines(db, "mention_lines_by_term", terms, where)
 
-    def with_words(self, db: sqlite3.Connection, words: Sequence[str], where: Sought) -> Iterator[Line]:
+    def with_words(self, db: Connection, words: Sequence[str], where: Sought) -> Iterator[Line]:
         """Lines whose text holds one of these words letter by letter, for words that are no terms."""
         return self._lines(db, "mention_lines_by_word", words, where)
 
-    def _lines(self, db: sqlite3.Connection, query: str, keys: Sequence[Any], where: Sought) -> Iterator[Line]:
+    def _lines(self, db: Connection, query: str, keys: Sequence[Any], where: Sought) -> Iterator[Line]:
         values = {"after": where.after, "chats": optional_array(where.chats), "persons": array(where.persons)}
         for start in range(0, len(keys), SLOTS):
             some = [*keys[start : start + SLOTS], *[None] * SLOTS][:SLOTS]
             slots = {f"k{place}": key for place, key in enumerate(some)}
-            for id_, chat, text, live in db.execute(self._q[query], values | slots):
+            for id_, chat, text, live in db.run(query, **(values | slots)):
                 yield Line(id_, chat, text, bool(live))

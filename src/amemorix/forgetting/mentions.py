@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -14,6 +13,7 @@ from ..language.name_pattern import LETTER, SHORTEST_NAME, NamePattern, as_looke
 from ..language.name_use import is_part_of_word, is_used_as_name
 from ..language.normalise import term_hashes, tokens
 from ..lazy_regex import lazy_regex
+from ..store.ports import Connection
 from .mention_rows import Line, MentionRepository, Sought
 
 __all__ = ["COMMON", "KEPT", "PART", "SHARED", "SHORTENED", "Called", "MentionFinder", "Mentioned", "Visible"]
@@ -28,7 +28,7 @@ EVERYONE = 0
 """The chat of what belongs to no chat."""
 SHORT_FORMS = (3, 4, 5)
 """Letters of a longer name that may stand for it (see `NameDirectory`)."""
-Visible = Callable[[sqlite3.Connection, int], Collection[int] | None]
+Visible = Callable[[Connection, int], Collection[int] | None]
 """The chats that a chat sees; None: every one."""
 _SENTENCE_START = lazy_regex(r"(?:^|[.!?:;…\n\"“”'(\[*>-])\s*$")
 
@@ -89,7 +89,7 @@ class MentionFinder:
         self._short = (*_short_forms(self._names, directory), *_bare_surnames(self._names, directory))
         self._whose: dict[tuple[str, int], tuple[bool, bool]] = {}
 
-    def read(self, db: sqlite3.Connection, after: int) -> Mentioned:
+    def read(self, db: Connection, after: int) -> Mentioned:
         """What names them past a paragraph; blocking, as long as the term blobs are many."""
         found = Mentioned()
         for line in self._candidates(db, after):
@@ -102,14 +102,14 @@ class MentionFinder:
                 found.stays[line.id] = why or KEPT
         return found
 
-    def judge(self, db: sqlite3.Connection, chat: int, text: str) -> str | None:
+    def judge(self, db: Connection, chat: int, text: str) -> str | None:
         """Of a statement that is no paragraph: empty if it can mean nobody else, why it stays, None if it names nobody."""
         why = self._judged(db, Line(0, chat, text, True))
         return KEPT if why == "" and self._keep else why
 
     # candidates
 
-    def _candidates(self, db: sqlite3.Connection, after: int) -> Iterator[Line]:
+    def _candidates(self, db: Connection, after: int) -> Iterator[Line]:
         """Lines that hold the rarest-looking term of a name, or the name itself if it has none."""
         here = None if self._chat is None else [self._chat]
         where = Sought(after, here, sorted(self._ours))
@@ -130,7 +130,7 @@ class MentionFinder:
 
     # judging
 
-    def _judged(self, db: sqlite3.Connection, line: Line) -> str | None:
+    def _judged(self, db: Connection, line: Line) -> str | None:
         """Empty if the line can mean nobody else; why that is not so; None if it does not name them at all."""
         doubts: list[str] = []
         text = as_looked_at(line.text)
@@ -146,7 +146,7 @@ class MentionFinder:
             return SHORTENED
         return doubts[0] if doubts else None
 
-    def _doubt(self, db: sqlite3.Connection, name: str, line: Line, place: _Place) -> str:
+    def _doubt(self, db: Connection, name: str, line: Line, place: _Place) -> str:
         """Why the name may mean something else here, empty if it does not."""
         theirs, met = self._owned(db, name, line.chat)
         if not theirs:
@@ -161,7 +161,7 @@ class MentionFinder:
             named = is_used_as_name(place.text, place.start, place.end)
         return "" if met and named else COMMON
 
-    def _owned(self, db: sqlite3.Connection, name: str, chat: int) -> tuple[bool, bool]:
+    def _owned(self, db: Connection, name: str, chat: int) -> tuple[bool, bool]:
         """(whether the name means these persons only, whether they were met by it in the chat)."""
         known = self._whose.get((name, chat))
         if known is None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..language.name_pattern import SHORTEST_NAME
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import MovedRow
 from .impact import Effects, effects_of
@@ -149,7 +149,7 @@ class Planner:
         self._selection = selection
         self._statements = Statements(store)
 
-    def plan(self, db: sqlite3.Connection, seeds: Seeds, *, entity_paragraphs: bool) -> DeletionPlan:
+    def plan(self, db: Connection, seeds: Seeds, *, entity_paragraphs: bool) -> DeletionPlan:
         """What goes when these seeds are deleted now."""
         plan = DeletionPlan(limited=seeds.chat is not None)
         entities = self._entities(db, seeds, plan)
@@ -166,7 +166,7 @@ class Planner:
         self._count(db, plan, relations_kept)
         return plan
 
-    def _count(self, db: sqlite3.Connection, plan: DeletionPlan, relations_kept: int) -> None:
+    def _count(self, db: Connection, plan: DeletionPlan, relations_kept: int) -> None:
         paragraphs, facts = plan.ids("paragraph"), plan.rows.get("fact", {})
         why = plan.rows.get("paragraph", {})
         plan.current = self._rows.count_current(db, paragraphs)
@@ -177,7 +177,7 @@ class Planner:
             db, self._rows, paragraphs, facts=facts, relations_kept=relations_kept, profiles=profiles
         )  # fmt: skip
 
-    def _mentions(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> set[int]:
+    def _mentions(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> set[int]:
         """Lines that name the persons: those that can mean nobody else go, the others are told of."""
         if seeds.finder is None:
             return set()
@@ -195,7 +195,7 @@ class Planner:
         ]
         return lines
 
-    def _paragraphs(self, db: sqlite3.Connection, seeds: Seeds, entities: Sequence[int]) -> set[int]:
+    def _paragraphs(self, db: Connection, seeds: Seeds, entities: Sequence[int]) -> set[int]:
         rows, chat = self._rows, seeds.chat
         found = set(rows.ids(db, "paragraphs_in_chat", seeds.paragraphs, chat=chat))
         found.update(rows.ids(db, "paragraphs_of_sources", seeds.sources))
@@ -206,7 +206,7 @@ class Planner:
             found.update(self._selection.read(db, scan, scan.upto))
         return found
 
-    def _references(self, db: sqlite3.Connection, plan: DeletionPlan) -> None:
+    def _references(self, db: Connection, plan: DeletionPlan) -> None:
         """External ids that keep no current text go, with every older wording."""
         going = plan.ids("paragraph")
         emptied = self._rows.ids(db, "refs_left_empty", going)
@@ -217,7 +217,7 @@ class Planner:
             Stay("ref", id_, "other paragraphs are stored under this external id", label) for id_, label in kept.items()
         ]
 
-    def _entities(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> list[int]:
+    def _entities(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> list[int]:
         """The entities named; one that another chat knows too keeps its row when the deletion is of one chat."""
         named = self._rows.ids(db, "deletable_entities", seeds.entities)
         if seeds.chat is None:
@@ -228,7 +228,7 @@ class Planner:
         plan.elsewhere["entity"] = {id_: SELECTED for id_, elsewhere in here.items() if elsewhere}
         return list(here)
 
-    def _named_as_person(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+    def _named_as_person(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
         """Entities that bear the person's name, unless somebody else's memories speak of them."""
         if not seeds.whole:
             return
@@ -237,7 +237,7 @@ class Planner:
         left = set(self._rows.ids(db, "entities_of_names", seeds.norms)) - plan.rows["entity"].keys()
         plan.stays += [Stay("entity", id_, SPOKEN_OF) for id_ in sorted(left)[:MOST_STAYS]]
 
-    def _relations(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> int:
+    def _relations(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> int:
         """Returns how many relations stay that lose a paragraph which supported them."""
         rows = self._rows
         named = rows.ids(db, "deletable_relations", seeds.relations)
@@ -259,7 +259,7 @@ class Planner:
         plan.stays += [Stay("relation", id_, "other memories support it") for id_ in kept[:MOST_STAYS]]
         return len(kept)
 
-    def _in_chat(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan, ids: list[int], why: str) -> list[int]:
+    def _in_chat(self, db: Connection, seeds: Seeds, plan: DeletionPlan, ids: list[int], why: str) -> list[int]:
         if seeds.chat is None:
             return ids
         here = self._rows.flagged(db, "relations_in_chat", ids, chat=seeds.chat)
@@ -267,7 +267,7 @@ class Planner:
         elsewhere |= {id_: why for id_, held in here.items() if held and id_ not in elsewhere}
         return [id_ for id_, elsewhere in here.items() if not elsewhere]
 
-    def _facts(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+    def _facts(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
         """Facts given by hand; what was read out of paragraphs is not told without them anyway."""
         rows = self._rows
         persons = [one.row for one in seeds.persons]
@@ -276,7 +276,7 @@ class Planner:
         entities = sorted(plan.told("entity"))
         plan.add("fact", rows.ids(db, "facts_of_entities", entities, scope=seeds.chat, dead=False), ENTITY)
 
-    def _stated(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+    def _stated(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
         """What others stated by hand that names the persons, and what is called after them."""
         told = {one.id for one in plan.stays if one.kind == "entity"} | plan.rows["entity"].keys()
         stated = self._statements.read(db, seeds, plan.ids("paragraph"), told)
@@ -287,7 +287,7 @@ class Planner:
         left = [Stay(kind, id_, why) for kind, id_, why in stated.stays if (kind, id_) not in going]
         plan.stays += left[:MOST_STAYS]
 
-    def _deleted_before(self, db: sqlite3.Connection, seeds: Seeds, meant: set[int], plan: DeletionPlan) -> None:
+    def _deleted_before(self, db: Connection, seeds: Seeds, meant: set[int], plan: DeletionPlan) -> None:
         """What is meant and was deleted before, with the older wordings that nothing newer answers for."""
         rows, going = self._rows, plan.rows["paragraph"]
         emptied = rows.ids(db, "refs_left_empty", meant | going.keys())
@@ -302,7 +302,7 @@ class Planner:
         }  # fmt: skip
         plan.dead = {kind: some for kind, held in found.items() if (some := held - plan.rows.get(kind, {}).keys())}
 
-    def _known_of(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> None:
+    def _known_of(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
         """Profiles, aliases and cursors of the persons and chats named."""
         persons = [one.row for one in seeds.persons]
         plan.persons = persons

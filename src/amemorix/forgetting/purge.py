@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sqlite3
 import time
 from collections.abc import Callable, Container
 
@@ -14,6 +13,7 @@ from ..clock import Clock
 from ..copies.exclusive_files import must_not_be_exchanged
 from ..errors import Conflict, NotFound, StorageFailure
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.reserve import make_room
 from .operation_rows import DELETED_BEFORE, Item, NewOperation, OperationRow
 from .purge_imports import end_imports, going_of, note_open_imports
@@ -81,7 +81,7 @@ class PurgeService:
         emptied = await self._store.write(lambda db: self._bin_emptied(db, until, now, name))
         return rows if emptied is None else [*rows, await ended(emptied)]
 
-    def _bin_emptied(self, db: sqlite3.Connection, until: float, now: float, name: Callable[..., None]) -> int | None:
+    def _bin_emptied(self, db: Connection, until: float, now: float, name: Callable[..., None]) -> int | None:
         """Begin the purge of what was forgotten or has expired; None if there is nothing."""
         rows = self._store.reach.binned(db, until)
         items = [Item(kind, id_, {"why": DELETED_BEFORE}) for kind, ids in rows.items() for id_ in ids]
@@ -113,7 +113,7 @@ class PurgeService:
     def _missing(self, operation: int) -> OperationRow:
         raise NotFound(f"operation_id: there is no deletion d{operation}.", field="operation_id")
 
-    def _begun(self, db: sqlite3.Connection, operation: int) -> None:
+    def _begun(self, db: Connection, operation: int) -> None:
         found = self._operations.operation(db, operation)
         if found is None:
             self._missing(operation)
@@ -127,7 +127,7 @@ class PurgeService:
         elif found.status == "executed":
             self._begin(db, operation)
 
-    def _begin(self, db: sqlite3.Connection, operation: int) -> None:
+    def _begin(self, db: Connection, operation: int) -> None:
         """From now on it is purged; which imports are open at this moment is written down with it."""
         items = self._operations.open_items(db, operation)
         whole = going_of(items)

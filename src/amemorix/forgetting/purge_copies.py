@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +9,8 @@ from functools import cache as once
 
 from ..language.normalise import normalise_name
 from ..store.compaction import one_transaction
+from ..store.connection import of_file
+from ..store.ports import Connection
 from ..store.records import MovedRow
 from .byte_search import Gathering, Needles
 from .purge_rows import ErasureRepository, Targets
@@ -50,16 +51,16 @@ class CopyErasing:
         self._quoting = QuotingRepository()
         self._deletions = DeletionRepository()
 
-    def erase(self, db: sqlite3.Connection, wanted: Sought = NOTHING, *, complete: bool = False) -> CopyErased:
+    def erase(self, db: Connection, wanted: Sought = NOTHING, *, complete: bool = False) -> CopyErased:
         """Erase and scrub in one transaction; `complete`: `wanted` knows the texts of all paragraphs that go."""
-        with one_transaction(db):
+        with one_transaction(of_file(db)):
             records = self._scrubbed(db, wanted, complete)
             rows = sum(self._deletions.take_out(db, MovedRow(kind, 0, row)) for kind, row in wanted.moved)
             rows += self._rows.known_of(db, self._whole.persons, self._chats)
             rows += _erased_all(db, self._targets)
         return CopyErased(rows, records)
 
-    def strange(self, db: sqlite3.Connection, staying: Gathering) -> Needles:
+    def strange(self, db: Connection, staying: Gathering) -> Needles:
         """What no paragraph of the copy holds, nor what was gathered before: what is derived might still quote what went.
 
         An id may be part of another one that the copy alone knows.
@@ -75,7 +76,7 @@ class CopyErasing:
             held.add(one.raw.encode() for one in self._quoting.records(db, table, NO_OPERATION))
         return left.with_ids(held.missing)
 
-    def _scrubbed(self, db: sqlite3.Connection, wanted: Sought, complete: bool) -> int:
+    def _scrubbed(self, db: Connection, wanted: Sought, complete: bool) -> int:
         going = self._quoting.going(db, self._whole, (), normalise_name)
         read = replace(self._whole, paragraphs=()) if complete else self._whole
         known = [wanted, sought(db, self._rows, read, going)]
@@ -94,7 +95,7 @@ class CopyErasing:
 
     def _about(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         table: str,
         going: Going,
         known: Sequence[Sought],
@@ -114,20 +115,20 @@ class CopyErasing:
             found.update(key for key, _ in self._quoting.kept_of(db, NO_OPERATION, self._targets))
         return list(found)
 
-    def _quoted(self, db: sqlite3.Connection, table: str, needles: Needles) -> list[int | str]:
+    def _quoted(self, db: Connection, table: str, needles: Needles) -> list[int | str]:
         return quoting(needles, self._quoting.records(db, table, NO_OPERATION))
 
-    def _kept_beside(self, db: sqlite3.Connection, needles: Needles, going: Going) -> Needles:
+    def _kept_beside(self, db: Connection, needles: Needles, going: Going) -> Needles:
         left = self._said_by_nobody(db, needles)
         return without(left, self._quoting.names_staying(db, self._whole, going)) if len(left) else left
 
-    def _said_by_nobody(self, db: sqlite3.Connection, needles: Needles) -> Needles:
+    def _said_by_nobody(self, db: Connection, needles: Needles) -> Needles:
         """The needles that no page of paragraphs of the copy holds but those that go."""
         for page in self._pages(db):
             needles = without(needles, page)
         return needles
 
-    def _pages(self, db: sqlite3.Connection) -> Iterator[list[bytes]]:
+    def _pages(self, db: Connection) -> Iterator[list[bytes]]:
         """The paragraphs of the copy that stay."""
         after, gone = 0, set(self._targets.paragraphs)
         while page := self._rows.texts_kept(db, after):
@@ -140,7 +141,7 @@ def without(needles: Needles, raw: Iterable[bytes]) -> Needles:
     return needles.without(needles.search(iter([b"\n".join(raw)]), all_of_them=True).met)
 
 
-def _erased_all(db: sqlite3.Connection, targets: Targets) -> int:
+def _erased_all(db: Connection, targets: Targets) -> int:
     """Erase the rows, whether they are marked or not; returns how many there were."""
     rows, done = ErasureRepository(), Counter[str]()
     for erase, ids in (

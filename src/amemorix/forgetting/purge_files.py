@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,9 @@ from ..copies.portable_file import header_of, is_portable
 from ..errors import InvalidRequest, NotReady
 from ..language.encoding import encoding_of
 from ..store.compaction import Compaction, file_chunks, open_copy
+from ..store.connection import DatabaseError
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.reserve import RESERVE
 from .byte_search import Gathering, Needles, Remnants
 from .purge_copies import CopyErasing, without
@@ -131,7 +132,7 @@ class PurgeFiles:
             left = copy.strange(db, Gathering(strange))
             return self._in_values(db, left) if len(left) else left
 
-    def _in_values(self, db: sqlite3.Connection, needles: Needles) -> Needles:
+    def _in_values(self, db: Connection, needles: Needles) -> Needles:
         held = Gathering(needles)
         for values in _portions(value for _, value in self._store.erasure.values(db)):
             self._go_on()
@@ -211,7 +212,7 @@ class PurgeFiles:
             self._store.read_here(lambda db: self._names_added(db, found))
         return found
 
-    def _names_added(self, db: sqlite3.Connection, found: Gathering) -> None:
+    def _names_added(self, db: Connection, found: Gathering) -> None:
         for names in _portions(self._store.erasure.names_kept(db)):
             found.add(names)
 
@@ -303,10 +304,10 @@ class PurgeFiles:
                     return False
                 self._compaction.rewrite(db, path.stat().st_size)
                 return True
-        except sqlite3.Error:
+        except DatabaseError:
             return None
 
-    def _is_copy(self, db: sqlite3.Connection) -> bool:
+    def _is_copy(self, db: Connection) -> bool:
         version = self._store.read_here(self._compaction.version)
         if self._compaction.version(db) != version:
             return False
@@ -399,7 +400,7 @@ def _written(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _without_recorded(ids: Needles, rows: QuotingRepository, db: sqlite3.Connection) -> Needles:
+def _without_recorded(ids: Needles, rows: QuotingRepository, db: Connection) -> Needles:
     """The ids that no record holds, not even within longer ones: those of the ids themselves are empty by now."""
     held = Gathering(ids)
     for table in QUOTING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import asdict
 
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .id_matcher import Ids
 from .operation_rows import Item
 from .receipt import PurgeReceipt
@@ -16,7 +16,7 @@ __all__ = ["end_imports", "going_of", "note_open_imports"]
 
 
 def end_imports(
-    db: sqlite3.Connection, store: MetadataStore, *, chats: Iterable[int], persons: Iterable[int], now: float
+    db: Connection, store: MetadataStore, *, chats: Iterable[int], persons: Iterable[int], now: float
 ) -> list[int]:
     """Cancel every import under way that says it is into one of these chats, or of these persons; names them.
 
@@ -29,13 +29,13 @@ def end_imports(
     return into
 
 
-def note_open_imports(db: sqlite3.Connection, store: MetadataStore, operation: int, items: Iterable[Item]) -> None:
+def note_open_imports(db: Connection, store: MetadataStore, operation: int, items: Iterable[Item]) -> None:
     """Begin the receipt of a purge with the imports that may bring more, in the transaction in which the purge begins."""
     incoming = [f"i{task}" for task in _that_may_bring(db, store, items)]
     store.erasure.note(db, operation, asdict(PurgeReceipt(incoming=incoming)))
 
 
-def _that_may_bring(db: sqlite3.Connection, store: MetadataStore, items: Iterable[Item]) -> list[int]:
+def _that_may_bring(db: Connection, store: MetadataStore, items: Iterable[Item]) -> list[int]:
     """Every import that is not at its end, where a chat or a person goes: its records may name any.
 
     Those into a chat that goes were ended before, so one that is closed to a chat is closed to another. What is only

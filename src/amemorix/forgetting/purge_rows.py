@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..language.normalise import unpack_terms
-from ..store.queries import array, queries
+from ..store.connection import of_file
+from ..store.ports import Connection
+from ..store.queries import array
 from ..store.rows.entity_names import EntityNaming, Leaving
 
 __all__ = ["Erased", "ErasureRepository", "Targets", "Traces"]
@@ -88,26 +89,25 @@ class ErasureRepository:
     """
 
     def __init__(self, forget: Callable[[], None] = lambda: None) -> None:
-        self._q = queries()
         self._naming = EntityNaming()
         self._forget = forget
 
     # erasing
 
-    def paragraphs(self, db: sqlite3.Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
+    def paragraphs(self, db: Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
         """Erase paragraphs with their derived rows, and what rested on them alone."""
-        rows = db.execute(self._q["erasable_paragraphs"], {"ids": array(ids), "force": force}).fetchall()
+        rows = db.run("erasable_paragraphs", ids=array(ids), force=force).fetchall()
         going = [row[0] for row in rows]
         done = Erased()
         relations, facts = self._ids(db, "links_to_relations", going), self._ids(db, "links_to_facts", going)
         entities = self._ids(db, "links_to_entities", going)
-        names = db.execute(self._q["links_to_persons"], {"ids": array(going)}).fetchall()
+        names = db.run("links_to_persons", ids=array(going)).fetchall()
         unsaid = self._naming.leaving(db, going)
         self._run(db, "erase_wake_neighbours", going)
         done.counts["episodes"] += self._run(db, "erase_episodes", going)
         self._profiles(db, going, done)
         done.counts["paragraphs"] += self._run(db, "erase_paragraphs", going)
-        db.execute(self._q["erase_import_marks"])
+        db.run("erase_import_marks")
         done.counts["facts"] += self._run(db, "erase_facts", self._ids(db, "facts_unfounded", facts))
         self._relations(db, self._ids(db, "relations_unfounded", relations), done)
         self._orphans(db, entities, done)
@@ -119,18 +119,18 @@ class ErasureRepository:
         self._forget()
         return done
 
-    def relations(self, db: sqlite3.Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
+    def relations(self, db: Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
         """Erase relations, and entities that nothing speaks of any more."""
         done = Erased()
         self._relations(db, self._ids(db, "erasable_relations", ids, force=force), done)
         return done
 
-    def facts(self, db: sqlite3.Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
+    def facts(self, db: Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
         """Erase facts with their history."""
         going = self._ids(db, "erasable_facts", ids, force=force)
         return Erased(Counter(facts=self._run(db, "erase_facts", going)))
 
-    def entities(self, db: sqlite3.Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
+    def entities(self, db: Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
         """Erase entities with their relations, links and the names that were merged into them."""
         going = self._ids(db, "erasable_entities", ids, force=force)
         merged = self._ids(db, "names_merged_into", going)
@@ -141,21 +141,21 @@ class ErasureRepository:
             done.counts["entities"] += self._run(db, "erase_entities", some)
         return done
 
-    def persons(self, db: sqlite3.Connection, ids: Sequence[int]) -> Erased:
+    def persons(self, db: Connection, ids: Sequence[int]) -> Erased:
         """Erase the names of persons where nothing is left that bears them, and those of whom nothing is left."""
         done = Erased()
         self._run(db, "erase_person_aliases", ids)
-        self._names(db, db.execute(self._q["chat_persons_of"], {"ids": array(ids)}).fetchall(), done)
+        self._names(db, db.run("chat_persons_of", ids=array(ids)).fetchall(), done)
         self._persons(db, ids, done)
         self._forget()
         return done
 
-    def known_of(self, db: sqlite3.Connection, persons: Iterable[int], chats: Iterable[int]) -> int:
+    def known_of(self, db: Connection, persons: Iterable[int], chats: Iterable[int]) -> int:
         """Erase what is kept of persons and chats that are gone altogether: aliases, profiles, facts, how far summaries are."""
         values = {"persons": array(persons), "chats": array(chats)}
-        return sum(db.execute(self._q[query], values).rowcount for query in _KNOWN_OF)
+        return sum(db.run(query, **values).rowcount for query in _KNOWN_OF)
 
-    def chats(self, db: sqlite3.Connection, ids: Sequence[int]) -> Erased:
+    def chats(self, db: Connection, ids: Sequence[int]) -> Erased:
         """Erase what hangs on chats that were cleared, and the chats themselves where nothing is left."""
         done = Erased()
         self._run(db, "erase_chat_feedback", ids)
@@ -168,57 +168,57 @@ class ErasureRepository:
         self._forget()
         return done
 
-    def alive(self, db: sqlite3.Connection, paragraphs: Iterable[int]) -> list[int]:
+    def alive(self, db: Connection, paragraphs: Iterable[int]) -> list[int]:
         """Those of the paragraphs that are not to be erased: they answer, or a live text is a newer wording of them."""
         return self._ids(db, "paragraphs_alive", paragraphs)
 
-    def chats_lively(self, db: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
+    def chats_lively(self, db: Connection, ids: Iterable[int]) -> list[int]:
         """Those of the chats in which something is alive."""
         return self._ids(db, "chats_lively", ids)
 
-    def gone(self, db: sqlite3.Connection, kind: str, ids: Iterable[int]) -> tuple[int, ...]:
+    def gone(self, db: Connection, kind: str, ids: Iterable[int]) -> tuple[int, ...]:
         """Those of the ids that have no row any more."""
         return tuple(self._ids(db, _GONE[kind], ids))
 
-    def _profiles(self, db: sqlite3.Connection, paragraphs: Sequence[int], done: Erased) -> None:
+    def _profiles(self, db: Connection, paragraphs: Sequence[int], done: Erased) -> None:
         persons = self._ids(db, "erase_snapshots_of_paragraphs", paragraphs)
         done.counts["profiles"] += len(persons)
         done.profiles.update(persons)
 
-    def _relations(self, db: sqlite3.Connection, ids: Sequence[int], done: Erased) -> None:
+    def _relations(self, db: Connection, ids: Sequence[int], done: Erased) -> None:
         ends = self._ids(db, "relation_ends", ids)
         self._run(db, "erase_relations_merged_into", ids)
         done.counts["relations"] += self._run(db, "erase_relations", ids)
         self._orphans(db, ends, done)
 
-    def _orphans(self, db: sqlite3.Connection, entities: Iterable[int], done: Erased) -> None:
+    def _orphans(self, db: Connection, entities: Iterable[int], done: Erased) -> None:
         orphans = self._ids(db, "entities_orphaned", entities)
         merged = self._ids(db, "entities_orphaned", self._ids(db, "names_merged_into", orphans))
         for some in (merged, orphans):
             done.counts["entities"] += self._run(db, "erase_entities", some)
 
-    def _unsaid(self, db: sqlite3.Connection, leaving: Leaving, done: Erased) -> None:
+    def _unsaid(self, db: Connection, leaving: Leaving, done: Erased) -> None:
         """Take names away from entities that stay; the main one gives way to one that is still said."""
         self._relations(db, self._ids(db, "relations_touching", leaving.merged), done)
         self._run(db, "erase_entity_links", leaving.merged)
         done.counts["names"] += self._run(db, "erase_entities", leaving.merged)
         for norm in leaving.aliases:
-            done.counts["names"] += db.execute(self._q["entity_alias_remove"], {"norm": norm}).rowcount
+            done.counts["names"] += db.run("entity_alias_remove", norm=norm).rowcount
         for entity, (name, norm) in leaving.renamed.items():
-            db.execute(self._q["entity_set_name"], {"id": entity, "name": name, "norm": norm})
+            db.run("entity_set_name", id=entity, name=name, norm=norm)
         self._run(db, "relation_vectors_remove", self._ids(db, "relations_touching", leaving.renamed))
 
-    def _sources(self, db: sqlite3.Connection, ids: Iterable[int], done: Erased) -> None:
+    def _sources(self, db: Connection, ids: Iterable[int], done: Erased) -> None:
         gone = self._ids(db, "erase_sources", ids)
         done.counts["sources"] += len(gone)
         done.sources.update(gone)
 
-    def _names(self, db: sqlite3.Connection, names: Sequence[tuple[int, int, str]], done: Erased) -> None:
+    def _names(self, db: Connection, names: Sequence[tuple[int, int, str]], done: Erased) -> None:
         for person, chat, name in names:
-            db.execute(self._q["erase_chat_person"], {"person": person, "chat": chat, "name": name})
+            db.run("erase_chat_person", person=person, chat=chat, name=name)
         self._persons(db, {person for person, _, _ in names}, done)
 
-    def _persons(self, db: sqlite3.Connection, ids: Iterable[int], done: Erased) -> None:
+    def _persons(self, db: Connection, ids: Iterable[int], done: Erased) -> None:
         persons = list(ids)
         gone = self._ids(db, "erase_persons", persons)
         self._run(db, "rename_persons", persons)
@@ -227,72 +227,72 @@ class ErasureRepository:
 
     # reading what is erased, and what stays
 
-    def traces(self, db: sqlite3.Connection, targets: Targets) -> Traces:
+    def traces(self, db: Connection, targets: Targets) -> Traces:
         """The texts, names, ids and term blobs of the rows that are to be erased."""
         found = (self._said(db, targets, of) for of in (_TEXTS, _NAMES, _THINGS, _IDS))
         texts, names, things, ids = map(list, found)
         return Traces(texts, [*map(str, names)], [*map(str, things)], [*map(str, ids)])
 
-    def _said(self, db: sqlite3.Connection, targets: Targets, of: Mapping[str, Sequence[str]]) -> Iterator[str | bytes]:
+    def _said(self, db: Connection, targets: Targets, of: Mapping[str, Sequence[str]]) -> Iterator[str | bytes]:
         for kind, queries_ in of.items():
             for query in queries_:
-                for row in db.execute(self._q[query], {"ids": array(getattr(targets, kind))}):
+                for row in db.run(query, ids=array(getattr(targets, kind))):
                     yield from (text for text in row if text not in ("", b"", "[]", "{}"))
 
-    def texts_kept(self, db: sqlite3.Connection, after: int) -> list[tuple[int, bytes]]:
+    def texts_kept(self, db: Connection, after: int) -> list[tuple[int, bytes]]:
         """A page of (paragraph, all that it says, with its terms) past `after`, of every paragraph that has a row.
 
         The bytes stand beside each other as they do in the file, so that no fragment that reaches over the end of a
         column is strange.
         """
-        rows = db.execute(self._q["texts_kept"], {"after": after})
+        rows = db.run("texts_kept", after=after)
         return [
             (id_, hash_ + said.encode() + b"\n" + _record_head(id_, terms) + terms) for id_, hash_, said, terms in rows
         ]
 
-    def terms_kept(self, db: sqlite3.Connection, after: int) -> tuple[int, NDArray[np.uint32]]:
+    def terms_kept(self, db: Connection, after: int) -> tuple[int, NDArray[np.uint32]]:
         """(how far this reads, distinct hashes of a page of paragraphs past `after`); none at the end."""
-        rows = db.execute(self._q["terms_kept"], {"after": after}).fetchall()
+        rows = db.run("terms_kept", after=after).fetchall()
         hashes = [unpack_terms(blob)[0] for _, blob in rows]
         return (rows[-1][0] if rows else after), np.unique(np.concatenate(hashes)) if hashes else np.zeros(0, np.uint32)
 
-    def names_kept(self, db: sqlite3.Connection) -> Iterator[bytes]:
+    def names_kept(self, db: Connection) -> Iterator[bytes]:
         """All other texts of rows that stay."""
-        return (row[0].encode() for row in db.execute(self._q["names_kept"]))
+        return (row[0].encode() for row in db.run("names_kept"))
 
-    def values(self, db: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:
+    def values(self, db: Connection) -> Iterator[tuple[str, bytes]]:
         """(table, value) of every text and blob that the database holds, whatever the tables are."""
-        for table, statement in db.execute(self._q["statements_reading_texts"]).fetchall():
-            for row in db.execute(statement):
+        for table, statement in db.run("statements_reading_texts").fetchall():
+            for row in of_file(db).execute(statement):
                 for value in row:
                     if value:
                         yield table, value if isinstance(value, bytes) else str(value).encode()
 
     # the operation
 
-    def begin(self, db: sqlite3.Connection, operation: int) -> bool:
+    def begin(self, db: Connection, operation: int) -> bool:
         """Set out to purge an executed operation; False if it is in another state."""
-        db.execute(self._q["purge_begin_audit"], {"id": operation})
-        return db.execute(self._q["purge_begin"], {"id": operation}).fetchone() is not None
+        db.run("purge_begin_audit", id=operation)
+        return db.run("purge_begin", id=operation).fetchone() is not None
 
-    def note(self, db: sqlite3.Connection, operation: int, receipt: dict[str, Any]) -> None:
+    def note(self, db: Connection, operation: int, receipt: dict[str, Any]) -> None:
         """Write down how far the purge has come."""
-        db.execute(self._q["purge_note"], {"id": operation, "receipt": json.dumps(receipt, ensure_ascii=False)})
+        db.run("purge_note", id=operation, receipt=json.dumps(receipt, ensure_ascii=False))
 
-    def clear_items(self, db: sqlite3.Connection, operation: int) -> None:
+    def clear_items(self, db: Connection, operation: int) -> None:
         """Empty the rows that the operation kept; their ids stay."""
-        db.execute(self._q["purge_items_cleared"], {"id": operation})
+        db.run("purge_items_cleared", id=operation)
 
-    def end(self, db: sqlite3.Connection, operation: int, receipt: dict[str, Any], now: float) -> None:
+    def end(self, db: Connection, operation: int, receipt: dict[str, Any], now: float) -> None:
         """The purge is done."""
         values = {"id": operation, "receipt": json.dumps(receipt, ensure_ascii=False), "now": now}
-        db.execute(self._q["purge_end"], values)
+        db.run("purge_end", **values)
 
-    def _ids(self, db: sqlite3.Connection, query: str, ids: Iterable[int], **values: Any) -> list[int]:
-        return [row[0] for row in db.execute(self._q[query], {"ids": array(ids), **values}).fetchall()]
+    def _ids(self, db: Connection, query: str, ids: Iterable[int], **values: Any) -> list[int]:
+        return [row[0] for row in db.run(query, ids=array(ids), **values).fetchall()]
 
-    def _run(self, db: sqlite3.Connection, query: str, ids: Iterable[int]) -> int:
-        return max(db.execute(self._q[query], {"ids": array(ids)}).rowcount, 0)
+    def _run(self, db: Connection, query: str, ids: Iterable[int]) -> int:
+        return max(db.run(query, ids=array(ids)).rowcount, 0)
 
 
 def _record_head(row: int, blob: bytes) -> bytes:

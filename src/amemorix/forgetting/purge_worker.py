@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from ..copies.backup_folder import BackupFolder
 from ..indexes.maintenance import UpkeepService
 from ..indexes.projections import Indexes
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .byte_search import Needles
 from .purge_copies import CopyErasing
 from .purge_files import UNPROVED, Looked, PurgeFiles, warnings_of
@@ -119,12 +119,12 @@ class Erasing:
             await self._scrub(operation, targets, going, wanted, receipt)
         return wanted, copies
 
-    def _telling(self, db: sqlite3.Connection, operation: int, targets: Targets) -> list[str]:
+    def _telling(self, db: Connection, operation: int, targets: Targets) -> list[str]:
         found = self._operations.operation(db, operation)
         since = found.created_at if found else 0.0
         return [f"i{task}" for task in self._store.imports.telling(db, targets.paragraphs, since)]
 
-    def _receipt(self, db: sqlite3.Connection, operation: int) -> PurgeReceipt:
+    def _receipt(self, db: Connection, operation: int) -> PurgeReceipt:
         found = self._operations.operation(db, operation)
         receipt = PurgeReceipt(**found.receipt) if found else PurgeReceipt()
         receipt.stays = [
@@ -132,7 +132,7 @@ class Erasing:
         ]
         return receipt
 
-    def _standing(self, db: sqlite3.Connection, receipt: PurgeReceipt, targets: Targets) -> list[dict[str, Any]]:
+    def _standing(self, db: Connection, receipt: PurgeReceipt, targets: Targets) -> list[dict[str, Any]]:
         """What stays without what went after all, because nothing was left that speaks of it; chats that live again."""
         lively = set(self._rows.chats_lively(db, targets.chats))
         told: dict[str, list[int]] = {}
@@ -144,7 +144,7 @@ class Erasing:
         stays = [one for one in receipt.stays if (one["kind"], one["id"]) not in gone and one["why"] != CAME_SINCE]
         return [*stays, *({"kind": "chat", "id": chat, "why": CAME_SINCE} for chat in sorted(lively))]
 
-    def _targets(self, db: sqlite3.Connection, operation: int) -> Targets:
+    def _targets(self, db: Connection, operation: int) -> Targets:
         """The rows of the operation but paragraphs that have come back to life since."""
         items = [(item.kind, item.id) for item in self._operations.open_items(db, operation)]
         alive = set(self._rows.alive(db, [id_ for kind, id_ in items if kind == "paragraph"]))
@@ -157,7 +157,7 @@ class Erasing:
     def _sought(self, operation: int, targets: Targets, going: Going, known: bool) -> Sought:
         """Fragments, names and ids of everything that is to be erased; the names are `known` while the rows are all there."""
 
-        def read(db: sqlite3.Connection) -> Sought:
+        def read(db: Connection) -> Sought:
             moved = [
                 (one.kind, one.detail["row"])
                 for one in self._operations.open_items(db, operation)
@@ -202,7 +202,7 @@ class Erasing:
     async def _erase(self, operation: int, targets: Targets, receipt: PurgeReceipt) -> None:
         """Erase the rows in short transactions, each with the count of what is gone so far."""
         rows = self._rows
-        units: list[Callable[[sqlite3.Connection], Erased]] = [
+        units: list[Callable[[Connection], Erased]] = [
             *_in_steps(targets.paragraphs, rows.paragraphs), *_in_steps(targets.relations, rows.relations),
             *_in_steps(targets.entities, rows.entities), *_in_steps(targets.facts, rows.facts),
             lambda db: rows.persons(db, targets.persons), lambda db: rows.chats(db, targets.chats),
@@ -215,9 +215,9 @@ class Erasing:
 
     def _erased(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         operation: int,
-        unit: Callable[[sqlite3.Connection], Erased],
+        unit: Callable[[Connection], Erased],
         receipt: PurgeReceipt,
     ) -> None:
         done, now, tasks = unit(db), self._clock.now(), self._store.derive_tasks
@@ -281,7 +281,7 @@ class Erasing:
         if looked.remnants:
             log.error("the purge of d%d left %d fragments in %s", operation, looked.remnants, ", ".join(looked.found))
 
-    def _gone(self, db: sqlite3.Connection, targets: Targets) -> Targets:
+    def _gone(self, db: Connection, targets: Targets) -> Targets:
         """The rows that are to be gone from copies as well: those that have come back to life stay there too."""
         rows = self._rows
         return Targets(
@@ -309,7 +309,7 @@ class Erasing:
 
 
 def _in_steps(
-    ids: Sequence[int], erase: Callable[[sqlite3.Connection, Sequence[int]], Erased]
-) -> list[Callable[[sqlite3.Connection], Erased]]:
+    ids: Sequence[int], erase: Callable[[Connection, Sequence[int]], Erased]
+) -> list[Callable[[Connection], Erased]]:
     parts = [ids[start : start + STEP] for start in range(0, len(ids), STEP)]
     return [lambda db, part=part: erase(db, part) for part in parts]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -14,6 +13,7 @@ from ..language.name_pattern import NamePattern
 from ..language.normalise import normalise_name
 from ..lazy_regex import lazy_regex
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .byte_search import Needles
 from .id_matcher import Ids
 from .operation_rows import Item
@@ -140,7 +140,7 @@ def marks_of(going: Going, targets: Targets) -> Marks:
 
 
 def sought(
-    db: sqlite3.Connection, rows: ErasureRepository, targets: Targets, going: Going, more: Iterable[object] = ()
+    db: Connection, rows: ErasureRepository, targets: Targets, going: Going, more: Iterable[object] = ()
 ) -> Sought:
     """What to look for when these rows go; `more`: values of rows that were moved away."""
     persons, entities = {*targets.persons, *going.persons}, {*targets.entities, *going.entities}

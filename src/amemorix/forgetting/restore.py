@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .operation_rows import DELETED_BEFORE, Item, OperationRow
 from .rows import MOVED_KINDS, ROW_KINDS, RowKind
 
@@ -55,7 +55,7 @@ class Restoring:
         self._return = store.relation_return
 
     def restore(
-        self, db: sqlite3.Connection, operation: OperationRow, chosen: Sequence[tuple[str, int]] | None, now: float
+        self, db: Connection, operation: OperationRow, chosen: Sequence[tuple[str, int]] | None, now: float
     ) -> Restored:
         """Bring back an operation, or of it these (kind, row) with what depends on them."""
         all_held = self._operations.open_items(db, operation.id)
@@ -78,7 +78,7 @@ class Restoring:
         done.unembedded = self._rows.lower_watermarks(db, done.rows.get("paragraph", []))
         return done
 
-    def _want(self, db: sqlite3.Connection, done: Restored) -> None:
+    def _want(self, db: Connection, done: Restored) -> None:
         """Remember what comes back when the operation that it waits for is restored."""
         for kind in ROW_KINDS:
             waiting = [one.id for one in done.not_back if one.kind == kind and one.reason in (HANGING, AGAIN)]
@@ -93,14 +93,14 @@ class Restoring:
             )
         done.not_back = told
 
-    def _is_whole(self, db: sqlite3.Connection, done: Restored, begun: bool) -> bool:
+    def _is_whole(self, db: Connection, done: Restored, begun: bool) -> bool:
         """Whether nothing of the operation may still come back; `begun`: something of it has."""
         final = (TAKEN, GONE) if begun else (TAKEN,)
         settled = {(one.kind, one.id) for one in done.not_back if one.reason in final}
         left = [item for item in self._operations.open_items(db, done.operation) if (item.kind, item.id) not in settled]
         return not any(_waits(item) for item in left)
 
-    def _complete_others(self, db: sqlite3.Connection, done: Restored, now: float) -> None:
+    def _complete_others(self, db: Connection, done: Restored, now: float) -> None:
         """Bring back what was asked back before, and waited for what is back now."""
         for operation in self._operations.wanted(db):
             if operation == done.operation:
@@ -116,9 +116,7 @@ class Restoring:
             for kind, rows in other.rows.items():
                 done.rows[kind] = [*done.rows.get(kind, []), *rows]
 
-    def _with_dependents(
-        self, db: sqlite3.Connection, held: Sequence[Item], chosen: set[tuple[str, int]]
-    ) -> list[Item]:
+    def _with_dependents(self, db: Connection, held: Sequence[Item], chosen: set[tuple[str, int]]) -> list[Item]:
         """The items chosen, with the references and relations that went because of their paragraphs."""
         paragraphs = [id_ for kind, id_ in chosen if kind == "paragraph"]
         refs = {one.ref for one in self._rows.restorable(db, "paragraph", paragraphs).values()}
@@ -131,7 +129,7 @@ class Restoring:
             or (item.id in along.get(item.kind, ()) and item.detail.get("why") in ("evidence", "reference"))
         ]
 
-    def _bring(self, db: sqlite3.Connection, done: Restored, kind: RowKind, ids: Sequence[int], now: float) -> None:
+    def _bring(self, db: Connection, done: Restored, kind: RowKind, ids: Sequence[int], now: float) -> None:
         if not ids:
             return
         state = self._rows.restorable(db, kind, ids)
@@ -152,19 +150,19 @@ class Restoring:
         self._operations.note_restored(db, done.operation, kind, [*back, *alive], now)
         done.rows[kind] = back
 
-    def _refs_with_text(self, db: sqlite3.Connection, done: Restored, refs: Iterable[int]) -> list[int]:
+    def _refs_with_text(self, db: Connection, done: Restored, refs: Iterable[int]) -> list[int]:
         """References whose paragraphs are back: one without any must not look as if its text were stored."""
         back = set(self._reach.ids(db, "refs_holding", refs))
         done.not_back += [NotBack("ref", id_, HANGING) for id_ in refs if id_ not in back]
         return sorted(back)
 
-    def _waiting(self, db: sqlite3.Connection, done: Restored, entities: Sequence[int], now: float) -> None:
+    def _waiting(self, db: Connection, done: Restored, entities: Sequence[int], now: float) -> None:
         """Relations that were deleted otherwise, and only waited for a paragraph or an end that is back."""
         back = self._return.resting_on(db, done.rows.get("paragraph", []), now)
         back += self._return.at(db, entities, now)
         done.rows["relation"] = [*done.rows.get("relation", []), *back]
 
-    def _put_back(self, db: sqlite3.Connection, done: Restored, items: Iterable[Item], now: float) -> None:
+    def _put_back(self, db: Connection, done: Restored, items: Iterable[Item], now: float) -> None:
         for item in items:
             back = self._rows.put_back(db, item.kind, item.detail.get("row", {}))
             if back:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..store.queries import array, queries
+from ..store.ports import Connection
+from ..store.queries import array
 from ..store.records import MovedRow
 from ..store.rows.embeddings import WATERMARK
 
@@ -57,50 +57,47 @@ class Restorable:
 class DeletionRepository:
     """Marks rows and takes them out; the caller owns the transaction."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
-    def mark(self, db: sqlite3.Connection, kind: RowKind, ids: Sequence[int], now: float) -> None:
+    def mark(self, db: Connection, kind: RowKind, ids: Sequence[int], now: float) -> None:
         """Delete rows softly."""
         if ids:
-            db.execute(self._q[_DELETE[kind]], {"ids": array(ids), "now": now})
+            db.run(_DELETE[kind], ids=array(ids), now=now)
 
-    def unmark(self, db: sqlite3.Connection, kind: RowKind, ids: Sequence[int]) -> None:
+    def unmark(self, db: Connection, kind: RowKind, ids: Sequence[int]) -> None:
         """Bring rows back as they were."""
         if ids:
-            db.execute(self._q[_RESTORE[kind]], {"ids": array(ids)})
+            db.run(_RESTORE[kind], ids=array(ids))
 
-    def take_out(self, db: sqlite3.Connection, moved: MovedRow) -> bool:
+    def take_out(self, db: Connection, moved: MovedRow) -> bool:
         """Remove a row that the operation keeps; False if it is not there."""
-        return db.execute(self._q[_REMOVE[moved.kind]], dict(moved.row)).rowcount > 0
+        return db.run(_REMOVE[moved.kind], **dict(moved.row)).rowcount > 0
 
-    def put_back(self, db: sqlite3.Connection, kind: str, row: Mapping[str, Any]) -> bool:
+    def put_back(self, db: Connection, kind: str, row: Mapping[str, Any]) -> bool:
         """Insert a row that was taken out; False if its place is taken, or what it belongs to is gone."""
-        return db.execute(self._q[_PUT_BACK[kind]], dict(row)).rowcount > 0
+        return db.run(_PUT_BACK[kind], **dict(row)).rowcount > 0
 
-    def restorable(self, db: sqlite3.Connection, kind: RowKind, ids: Iterable[int]) -> dict[int, Restorable]:
+    def restorable(self, db: Connection, kind: RowKind, ids: Iterable[int]) -> dict[int, Restorable]:
         """How the rows stand that still exist."""
-        rows = db.execute(self._q[_STANDING[kind]], {"ids": array(ids)})
+        rows = db.run(_STANDING[kind], ids=array(ids))
         return {row[0]: Restorable(row[0], bool(row[1]), bool(row[2]), row[3]) for row in rows}
 
-    def lower_watermarks(self, db: sqlite3.Connection, paragraphs: Sequence[int]) -> int | None:
+    def lower_watermarks(self, db: Connection, paragraphs: Sequence[int]) -> int | None:
         """Let the paragraphs that lack a vector be looked at again; returns the first of them, None if all have one."""
-        found = db.execute(self._q["first_without_vector"], {"ids": array(paragraphs)}).fetchall()
+        found = db.run("first_without_vector", ids=array(paragraphs)).fetchall()
         for generation, first in found:
             values = {"key": WATERMARK.format(generation), "upto": first - 1}
-            db.execute(self._q["watermark_lower"], values)
+            db.run("watermark_lower", **values)
         return min((first for _, first in found), default=None)
 
     def rows_to_move(
-        self, db: sqlite3.Connection, persons: Sequence[int], scope: int | None, chats: Sequence[int]
+        self, db: Connection, persons: Sequence[int], scope: int | None, chats: Sequence[int]
     ) -> list[MovedRow]:
         """Rows about these persons (in one scope, or in all) and of these chats that a deletion takes out."""
         values = {"persons": array(persons), "scope": scope, "scopes": array(chats)}
         kinds = [kind for kind in MOVED_KINDS if kind != "profile_override" or scope is None]
         return [row for kind in kinds for row in self._moved(db, kind, values)]
 
-    def _moved(self, db: sqlite3.Connection, kind: str, values: Mapping[str, Any]) -> list[MovedRow]:
-        cursor = db.execute(self._q[_MOVED[kind]], values)
+    def _moved(self, db: Connection, kind: str, values: Mapping[str, Any]) -> list[MovedRow]:
+        cursor = db.run(_MOVED[kind], **values)
         names = [column[0] for column in cursor.description]
         rows = [dict(zip(names, row, strict=True)) for row in cursor]
         return [MovedRow(kind, row.get("id", place), row) for place, row in enumerate(rows, 1)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
@@ -18,8 +17,8 @@ from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
 from ..store.access import EVERYONE, visible_scopes
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection, Unit
 from ..store.reserve import make_room
-from ..store.sqlite import Unit
 from .operation_rows import Item, NewOperation, OperationRow
 from .plan import DeletionPlan, Planner
 from .purge_imports import end_imports, note_open_imports
@@ -116,7 +115,7 @@ class DeletionService:
         """What `execute` would delete now. Raises NotFound if nothing is meant."""
         seeds = await self._seeds(wish)
 
-        def read(db: sqlite3.Connection) -> Deleted:
+        def read(db: Connection) -> Deleted:
             return self._told(db, seeds, self._planned(db, wish, seeds, DeletionPlan.show_as_the_chat_knows))
 
         return await self._read(read)
@@ -130,7 +129,7 @@ class DeletionService:
         now, name = self._clock.now(), naming()
         name({} if purge else {"selector": wish.meant()}, mode=wish.mode)
 
-        def unit(db: sqlite3.Connection) -> Deleted:
+        def unit(db: Connection) -> Deleted:
             if purge and seeds.chat is None:
                 persons = [one.row for one in seeds.persons]
                 end_imports(db, self._store, chats=seeds.chats, persons=persons, now=now)
@@ -154,7 +153,7 @@ class DeletionService:
         now = self._clock.now()
         naming()(operation_id=f"d{operation}")
 
-        def unit(db: sqlite3.Connection) -> Restored:
+        def unit(db: Connection) -> Restored:
             found = self._known(db, operation)
             if found.status != "executed":
                 raise Conflict(f"operation_id: {_state(found)}.", field="operation_id", status=found.status)
@@ -169,7 +168,7 @@ class DeletionService:
     async def operation(self, operation: int, limit: int, offset: int) -> tuple[OperationRow, list[Item]]:
         """An operation with a page of its items. Raises NotFound."""
 
-        def read(db: sqlite3.Connection) -> tuple[OperationRow, list[Item]]:
+        def read(db: Connection) -> tuple[OperationRow, list[Item]]:
             return self._known(db, operation), self._operations.items(db, operation, limit, offset)
 
         return await self._store.read(read)
@@ -190,7 +189,7 @@ class DeletionService:
         return await loop.run_in_executor(self._background, self._store.read_here, unit)
 
     async def _seeds(self, wish: Wish) -> Seeds:
-        def read(db: sqlite3.Connection) -> Seeds:
+        def read(db: Connection) -> Seeds:
             self._indexes.names.catch_up(db)
             directory = self._indexes.names.index
             return self._selection.seeds(
@@ -199,7 +198,7 @@ class DeletionService:
 
         return await self._read(read)
 
-    def _seen_from(self, db: sqlite3.Connection, chat: int) -> tuple[int, ...] | None:
+    def _seen_from(self, db: Connection, chat: int) -> tuple[int, ...] | None:
         """The chats that a chat sees; one that there is not sees what everybody sees."""
         key = self._store.names.chat_of(db, chat)
         if key is None:
@@ -208,7 +207,7 @@ class DeletionService:
 
     def _planned(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         wish: Wish,
         seeds: Seeds,
         finish: Callable[[DeletionPlan], None],
@@ -233,7 +232,7 @@ class DeletionService:
             field="selector", missing=list(seeds.missing[:MOST_SHOWN]),
         )  # fmt: skip
 
-    def _carry_out(self, db: sqlite3.Connection, wish: Wish, plan: DeletionPlan, purge: bool, now: float) -> int:
+    def _carry_out(self, db: Connection, wish: Wish, plan: DeletionPlan, purge: bool, now: float) -> int:
         """Delete and record; what is purged at once leaves no word of why in the record."""
         if purge:
             must_not_be_exchanged(self._store)
@@ -252,13 +251,13 @@ class DeletionService:
         self._store.relation_return.taken(db, plan.ids("relation"), f"d{operation}")
         return operation
 
-    def _known(self, db: sqlite3.Connection, operation: int) -> OperationRow:
+    def _known(self, db: Connection, operation: int) -> OperationRow:
         found = self._operations.operation(db, operation)
         if found is None:
             raise NotFound(f"operation_id: there is no deletion d{operation}.", field="operation_id")
         return found
 
-    def _check_items(self, db: sqlite3.Connection, operation: int, chosen: Iterable[tuple[str, int]] | None) -> None:
+    def _check_items(self, db: Connection, operation: int, chosen: Iterable[tuple[str, int]] | None) -> None:
         if chosen is None:
             return
         held = {(item.kind, item.id) for item in self._operations.open_items(db, operation)}
@@ -267,7 +266,7 @@ class DeletionService:
 
     # showing
 
-    def _told(self, db: sqlite3.Connection, seeds: Seeds, plan: DeletionPlan) -> Deleted:
+    def _told(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> Deleted:
         stays = [
             Shown(one.kind, one.id, one.label or self._label(db, one.kind, one.id), why=one.reason)
             for one in plan.stays[:MOST_SHOWN]
@@ -275,7 +274,7 @@ class DeletionService:
         shown = tuple(self._shown(db, plan))
         return Deleted(plan, seeds.missing, shown, tuple(stays), plan.token, matched_sources=_matched(seeds, plan))
 
-    def _shown(self, db: sqlite3.Connection, plan: DeletionPlan) -> Iterator[Shown]:
+    def _shown(self, db: Connection, plan: DeletionPlan) -> Iterator[Shown]:
         """The first rows of the plan, paragraphs first."""
         left = MOST_SHOWN
         for kind in SHOWN_KINDS:
@@ -288,7 +287,7 @@ class DeletionService:
             label = str(moved.row.get("text") or moved.row.get("alias") or "")
             yield Shown(moved.kind, moved.id, _short(label), why=moved.why)
 
-    def _label(self, db: sqlite3.Connection, kind: str, id_: int) -> str:
+    def _label(self, db: Connection, kind: str, id_: int) -> str:
         found = self._reach.labels(db, kind, [id_])
         return _short(found[0][1]) if found else ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, BaseModel, Field, field_validator
@@ -11,6 +10,7 @@ from ..errors import NotFound
 from ..fields import Count, Name, RequiredName
 from ..ids import operation_key
 from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
+from ..store.ports import Connection
 from .selectors import Selector
 from .service import Wish
 
@@ -94,7 +94,7 @@ async def list_sources(kernel: SDKMemoryKernel, request: ListSources) -> Sources
     chat = request.chat_id or None
     now = kernel.surroundings.clock.now()
 
-    def read(db: sqlite3.Connection) -> Sources:
+    def read(db: Connection) -> Sources:
         rows = sources.list(db, name=None, chat_id=chat, now=now, limit=request.limit, offset=request.offset)
         items = [
             SourceItem(

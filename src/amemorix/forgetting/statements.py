@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ..language.name_pattern import SHORTEST_NAME, NamePattern
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.records import MovedRow
 from .mentions import MentionFinder
 from .targets import Seeds
@@ -38,9 +38,7 @@ class Statements:
     def __init__(self, store: MetadataStore) -> None:
         self._rows = store.statements
 
-    def read(
-        self, db: sqlite3.Connection, seeds: Seeds, paragraphs: Collection[int], entities: Collection[int]
-    ) -> Stated:
+    def read(self, db: Connection, seeds: Seeds, paragraphs: Collection[int], entities: Collection[int]) -> Stated:
         """What names the persons of the seeds, beside these paragraphs and entities, which go or are told of anyway."""
         stated = Stated()
         if seeds.finder is None:
@@ -52,7 +50,7 @@ class Statements:
             self._called(db, seeds, paragraphs, entities, stated)
         return stated
 
-    def _profiles(self, db: sqlite3.Connection, seeds: Seeds, finder: MentionFinder, stated: Stated) -> None:
+    def _profiles(self, db: Connection, seeds: Seeds, finder: MentionFinder, stated: Stated) -> None:
         for one in self._rows.overrides(db, [person.row for person in seeds.persons]):
             why = finder.judge(db, 0, one.row["text"])
             if why == "" and seeds.chat is None:
@@ -60,9 +58,7 @@ class Statements:
             elif why is not None:
                 stated.stays.append(("person", one.id, PROFILE + (why or EVERY_CHAT)))
 
-    def _sure(
-        self, db: sqlite3.Connection, kind: Kind, seeds: Seeds, finder: MentionFinder, stated: Stated
-    ) -> list[int]:
+    def _sure(self, db: Connection, kind: Kind, seeds: Seeds, finder: MentionFinder, stated: Stated) -> list[int]:
         """Those that can mean nobody else; the doubtful ones are noted as staying."""
         persons, sure = [one.row for one in seeds.persons], list[int]()
         for id_, chat, text in self._rows.texts(db, kind, persons, seeds.chat):
@@ -75,7 +71,7 @@ class Statements:
 
     def _called(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         seeds: Seeds,
         paragraphs: Collection[int],
         entities: Collection[int],

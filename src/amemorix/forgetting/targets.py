@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +9,7 @@ from ..errors import Conflict, NotFound
 from ..indexes.name_directory import NameDirectory
 from ..language.normalise import fold, normalise_name
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .mentions import Called, Mentioned, MentionFinder, Visible
 from .selectors import Selector
 
@@ -75,7 +75,7 @@ class Selection:
         self._visible = visible
 
     def seeds(
-        self, db: sqlite3.Connection, selector: Selector, chat_id: str, directory: NameDirectory, *, keep_mentions: bool
+        self, db: Connection, selector: Selector, chat_id: str, directory: NameDirectory, *, keep_mentions: bool
     ) -> Seeds:
         """Raises NotFound for a chat that is unknown, Conflict for a name that several persons have."""
         chat = self._chat(db, chat_id)
@@ -107,12 +107,12 @@ class Selection:
             meant=tuple(self._of_owner(db, [name for name, row in chats.items() if row is None])),
         )
 
-    def read(self, db: sqlite3.Connection, scan: Scan, after: int) -> list[int]:
+    def read(self, db: Connection, scan: Scan, after: int) -> list[int]:
         """The paragraphs past `after` whose text the scan means."""
         rows = self._rows.texts_after(db, after, scan.chats)
         return [id_ for id_, chat, text in rows if scan.holds(chat, text)]
 
-    def _chat(self, db: sqlite3.Connection, chat_id: str) -> int | None:
+    def _chat(self, db: Connection, chat_id: str) -> int | None:
         if not chat_id:
             return None
         row = self._store.names.chat_row(db, chat_id)
@@ -120,14 +120,14 @@ class Selection:
             raise NotFound(f"chat_id: there is no chat {chat_id!r}.", field="chat_id")
         return row
 
-    def _of_owner(self, db: sqlite3.Connection, names: Iterable[str]) -> Iterator[str]:
+    def _of_owner(self, db: Connection, names: Iterable[str]) -> Iterator[str]:
         """Ids of the chats that a group or a user of one of these ids has."""
         for name in names:
             for row in (*self._store.names.chats_of(db, name, ""), *self._store.names.chats_of(db, "", name)):
                 if (key := self._store.names.chat_of(db, row)) is not None:
                     yield key.chat_id
 
-    def _paragraphs(self, db: sqlite3.Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
+    def _paragraphs(self, db: Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
         found = set(self._rows.ids(db, "paragraphs_in_chat", selector.paragraphs, chat=chat))
         missing += [f"p{id_}" for id_ in selector.paragraphs if id_ not in found]
         by_other: set[int] = set()
@@ -141,7 +141,7 @@ class Selection:
                 by_other.update(some)
         return found | by_other
 
-    def _relations(self, db: sqlite3.Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
+    def _relations(self, db: Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
         found = set(self._rows.ids(db, "deletable_relations", selector.relations))
         if chat is not None:
             found &= self._rows.flagged(db, "relations_in_chat", found, chat=chat).keys()
@@ -150,7 +150,7 @@ class Selection:
             return found
         return found | {row[0] for row in self._rows.sentences(db) if _says(row, selector)}
 
-    def _entities(self, db: sqlite3.Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
+    def _entities(self, db: Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
         def here(ids: Iterable[int]) -> set[int]:
             return set(ids if chat is None else self._rows.flagged(db, "entities_in_chat", ids, chat=chat))
 
@@ -164,7 +164,7 @@ class Selection:
 
     def _persons(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         keys: Sequence[str],
         chat: int | None,
         directory: NameDirectory,
@@ -192,7 +192,7 @@ class Selection:
 
     # reading texts
 
-    def _query_scan(self, db: sqlite3.Connection, selector: Selector, chat: int | None) -> list[Scan]:
+    def _query_scan(self, db: Connection, selector: Selector, chat: int | None) -> list[Scan]:
         """A query means the paragraphs that hold its words as they stand, whatever their case, width or script form."""
         if not selector.query:
             return []

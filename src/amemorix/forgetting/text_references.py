@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ..lazy_regex import lazy_regex
-from ..store.queries import array, queries
+from ..store.ports import Connection
+from ..store.queries import array
 from ..store.rows.entity_names import EntityNaming
 from .purge_rows import Targets
 
@@ -106,12 +106,9 @@ class QuotingRepository:
     """Finds records and empties them; the caller owns the transaction."""
 
     def __init__(self) -> None:
-        self._q = queries()
         self._naming = EntityNaming()
 
-    def going(
-        self, db: sqlite3.Connection, targets: Targets, names: Iterable[str], norm: Callable[[str], str]
-    ) -> Going:
+    def going(self, db: Connection, targets: Targets, names: Iterable[str], norm: Callable[[str], str]) -> Going:
         """Who and what goes with these rows; `names` are further names of the persons, `norm` tells which are the same."""
         rows = {
             kind: array(getattr(targets, kind)) for kind in ("persons", "paragraphs", "facts", "entities", "relations")
@@ -121,8 +118,8 @@ class QuotingRepository:
         entities = [*self._column(db, "entities_going", rows), *unsaid.merged]
         renamed = {"entities": array({*entities, *unsaid.renamed}), "aliases": array(unsaid.aliases)}
         ids = {"persons": array(persons), "entities": array(entities)}
-        lost = set(db.execute(self._q["names_lost"], rows).fetchall())
-        kept = [name for person, name in db.execute(self._q["persons_borne"], ids) if (person, name) not in lost]
+        lost = set(db.run("names_lost", **rows).fetchall())
+        kept = [name for person, name in db.run("persons_borne", **ids) if (person, name) not in lost]
         kept += self._column(db, "names_borne", {**ids, **renamed}) + [name for name, _ in unsaid.renamed.values()]
         borne = {norm(name) for name in kept}
         called = [*self._column(db, "names_going", ids), *names, *(name for _, name in lost)]
@@ -136,7 +133,7 @@ class QuotingRepository:
 
     def ids(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         *,
         chats: Iterable[int] = (),
         persons: Iterable[int] = (),
@@ -150,24 +147,22 @@ class QuotingRepository:
         }
         return {kind: tuple(self._column(db, query, {"ids": array(rows)})) for kind, (query, rows) in found.items()}
 
-    def records(self, db: sqlite3.Connection, table: str, operation: int) -> Iterator[Record]:
+    def records(self, db: Connection, table: str, operation: int) -> Iterator[Record]:
         """What the rows of a table say that may quote."""
-        for key, free, *held in db.execute(self._q[_QUOTING[table]], {"operation": operation}):
+        for key, free, *held in db.run(_QUOTING[table], operation=operation):
             yield Record(key, free, tuple(held))
 
-    def quoting(
-        self, db: sqlite3.Connection, table: str, operation: int, quotes: Callable[[Record], bool]
-    ) -> list[int | str]:
+    def quoting(self, db: Connection, table: str, operation: int, quotes: Callable[[Record], bool]) -> list[int | str]:
         """Keys of the rows of a table that quote."""
         return [record.key for record in self.records(db, table, operation) if quotes(record)]
 
-    def names_staying(self, db: sqlite3.Connection, targets: Targets, going: Going) -> Iterator[bytes]:
+    def names_staying(self, db: Connection, targets: Targets, going: Going) -> Iterator[bytes]:
         """Names and ids of what stays."""
         values = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "refs", "chats")}
         values |= {"persons": array(going.persons), "entities": array(going.entities)}
-        return (row[0].encode() for row in db.execute(self._q["names_staying"], values))
+        return (row[0].encode() for row in db.run("names_staying", **values))
 
-    def about(self, db: sqlite3.Connection, table: str, targets: Targets, going: Going) -> list[int | str]:
+    def about(self, db: Connection, table: str, targets: Targets, going: Going) -> list[int | str]:
         """Keys of the rows of a table that point at what goes, whatever they say of it."""
         if table == "undo_records":
             return self._column(db, "changes_of_entities", {"ids": array(going.entities)})
@@ -180,35 +175,35 @@ class QuotingRepository:
             return self._column(db, "acts_on", going_too)
         return []
 
-    def kept_of(self, db: sqlite3.Connection, operation: int, targets: Targets) -> list[tuple[str, dict[str, Any]]]:
+    def kept_of(self, db: Connection, operation: int, targets: Targets) -> list[tuple[str, dict[str, Any]]]:
         """(key, row) of what other operations have taken out of these persons and chats."""
         values = {"operation": operation, "persons": array(targets.persons), "chats": array(targets.chats)}
-        rows = db.execute(self._q["rows_kept_of"], values)
+        rows = db.run("rows_kept_of", **values)
         return [(key, json.loads(detail)["row"]) for key, detail in rows]
 
-    def scrub(self, db: sqlite3.Connection, table: str, keys: Iterable[int | str]) -> int:
+    def scrub(self, db: Connection, table: str, keys: Iterable[int | str]) -> int:
         """Empty the texts of these rows; returns how many there were."""
-        return db.execute(self._q[_SCRUB[table]], {"ids": array(keys)}).rowcount
+        return db.run(_SCRUB[table], ids=array(keys)).rowcount
 
-    def forget(self, db: sqlite3.Connection, targets: Targets) -> dict[str, int]:
+    def forget(self, db: Connection, targets: Targets) -> dict[str, int]:
         """Forget what was noted of these rows, by their numbers: reasons, what their files were called and hold.
 
         Returns how many records of each table that were; while the rows are still there.
         """
         rows = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "relations", "facts")}
-        done = {table: db.execute(self._q[query], rows).rowcount for table, query in _FORGET.items()}
+        done = {table: db.run(query, **rows).rowcount for table, query in _FORGET.items()}
         return {table: count for table, count in done.items() if count}
 
-    def asked(self, db: sqlite3.Connection, table: str, named: Callable[[str], bool]) -> list[int]:
+    def asked(self, db: Connection, table: str, named: Callable[[str], bool]) -> list[int]:
         """Rows of a table that name as who asked whoever is meant."""
-        return [id_ for id_, by in db.execute(self._q[_ASKED[table]]) if named(by)]
+        return [id_ for id_, by in db.run(_ASKED[table]) if named(by)]
 
-    def unname(self, db: sqlite3.Connection, table: str, ids: Sequence[int]) -> None:
+    def unname(self, db: Connection, table: str, ids: Sequence[int]) -> None:
         """Forget who asked."""
-        db.execute(self._q[_UNNAME[table]], {"ids": array(ids)})
+        db.run(_UNNAME[table], ids=array(ids))
 
-    def _column(self, db: sqlite3.Connection, query: str, values: dict[str, str]) -> list[Any]:
-        return [row[0] for row in db.execute(self._q[query], values)]
+    def _column(self, db: Connection, query: str, values: dict[str, str]) -> list[Any]:
+        return [row[0] for row in db.run(query, **values)]
 
 
 def _free(names: Iterable[str], borne: set[str], norm: Callable[[str], str]) -> tuple[str, ...]:

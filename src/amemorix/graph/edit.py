@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -14,10 +13,10 @@ from ..errors import Conflict, InvalidRequest, NotFound
 from ..ingest.relations import RelationWriteService, Written
 from ..language.normalise import clean_text, normalise_name
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection, Unit
 from ..store.records import Alias, Entity, Relation
 from ..store.rows.entities import AliasRow, EntityRow
 from ..store.rows.relations import RelationRow
-from ..store.sqlite import Unit
 from .entity_lookup import GraphFinder, row_id
 from .entity_merge import EntityMerge
 from .requests import AliasEdit, CreateEdge, CreateNode, DeleteNode, EdgeEdit, MergeNodes, RenameNode, WeighEdge
@@ -45,7 +44,7 @@ class Changed:
 class _Change:
     """A unit of work under way."""
 
-    db: sqlite3.Connection
+    db: Connection
     now: float
     requested_by: str
     reason: str
@@ -70,7 +69,7 @@ class GraphEditService:
         """Do it, and let the audit say to which node and relations it was done."""
         name = naming()
 
-        def named(db: sqlite3.Connection) -> Changed:
+        def named(db: Connection) -> Changed:
             changed = unit(db)
             relations = [f"r{id_}" for id_ in changed.relations[:MOST_NAMED]]
             name(node=f"n{changed.node}" if changed.node else "", relations=",".join(relations))
@@ -84,7 +83,7 @@ class GraphEditService:
         """Make a node; one that has the name, or goes by it, stays as it is."""
         metadata = _metadata(request.metadata)
 
-        def unit(db: sqlite3.Connection) -> Changed:
+        def unit(db: Connection) -> Changed:
             now, norm = self._clock.now(), normalise_name(request.name)
             known = self._entities.meant(db, norm)
             aliases = tuple(Alias(a, normalise_name(a), f"aliases.{i}") for i, a in enumerate(request.aliases))
@@ -100,7 +99,7 @@ class GraphEditService:
     async def delete_node(self, request: DeleteNode) -> Changed:
         """Take a node away with its relations; its paragraphs stay."""
 
-        def unit(db: sqlite3.Connection) -> Changed:
+        def unit(db: Connection) -> Changed:
             change = self._change(db, request.requested_by, request.reason)
             node = self._finder.node(db, "node", request.node)
             rows = [row for row in self._relations.at(db, [node.id]) if row.alive]
@@ -118,7 +117,7 @@ class GraphEditService:
     async def rename_node(self, request: RenameNode) -> Changed:
         """Give a node another name; the old one becomes an alias."""
 
-        def unit(db: sqlite3.Connection) -> Changed:
+        def unit(db: Connection) -> Changed:
             change = self._change(db, request.requested_by, request.reason)
             node = self._finder.node(db, "node", request.node)
             norm = normalise_name(request.new_name)
@@ -162,7 +161,7 @@ class GraphEditService:
     async def merge_nodes(self, request: MergeNodes) -> Changed:
         """Make several nodes one."""
 
-        def unit(db: sqlite3.Connection) -> Changed:
+        def unit(db: Connection) -> Changed:
             target = self._finder.node(db, "target", request.target)
             sources: dict[int, EntityRow] = {}
             for i, said in enumerate(request.sources):
@@ -186,7 +185,7 @@ class GraphEditService:
     async def add_alias(self, request: AliasEdit) -> Changed:
         """Let a node go by another name too."""
 
-        def unit(db: sqlite3.Connection) -> Changed:
+        def unit(db: Connection) -> Changed:
             change = self._change(db, request.requested_by, request.reason)
             node = self._finder.node(db, "node", request.node)
             norm = normalise_name(request.alias)
@@ -208,7 +207,7 @@ class GraphEditService:
     async def remove_alias(self, request: AliasEdit) -> Changed:
         """Let a node no longer go by an alias."""
 
-        def unit(db: sqlite3.Connection) -> Changed:
+        def unit(db: Connection) -> Changed:
             change = self._change(db, request.requested_by, request.reason)
             norm = normalise_name(request.alias)
             alias = self._entities.alias(db, norm)
@@ -221,7 +220,7 @@ class GraphEditService:
 
         return await self._written(unit)
 
-    def _no_alias(self, db: sqlite3.Connection, said: str, norm: str) -> Conflict | NotFound:
+    def _no_alias(self, db: Connection, said: str, norm: str) -> Conflict | NotFound:
         own = self._entities.named(db, norm)
         if own is None or own.deleted_at is not None:
             return NotFound(f"alias: there is no alias {said!r} of this node.", field="alias")
@@ -237,7 +236,7 @@ class GraphEditService:
     async def create_edge(self, request: CreateEdge) -> Changed:
         """Make a relation; without paragraphs it is asserted by hand, and needs no evidence to stay."""
 
-        def unit(db: sqlite3.Connection) -> Changed:
+        def unit(db: Connection) -> Changed:
             now = self._clock.now()
             paragraphs = self._finder.paragraphs(db, request.paragraphs)
             origin = "caller" if paragraphs else "admin"
@@ -255,20 +254,20 @@ class GraphEditService:
 
         return await self._written(unit)
 
-    def _relations_of(self, db: sqlite3.Connection, request: CreateEdge) -> RelationRow | None:
+    def _relations_of(self, db: Connection, request: CreateEdge) -> RelationRow | None:
         """The relation that says this already."""
         ends = [self._finder.known(db, said) for said in (request.subject, request.object)]
         if ends[0] is None or ends[1] is None:
             return None
         return self._relations.equal(db, ends[0].id, request.predicate, ends[1].id)
 
-    def _end(self, db: sqlite3.Connection, field: str, said: str) -> Entity:
+    def _end(self, db: Connection, field: str, said: str) -> Entity:
         known = self._finder.known(db, said)
         if known is None and row_id(said, "n", bare=False) is not None:
             raise NotFound(f"{field}: there is no node {said!r}.", field=field)
         return Entity(said, normalise_name(said)) if known is None else Entity(known.name, known.norm)
 
-    def _weighed(self, db: sqlite3.Connection, id_: int, weight: float | None, *, made: bool) -> Changed:
+    def _weighed(self, db: Connection, id_: int, weight: float | None, *, made: bool) -> Changed:
         row = self._relations.rows(db, [id_])[id_]
         if not row.alive:
             raise Conflict(f"predicate: r{id_}, which says this, was forgotten; restore it first.", field="predicate")
@@ -281,7 +280,7 @@ class GraphEditService:
     async def delete_edge(self, request: EdgeEdit) -> Changed:
         """Take relations away."""
 
-        def unit(db: sqlite3.Connection) -> Changed:
+        def unit(db: Connection) -> Changed:
             change, rows = self._rows(db, request)
             for row in rows:
                 self._relations.put(db, replace(row, deleted_at=change.now))
@@ -296,7 +295,7 @@ class GraphEditService:
     async def weigh_edge(self, request: WeighEdge) -> Changed:
         """Say how much relations weigh in the walk of search and in the order of nodes."""
 
-        def unit(db: sqlite3.Connection) -> Changed:
+        def unit(db: Connection) -> Changed:
             change, rows = self._rows(db, request)
             for row in rows:
                 self._relations.put(db, replace(row, weight=request.weight))
@@ -306,13 +305,13 @@ class GraphEditService:
 
         return await self._written(unit)
 
-    def _rows(self, db: sqlite3.Connection, request: EdgeEdit) -> tuple[_Change, list[RelationRow]]:
+    def _rows(self, db: Connection, request: EdgeEdit) -> tuple[_Change, list[RelationRow]]:
         rows = self._finder.edge(db, request.relation, request.source, request.target, request.predicate)
         return self._change(db, request.requested_by, request.reason), rows
 
     # records
 
-    def _change(self, db: sqlite3.Connection, requested_by: str, reason: str) -> _Change:
+    def _change(self, db: Connection, requested_by: str, reason: str) -> _Change:
         return _Change(db, self._clock.now(), requested_by, reason)
 
     def _record(self, change: _Change, kind: str, detail: Mapping[str, Any], touches: Iterable[str]) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..language.normalise import normalise_name
 from ..store.access import Sight
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.rows.entities import EntityRow
 from ..store.rows.relations import RelationRow
 
@@ -33,7 +33,7 @@ class GraphFinder:
         self._relations = store.relations
         self._graph = store.graph
 
-    def node(self, db: sqlite3.Connection, field: str, said: str, sight: Sight | None = None) -> EntityRow:
+    def node(self, db: Connection, field: str, said: str, sight: Sight | None = None) -> EntityRow:
         """The entity of this id, name or alias; of one that was merged, what it became."""
         if not said:
             raise InvalidRequest(f"{field}: say which node, by its id or its name.", field=field)
@@ -42,7 +42,7 @@ class GraphFinder:
             raise NotFound(f"{field}: there is no node {said!r}.", field=field)
         return row
 
-    def _known_to(self, db: sqlite3.Connection, row: EntityRow, said: str, sight: Sight) -> bool:
+    def _known_to(self, db: Connection, row: EntityRow, said: str, sight: Sight) -> bool:
         """Whether the node may be seen and, where it is of several names, whoever looks has said this one."""
         if not self._graph.nodes(db, [row.id], sight):
             return False
@@ -51,19 +51,19 @@ class GraphFinder:
             return True
         return bool(names) and (row_id(said, "n") == row.id or normalise_name(said) in names)
 
-    def known(self, db: sqlite3.Connection, said: str) -> EntityRow | None:
+    def known(self, db: Connection, said: str) -> EntityRow | None:
         """The entity of this id, name or alias, deleted ones too."""
         by_id = row_id(said, "n", bare=False)
         row = self._of_id(db, by_id) or self._entities.meant(db, normalise_name(said))
         return row or self._of_id(db, row_id(said, "n"))
 
-    def _of_id(self, db: sqlite3.Connection, id_: int | None) -> EntityRow | None:
+    def _of_id(self, db: Connection, id_: int | None) -> EntityRow | None:
         row = None if id_ is None else self._entities.row(db, id_)
         return row if row is None or row.merged_into is None else self._entities.row(db, row.merged_into)
 
     def edge(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         relation: str,
         source: str,
         target: str,
@@ -81,7 +81,7 @@ class GraphFinder:
         return self.between(db, begins, ends, predicate, sight)
 
     def between(
-        self, db: sqlite3.Connection, begins: EntityRow, ends: EntityRow, predicate: str, sight: Sight | None
+        self, db: Connection, begins: EntityRow, ends: EntityRow, predicate: str, sight: Sight | None
     ) -> list[RelationRow]:
         """The relations from one node to another, or those of them with the predicate; at least one."""
         found = self._seen(db, self._relations.between(db, begins.id, ends.id, predicate), sight)
@@ -94,7 +94,7 @@ class GraphFinder:
             )
         return found
 
-    def relation(self, db: sqlite3.Connection, said: str, sight: Sight | None = None) -> RelationRow:
+    def relation(self, db: Connection, said: str, sight: Sight | None = None) -> RelationRow:
         """The relation of this id; of one that has become part of another, that one."""
         id_ = row_id(said, "r")
         if id_ is None:
@@ -106,13 +106,13 @@ class GraphFinder:
             raise NotFound(f"relation: there is no relation {said!r}.", field="relation")
         return row
 
-    def _seen(self, db: sqlite3.Connection, rows: list[RelationRow], sight: Sight | None) -> list[RelationRow]:
+    def _seen(self, db: Connection, rows: list[RelationRow], sight: Sight | None) -> list[RelationRow]:
         if sight is None:
             return rows
         seen = {edge.id for edge in self._graph.edges(db, [row.id for row in rows], sight)}
         return [row for row in rows if row.id in seen]
 
-    def paragraphs(self, db: sqlite3.Connection, said: list[str]) -> list[int]:
+    def paragraphs(self, db: Connection, said: list[str]) -> list[int]:
         """Live paragraphs by their ids."""
         ids: list[int] = []
         for i, one in enumerate(said):
@@ -128,7 +128,7 @@ class GraphFinder:
                 raise NotFound(f"paragraphs.{i}: there is no paragraph {said[i]!r}.", field=f"paragraphs.{i}")
         return sorted(live)
 
-    def owner_of_name(self, db: sqlite3.Connection, norm: str) -> tuple[EntityRow | None, bool]:
+    def owner_of_name(self, db: Connection, norm: str) -> tuple[EntityRow | None, bool]:
         """(what the name means, whether as an alias or a former name); it may be deleted."""
         row = self._entities.meant(db, norm)
         return row, row is not None and row.norm != norm

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.rows.entities import EntityRow
 from ..store.rows.relations import RelationRow
 
@@ -50,7 +50,7 @@ class EntityMerge:
         self._relations = store.relations
         self._return = store.relation_return
 
-    def merge(self, db: sqlite3.Connection, sources: Sequence[EntityRow], target: EntityRow, now: float) -> MergeRecord:
+    def merge(self, db: Connection, sources: Sequence[EntityRow], target: EntityRow, now: float) -> MergeRecord:
         """Merge live entities into a live one that is none of them."""
         record = MergeRecord(target.id)
         becomes = {source.id: target.id for source in sources}
@@ -59,7 +59,7 @@ class EntityMerge:
             record.sources.append(self._move_entity(db, source.id, target.id))
         return record
 
-    def undo(self, db: sqlite3.Connection, detail: Mapping[str, Any], now: float) -> None:
+    def undo(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:
         """Give back the rows that there were; what has been stored since stays with the target."""
         target = detail["target"]
         for source in detail["sources"]:
@@ -77,7 +77,7 @@ class EntityMerge:
         self._drop_loose(db, rows, now)
         self._return.at(db, [target, *(source["id"] for source in detail["sources"])], now)
 
-    def _drop_loose(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> None:
+    def _drop_loose(self, db: Connection, ids: Iterable[int], now: float) -> None:
         """Take away what has come back to life while the entity at its other end was deleted."""
         rows = [row for row in self._relations.rows(db, ids).values() if row.alive]
         ends = self._entities.rows(db, {end for row in rows for end in (row.subject, row.object)})
@@ -87,7 +87,7 @@ class EntityMerge:
 
     # entities
 
-    def _move_entity(self, db: sqlite3.Connection, source: int, target: int) -> dict[str, Any]:
+    def _move_entity(self, db: Connection, source: int, target: int) -> dict[str, Any]:
         merged = self._entities.merged(db, source)
         aliases = [alias.norm for alias in self._entities.aliases(db, [source])]
         paragraphs, facts = self._entities.paragraphs(db, source), self._entities.facts(db, source)
@@ -100,7 +100,7 @@ class EntityMerge:
         moved = {"merged": merged, "aliases": aliases, "paragraphs": paragraphs, "linked": linked, "facts": facts}
         return {"id": source, **moved}
 
-    def _restore_entity(self, db: sqlite3.Connection, source: Mapping[str, Any], target: int) -> None:
+    def _restore_entity(self, db: Connection, source: Mapping[str, Any], target: int) -> None:
         self._entities.set_merged(db, [source["id"]], None)
         self._entities.set_merged(db, source["merged"], source["id"])
         self._entities.move_aliases(db, source["aliases"], source["id"])
@@ -110,9 +110,7 @@ class EntityMerge:
 
     # relations
 
-    def _move_relations(
-        self, db: sqlite3.Connection, becomes: Mapping[int, int], record: MergeRecord, now: float
-    ) -> None:
+    def _move_relations(self, db: Connection, becomes: Mapping[int, int], record: MergeRecord, now: float) -> None:
         rows = self._relations.at(db, becomes)
         ends = self._entities.rows(db, {end for row in rows for end in (row.subject, row.object)})
         for row in rows:
@@ -121,12 +119,12 @@ class EntityMerge:
         moved = [id_ for id_, was in record.before.items() if _ends(was) != _ends(record.after[id_])]
         self._relations.forget_vectors(db, moved)
 
-    def _current(self, db: sqlite3.Connection, row: RelationRow) -> RelationRow:
+    def _current(self, db: Connection, row: RelationRow) -> RelationRow:
         """The row as this merge has left it so far."""
         return self._relations.rows(db, [row.id])[row.id]
 
     def _move(
-        self, db: sqlite3.Connection, row: RelationRow, becomes: Mapping[int, int], record: MergeRecord, now: float
+        self, db: Connection, row: RelationRow, becomes: Mapping[int, int], record: MergeRecord, now: float
     ) -> None:
         subject, object_ = becomes.get(row.subject, row.subject), becomes.get(row.object, row.object)
         if subject == object_:
@@ -138,9 +136,7 @@ class EntityMerge:
         else:
             self._join(db, row, twin, record, now)
 
-    def _join(
-        self, db: sqlite3.Connection, row: RelationRow, twin: RelationRow, record: MergeRecord, now: float
-    ) -> None:
+    def _join(self, db: Connection, row: RelationRow, twin: RelationRow, record: MergeRecord, now: float) -> None:
         """Let a relation become part of one that says the same."""
         if row.alive:
             self._put(db, record, twin, _stronger(twin, row))
@@ -153,7 +149,7 @@ class EntityMerge:
             self._put(db, record, child, replace(child, merged_into=twin.id))
         self._put(db, record, row, replace(row, merged_into=twin.id, deleted_at=now if row.alive else row.deleted_at))
 
-    def _put(self, db: sqlite3.Connection, record: MergeRecord, was: RelationRow, now: RelationRow) -> None:
+    def _put(self, db: Connection, record: MergeRecord, was: RelationRow, now: RelationRow) -> None:
         record.before.setdefault(was.id, was)
         record.after[was.id] = now
         self._relations.put(db, now)

@@ -7,7 +7,6 @@ import contextlib
 import io
 import json
 import os
-import sqlite3
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from ..errors import InvalidRequest, StorageFailure
 from ..lazy_regex import lazy_regex
 from ..store.access import Sight
 from ..store.metadata_store import MetadataStore, noted
+from ..store.ports import Connection
 from ..store.private_files import make_private, private_opener
 from .entity_lookup import GraphFinder
 from .requests import Export
@@ -79,7 +79,7 @@ class GraphExportService:
             await noted(self._store, {"file": Path(done.path).name})
         return done
 
-    def _do(self, db: sqlite3.Connection, request: Export, path: Path | None) -> Exported:
+    def _do(self, db: Connection, request: Export, path: Path | None) -> Exported:
         chosen = self._chosen(db, request)
         if path is None and chosen.size <= INLINE:
             return self._inline(db, request.format, chosen)
@@ -106,7 +106,7 @@ class GraphExportService:
 
     # what
 
-    def _chosen(self, db: sqlite3.Connection, request: Export) -> _Selection:
+    def _chosen(self, db: Connection, request: Export) -> _Selection:
         sight = self._views.sight(db, request)
         view = self._views.view(db, sight)
         if request.node:
@@ -122,11 +122,11 @@ class GraphExportService:
         seen = [node.id for node in self._store.graph.nodes(db, linked, sight)]
         return _Selection(sight, seen, view.graph.edges()["id"].tolist(), len(seen) + view.standing.relations)
 
-    def _nodes(self, db: sqlite3.Connection, chosen: _Selection) -> Iterator[Row]:
+    def _nodes(self, db: Connection, chosen: _Selection) -> Iterator[Row]:
         for id_, name, kind, created_at, _ in self._store.graph.every_node(db, chosen.nodes):
             yield {"id": f"n{id_}", "name": name, "type": kind, "created_at": created_at}
 
-    def _edges(self, db: sqlite3.Connection, chosen: _Selection) -> Iterator[Row]:
+    def _edges(self, db: Connection, chosen: _Selection) -> Iterator[Row]:
         among = None if chosen.nodes is None else set(chosen.nodes)
         for edge in self._store.graph.every_edge(db, chosen.edges, chosen.sight):
             if among is None or {edge.subject, edge.object} <= among:
@@ -134,7 +134,7 @@ class GraphExportService:
 
     # where to
 
-    def _inline(self, db: sqlite3.Connection, format_: str, chosen: _Selection) -> Exported:
+    def _inline(self, db: Connection, format_: str, chosen: _Selection) -> Exported:
         text = io.StringIO()
         nodes, edges = self._write(db, format_, chosen, text)
         whole = text.getvalue()
@@ -145,7 +145,7 @@ class GraphExportService:
             answer.graphml = whole
         return answer
 
-    def _to_file(self, db: sqlite3.Connection, format_: str, chosen: _Selection, path: Path) -> Exported:
+    def _to_file(self, db: Connection, format_: str, chosen: _Selection, path: Path) -> Exported:
         unfinished = path.with_name(f".{path.name}.part")
         try:
             make_private(path.parent)
@@ -161,7 +161,7 @@ class GraphExportService:
                 unfinished.unlink()
         return Exported(format=format_, nodes=nodes, edges=edges, path=str(path), bytes=path.stat().st_size)
 
-    def _write(self, db: sqlite3.Connection, format_: str, chosen: _Selection, out: TextIO) -> tuple[int, int]:
+    def _write(self, db: Connection, format_: str, chosen: _Selection, out: TextIO) -> tuple[int, int]:
         """Write node by node and edge by edge; returns how many of each."""
         write = _graphml if format_ == "graphml" else _node_link
         return write(out, self._nodes(db, chosen), self._edges(db, chosen))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from ..language.strategies import STRATEGIES
 from ..language.strategy import Mention, Passage
 from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .extraction_cursor import Place
 from .extraction_model import ModelReader, reading_of
 from .extraction_rows import Origin, Reading, ReadingMaterial
@@ -148,18 +148,18 @@ class ExtractionService:
         async with self._one, self._one_question:
             pass
 
-    def lag(self, db: sqlite3.Connection) -> int:
+    def lag(self, db: Connection) -> int:
         """Changes not taken up yet by rules."""
         return self._store.changes.bounds(db)[1] - self._place(db, CURSOR).cursor
 
-    def cursor(self, db: sqlite3.Connection) -> int:
+    def cursor(self, db: Connection) -> int:
         """How far the change log has been read; unlimited while nothing is read by rules."""
         return self._place(db, CURSOR).cursor if self._by_rules else 1 << 62
 
-    def _place(self, db: sqlite3.Connection, key: str) -> Place:
+    def _place(self, db: Connection, key: str) -> Place:
         return Place.parsed(self._store.changes.get(db, key))
 
-    def _by_rule(self, db: sqlite3.Connection) -> _Step | None:
+    def _by_rule(self, db: Connection) -> _Step | None:
         """Read what the next changes name; where the log no longer reaches back so far, every paragraph."""
         place = self._place(db, CURSOR)
         floor, last = self._store.changes.bounds(db)
@@ -175,19 +175,19 @@ class ExtractionService:
             after = Place(last if upto is None else upto)
         return _Step(place, after, self._read(db, self._material(db, ids, named)), self._store.namings.last(db))
 
-    def _unshown(self, db: sqlite3.Connection) -> tuple[Place, Place, list[ReadingMaterial]] | None:
+    def _unshown(self, db: Connection) -> tuple[Place, Place, list[ReadingMaterial]] | None:
         """(place, the place after, paragraphs) that the chat model has not seen, by row: a row's text never changes."""
         place = self._place(db, MODEL_CURSOR)
         ids = self._store.extractions.all_after(db, place.row or 0, self._settings.model_batch)
         return (place, Place(0, ids[-1]), self._material(db, ids, again=True)) if ids else None
 
     def _material(
-        self, db: sqlite3.Connection, ids: Sequence[int], named: Collection[int] = (), *, again: bool = False
+        self, db: Connection, ids: Sequence[int], named: Collection[int] = (), *, again: bool = False
     ) -> list[ReadingMaterial]:
         found = self._store.extractions.material(db, ids, named, again=again)
         return [one for one in found if one.source_type not in self._settings.disabled_source_types]
 
-    def _read(self, db: sqlite3.Connection, material: Sequence[ReadingMaterial]) -> list[Reading]:
+    def _read(self, db: Connection, material: Sequence[ReadingMaterial]) -> list[Reading]:
         """What each paragraph tells; one that comes later knows what an earlier one has named."""
         persons: dict[int, dict[str, Mention]] = {}
         possible = {one.id: possible_names(one.content) for one in material}
@@ -207,12 +207,12 @@ class ExtractionService:
             readings.append(reading)
         return readings
 
-    def _known(self, db: sqlite3.Connection, norms: Iterable[str]) -> dict[str, Mention]:
+    def _known(self, db: Connection, norms: Iterable[str]) -> dict[str, Mention]:
         found = self._store.names.entities(db, norms)
         kinds = self._store.extractions.kinds(db, [id_ for id_, _, _ in found])
         return {norm: Mention(name, kinds.get(id_, "")) for id_, norm, name in found if len(norm) > 1}
 
-    def _keep(self, db: sqlite3.Connection, key: str, step: _Step, origin: Origin = "rule") -> None:
+    def _keep(self, db: Connection, key: str, step: _Step, origin: Origin = "rule") -> None:
         """Store a step, unless it has to be worked out again.
 
         The kernel that is being replaced may have been quicker, or a name that the rules did not know has been looked for

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..store.queries import array, queries
+from ..store.ports import Connection
+from ..store.queries import array
 from ..store.records import Entity, Relation
 from ..store.rows.entities import EntityRepository
 from ..store.rows.names import NameRepository
@@ -48,46 +48,43 @@ class ExtractionRepository:
     """Reads material and writes readings; the caller owns the transaction."""
 
     def __init__(self, names: NameRepository, entities: EntityRepository, relations: RelationRepository) -> None:
-        self._q = queries()
         self._names = names
         self._entities = entities
         self._relations = relations
 
-    def changed(self, db: sqlite3.Connection, cursor: int, limit: int) -> tuple[int | None, list[int], set[int]]:
+    def changed(self, db: Connection, cursor: int, limit: int) -> tuple[int | None, list[int], set[int]]:
         """(how far this reads, paragraphs, those of them that are to be read again) of the changes after `cursor`.
 
         None if this reads to the end of the log.
         """
-        rows = db.execute(self._q["extraction_changes"], {"cursor": cursor, "limit": limit}).fetchall()
+        rows = db.run("extraction_changes", cursor=cursor, limit=limit).fetchall()
         ids = list(dict.fromkeys(id_ for _, id_, _ in rows))
         return (rows[-1][0] if len(rows) == limit else None), ids, {id_ for _, id_, named in rows if named}
 
-    def all_after(self, db: sqlite3.Connection, after: int, limit: int) -> list[int]:
+    def all_after(self, db: Connection, after: int, limit: int) -> list[int]:
         """The next paragraphs by row, live or not."""
-        return [row[0] for row in db.execute(self._q["extraction_all"], {"after": after, "limit": limit})]
+        return [row[0] for row in db.run("extraction_all", after=after, limit=limit)]
 
     def material(
-        self, db: sqlite3.Connection, ids: Iterable[int], named: Iterable[int] = (), *, again: bool = False
+        self, db: Connection, ids: Iterable[int], named: Iterable[int] = (), *, again: bool = False
     ) -> list[ReadingMaterial]:
         """Those of the paragraphs that live, by row; with `again` or if `named`, also those that the rules have read."""
         values = {"ids": array(ids), "named": array(named), "again": again}
-        return [ReadingMaterial(*row) for row in db.execute(self._q["extraction_material"], values)]
+        return [ReadingMaterial(*row) for row in db.run("extraction_material", **values)]
 
-    def live(self, db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
+    def live(self, db: Connection, ids: Iterable[int]) -> set[int]:
         """Those of the paragraphs that live."""
-        return {row[0] for row in db.execute(self._q["extraction_live"], {"ids": array(ids)})}
+        return {row[0] for row in db.run("extraction_live", ids=array(ids))}
 
-    def person_names(self, db: sqlite3.Connection, chat: int) -> list[str]:
+    def person_names(self, db: Connection, chat: int) -> list[str]:
         """What persons are called in a chat."""
-        return [row[0] for row in db.execute(self._q["extraction_persons"], {"chat": chat})]
+        return [row[0] for row in db.run("extraction_persons", chat=chat)]
 
-    def kinds(self, db: sqlite3.Connection, entities: Iterable[int]) -> dict[int, str]:
+    def kinds(self, db: Connection, entities: Iterable[int]) -> dict[int, str]:
         """Entity -> kind."""
-        return dict(db.execute(self._q["extraction_entity_kinds"], {"ids": array(entities)}).fetchall())
+        return dict(db.run("extraction_entity_kinds", ids=array(entities)).fetchall())
 
-    def keep(
-        self, db: sqlite3.Connection, readings: Sequence[Reading], origin: Origin, now: float, *, known: int = 0
-    ) -> None:
+    def keep(self, db: Connection, readings: Sequence[Reading], origin: Origin, now: float, *, known: int = 0) -> None:
         """Write the readings of those paragraphs that still live; a reading that is there already changes nothing.
 
         `known` is the last piece of news about names that the rules knew of when they read.
@@ -97,9 +94,9 @@ class ExtractionRepository:
             if reading.paragraph in alive:
                 self._keep(db, reading, origin, now)
         if origin == "rule":
-            db.execute(self._q["extraction_done"], {"ids": array(alive), "known": known})
+            db.run("extraction_done", ids=array(alive), known=known)
 
-    def _keep(self, db: sqlite3.Connection, reading: Reading, origin: Origin, now: float) -> None:
+    def _keep(self, db: Connection, reading: Reading, origin: Origin, now: float) -> None:
         entities = {e.norm: self._names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}
         self._entities.link(db, entities.values(), [reading.paragraph])
         standing = self._entities.rows(db, entities.values()) if reading.relations else {}
@@ -110,7 +107,7 @@ class ExtractionRepository:
 
     def _support(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         paragraph: int,
         ends: tuple[int, int],
         relation: Relation,
@@ -120,15 +117,15 @@ class ExtractionRepository:
         """The paragraph supports the relation; what somebody else wrote is left as it is."""
         told = {"confidence": relation.confidence, "origin": origin}
         key = {"subject": ends[0], "predicate": relation.predicate, "object": ends[1]}
-        row = db.execute(self._q["extraction_relation"], key).fetchone()
+        row = db.run("extraction_relation", **key).fetchone()
         if row is None:
-            id_ = db.execute(self._q["extraction_relation_insert"], key | told | {"now": now}).fetchone()[0]
+            id_ = db.run("extraction_relation_insert", **(key | told | {"now": now})).fetchone()[0]
         else:
             id_, gone, by, confidence = row
-            if db.execute(self._q["extraction_supports"], {"relation": id_, "paragraph": paragraph}).fetchone():
+            if db.run("extraction_supports", relation=id_, paragraph=paragraph).fetchone():
                 return
             if gone:
-                db.execute(self._q["extraction_relation_revive"], told | {"id": id_})
+                db.run("extraction_relation_revive", **(told | {"id": id_}))
             elif by != "caller" and relation.confidence > confidence:
-                db.execute(self._q["extraction_relation_confirm"], told | {"id": id_})
+                db.run("extraction_relation_confirm", **(told | {"id": id_}))
         self._relations.link(db, [id_], [paragraph])

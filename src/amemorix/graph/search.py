@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..language.normalise import normalise_name
 from ..store.access import Sight
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .requests import SearchGraph
 from .responses import Found, FoundItem, RelationItem
 from .rows import NameMatch
@@ -42,7 +42,7 @@ class GraphSearchService:
         """One page of what is found."""
         return await self._store.read(lambda db: self._search(db, request))
 
-    def _search(self, db: sqlite3.Connection, request: SearchGraph) -> Found:
+    def _search(self, db: Connection, request: SearchGraph) -> Found:
         sight, said = self._views.sight(db, request), normalise_name(request.query)
         wanted = request.offset + request.limit + 1
         matches = self._names(db, said, sight, wanted)
@@ -55,7 +55,7 @@ class GraphSearchService:
         page = [hit.item for hit in hits[request.offset : request.offset + request.limit]]
         return Found(items=page, count=len(page), more=len(hits) > request.offset + request.limit)
 
-    def _names(self, db: sqlite3.Connection, said: str, sight: Sight, wanted: int) -> list[tuple[int, NameMatch]]:
+    def _names(self, db: Connection, said: str, sight: Sight, wanted: int) -> list[tuple[int, NameMatch]]:
         begin = self._graph.names_from(db, said, sight, wanted)
         found = [(match.tier, match) for match in begin]
         if len(found) < wanted:
@@ -64,7 +64,7 @@ class GraphSearchService:
         return list(self._known_to(db, found, sight))
 
     def _known_to(
-        self, db: sqlite3.Connection, found: Sequence[tuple[int, NameMatch]], sight: Sight
+        self, db: Connection, found: Sequence[tuple[int, NameMatch]], sight: Sight
     ) -> Iterator[tuple[int, NameMatch]]:
         """The entities by names that whoever looks has said, where they have several; a match with another is none."""
         known = self._store.entity_naming.said(db, [match.id for _, match in found], sight.scopes)
@@ -76,7 +76,7 @@ class GraphSearchService:
                 yield tier, replace(match, name=next(iter(names.values())))
 
     def _relations(
-        self, db: sqlite3.Connection, said: str, matches: Sequence[tuple[int, NameMatch]], sight: Sight, wanted: int
+        self, db: Connection, said: str, matches: Sequence[tuple[int, NameMatch]], sight: Sight, wanted: int
     ) -> list[_Hit]:
         """Relations that say it, then those of the entities that are called so."""
         why: dict[int, tuple[int, str, str]] = {}
@@ -91,7 +91,7 @@ class GraphSearchService:
         items = self._views.relations(db, why, sight)
         return [_Hit(why[int(item.id[1:])][0], _relation(item, *why[int(item.id[1:])][:2])) for item in items]
 
-    def _predicates(self, db: sqlite3.Connection, said: str) -> Iterator[list[str]]:
+    def _predicates(self, db: Connection, said: str) -> Iterator[list[str]]:
         """Predicates that are just that, begin like it, hold it."""
         forms = [(predicate, normalise_name(predicate.replace("_", " "))) for predicate in self._graph.predicates(db)]
         said = said.replace("_", " ")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 
 from ..store.access import Sight
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .entity_lookup import GraphFinder
 from .evidence_graph import node_items
 from .merge_candidates import Candidate, better_known, candidates
@@ -50,20 +50,20 @@ class GraphSuggestionService:
         items = await self._store.read(lambda db: self._told(db, page, material))
         return MergeSuggestions(items=items, total=len(found))
 
-    def _material(self, db: sqlite3.Connection, request: SuggestMerges) -> _Material:
+    def _material(self, db: Connection, request: SuggestMerges) -> _Material:
         sight = self._views.sight(db, request)
         node = self._finder.node(db, "node", request.node, sight).id if request.node else 0
         view = self._views.view(db, sight)
         return _Material(view, self._names(db, view, sight), sight, node)
 
-    def _names(self, db: sqlite3.Connection, view: View, sight: Sight) -> list[tuple[int, str]]:
+    def _names(self, db: Connection, view: View, sight: Sight) -> list[tuple[int, str]]:
         """Every name that a node goes by; for a chat only the names themselves."""
         if view.alone is None:
             return self._store.graph.all_names(db)
         ids = np.concatenate((view.standing.nodes, view.alone)).tolist()
         return [(node.id, node.name) for node in self._store.graph.nodes(db, ids, sight)]
 
-    def _told(self, db: sqlite3.Connection, page: list[Candidate], material: _Material) -> list[MergeSuggestion]:
+    def _told(self, db: Connection, page: list[Candidate], material: _Material) -> list[MergeSuggestion]:
         standing = material.view.standing
         ids = {node for one in page for node in one.pair}
         nodes = {node.id: node for node in self._store.graph.nodes(db, ids, material.sight)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from ..clock import Clock
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.rows.entities import AliasRow
 from ..store.rows.relations import RelationRow
 from .entity_lookup import row_id
@@ -56,7 +56,7 @@ class GraphUndoService:
         if id_ is None:
             raise InvalidRequest(f"undo_id: {said!r} is no id of a change, such as u12.", field="undo_id")
 
-        def unit(db: sqlite3.Connection) -> UndoRow:
+        def unit(db: Connection) -> UndoRow:
             record = self._store.graph_undo.find(db, id_)
             if record is None:
                 raise NotFound(f"undo_id: there is no change {said!r}.", field="undo_id")
@@ -78,7 +78,7 @@ class GraphUndoService:
     async def list(self, *, undone: bool, limit: int, offset: int) -> UndoPage:
         """The changes, the newest first."""
 
-        def read(db: sqlite3.Connection) -> UndoPage:
+        def read(db: Connection) -> UndoPage:
             rows = self._store.graph_undo.list(db, undone=undone, limit=limit, offset=offset)
             kept = [(row, None if row.undone_at is not None else self._store.graph_undo.later(db, row)) for row in rows]
             told = [(row, self._sentence(db, row), later) for row, later in kept]
@@ -88,10 +88,10 @@ class GraphUndoService:
 
     # the ways back
 
-    def _merge(self, db: sqlite3.Connection, detail: Mapping[str, Any], now: float) -> None:
+    def _merge(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:
         self._merging.undo(db, detail, now)
 
-    def _rename(self, db: sqlite3.Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
+    def _rename(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
         entity, was = detail["entity"], detail["was"]
         node = self._entities.row(db, entity)
         if node is None:
@@ -107,10 +107,10 @@ class GraphUndoService:
             self._entities.put_alias(db, AliasRow(**detail["alias"]))
         self._relations.forget_vectors(db, [row.id for row in self._relations.at(db, [entity])])
 
-    def _alias_add(self, db: sqlite3.Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
+    def _alias_add(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
         self._entities.remove_alias(db, detail["norm"])
 
-    def _alias_remove(self, db: sqlite3.Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
+    def _alias_remove(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
         alias = AliasRow(**detail["alias"])
         taken = self._entities.meant(db, alias.norm)
         if taken is not None:
@@ -119,7 +119,7 @@ class GraphUndoService:
             raise Conflict("undo_id: the node is gone for good.", field="undo_id")
         self._entities.put_alias(db, alias)
 
-    def _delete(self, db: sqlite3.Connection, detail: Mapping[str, Any], now: float) -> None:
+    def _delete(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:
         if "entity" in detail:
             row = self._entities.row(db, detail["entity"])
             if row is None:
@@ -136,7 +136,7 @@ class GraphUndoService:
         if "entity" in detail:
             self._return.at(db, [detail["entity"]], now)
 
-    def _stand(self, db: sqlite3.Connection, rows: Sequence[RelationRow]) -> None:
+    def _stand(self, db: Connection, rows: Sequence[RelationRow]) -> None:
         """Raise Conflict unless both ends of every relation are there."""
         ends = self._entities.rows(db, {end for row in rows for end in (row.subject, row.object)})
         for row in rows:
@@ -147,14 +147,14 @@ class GraphUndoService:
                         field="undo_id", node=f"n{end}",
                     )  # fmt: skip
 
-    def _weight(self, db: sqlite3.Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
+    def _weight(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
         was = dict(detail["relations"])
         for row in self._relations.rows(db, was).values():
             self._relations.put(db, replace(row, weight=was[row.id]))
 
     # telling
 
-    def _sentence(self, db: sqlite3.Connection, record: UndoRow) -> str:
+    def _sentence(self, db: Connection, record: UndoRow) -> str:
         detail = record.detail
         if record.kind == "entity_merge":
             sources = ", ".join(self._name(db, source["id"]) for source in detail["sources"])
@@ -170,6 +170,6 @@ class GraphUndoService:
         what = "were deleted" if record.kind == "relation_delete" else "were weighed anew"
         return f"{len(detail['relations'])} relations {what}"
 
-    def _name(self, db: sqlite3.Connection, id_: int) -> str:
+    def _name(self, db: Connection, id_: int) -> str:
         row = self._entities.row(db, id_)
         return f"n{id_}" if row is None else row.name

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..store.queries import array, queries
+from ..store.ports import Connection
+from ..store.queries import array
 
 __all__ = ["GRAPH_KINDS", "GraphUndoRepository", "UndoRow"]
 
@@ -34,12 +34,9 @@ class UndoRow:
 class GraphUndoRepository:
     """Keeps records of changes to the graph; the caller owns the transaction."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
     def add(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         kind: str,
         detail: Mapping[str, Any],
         touches: Iterable[str],
@@ -51,31 +48,31 @@ class GraphUndoRepository:
         """Store a record; returns its id."""
         whole = json.dumps({**detail, "touches": sorted(set(touches))}, ensure_ascii=False)
         values = {"kind": kind, "detail": whole, "requested_by": requested_by, "reason": reason, "now": now}
-        return db.execute(self._q["graph_undo_insert"], values).fetchone()[0]
+        return db.run("graph_undo_insert", **values).fetchone()[0]
 
-    def find(self, db: sqlite3.Connection, id_: int) -> UndoRow | None:
+    def find(self, db: Connection, id_: int) -> UndoRow | None:
         """The record, if it is one of the graph's."""
-        row = db.execute(self._q["graph_undo_find"], {"id": id_}).fetchone()
+        row = db.run("graph_undo_find", id=id_).fetchone()
         return _record(row) if row is not None and row[1] in GRAPH_KINDS else None
 
-    def later(self, db: sqlite3.Connection, record: UndoRow) -> int | None:
+    def later(self, db: Connection, record: UndoRow) -> int | None:
         """The newest later record that stands and has changed any of the same rows."""
         values = {"id": record.id, "kinds": array(GRAPH_KINDS), "touches": array(record.detail["touches"])}
-        row = db.execute(self._q["graph_undo_later"], values).fetchone()
+        row = db.run("graph_undo_later", **values).fetchone()
         return None if row is None else row[0]
 
-    def done(self, db: sqlite3.Connection, id_: int, now: float) -> None:
+    def done(self, db: Connection, id_: int, now: float) -> None:
         """Mark a record as undone."""
-        db.execute(self._q["graph_undo_done"], {"id": id_, "now": now})
+        db.run("graph_undo_done", id=id_, now=now)
 
-    def list(self, db: sqlite3.Connection, *, undone: bool, limit: int, offset: int) -> list[UndoRow]:
+    def list(self, db: Connection, *, undone: bool, limit: int, offset: int) -> list[UndoRow]:
         """Records, the newest first; with `undone` those too that have been undone."""
         values = {"kinds": array(GRAPH_KINDS), "undone": undone, "limit": limit, "offset": offset}
-        return [_record(row) for row in db.execute(self._q["graph_undo_list"], values)]
+        return [_record(row) for row in db.run("graph_undo_list", **values)]
 
-    def count(self, db: sqlite3.Connection, *, undone: bool) -> int:
+    def count(self, db: Connection, *, undone: bool) -> int:
         """How many there are."""
-        return db.execute(self._q["graph_undo_count"], {"kinds": array(GRAPH_KINDS), "undone": undone}).fetchone()[0]
+        return db.run("graph_undo_count", kinds=array(GRAPH_KINDS), undone=undone).fetchone()[0]
 
 
 def _record(row: tuple[Any, ...]) -> UndoRow:

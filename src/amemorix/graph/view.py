@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -22,6 +21,7 @@ from ..indexes.projections import Indexes
 from ..store.access import Sight, served, visible_scopes
 from ..store.filters import restricts
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.records import ChatKey
 from ..store.rows.entities import EntityRow
 from .entity_lookup import GraphFinder
@@ -69,7 +69,7 @@ class GraphViewService:
         self._views: OrderedDict[tuple[tuple[int, ...], int], View] = OrderedDict()
         self._remembering = threading.Lock()
 
-    def sight(self, db: sqlite3.Connection, request: GraphSight) -> Sight:
+    def sight(self, db: Connection, request: GraphSight) -> Sight:
         """What the call may see; nothing at all for a chat that the filter does not serve."""
         asking = ChatKey(request.chat_id, request.group_id, request.user_id)
         named = bool(request.chat_id or request.group_id or request.user_id)
@@ -82,7 +82,7 @@ class GraphViewService:
         )  # fmt: skip
         return Sight(scopes, self._clock.now())
 
-    def view(self, db: sqlite3.Connection, sight: Sight) -> View:
+    def view(self, db: Connection, sight: Sight) -> View:
         """The nodes by importance, and all edges."""
         if sight.scopes is None:
             self._indexes.graph.catch_up(db)
@@ -98,7 +98,7 @@ class GraphViewService:
                     self._views.popitem(last=False)
         return known
 
-    def _made(self, db: sqlite3.Connection, sight: Sight) -> View:
+    def _made(self, db: Connection, sight: Sight) -> View:
         rows = [EdgeRow(*row) for row in self._graph.scope_edges(db, sight)]
         state = GraphState.merged(edge_table(rows))
         linked = self._graph.scope_nodes(db, sight)
@@ -110,7 +110,7 @@ class GraphViewService:
         """Nodes in order, with the edges among them; two statements, however many there are."""
         return await self._store.read(lambda db: self._page(db, request))
 
-    def _page(self, db: sqlite3.Connection, request: GetGraph) -> GraphPage:
+    def _page(self, db: Connection, request: GetGraph) -> GraphPage:
         sight = self.sight(db, request)
         view = self.view(db, sight)
         total = view.total if view.alone is not None else self._graph.entity_count(db)
@@ -131,14 +131,14 @@ class GraphViewService:
             edges_left_out=left_out,
         )
 
-    def _named(self, db: sqlite3.Connection, nodes: Sequence[NodeRecord], sight: Sight) -> list[NodeRecord]:
+    def _named(self, db: Connection, nodes: Sequence[NodeRecord], sight: Sight) -> list[NodeRecord]:
         """The nodes by the names that whoever looks knows; without those of which it knows none."""
         if sight.scopes is None:
             return list(nodes)
         names = self._store.entity_naming.shown(db, [node.id for node in nodes], sight.scopes)
         return [replace(node, name=names[node.id]) for node in nodes if node.id in names]
 
-    def _placed(self, db: sqlite3.Connection, view: View, request: GetGraph, total: int) -> tuple[Ids, Ids]:
+    def _placed(self, db: Connection, view: View, request: GetGraph, total: int) -> tuple[Ids, Ids]:
         """(nodes of earlier pages, nodes of this page)."""
         end = min(request.offset + request.limit, total)
         order = view.standing.nodes
@@ -156,7 +156,7 @@ class GraphViewService:
         return order[:start], order[start:end]
 
     def _edges(
-        self, db: sqlite3.Connection, state: GraphState, ids: Ids, before: Ids, request: GetGraph, sight: Sight
+        self, db: Connection, state: GraphState, ids: Ids, before: Ids, request: GetGraph, sight: Sight
     ) -> tuple[list[EdgeRecord], int]:
         found = state.joining(ids, before if request.edges == "before" else before[:0])
         weightiest = np.argsort(-found["weight"] * np.maximum(found["support"], 1), kind="stable")
@@ -171,7 +171,7 @@ class GraphViewService:
         """A node with its relations, its paragraphs and how they hang together. Raises NotFound."""
         return await self._store.read(lambda db: self._node(db, request))
 
-    def _node(self, db: sqlite3.Connection, request: NodeDetail) -> NodeAnswer:
+    def _node(self, db: Connection, request: NodeDetail) -> NodeAnswer:
         sight = self.sight(db, request)
         found = self._finder.node(db, "node", request.node, sight)
         row = replace(found, name=self._store.entity_naming.shown(db, [found.id], sight.scopes)[found.id])
@@ -197,7 +197,7 @@ class GraphViewService:
         """The relations from one node to another, and what supports them. Raises NotFound."""
         return await self._store.read(lambda db: self._edge(db, request))
 
-    def _edge(self, db: sqlite3.Connection, request: EdgeDetail) -> EdgeAnswer:
+    def _edge(self, db: Connection, request: EdgeDetail) -> EdgeAnswer:
         sight = self.sight(db, request)
         rows = self._finder.edge(db, request.relation, request.source, request.target, request.predicate, sight)
         ids = [row.id for row in rows]
@@ -219,7 +219,7 @@ class GraphViewService:
     async def changed(self, node: int, relations: Iterable[int]) -> tuple[NodeItem | None, list[RelationItem]]:
         """A node and relations as they stand, for the answer to a change."""
 
-        def read(db: sqlite3.Connection) -> tuple[NodeItem | None, list[RelationItem]]:
+        def read(db: Connection) -> tuple[NodeItem | None, list[RelationItem]]:
             sight = Sight(None, self._clock.now())
             row = self._store.entities.row(db, node)
             at = self._graph.relations_at(db, [node], sight)
@@ -228,7 +228,7 @@ class GraphViewService:
 
         return await self._store.read(read)
 
-    def relations(self, db: sqlite3.Connection, ids: Iterable[int], sight: Sight) -> list[RelationItem]:
+    def relations(self, db: Connection, ids: Iterable[int], sight: Sight) -> list[RelationItem]:
         """Relations that may be seen, in the order given."""
         wanted = list(ids)
         records = {record.id: record for record in self._graph.edges(db, wanted, sight)}
@@ -240,11 +240,11 @@ class GraphViewService:
             relation_item(one, names, over.get(one.id)) for one in told if one.subject in names and one.object in names
         ]
 
-    def _ends(self, db: sqlite3.Connection, ids: Iterable[int], sight: Sight) -> dict[int, float]:
+    def _ends(self, db: Connection, ids: Iterable[int], sight: Sight) -> dict[int, float]:
         """Relation -> when it was over, by what may be seen."""
         return self._store.relation_ends.of(db, ids, sight.scopes, sight.now)
 
-    def _paragraphs(self, db: sqlite3.Connection, ids: Sequence[int]) -> list[ParagraphItem]:
+    def _paragraphs(self, db: Connection, ids: Sequence[int]) -> list[ParagraphItem]:
         rows = self._store.paragraphs.full(db, ids)
         return [
             ParagraphItem(
@@ -263,7 +263,7 @@ class GraphViewService:
 
     def _evidence(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         relations: Sequence[RelationItem],
         entities: dict[int, str],
         paragraphs: Sequence[int],

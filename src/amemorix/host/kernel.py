@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ from ..config.model import Config
 from ..errors import MemoryFault
 from ..runtime.health_metrics import VitalsService
 from ..runtime_status import RuntimeStatus
+from ..store.ports import Connection
 from ..store.time_zones import TimeZones
 from .backups import Copying
 from .checks import checks
@@ -173,7 +173,7 @@ class SDKMemoryKernel:
     async def statistics(self) -> dict[str, Any]:
         """Counts, lag of every projection, and the state of the model."""
 
-        def read(db: sqlite3.Connection) -> dict[str, Any]:
+        def read(db: Connection) -> dict[str, Any]:
             derived = {name: deriver.lag(db) for name, deriver in self.knowledge.derivers.items()}
             return {
                 **asdict(self.store.sources.counts(db, self.surroundings.clock.now())),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from ..config.model import Config
 from ..ingest.analyser import Analyser
 from ..language.times import find_span
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.time_zones import TimeZones
 from .rows import ImportChunk, ImportFile, ImportTask, Undated
 from .work import Ended, ImportWork, Lease
@@ -70,7 +70,7 @@ class TemporalBackfill:
             await asyncio.sleep((time.monotonic() - started) * self._settings.idle_share)
         await self._store.write(lambda db: self._end(db, file, lease))
 
-    def _end(self, db: sqlite3.Connection, file: ImportFile, lease: Lease) -> None:
+    def _end(self, db: Connection, file: ImportFile, lease: Lease) -> None:
         self._work.hold(db, lease)
         self._rows.file_end(db, file.id, "completed")
 
@@ -90,7 +90,7 @@ class TemporalBackfill:
 
     def _stored(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         task: ImportTask,
         file: ImportFile,
         read: Sequence[Undated],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sqlite3
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..ingest.service import IngestService
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.time_zones import TimeZones
 from .backfill import TemporalBackfill
 from .roots import STAGING, Places
@@ -82,7 +82,7 @@ class ImportTaskManager:
         now, name = self._clock.now(), naming()
         name({"files": [file.name for file in files]})
 
-        def unit(db: sqlite3.Connection) -> int:
+        def unit(db: Connection) -> int:
             if self._rows.open_count(db) >= self._settings.max_queue_size:
                 raise Conflict(
                     f"{self._settings.max_queue_size} imports wait or are under way (`imports.max_queue_size`): "
@@ -111,7 +111,7 @@ class ImportTaskManager:
         now = self._clock.now()
         naming()(task_id=f"i{task}")
 
-        def unit(db: sqlite3.Connection) -> str:
+        def unit(db: Connection) -> str:
             found = self._known(db, task)
             status = self._rows.cancel(db, task, now)
             if status is None and found.status != "cancel_requested":
@@ -150,7 +150,7 @@ class ImportTaskManager:
             "file_fallback_files": sum(file.rest for file in files),
         }
 
-    def _failed_of(self, db: sqlite3.Connection, task: int) -> tuple[ImportTask, list[NewImportFile]]:
+    def _failed_of(self, db: Connection, task: int) -> tuple[ImportTask, list[NewImportFile]]:
         found = self._known(db, task)
         wanted: list[NewImportFile] = []
         for file in self._rows.files(db, [task]):
@@ -172,7 +172,7 @@ class ImportTaskManager:
                 )
         return found, wanted
 
-    def _known(self, db: sqlite3.Connection, task: int) -> ImportTask:
+    def _known(self, db: Connection, task: int) -> ImportTask:
         found = self._rows.task(db, task)
         if found is None:
             raise NotFound(f"task_id: there is no import i{task}.", field="task_id")
@@ -229,7 +229,7 @@ class ImportTaskManager:
     async def _worked(self, task: ImportTask, lease: Lease) -> None:
         now = self._clock.now()
 
-        def begin(db: sqlite3.Connection) -> list[ImportFile]:
+        def begin(db: Connection) -> list[ImportFile]:
             self._work.hold(db, lease)
             self._rows.running(db, task.id, worker=lease.worker, now=now)
             return [file for file in self._rows.files(db, [task.id]) if file.status not in AT_REST]
@@ -248,7 +248,7 @@ class ImportTaskManager:
     async def _end(self, task: ImportTask, lease: Lease) -> None:
         now = self._clock.now()
 
-        def unit(db: sqlite3.Connection) -> tuple[str, list[ImportFile]]:
+        def unit(db: Connection) -> tuple[str, list[ImportFile]]:
             self._work.hold(db, lease)
             files = self._rows.files(db, [task.id])
             chunks = self._rows.chunk_counts(db, [task.id])
@@ -267,7 +267,7 @@ class ImportTaskManager:
         """Whoever asked for it, the task ends here; one that another worker has goes on there."""
         now = self._clock.now()
 
-        def unit(db: sqlite3.Connection) -> list[ImportFile]:
+        def unit(db: Connection) -> list[ImportFile]:
             if (found := self._rows.task(db, task)) is None or found.status != "cancel_requested":
                 return []
             self._rows.end(db, task, "cancelled", now=now)
@@ -282,7 +282,7 @@ class ImportTaskManager:
         now, settings = self._clock.now(), self._settings
         until = now + settings.retry_seconds * 2**task.attempts
 
-        def unit(db: sqlite3.Connection) -> None:
+        def unit(db: Connection) -> None:
             error = f"{type(exc).__name__}: {exc}"[:500]
             tries = self._rows.stumbled(db, task.id, worker=worker, until=until, error=error, now=now)
             if tries is not None and tries >= settings.max_attempts:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidRequest, NotFound
 from ..ops import Operations
+from ..store.ports import Connection
 from .manager import BACKFILL
 from .readers.formats import FORMATS, reader_for
 from .requests import (
@@ -227,7 +227,7 @@ async def list_tasks(kernel: SDKMemoryKernel, request: ListTasks) -> Tasks:
     """List imports with their progress."""
     rows = kernel.store.imports
 
-    def read(db: sqlite3.Connection) -> Tasks:
+    def read(db: Connection) -> Tasks:
         status = request.status or None
         found = rows.tasks(db, status=status, limit=request.limit, offset=request.offset)
         items = items_of(kernel, db, found)
@@ -247,7 +247,7 @@ async def get_chunks(kernel: SDKMemoryKernel, request: GetChunks) -> Chunks:
     """Show the chunks of a file, with what could not be stored and why."""
     rows, row = kernel.store.imports, request.row()
 
-    def read(db: sqlite3.Connection) -> Chunks:
+    def read(db: Connection) -> Chunks:
         known(kernel, db, row)
         file = next((f for f in rows.files(db, [row]) if str(f.id) == request.file_id), None)
         if file is None:

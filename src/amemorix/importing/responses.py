@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from ..errors import NotFound
 from ..ops import Response
+from ..store.ports import Connection
 from .requests import MOST_CHUNKS
 from .rows import ImportChunk, ImportFile, ImportTask
 from .warnings import sentences
@@ -175,13 +175,13 @@ class Chunks(Response):
 async def shown(kernel: SDKMemoryKernel, task: int, chunks: bool = False) -> TaskItem:
     """A task as it stands. Raises NotFound."""
 
-    def read(db: sqlite3.Connection) -> TaskItem:
+    def read(db: Connection) -> TaskItem:
         return items_of(kernel, db, [known(kernel, db, task)], chunks)[0]
 
     return await kernel.store.read(read)
 
 
-def known(kernel: SDKMemoryKernel, db: sqlite3.Connection, task: int) -> ImportTask:
+def known(kernel: SDKMemoryKernel, db: Connection, task: int) -> ImportTask:
     """The task of a row. Raises NotFound."""
     found = kernel.store.imports.task(db, task)
     if found is None:
@@ -190,7 +190,7 @@ def known(kernel: SDKMemoryKernel, db: sqlite3.Connection, task: int) -> ImportT
 
 
 def items_of(
-    kernel: SDKMemoryKernel, db: sqlite3.Connection, tasks: Iterable[ImportTask], chunks: bool = False
+    kernel: SDKMemoryKernel, db: Connection, tasks: Iterable[ImportTask], chunks: bool = False
 ) -> list[TaskItem]:
     """Tasks with their files, in their order."""
     tasks = list(tasks)
@@ -203,7 +203,7 @@ def items_of(
 
 def _task(
     kernel: SDKMemoryKernel,
-    db: sqlite3.Connection,
+    db: Connection,
     task: ImportTask,
     files: list[ImportFile],
     chunks: dict[int, dict[str, int]],
@@ -230,7 +230,7 @@ def _share(file: ImportFile) -> float:
 
 
 def _file(
-    kernel: SDKMemoryKernel, db: sqlite3.Connection, file: ImportFile, chunks: dict[str, int], with_chunks: bool
+    kernel: SDKMemoryKernel, db: Connection, file: ImportFile, chunks: dict[str, int], with_chunks: bool
 ) -> FileItem:
     listed = kernel.store.imports.chunks(db, file.id, limit=MOST_CHUNKS) if with_chunks else []
     return FileItem(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from ..ops import Request
 from ..store.access import chat_key, served
 from ..store.filters import restricts
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.records import ChatKey, NewText, Person
 from .readers.foreign_values import CutName, Metadata
 from .records import Bad, Record
@@ -248,7 +248,7 @@ class Writer:
         self._config = config
         self._knowledge = RelationWriteService(store)
 
-    def write(self, db: sqlite3.Connection, items: Sequence[Item], now: float) -> tuple[Counter[str], set[int]]:
+    def write(self, db: Connection, items: Sequence[Item], now: float) -> tuple[Counter[str], set[int]]:
         """(what became of the records, sources told). Raises Unwritable for the first that the rows refuse."""
         counts, sources = Counter[str](), set[int]()
         for item in items:
@@ -259,7 +259,7 @@ class Writer:
                 raise Unwritable(Problem(item.place, str(exc)[:LONGEST_REASON])) from exc
         return counts, sources
 
-    def _one(self, db: sqlite3.Connection, item: Item, sources: set[int], now: float) -> list[str]:
+    def _one(self, db: Connection, item: Item, sources: set[int], now: float) -> list[str]:
         if isinstance(item.what, Override):
             return [self._override(db, item.what, now)]
         if isinstance(item.what, FurtherName):
@@ -270,18 +270,18 @@ class Writer:
             return ["filtered"]
         return [self._text(db, text, sources, now) for text in item.what]
 
-    def _text(self, db: sqlite3.Connection, text: NewText, sources: set[int], now: float) -> str:
+    def _text(self, db: Connection, text: NewText, sources: set[int], now: float) -> str:
         stored = self._knowledge.store(db, text, now)
         chat = self._store.names.chat(db, text.chat, now) if text.chat else 0
         sources.add(self._store.names.source(db, text.source, chat, text.source_type, now))
         return stored.status
 
-    def _refused(self, db: sqlite3.Connection, asking: ChatKey | None) -> bool:
+    def _refused(self, db: Connection, asking: ChatKey | None) -> bool:
         if asking is None or not restricts(self._config.filter):
             return False
         return not served(db, self._store.names, self._config.filter, asking)
 
-    def _override(self, db: sqlite3.Connection, wish: Override, now: float) -> str:
+    def _override(self, db: Connection, wish: Override, now: float) -> str:
         """One that is there already was set by hand, or by the same file: it stays."""
         person = self._person(db, wish.person_id, wish.chat_id, now)
         if self._store.profiles.override(db, person) is not None:
@@ -290,13 +290,13 @@ class Writer:
         self._store.profiles.put_override(db, person, text, updated_by=SOURCE_TYPE, source=SOURCE_TYPE, now=now)
         return "stored"
 
-    def _further_name(self, db: sqlite3.Connection, wish: FurtherName, now: float) -> str:
+    def _further_name(self, db: Connection, wish: FurtherName, now: float) -> str:
         person = self._person(db, wish.person_id, wish.chat_id, now)
         chat = self._store.names.chat(db, ChatKey(wish.chat_id), now) if wish.chat_id else 0
         alias = (wish.alias, normalise_name(wish.alias))
         return "stored" if self._store.persons.add_alias(db, person, chat, alias, "caller", now) else "existing"
 
-    def _person(self, db: sqlite3.Connection, person_id: str, chat_id: str, now: float) -> int:
+    def _person(self, db: Connection, person_id: str, chat_id: str, now: float) -> int:
         known = self._store.persons.by_id(db, person_id)
         if known is not None:
             return known

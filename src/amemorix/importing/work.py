@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import threading
 import time
 from collections import Counter
@@ -20,6 +19,7 @@ from ..errors import InvalidRequest, MemoryFault, NotReady, StorageFailure
 from ..ingest.requests import NO_CHAT
 from ..ingest.service import IngestService
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .roots import Places
 from .rows import ImportChunk, ImportFile, ImportTask, Problem
 from .source_file import SourceFile, Stopped
@@ -114,7 +114,7 @@ class ImportWork:
     async def _begun(self, task: ImportTask, file: ImportFile, source: SourceFile, lease: Lease) -> bool:
         """Note what the file is; False if the same was imported before and is still there."""
 
-        def unit(db: sqlite3.Connection) -> ImportFile | None:
+        def unit(db: Connection) -> ImportFile | None:
             self.hold(db, lease)
             self._rows.file_begin(
                 db, file.id, format_=source.format, size=source.size, sha256=source.sha256, options=source.options
@@ -155,7 +155,7 @@ class ImportWork:
             error += f" {gone:,} of its {there:,} texts are not there any more; `force` (`--force`) stores them again."
         counts = +Counter(existing=max(there - gone, 0), gone=gone)
 
-        def unit(db: sqlite3.Connection) -> None:
+        def unit(db: Connection) -> None:
             self.hold(db, lease)
             self._rows.file_told(
                 db, self._fresh(db, file.id), position=0, share=0.0, records=0, counts=counts, seconds=0.0
@@ -230,7 +230,7 @@ class ImportWork:
 
     def _chunk(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         task: ImportTask,
         file: int,
         number: int,
@@ -256,7 +256,7 @@ class ImportWork:
         )  # fmt: skip
         return until
 
-    def _outcome(self, db: sqlite3.Connection, task: ImportTask, file: int, chunk: Chunk, now: float) -> Counter[str]:
+    def _outcome(self, db: Connection, task: ImportTask, file: int, chunk: Chunk, now: float) -> Counter[str]:
         """What became of the records; nothing is stored of a chunk that fails, or when it is only tried."""
         if chunk.problems and not task.params.get("skip_bad"):
             return Counter(failed=chunk.records)
@@ -269,7 +269,7 @@ class ImportWork:
 
     # what all of it stands on
 
-    def hold(self, db: sqlite3.Connection, lease: Lease) -> None:
+    def hold(self, db: Connection, lease: Lease) -> None:
         """Go on with the lease. Raises Ended if the task is cancelled or another's."""
         status = self._rows.hold(db, lease.task, worker=lease.worker, now=self._clock.now(), lease=lease.seconds)
         if status is None or status == "cancel_requested":
@@ -286,7 +286,7 @@ class ImportWork:
         await asyncio.sleep((time.monotonic() - started) * self._settings.idle_share)
 
     async def _file_ended(self, file: ImportFile, lease: Lease, status: str, error: str = "") -> None:
-        def unit(db: sqlite3.Connection) -> None:
+        def unit(db: Connection) -> None:
             self.hold(db, lease)
             if status == "completed" and not (fresh := self._fresh(db, file.id)).records:
                 self._rows.file_told(
@@ -303,7 +303,7 @@ class ImportWork:
 
         await self._store.write(unit)
 
-    def _fresh(self, db: sqlite3.Connection, file: int) -> ImportFile:
+    def _fresh(self, db: Connection, file: int) -> ImportFile:
         found = self._rows.file(db, file)
         if found is None:
             raise Ended

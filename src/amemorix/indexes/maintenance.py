@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
@@ -14,6 +13,7 @@ from ..background.change_follower import Deriver
 from ..config.model import Advanced
 from ..errors import MemoryFault, StorageFailure
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .projections import Indexes
 
 __all__ = ["AUTO_SAVE", "UpkeepService"]
@@ -98,7 +98,7 @@ class UpkeepService:
         return waited and await self.auto_save()
 
     async def _prune(self) -> None:
-        def safe(db: sqlite3.Connection) -> tuple[int, int]:
+        def safe(db: Connection) -> tuple[int, int]:
             read = min(deriver.cursor(db) for deriver in self._derivers)
             return min(self._indexes.safe_to_prune(), read), self._store.changes.bounds(db)[0]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import shutil
-import sqlite3
 import threading
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
 from ..ports import Index
 from ..store.changes import ChangeRepository
+from ..store.ports import Connection
 from . import snapshot
 from .projection_queries import Feed
 
@@ -59,7 +59,7 @@ class Projection(Generic[I]):
         """False for an index that is always made anew when the store opens."""
         return self._home is not None
 
-    def open(self, db: sqlite3.Connection) -> Literal["loaded", "rebuilt"]:
+    def open(self, db: Connection) -> Literal["loaded", "rebuilt"]:
         """Load the snapshot and catch up; if it is missing, damaged or of other rows, build from the rows."""
         _, last = self._changes.bounds(db)
         with self._lock:
@@ -74,7 +74,7 @@ class Projection(Generic[I]):
             self._saved = None
         return "rebuilt"
 
-    def catch_up(self, db: sqlite3.Connection, bounds: tuple[int, int] | None = None) -> bool:
+    def catch_up(self, db: Connection, bounds: tuple[int, int] | None = None) -> bool:
         """Take up every change that the connection sees; True if the index had to be built from the rows.
 
         `bounds` are those of the change log in the same snapshot, for who knows them already.
@@ -90,7 +90,7 @@ class Projection(Generic[I]):
                     self._step(db, last)
         return rebuilt
 
-    def renew(self, db: sqlite3.Connection) -> None:
+    def renew(self, db: Connection) -> None:
         """Build the index from the rows, whatever it holds."""
         with self._lock:
             self._rebuild(db, self._changes.bounds(db)[1])
@@ -98,7 +98,7 @@ class Projection(Generic[I]):
                 snapshot.discard(self._home)
                 self._saved = None
 
-    def lag(self, db: sqlite3.Connection) -> int:
+    def lag(self, db: Connection) -> int:
         """Changes not taken up yet."""
         return self._changes.bounds(db)[1] - (self.cursor or 0)
 
@@ -143,11 +143,11 @@ class Projection(Generic[I]):
         self.cursor = self._saved = pointer.cursor
         return True
 
-    def _rebuild(self, db: sqlite3.Connection, last: int) -> None:
+    def _rebuild(self, db: Connection, last: int) -> None:
         self.index.build(self._feed.rows(self._changes, db))
         self.cursor = last
 
-    def _step(self, db: sqlite3.Connection, last: int) -> None:
+    def _step(self, db: Connection, last: int) -> None:
         cursor = self.cursor or 0
         upto = min(last, cursor + STEP)
         if upto <= cursor:

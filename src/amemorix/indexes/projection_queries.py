@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..store.changes import ChangeRepository
+from ..store.ports import Connection
 from .graph.store import EdgeRow
 from .name_directory import PersonRow
 from .sparse.bm25 import TermRow
@@ -31,12 +31,12 @@ class Feed:
     usable: Callable[[Any], bool] | None = None
     """Rows that are not are passed over, so that one that was damaged takes no others with it; a check tells of them."""
 
-    def rows(self, changes: ChangeRepository, db: sqlite3.Connection) -> Iterator[Any]:
+    def rows(self, changes: ChangeRepository, db: Connection) -> Iterator[Any]:
         """Every row that the index should hold."""
         made = (self.make(*row) for row in changes.rows(db, self.query, **dict(self.values)))
         return filter(self.usable, made) if self.usable else made
 
-    def rows_of(self, changes: ChangeRepository, db: sqlite3.Connection, ids: Iterable[int]) -> Sequence[Any]:
+    def rows_of(self, changes: ChangeRepository, db: Connection, ids: Iterable[int]) -> Sequence[Any]:
         """Those of the ids that the index should hold."""
         made = [self.make(*row) for row in changes.rows_of(db, f"{self.query}_of", ids, **dict(self.values))]
         return [*filter(self.usable, made)] if self.usable else made

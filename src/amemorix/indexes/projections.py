@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TypeVar
 
 from ..ports import Index, SparseIndex
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from . import projection_queries as feeds
 from . import snapshot
 from .graph.store import GraphStore
@@ -111,7 +111,7 @@ class Indexes:
             for kind in VECTOR_FOLDERS:
                 shutil.rmtree(self._home / f"{kind}{generation}", ignore_errors=True)
 
-    def lanes(self, db: sqlite3.Connection, vectors: Projection[VectorStore] | None) -> Lanes:
+    def lanes(self, db: Connection, vectors: Projection[VectorStore] | None) -> Lanes:
         """The indexes, caught up with what the connection sees."""
         relations = self.relations_beside(vectors) if vectors else None
         bounds = self._store.changes.bounds(db)
@@ -158,7 +158,7 @@ class Indexes:
         for home in self._home.glob("*/"):
             snapshot.sweep(home)
 
-    def lag(self, db: sqlite3.Connection) -> dict[str, int]:
+    def lag(self, db: Connection) -> dict[str, int]:
         """Changes that each projection has not taken up yet."""
         return {projection.name: projection.lag(db) for projection in self}
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from ..store.queries import array, queries
+from ..store.ports import Connection
+from ..store.queries import array
 
 __all__ = ["Blob", "EntityName", "NamingRepository", "PersonName"]
 
@@ -43,64 +43,59 @@ class Blob:
 class NamingRepository:
     """Reads the names that are news and has their lines read again; the caller owns the transaction."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
-    def next(self, db: sqlite3.Connection, limit: int) -> int | None:
+    def next(self, db: Connection, limit: int) -> int | None:
         """The last of the next pieces of news, None if there are none."""
-        return db.execute(self._q["naming_news"], {"limit": limit}).fetchone()[0]
+        return db.run("naming_news", limit=limit).fetchone()[0]
 
-    def waiting(self, db: sqlite3.Connection) -> int:
+    def waiting(self, db: Connection) -> int:
         """How many pieces of news there are."""
-        return db.execute(self._q["naming_count"]).fetchone()[0]
+        return db.run("naming_count").fetchone()[0]
 
-    def last_paragraph(self, db: sqlite3.Connection) -> int:
+    def last_paragraph(self, db: Connection) -> int:
         """The newest paragraph, 0 if there is none."""
-        return db.execute(self._q["naming_last"]).fetchone()[0]
+        return db.run("naming_last").fetchone()[0]
 
-    def persons(self, db: sqlite3.Connection, upto: int) -> list[PersonName]:
+    def persons(self, db: Connection, upto: int) -> list[PersonName]:
         """The names of persons that are news."""
-        return [PersonName(*row) for row in db.execute(self._q["naming_persons"], {"upto": upto})]
+        return [PersonName(*row) for row in db.run("naming_persons", upto=upto)]
 
-    def entities(self, db: sqlite3.Connection, upto: int) -> list[EntityName]:
+    def entities(self, db: Connection, upto: int) -> list[EntityName]:
         """The names of entities that are news."""
-        return [EntityName(*row) for row in db.execute(self._q["naming_entities"], {"upto": upto})]
+        return [EntityName(*row) for row in db.run("naming_entities", upto=upto)]
 
-    def blobs(self, db: sqlite3.Connection, after: int, last: int, limit: int) -> list[Blob]:
+    def blobs(self, db: Connection, after: int, last: int, limit: int) -> list[Blob]:
         """The next paragraphs by row."""
         values = {"after": after, "last": last, "limit": limit}
-        return [Blob(*row) for row in db.execute(self._q["naming_blobs"], values)]
+        return [Blob(*row) for row in db.run("naming_blobs", **values)]
 
-    def texts(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+    def texts(self, db: Connection, ids: Iterable[int]) -> dict[int, str]:
         """Paragraph -> text."""
-        return dict(db.execute(self._q["naming_texts"], {"ids": array(ids)}).fetchall())
+        return dict(db.run("naming_texts", ids=array(ids)).fetchall())
 
-    def linked(self, db: sqlite3.Connection, entities: Iterable[int], ids: Iterable[int]) -> set[tuple[int, int]]:
+    def linked(self, db: Connection, entities: Iterable[int], ids: Iterable[int]) -> set[tuple[int, int]]:
         """(entity, paragraph) of what has been read already."""
         values = {"entities": array(entities), "ids": array(ids)}
-        return set(db.execute(self._q["naming_linked"], values).fetchall())
+        return set(db.run("naming_linked", **values).fetchall())
 
-    def read_again(
-        self, db: sqlite3.Connection, ids: Iterable[int], kind: Literal["naming", "mention"] = "naming"
-    ) -> None:
+    def read_again(self, db: Connection, ids: Iterable[int], kind: Literal["naming", "mention"] = "naming") -> None:
         """Have paragraphs read again that hold a person's name, or mention an entity; deleted ones, when they are back."""
         given = array(ids)
-        db.execute(self._q["naming_unread"], {"ids": given})
-        db.execute(self._q["naming_tell"], {"ids": given, "kind": kind})
+        db.run("naming_unread", ids=given)
+        db.run("naming_tell", ids=given, kind=kind)
 
-    def extracted(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, int]:
+    def extracted(self, db: Connection, ids: Iterable[int]) -> dict[int, int]:
         """Paragraph -> the mark of its reading."""
-        return dict(db.execute(self._q["naming_extracted"], {"ids": array(ids)}).fetchall())
+        return dict(db.run("naming_extracted", ids=array(ids)).fetchall())
 
-    def last(self, db: sqlite3.Connection) -> int:
+    def last(self, db: Connection) -> int:
         """The last piece of news that there ever was."""
-        return db.execute(self._q["naming_last_news"]).fetchone()[0]
+        return db.run("naming_last_news").fetchone()[0]
 
-    def looked_for(self, db: sqlite3.Connection) -> int:
+    def looked_for(self, db: Connection) -> int:
         """The last piece of news for which a pass has ended."""
-        waiting = db.execute(self._q["naming_first_waiting"]).fetchone()[0]
+        waiting = db.run("naming_first_waiting").fetchone()[0]
         return self.last(db) if waiting is None else waiting - 1
 
-    def done(self, db: sqlite3.Connection, upto: int) -> None:
+    def done(self, db: Connection, upto: int) -> None:
         """Forget the news up to this piece."""
-        db.execute(self._q["naming_done"], {"upto": upto})
+        db.run("naming_done", upto=upto)

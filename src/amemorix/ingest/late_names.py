@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ import numpy as np
 from ..background.change_follower import for_ever
 from ..language.normalise import fold, normalise_name, term_hashes, tokens
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .late_name_rows import Blob
 
 __all__ = ["PLACE", "NamingService", "news_sought"]
@@ -130,15 +130,15 @@ class NamingService:
         async with self._one:
             pass
 
-    def lag(self, db: sqlite3.Connection) -> int:
+    def lag(self, db: Connection) -> int:
         """Names not looked for yet."""
         return self._rows.waiting(db)
 
-    def cursor(self, db: sqlite3.Connection) -> int:  # noqa: ARG002 - one signature for all
+    def cursor(self, db: Connection) -> int:  # noqa: ARG002 - one signature for all
         """The change log is not needed here."""
         return 1 << 62
 
-    def _look(self, db: sqlite3.Connection) -> _Step | None:
+    def _look(self, db: Connection) -> _Step | None:
         before = self._store.changes.get(db, PLACE) or ""
         place = _Place.parsed(before) or self._begun(db)
         if place is None:
@@ -148,11 +148,11 @@ class NamingService:
         lines, mentions = self._found(db, self._names(db, place.news), blobs) if blobs else ([], {})
         return _Step(before, place, more, lines, mentions)
 
-    def _begun(self, db: sqlite3.Connection) -> _Place | None:
+    def _begun(self, db: Connection) -> _Place | None:
         news = self._rows.next(db, BATCH)
         return None if news is None else _Place(news, self._rows.last_paragraph(db), 0)
 
-    def _names(self, db: sqlite3.Connection, news: int) -> _Names:
+    def _names(self, db: Connection, news: int) -> _Names:
         names = _Names()
         for person in self._rows.persons(db, news):
             names.add(person.name, person.chat)
@@ -160,7 +160,7 @@ class NamingService:
             names.add(entity.norm, EVERYWHERE, entity.entity, entity.news)
         return names
 
-    def _found(self, db: sqlite3.Connection, names: _Names, blobs: Sequence[Blob]) -> tuple[list[int], dict[int, int]]:
+    def _found(self, db: Connection, names: _Names, blobs: Sequence[Blob]) -> tuple[list[int], dict[int, int]]:
         """The lines that hold a person's name, and those that name an entity, as far as they may have been read without it."""
         may = _candidates(names, blobs)
         texts = {id_: " ".join(fold(text).split()) for id_, text in self._rows.texts(db, may).items()}
@@ -175,7 +175,7 @@ class NamingService:
         }
         return lines, {id_: news for id_, news in mentions.items() if news}
 
-    def _keep(self, db: sqlite3.Connection, step: _Step) -> None:
+    def _keep(self, db: Connection, step: _Step) -> None:
         """Store a step, unless the kernel that is being replaced was quicker."""
         if (self._store.changes.get(db, PLACE) or "") != step.before:
             return
@@ -188,7 +188,7 @@ class NamingService:
         self._store.changes.put(db, PLACE, str(step.after or ""))
 
 
-def news_sought(store: MetadataStore, db: sqlite3.Connection) -> int:
+def news_sought(store: MetadataStore, db: Connection) -> int:
     """The last piece of news that is being looked for, or has been: what was read without it comes too late."""
     place = _Place.parsed(store.changes.get(db, PLACE))
     return place.news if place else store.namings.looked_for(db)

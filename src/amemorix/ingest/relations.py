@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ..errors import InvalidRequest
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.records import Alias, Entity, NewText, Relation, Stored
 from ..store.rows.entities import AliasRow
 
@@ -37,7 +37,7 @@ class RelationWriteService:
         self._entities = store.entities
         self._relations = store.relations
 
-    def store(self, db: sqlite3.Connection, text: NewText, now: float, origin: Origin = "caller") -> Stored:
+    def store(self, db: Connection, text: NewText, now: float, origin: Origin = "caller") -> Stored:
         """Write a text with its entities and relations, and its paragraphs as their evidence; all or nothing.
 
         Raises InvalidRequest for an alias that is the name of another entity.
@@ -51,7 +51,7 @@ class RelationWriteService:
         self.support(db, written, stored.paragraphs)
         return replace(stored, relations=tuple(written.relations), warnings=tuple(written.warnings))
 
-    def entities(self, db: sqlite3.Connection, entities: Iterable[Entity], origin: Origin, now: float) -> Written:
+    def entities(self, db: Connection, entities: Iterable[Entity], origin: Origin, now: float) -> Written:
         """Entities with their aliases, of which none may be the name of another."""
         written = Written()
         named = list(entities)
@@ -63,9 +63,7 @@ class RelationWriteService:
                     written.warnings.append(warning)
         return written
 
-    def relation(
-        self, db: sqlite3.Connection, written: Written, relation: Relation, origin: Origin, now: float
-    ) -> int | None:
+    def relation(self, db: Connection, written: Written, relation: Relation, origin: Origin, now: float) -> int | None:
         """The relation; None, with a warning, if its two ends turn out to be the same thing by an alias or a merge."""
         subject, object_ = (self._entity(db, written, end, origin, now) for end in (relation.subject, relation.object))
         if subject == object_:
@@ -80,12 +78,12 @@ class RelationWriteService:
         written.relations[id_] = None
         return id_
 
-    def support(self, db: sqlite3.Connection, written: Written, paragraphs: Sequence[int]) -> None:
+    def support(self, db: Connection, written: Written, paragraphs: Sequence[int]) -> None:
         """Put paragraphs behind what was written."""
         self._entities.link(db, dict.fromkeys(written.entities.values()), paragraphs)
         self._relations.link(db, written.relations, paragraphs)
 
-    def alias(self, db: sqlite3.Connection, entity: int, alias: Alias, origin: Origin, now: float) -> str:
+    def alias(self, db: Connection, entity: int, alias: Alias, origin: Origin, now: float) -> str:
         """Let an entity go by another name too; returns a warning if that name means something else already.
 
         Raises InvalidRequest if it is another entity's own name.
@@ -106,7 +104,7 @@ class RelationWriteService:
             self._entities.put_alias(db, AliasRow(alias.norm, entity, alias.name, origin, now))
         return ""
 
-    def _entity(self, db: sqlite3.Connection, written: Written, entity: Entity, origin: Origin, now: float) -> int:
+    def _entity(self, db: Connection, written: Written, entity: Entity, origin: Origin, now: float) -> int:
         if entity.norm not in written.entities:
             written.entities[entity.norm] = self._names.entity(db, entity, now, origin)
         id_ = written.entities[entity.norm]

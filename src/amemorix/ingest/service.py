@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from ..language.time_arguments import read_event, read_expiry
 from ..store.access import chat_key, served
 from ..store.filters import restricts
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.records import Alias, ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
 from ..store.time_zones import TimeZones
 from .analyser import Analyser
@@ -84,7 +84,7 @@ class IngestService:
         new = await self._analysed(len(request.text), lambda: self._one_summary(request, chat, now))
         turns = await self._messages_of(request, chat, ids, now)
 
-        def unit(db: sqlite3.Connection) -> tuple[Stored | None, ...]:
+        def unit(db: Connection) -> tuple[Stored | None, ...]:
             said = self._stored(db, turns, now)  # first: whoever speaks in them is known by name to the summary
             return (*self._stored(db, [new], now), *said)
 
@@ -110,13 +110,13 @@ class IngestService:
         now = self._clock.now()
         new = await self._messages_of(request, chat, ids, now)
 
-        def unit(db: sqlite3.Connection) -> tuple[tuple[Stored | None, ...], bool]:
+        def unit(db: Connection) -> tuple[tuple[Stored | None, ...], bool]:
             return self._stored(db, new, now), self._wish(db, chat, now, kept)
 
         stored, waits = await self._store.write(unit)
         return Asked(Outcome(False, stored, ids), waits)
 
-    def _wish(self, db: sqlite3.Connection, chat: ChatKey, now: float, kept: bool) -> bool:
+    def _wish(self, db: Connection, chat: ChatKey, now: float, kept: bool) -> bool:
         row = self._store.names.chat_row(db, chat.chat_id)
         waits = None if row is None else self._store.summaries.want(db, row, now)
         if row is None or waits is None:
@@ -317,7 +317,7 @@ class IngestService:
         stored = await self._store.write(lambda db: self._stored(db, texts, now))
         return Outcome(False, stored, ids or tuple(text.external_id for text in texts if text))
 
-    def _stored(self, db: sqlite3.Connection, texts: Sequence[NewText | None], now: float) -> tuple[Stored | None, ...]:
+    def _stored(self, db: Connection, texts: Sequence[NewText | None], now: float) -> tuple[Stored | None, ...]:
         return tuple(None if text is None else self._knowledge.store(db, text, now) for text in texts)
 
 

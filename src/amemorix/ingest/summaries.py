@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from ..ids import paragraph_key
 from ..language.normalise import content_hash, normalise_name
 from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.records import Entity, NewText, Person, Relation
 from ..store.time_zones import TimeZones
 from .analyser import Analyser
@@ -163,7 +163,7 @@ class SummaryService:
 
     # reading
 
-    def _window(self, db: sqlite3.Connection) -> _Window | None:
+    def _window(self, db: Connection) -> _Window | None:
         now = self._clock.now()
         waiting = self._store.summaries.next(db, now, self._busy)
         if waiting is None:
@@ -228,7 +228,7 @@ class SummaryService:
         """Move the cursor and store the summary; neither if the window has changed since it was read."""
         now = self._clock.now()
 
-        def unit(db: sqlite3.Connection) -> None:
+        def unit(db: Connection) -> None:
             if text is not None and not self._store.summaries.still_there(db, [one.id for one in window.messages]):
                 return
             if self._store.summaries.advance(db, window.waiting, window.upto, now) and text is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
@@ -17,6 +16,7 @@ from ..config.model import Lifecycle
 from ..errors import MemoryFault
 from ..search.retention import DAY
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.rows.retention import Memory, MemoryKind
 from .service import LifecycleService, snapshot
 
@@ -109,14 +109,14 @@ class LifecycleRounds:
 
     # steps, each a transaction
 
-    def _expire(self, db: sqlite3.Connection, now: float) -> int:
+    def _expire(self, db: Connection, now: float) -> int:
         ids = self._store.recycling.expired(db, now, self._settings.batch)
         if ids:
             self._store.recycling.discard(db, ids, "expired", now)
             self._log(db, "expire", "paragraph", [{"id": f"p{id_}"} for id_ in ids], now)
         return len(ids)
 
-    def _recycle(self, db: sqlite3.Connection, now: float) -> int:
+    def _recycle(self, db: Connection, now: float) -> int:
         before = now - self._settings.recycle_after_days * DAY
         ids = self._store.recycling.faded(db, before, self._settings.batch)
         if ids:
@@ -124,7 +124,7 @@ class LifecycleRounds:
             self._log(db, "recycle", "relation", [{"id": f"r{id_}"} for id_ in ids], now)
         return len(ids)
 
-    def _rest(self, db: sqlite3.Connection, ids: Sequence[int], now: float) -> int:
+    def _rest(self, db: Connection, ids: Sequence[int], now: float) -> int:
         rules = self._lifecycle.rules
         memories = self._store.retention.memories(db, [("relation", id_) for id_ in ids], None)
         due = [
@@ -140,14 +140,12 @@ class LifecycleRounds:
     def _before(self, memory: Memory, now: float) -> dict[str, Any]:
         return {"id": memory.key, "before": snapshot(memory, self._lifecycle.rules, now)}
 
-    def _log(
-        self, db: sqlite3.Connection, action: str, kind: MemoryKind, items: Sequence[dict[str, Any]], now: float
-    ) -> None:
+    def _log(self, db: Connection, action: str, kind: MemoryKind, items: Sequence[dict[str, Any]], now: float) -> None:
         self._store.retention.log(db, action, items, kinds=[kind], requested_by=BY, now=now)
 
     # batches
 
-    async def _repeated(self, step: Callable[[sqlite3.Connection], int]) -> int:
+    async def _repeated(self, step: Callable[[Connection], int]) -> int:
         """Do the step until it has less to do than fits into one batch."""
         return await self._batches(lambda: self._store.write(step))
 
@@ -197,5 +195,5 @@ class LifecycleRounds:
                 return total
             await asyncio.sleep((time.perf_counter() - started) * IDLE_SHARE)
 
-    async def _read(self, unit: Callable[[sqlite3.Connection], Any]) -> Any:
+    async def _read(self, unit: Callable[[Connection], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._background, self._store.read_here, unit)

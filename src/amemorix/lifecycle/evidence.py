@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from ..clock import Clock
 from ..errors import Conflict, NotFound
 from ..ids import paragraph_key
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .evidence_rows import EvidenceRecord
 
 __all__ = ["EvidenceUndo", "GivenBack"]
@@ -34,13 +34,13 @@ class EvidenceUndo:
         self._clock = clock
         self._look_again = look_again
 
-    async def undo(self, operation: int, *, refresh: Callable[[sqlite3.Connection, int], None] | None) -> GivenBack:
+    async def undo(self, operation: int, *, refresh: Callable[[Connection, int], None] | None) -> GivenBack:
         """Give back what the operation took; `refresh` is called in the same transaction with the person's row.
 
         Raises NotFound, or Conflict if it has been undone or the evidence cannot come back.
         """
 
-        def unit(db: sqlite3.Connection) -> tuple[GivenBack, int | None]:
+        def unit(db: Connection) -> tuple[GivenBack, int | None]:
             record = self._record(db, operation)
             now = self._clock.now()
             self._store.evidence_undo.done(db, record.id, now)
@@ -55,7 +55,7 @@ class EvidenceUndo:
             self._look_again(unembedded)
         return back
 
-    def _record(self, db: sqlite3.Connection, operation: int) -> EvidenceRecord:
+    def _record(self, db: Connection, operation: int) -> EvidenceRecord:
         record = self._store.evidence_undo.find(db, operation)
         if record is None:
             raise NotFound(f"{FIELD}: no evidence was taken back as {operation}, or it has been purged.", field=FIELD)
@@ -65,7 +65,7 @@ class EvidenceUndo:
             raise Conflict(f"{FIELD}: the person of {operation} is gone.", field=FIELD)
         return record
 
-    def _paragraph(self, db: sqlite3.Connection, record: EvidenceRecord, now: float) -> list[int]:
+    def _paragraph(self, db: Connection, record: EvidenceRecord, now: float) -> list[int]:
         """Bring the paragraph back with the relations that went with it; returns those."""
         (row,) = record.paragraphs
         state = self._store.evidence_undo.paragraph(db, row)
@@ -79,7 +79,7 @@ class EvidenceUndo:
         self._store.evidence_undo.bring_back(db, row)
         return self._store.relation_return.resting_on(db, [row], now)
 
-    def _relation(self, db: sqlite3.Connection, record: EvidenceRecord, now: float) -> list[int]:
+    def _relation(self, db: Connection, record: EvidenceRecord, now: float) -> list[int]:
         for row in record.relations:
             self._must_be_taken(f"r{row}", self._store.evidence_undo.relation_deleted_at(db, row), record)
         back = self._store.relation_return.among(db, record.relations, now)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,6 +11,7 @@ from ..config.model import Lifecycle
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..search.retention import RetentionRules
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.rows.retention import Memory, MemoryKind, MemoryState, Ref, Retention
 
 __all__ = ["Action", "Ask", "Change", "Done", "LifecycleService", "Scopes", "snapshot"]
@@ -101,7 +101,7 @@ class LifecycleService:
         now = self._clock.now()
         ask = Ask("reinforce", requested_by=requested_by, reason=reason)
 
-        def unit(db: sqlite3.Connection) -> Done:
+        def unit(db: Connection) -> Done:
             members = self._store.episodes.members(db, episodes)
             known = self._every(db, refs, members.values(), scopes)
             missing = [f"{kind[0]}{id_}" for kind, id_ in refs if (kind, id_) not in known]
@@ -131,7 +131,7 @@ class LifecycleService:
         now = self._clock.now()
         episodes = [id_ for kind, id_ in waiting if kind == "episode"]
 
-        def unit(db: sqlite3.Connection) -> Done:
+        def unit(db: Connection) -> Done:
             members = self._store.episodes.members(db, episodes)
             refs: list[Ref] = [(kind, id_) for kind, id_ in waiting if kind != "episode"]
             return self._use(db, self._every(db, refs, members.values(), None), None, now, None)
@@ -139,7 +139,7 @@ class LifecycleService:
         return len((await self._store.write(unit)).changes)
 
     def _every(
-        self, db: sqlite3.Connection, refs: Iterable[Ref], members: Iterable[Sequence[int]], scopes: Scopes
+        self, db: Connection, refs: Iterable[Ref], members: Iterable[Sequence[int]], scopes: Scopes
     ) -> dict[Ref, Memory]:
         """The memories named, and the paragraphs of episodes."""
         paragraphs: list[Ref] = [("paragraph", id_) for ids in members for id_ in ids]
@@ -147,9 +147,7 @@ class LifecycleService:
 
     # acting
 
-    def _act(
-        self, db: sqlite3.Connection, ask: Ask, refs: Sequence[Ref], scopes: Scopes, named: bool, now: float
-    ) -> Done:
+    def _act(self, db: Connection, ask: Ask, refs: Sequence[Ref], scopes: Scopes, named: bool, now: float) -> Done:
         willing: list[Memory] = []
         refusals: list[InvalidRequest | Conflict] = []
         for kind in ("paragraph", "relation"):  # in this order: relations go, and come back, with their paragraphs
@@ -186,7 +184,7 @@ class LifecycleService:
             case "freeze":
                 return retention
 
-    def _move(self, db: sqlite3.Connection, ask: Ask, memory: Memory, now: float) -> None:
+    def _move(self, db: Connection, ask: Ask, memory: Memory, now: float) -> None:
         """Bring the row where its new retention and the action want it."""
         if memory.kind == "paragraph":
             if ask.action == "forget":
@@ -211,9 +209,7 @@ class LifecycleService:
             return True
         return self.rules.revives(self.rules.left("relation", after, now))
 
-    def _use(
-        self, db: sqlite3.Connection, known: dict[Ref, Memory], scopes: Scopes, now: float, ask: Ask | None
-    ) -> Done:
+    def _use(self, db: Connection, known: dict[Ref, Memory], scopes: Scopes, now: float, ask: Ask | None) -> Done:
         behind = self._store.retention.relations_of(
             db, [id_ for kind, id_ in known if kind == "paragraph"], MOST_RELATIONS
         )
@@ -230,7 +226,7 @@ class LifecycleService:
 
     def _logged(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         action: str,
         changed: Sequence[Memory],
         scopes: Scopes,

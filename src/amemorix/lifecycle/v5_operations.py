@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -10,6 +9,7 @@ from pydantic import BaseModel, Field
 from ..fields import ChatRequest, Count, Name
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..search.retention import DAY, RetentionRules
+from ..store.ports import Connection
 from ..store.rows.retention import Memory
 from .service import Ask, Done, snapshot
 
@@ -271,7 +271,7 @@ async def bin_of(kernel: SDKMemoryKernel, request: ListBin) -> Bin:
     scopes = await kernel.recall.targets.scopes(request.chat_id)
     recycling, retention = kernel.store.recycling, kernel.store.retention
 
-    def read(db: sqlite3.Connection) -> tuple[list[Memory], int]:
+    def read(db: Connection) -> tuple[list[Memory], int]:
         refs = recycling.bin(db, scopes, limit=request.limit, offset=request.offset)
         return list(retention.memories(db, refs, scopes).values()), recycling.bin_count(db, scopes)
 

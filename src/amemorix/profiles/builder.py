@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +11,7 @@ from ..config.model import Profile
 from ..indexes.name_directory import NameDirectory
 from ..language.normalise import fold, is_mostly_cjk, normalise_name
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.rows.persons import Namesake, PersonNames
 from ..store.tasks import NO_PARAGRAPH
 from .items import ProfileItem, dump, gathered, load, render
@@ -88,7 +88,7 @@ class ProfileDeriver:
 
     def drafts(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         person: int,
         since: float,
         now: float,
@@ -110,7 +110,7 @@ class ProfileDeriver:
 
     def _lines(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         subject: _Subject,
         since: float,
         scopes: Sequence[int] | None,
@@ -132,12 +132,12 @@ class ProfileDeriver:
                 found.setdefault(line.id, line)
         return [found[row] for row in sorted(found, reverse=True)]
 
-    def _entities(self, db: sqlite3.Connection, subject: _Subject, chats: Collection[int]) -> list[int]:
+    def _entities(self, db: Connection, subject: _Subject, chats: Collection[int]) -> list[int]:
         norms = {normalise_name(name) for name in subject.own_names(chats)} - {""}
         return sorted({row for row, _, _ in self._store.names.entities(db, norms)})
 
     def _affected(
-        self, db: sqlite3.Connection, subject: _Subject, lines: Iterable[Line], scopes: Sequence[int] | None,
+        self, db: Connection, subject: _Subject, lines: Iterable[Line], scopes: Sequence[int] | None,
         *, whole: bool,
     ) -> list[int]:  # fmt: skip
         """Scopes with news; a fact does not say that it is news, so all scopes that hold facts are looked at."""
@@ -148,7 +148,7 @@ class ProfileDeriver:
         return sorted(found if scopes is None else found & set(scopes))
 
     def _draft(
-        self, db: sqlite3.Connection, subject: _Subject, scope: int, read: Sequence[Line], before: str, now: float
+        self, db: Connection, subject: _Subject, scope: int, read: Sequence[Line], before: str, now: float
     ) -> ProfileDraft:
         self._store.right_of_way.give_way()
         lines = [line for line in read if line.scope == scope and line.alive]
@@ -172,7 +172,7 @@ class ProfileDeriver:
         return ProfileDraft(scope, self._called(subject, scope), chosen, self._cited(db, chosen) | texts, before)
 
     def _still_meant(
-        self, db: sqlite3.Connection, subject: _Subject, scope: int, known: Sequence[ProfileItem]
+        self, db: Connection, subject: _Subject, scope: int, known: Sequence[ProfileItem]
     ) -> list[ProfileItem]:
         """The sentences that were known, without those by a name that somebody else has by now."""
         kept = [item for item in known if item.basis in ("said", "told", "model")]
@@ -205,7 +205,7 @@ class ProfileDeriver:
         return others
 
     def _related(
-        self, db: sqlite3.Connection, subject: _Subject, scope: int, lines: Sequence[Line], now: float
+        self, db: Connection, subject: _Subject, scope: int, lines: Sequence[Line], now: float
     ) -> list[ProfileItem]:
         """What relations say; their support is looked at again whenever the profile is read."""
         entities = self._entities(db, subject, {scope, *(line.chat for line in lines)})
@@ -218,7 +218,7 @@ class ProfileDeriver:
         times |= {row.id: row.recorded_at if row.event_start is None else row.event_start for row in rows}
         return [relation_item(one, times.get(one.paragraph, now)) for one in relations]
 
-    def _topic(self, db: sqlite3.Connection, known: Sequence[ProfileItem], lines: Sequence[Line]) -> list[ProfileItem]:
+    def _topic(self, db: Connection, known: Sequence[ProfileItem], lines: Sequence[Line]) -> list[ProfileItem]:
         """What the person talks about lately, in the newest of their lines that are known."""
         said = [(line.id, line.at, line.content) for line in lines if line.role == SPEAKER][:TOPIC_LINES]
         earlier = [item for item in known if item.basis == "topic"]
@@ -232,7 +232,7 @@ class ProfileDeriver:
         item = topic_item(said)
         return [item] if item else []
 
-    def _cited(self, db: sqlite3.Connection, items: Sequence[ProfileItem]) -> dict[int, str]:
+    def _cited(self, db: Connection, items: Sequence[ProfileItem]) -> dict[int, str]:
         rows = list(dict.fromkeys(row for item in items for row in item.evidence[:2]))
         return self._store.paragraphs.contents(db, rows[: self._settings.max_evidence])
 
@@ -259,7 +259,7 @@ def _settled(facts: Sequence[FactOf]) -> list[FactOf]:
 
 
 def living(
-    db: sqlite3.Connection, store: MetadataStore, items: Sequence[ProfileItem], scopes: Sequence[int] | None, now: float
+    db: Connection, store: MetadataStore, items: Sequence[ProfileItem], scopes: Sequence[int] | None, now: float
 ) -> list[ProfileItem]:
     """Those of the items that still stand on something alive, current, unexpired and within the scopes.
 

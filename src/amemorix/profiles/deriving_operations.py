@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
 from ..fields import Count
 from ..ops import Operations, Request, Response
+from ..store.ports import Connection
 from .person import Who, person_found
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Refreshed(Response):
 async def status(kernel: SDKMemoryKernel, request: AskStatus) -> Status:
     """Tell how the deriving of profiles stands."""
 
-    def read(db: sqlite3.Connection) -> Status:
+    def read(db: Connection) -> Status:
         queue = kernel.knowledge.profiles.queue(db, request.status or None, request.limit, request.offset)
         tasks = [
             TaskItem(

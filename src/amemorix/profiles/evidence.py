@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ from ..errors import Conflict, InvalidRequest, NotFound
 from ..ids import paragraph_key
 from ..language.normalise import normalise_name
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.rows.paragraphs import ParagraphRow
 from ..store.rows.persons import PersonNames
 from .items import ProfileItem, score
@@ -58,7 +58,7 @@ class EvidenceService:
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
 
-    def of(self, db: sqlite3.Connection, items: Sequence[ProfileItem], limit: int) -> list[Evidence]:
+    def of(self, db: Connection, items: Sequence[ProfileItem], limit: int) -> list[Evidence]:
         """The evidence of the items, that of the surest and freshest first, each piece once."""
         newest = max((item.at for item in items), default=0.0)
         ranked = sorted(items, key=lambda item: -score(item, newest))
@@ -89,7 +89,7 @@ class EvidenceService:
             )
 
     def retract(
-        self, db: sqlite3.Connection, person: int, evidence: str, *, requested_by: str, reason: str, now: float
+        self, db: Connection, person: int, evidence: str, *, requested_by: str, reason: str, now: float
     ) -> Retraction:
         """Delete a paragraph or a relation that a person's profile stands on, so that it can be undone.
 
@@ -107,9 +107,7 @@ class EvidenceService:
             self._store.relation_return.taken(db, relations, f"u{undo}")
         return Retraction(undo, tuple(paragraphs), tuple(relations))
 
-    def _paragraph(
-        self, db: sqlite3.Connection, person: PersonNames, row: int, now: float
-    ) -> tuple[list[int], list[int]]:
+    def _paragraph(self, db: Connection, person: PersonNames, row: int, now: float) -> tuple[list[int], list[int]]:
         material = self._store.profile_material
         state = material.paragraph_state(db, row)
         mine = [person.row, *(one.row for one in self._store.persons.namesakes(db, person))]
@@ -120,9 +118,7 @@ class EvidenceService:
             raise Conflict(f"evidence_id: {paragraph_key(row)} {gone}.", field="evidence_id")
         return [row], material.delete_paragraph(db, row, now)
 
-    def _relation(
-        self, db: sqlite3.Connection, person: PersonNames, row: int, now: float
-    ) -> tuple[list[int], list[int]]:
+    def _relation(self, db: Connection, person: PersonNames, row: int, now: float) -> tuple[list[int], list[int]]:
         material = self._store.profile_material
         state = material.relation_state(db, row)
         names = {normalise_name(name) for name in person.within(None)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
@@ -11,6 +10,7 @@ from ..errors import NotFound
 from ..fields import Name, RequiredName
 from ..language.normalise import normalise_name
 from ..ops import Operations, Response
+from ..store.ports import Connection
 from ..store.rows.persons import EVERY_CHAT
 from .person import Who, person_found
 
@@ -50,7 +50,7 @@ async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
     """Let a further name mean a person, in one chat or everywhere."""
     row, now = await person_found(kernel, request, request.chat_id), kernel.surroundings.clock.now()
 
-    def unit(db: sqlite3.Connection) -> tuple[bool, list[str]]:
+    def unit(db: Connection) -> tuple[bool, list[str]]:
         chat = _chat(kernel, db, request.chat_id) or EVERY_CHAT
         others = _others(kernel, db, row, request.alias, chat)
         alias = (request.alias, normalise_name(request.alias))
@@ -72,7 +72,7 @@ async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
     """Take a further name away from a person: in one chat, or wherever it counts."""
     row = await person_found(kernel, request, request.chat_id)
 
-    def unit(db: sqlite3.Connection) -> None:
+    def unit(db: Connection) -> None:
         chat = _chat(kernel, db, request.chat_id)
         if not kernel.store.persons.remove_alias(db, row, chat, normalise_name(request.alias)):
             raise NotFound(f"alias: {request.person_id!r} has no alias {request.alias!r} there.", field="alias")
@@ -82,7 +82,7 @@ async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
     return await _aliases(kernel, row, request.chat_id, True)
 
 
-def _others(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, alias: str, chat: int) -> list[str]:
+def _others(kernel: SDKMemoryKernel, db: Connection, row: int, alias: str, chat: int) -> list[str]:
     """Ids of the others who have the name where the alias would count."""
     kernel.indexes.names.catch_up(db)
     directory = kernel.indexes.names.index
@@ -91,13 +91,13 @@ def _others(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, alias: st
     return [one.person_id for one in known if one is not None and not _is_same(kernel, db, row, one.row)]
 
 
-def _is_same(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, other: int) -> bool:
+def _is_same(kernel: SDKMemoryKernel, db: Connection, row: int, other: int) -> bool:
     """Whether the other is the same person, known by a name alone."""
     person = kernel.store.persons.names(db, row)
     return person is not None and other in {one.row for one in kernel.store.persons.namesakes(db, person)}
 
 
-def _chat(kernel: SDKMemoryKernel, db: sqlite3.Connection, chat_id: str) -> int | None:
+def _chat(kernel: SDKMemoryKernel, db: Connection, chat_id: str) -> int | None:
     """The row of a chat; None if none is named."""
     if not chat_id:
         return None

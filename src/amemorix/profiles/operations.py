@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, BaseModel, Field, field_validator
@@ -12,6 +11,7 @@ from ..fields import Count, Name, RequiredName
 from ..ids import paragraph_key
 from ..language.normalise import clean_text, normalise_name
 from ..ops import Operations, Request, Response
+from ..store.ports import Connection
 from .person import Who, person_found, person_row
 from .person_operations import EvidenceItem, PersonProfile, Statement, evidence_items, statements_of, told
 
@@ -188,7 +188,7 @@ async def query(kernel: SDKMemoryKernel, request: AskProfile) -> FullProfile:
 async def evidence(kernel: SDKMemoryKernel, request: AskProfile) -> EvidenceList:
     """List what a profile stands on."""
 
-    def read(db: sqlite3.Connection) -> EvidenceList:
+    def read(db: Connection) -> EvidenceList:
         profile = kernel.knowledge.profile_reader.of_row(db, person_row(kernel, db, request.person_id))
         found = evidence_items(kernel.knowledge.evidence.of(db, profile.items, request.limit))
         known = profile.known
@@ -203,7 +203,7 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
     now = kernel.surroundings.clock.now()
     row = await person_found(kernel, request)
 
-    def unit(db: sqlite3.Connection) -> Corrected:
+    def unit(db: Connection) -> Corrected:
         gone = kernel.knowledge.evidence.retract(
             db, row, request.evidence_id, requested_by=request.requested_by, reason=request.reason, now=now
         )
@@ -237,7 +237,7 @@ async def undo_evidence(kernel: SDKMemoryKernel, request: UndoEvidence) -> Given
 async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profiles:
     """List the persons who have a profile or an override."""
 
-    def read(db: sqlite3.Connection) -> Profiles:
+    def read(db: Connection) -> Profiles:
         keyword = request.keyword.lower() or None
         folded = normalise_name(request.keyword) or keyword
         rows, total = kernel.store.profiles.list(db, keyword, folded, request.limit, request.offset)
@@ -273,7 +273,7 @@ async def delete_override(kernel: SDKMemoryKernel, request: Who) -> OverrideDele
 async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
     """List what was known of a person at earlier times, without what has been deleted since."""
 
-    def read(db: sqlite3.Connection) -> Snapshots:
+    def read(db: Connection) -> Snapshots:
         row = person_row(kernel, db, request.person_id)
         versions, total = kernel.knowledge.profile_reader.history(db, row, request.limit, request.offset)
         chats = {scope: kernel.store.names.chat_of(db, scope) for scope in {one.scope for one in versions}}
@@ -294,12 +294,12 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
     return await kernel.store.read(read)
 
 
-def _asked(kernel: SDKMemoryKernel, db: sqlite3.Connection, request: AskProfile) -> FullProfile:
+def _asked(kernel: SDKMemoryKernel, db: Connection, request: AskProfile) -> FullProfile:
     row = kernel.knowledge.profile_reader.row(db, request.person_id)
     return FullProfile(person_id=request.person_id) if row is None else _full(kernel, db, row, request.limit)
 
 
-def _full(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, limit: int) -> FullProfile:
+def _full(kernel: SDKMemoryKernel, db: Connection, row: int, limit: int) -> FullProfile:
     profile = kernel.knowledge.profile_reader.of_row(db, row)
     shown = told(profile, kernel.knowledge.evidence.of(db, profile.items, limit), behind=True)
     override = profile.override
@@ -311,7 +311,7 @@ def _full(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, limit: int)
     return FullProfile.model_validate({**shown.model_dump(), **behind})
 
 
-def _entry(kernel: SDKMemoryKernel, db: sqlite3.Connection, row: int, updated_at: float) -> ProfileEntry:
+def _entry(kernel: SDKMemoryKernel, db: Connection, row: int, updated_at: float) -> ProfileEntry:
     profile = kernel.knowledge.profile_reader.of_row(db, row)
     return ProfileEntry(
         person_id=profile.known.person_id,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
@@ -10,6 +9,7 @@ from pydantic import AliasChoices, Field
 from ..errors import NotFound
 from ..fields import RequiredName
 from ..ops import Request
+from ..store.ports import Connection
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -30,7 +30,7 @@ async def person_found(kernel: SDKMemoryKernel, request: Who, chat_id: str = "")
     return await kernel.store.read(lambda db: person_row(kernel, db, request.person_id, chat_id))
 
 
-def person_row(kernel: SDKMemoryKernel, db: sqlite3.Connection, key: str, chat_id: str = "") -> int:
+def person_row(kernel: SDKMemoryKernel, db: Connection, key: str, chat_id: str = "") -> int:
     """The row of a person, by id, name or alias. Raises NotFound."""
     row = kernel.knowledge.profile_reader.row(db, key, chat_id)
     if row is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from ..fields import AskingRequest, Count, RequiredName
 from ..ids import paragraph_key
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, ScopedResponse
+from ..store.ports import Connection
 from ..store.records import ChatKey
 from .evidence import Evidence
 from .items import ProfileItem, score
@@ -99,7 +99,7 @@ async def get_person_profile(kernel: SDKMemoryKernel, request: GetProfile) -> Pe
     chat = ChatKey(request.chat_id, request.group_id, request.user_id)
     asking = Asking(chat, request.respect_filter, request.include_private)
 
-    def read(db: sqlite3.Connection) -> PersonProfile:
+    def read(db: Connection) -> PersonProfile:
         profile = kernel.knowledge.profile_reader.profile(db, request.person_id, asking)
         return told(profile, kernel.knowledge.evidence.of(db, profile.items, request.limit))
 

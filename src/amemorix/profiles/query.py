@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +13,7 @@ from ..language.normalise import normalise_name
 from ..store.access import EVERYONE, served, visible_scopes
 from ..store.filters import allows, restricts
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.records import ChatKey
 from ..store.rows.persons import PersonNames
 from .builder import EVERYTHING, ProfileDeriver, living
@@ -106,7 +106,7 @@ class ProfileReader:
         self._service = service
         self._deriver = ProfileDeriver(store, config.profile, indexes.names.index)
 
-    def profile(self, db: sqlite3.Connection, key: str, asking: Asking) -> Profile:
+    def profile(self, db: Connection, key: str, asking: Asking) -> Profile:
         """The profile of a person by id, name or alias; an empty one for somebody unknown.
 
         Raises InvalidRequest if the name means several persons.
@@ -119,7 +119,7 @@ class ProfileReader:
             return Profile(Known(key, "", ()))
         return self._of(db, person, self._seen(db, person, scopes, asking), scopes)
 
-    def row(self, db: sqlite3.Connection, key: str, chat_id: str = "") -> int | None:
+    def row(self, db: Connection, key: str, chat_id: str = "") -> int | None:
         """The row of a person by id, or by a name that the chat may see (none named: any). Raises InvalidRequest if ambiguous."""
         scopes = self._of_chat(db, chat_id)
         person = self._found(db, key, scopes)
@@ -127,42 +127,42 @@ class ProfileReader:
             return None
         return person.row
 
-    def of_row(self, db: sqlite3.Connection, row: int) -> Profile:
+    def of_row(self, db: Connection, row: int) -> Profile:
         """The profile of this very person, for whoever sees everything."""
         person = self._store.persons.names(db, row)
         return Profile(Known("", "", ())) if person is None else self._of(db, person, None, None)
 
-    def known(self, db: sqlite3.Connection, row: int, chat_id: str = "") -> Known:
+    def known(self, db: Connection, row: int, chat_id: str = "") -> Known:
         """A person as the chat knows them; where none is named, as whoever sees everything does."""
         person = self._store.persons.names(db, row)
         return Known("", "", ()) if person is None else self._known(person, self._of_chat(db, chat_id))
 
-    def history(self, db: sqlite3.Connection, row: int, limit: int, offset: int) -> tuple[list[Version], int]:
+    def history(self, db: Connection, row: int, limit: int, offset: int) -> tuple[list[Version], int]:
         """(snapshots of a person, the last derived first, without what no longer stands; how many there are)."""
         rows, count = self._store.profiles.history(db, row, None, limit, offset)
         name = self.known(db, row).name
         return [self._version(db, one, name) for one in rows], count
 
-    def _version(self, db: sqlite3.Connection, row: SnapshotRow, name: str) -> Version:
+    def _version(self, db: Connection, row: SnapshotRow, name: str) -> Version:
         items = tuple(living(db, self._store, load(row.content), (row.scope,), self._clock.now()))
         return Version(row.scope, row.version, render(name, items), items, row.confidence, row.derived_at)
 
     # who asks
 
-    def _served(self, db: sqlite3.Connection, asking: Asking) -> bool:
+    def _served(self, db: Connection, asking: Asking) -> bool:
         settings = self._config.filter
         if not asking.respect_filter or not asking.named or not restricts(settings):
             return True
         return served(db, self._store.names, settings, asking.chat)
 
-    def _scopes(self, db: sqlite3.Connection, asking: Asking) -> tuple[int, ...] | None:
+    def _scopes(self, db: Connection, asking: Asking) -> tuple[int, ...] | None:
         chat = asking.chat
         return visible_scopes(
             db, self._store.names, self._config, chat.chat_id, chat.group_id, chat.user_id,
             respect_filter=asking.respect_filter, include_private=asking.include_private,
         )  # fmt: skip
 
-    def _of_chat(self, db: sqlite3.Connection, chat_id: str) -> tuple[int, ...] | None:
+    def _of_chat(self, db: Connection, chat_id: str) -> tuple[int, ...] | None:
         """What a chat may see: nothing, where the filter does not serve it. None: no chat is named, and all is seen."""
         asking = Asking(ChatKey(chat_id, "", ""))
         if not chat_id:
@@ -170,7 +170,7 @@ class ProfileReader:
         return self._scopes(db, asking) if self._served(db, asking) else ()
 
     def _seen(
-        self, db: sqlite3.Connection, person: PersonNames, scopes: tuple[int, ...] | None, asking: Asking
+        self, db: Connection, person: PersonNames, scopes: tuple[int, ...] | None, asking: Asking
     ) -> tuple[int, ...] | None:
         """The scopes of a profile: those that may be seen, and private chats where the settings open them."""
         if scopes is None or not self._config.profile.share_private or asking.include_private is False:
@@ -178,7 +178,7 @@ class ProfileReader:
         met = set(self._store.profile_material.chats_met(db, self._rows(db, person)))
         return tuple(sorted({*scopes, *(row for row in met if self._opened(db, row, asking))}))
 
-    def _opened(self, db: sqlite3.Connection, chat: int, asking: Asking) -> bool:
+    def _opened(self, db: Connection, chat: int, asking: Asking) -> bool:
         """Whether a chat is a private one that the filter does not hide."""
         key = self._store.names.chat_of(db, chat)
         if key is None or key.group_id or not key.user_id:
@@ -187,7 +187,7 @@ class ProfileReader:
 
     # whose profile
 
-    def _found(self, db: sqlite3.Connection, key: str, scopes: Collection[int] | None) -> PersonNames | None:
+    def _found(self, db: Connection, key: str, scopes: Collection[int] | None) -> PersonNames | None:
         """The person of this id, or else the one who is called so where it may be seen."""
         exact = self._store.persons.by_id(db, key)
         person = None if exact is None else self._store.persons.names(db, exact)
@@ -207,14 +207,14 @@ class ProfileReader:
         names = person.within(scopes)
         return Known(person.person_id, names[0] if names else "", tuple(names[1:]), person.row)
 
-    def _rows(self, db: sqlite3.Connection, person: PersonNames) -> list[int]:
+    def _rows(self, db: Connection, person: PersonNames) -> list[int]:
         return [person.row, *(one.row for one in self._store.persons.namesakes(db, person))]
 
     # what is known
 
     def _of(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         person: PersonNames,
         seen: tuple[int, ...] | None,
         scopes: tuple[int, ...] | None,
@@ -242,7 +242,7 @@ class ProfileReader:
         )
 
     def _named(
-        self, db: sqlite3.Connection, person: PersonNames, items: Sequence[ProfileItem], scopes: tuple[int, ...] | None
+        self, db: Connection, person: PersonNames, items: Sequence[ProfileItem], scopes: tuple[int, ...] | None
     ) -> Known:
         """The person by the names that count where the call may look; else by the one that the evidence uses."""
         known = self._known(person, scopes)
@@ -252,7 +252,7 @@ class ProfileReader:
         used = (p.name for found in persons.values() for p in found if p.person_id == person.person_id)
         return replace(known, name=next((name for name in used if name != person.person_id), ""))
 
-    def _stale(self, db: sqlite3.Connection, rows: Sequence[int]) -> bool:
+    def _stale(self, db: Connection, rows: Sequence[int]) -> bool:
         """Whether something is still to be derived; always, while nothing is derived in the background."""
         if not self._config.profile.enabled or self._service.lag(db) > LOOKED_AT:
             return True
@@ -260,7 +260,7 @@ class ProfileReader:
 
     def _at_once(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         person: PersonNames,
         rows: Sequence[int],
         seen: tuple[int, ...] | None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sqlite3
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -18,6 +17,7 @@ from ..errors import ChatUnavailable, MemoryFault
 from ..indexes.name_directory import NameDirectory
 from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.tasks import Claim, DeriveTask
 from .builder import EVERYTHING, ProfileDeriver, ProfileDraft
 from .model import improved
@@ -128,7 +128,7 @@ class PersonProfileService:
         failed = sum(bool(one.error) for one in done)
         return len(done) - failed, failed
 
-    def want(self, db: sqlite3.Connection, person: int) -> None:
+    def want(self, db: Connection, person: int) -> None:
         """Derive the whole profile of a person again, at once; the caller owns the transaction."""
         now = self._clock.now()
         self._store.derive_tasks.want(db, KIND, person, since=EVERYTHING, due_at=now, now=now)
@@ -138,19 +138,19 @@ class PersonProfileService:
         async with self._one:
             pass
 
-    def lag(self, db: sqlite3.Connection) -> int:
+    def lag(self, db: Connection) -> int:
         """Changes not taken up yet."""
         return self._store.changes.bounds(db)[1] - self.position(db)
 
-    def position(self, db: sqlite3.Connection) -> int:
+    def position(self, db: Connection) -> int:
         """How far the change log has been read."""
         return int(self._store.changes.get(db, CURSOR) or 0)
 
-    def cursor(self, db: sqlite3.Connection) -> int:
+    def cursor(self, db: Connection) -> int:
         """The same for whoever prunes the log: unlimited while profiles are switched off."""
         return self.position(db) if self._settings.enabled else 1 << 62
 
-    def queue(self, db: sqlite3.Connection, status: str | None, limit: int, offset: int) -> Queue:
+    def queue(self, db: Connection, status: str | None, limit: int, offset: int) -> Queue:
         """The tasks with how many there are of each kind."""
         tasks = self._store.derive_tasks.list(db, KIND, status=status, limit=limit, offset=offset)
         return Queue(self._store.derive_tasks.counts(db, KIND), self.lag(db), tasks)
@@ -166,7 +166,7 @@ class PersonProfileService:
         await self._store.write(lambda db: self._ask(db, *found))
         return True
 
-    def _news(self, db: sqlite3.Connection) -> tuple[int, int, int, list[tuple[int, float]]] | None:
+    def _news(self, db: Connection) -> tuple[int, int, int, list[tuple[int, float]]] | None:
         """(place in the log, the place after, the last paragraph met, persons with news); None if there are no changes."""
         cursor = self.position(db)
         floor, last = self._store.changes.bounds(db)
@@ -179,15 +179,13 @@ class PersonProfileService:
         upto, seen, wanted = self._store.profiles.news(db, cursor, seen, STEP)
         return cursor, upto if upto > cursor else last, seen, wanted
 
-    def _everybody(self, db: sqlite3.Connection) -> list[int]:
+    def _everybody(self, db: Connection) -> list[int]:
         found: list[int] = []
         while some := self._store.profiles.all_persons(db, found[-1] if found else 0, STEP):
             found += some
         return found
 
-    def _ask(
-        self, db: sqlite3.Connection, cursor: int, upto: int, seen: int, wanted: Sequence[tuple[int, float]]
-    ) -> None:
+    def _ask(self, db: Connection, cursor: int, upto: int, seen: int, wanted: Sequence[tuple[int, float]]) -> None:
         """Store a step, unless the kernel that is being replaced was quicker."""
         if self.position(db) != cursor:
             return
@@ -226,10 +224,10 @@ class PersonProfileService:
     async def _claim(self, now: float, limit: int) -> list[Claim]:
         tasks, worker = self._store.derive_tasks, self._worker
 
-        def due(db: sqlite3.Connection) -> bool:
+        def due(db: Connection) -> bool:
             return self._store.profiles.is_due(db, worker=worker, now=now, most=MOST_ATTEMPTS)
 
-        def take(db: sqlite3.Connection) -> list[Claim]:
+        def take(db: Connection) -> list[Claim]:
             return tasks.claim(db, KIND, worker=worker, now=now, lease=LEASE_SECONDS, most=MOST_ATTEMPTS, limit=limit)
 
         return await self._store.write(take) if await self._store.read(due) else []
@@ -264,7 +262,7 @@ class PersonProfileService:
             log.info("a profile is derived by rules: %s", exc)
             return draft
 
-    def _keep(self, db: sqlite3.Connection, done: Sequence[_Derived]) -> None:
+    def _keep(self, db: Connection, done: Sequence[_Derived]) -> None:
         now = self._clock.now()
         for one in done:
             if one.error:
@@ -275,7 +273,7 @@ class PersonProfileService:
             elif self._store.derive_tasks.done(db, KIND, one.claim, worker=self._worker, now=now):
                 self._store_drafts(db, one, now)
 
-    def _store_drafts(self, db: sqlite3.Connection, one: _Derived, now: float) -> None:
+    def _store_drafts(self, db: Connection, one: _Derived, now: float) -> None:
         if self._store.persons.names(db, one.claim.key) is None:
             self._store.derive_tasks.forget(db, KIND, [one.claim.key])
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..clock import Clock
 from ..config.model import Observability
 from ..store.audit import AuditRow
 from ..store.metadata_store import MetadataStore, noted
+from ..store.ports import Connection
 
 __all__ = ["AuditService"]
 
@@ -34,7 +34,7 @@ class AuditService:
     async def page(self, *, limit: int, **wanted: Any) -> tuple[list[AuditRow], int | None]:
         """The newest changes first, at most `limit`, and where the next page begins; None on the last one."""
 
-        def read(db: sqlite3.Connection) -> list[AuditRow]:
+        def read(db: Connection) -> list[AuditRow]:
             return self._store.audit.page(db, limit=limit + 1, **wanted)
 
         rows = await self._store.read(read)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import sqlite3
 from dataclasses import dataclass, field
 
 from ..clock import Clock
 from ..copies.backup_folder import ON_PURPOSE, BackupFolder
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 
 __all__ = ["Vitals", "VitalsService"]
 
@@ -39,7 +39,7 @@ class VitalsService:
     async def read(self) -> Vitals:
         """The figures now. Raises StorageFailure."""
 
-        def unit(db: sqlite3.Connection) -> tuple[dict[str, int], dict[str, int]]:
+        def unit(db: Connection) -> tuple[dict[str, int], dict[str, int]]:
             return self._store.imports.states(db), self._store.health.failed_by_kind(db)
 
         imports, failed = await self._store.read(unit)

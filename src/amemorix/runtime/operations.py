@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from ..errors import NotReady
 from ..ops import Operations, Request, Response
+from ..store.ports import Connection
 from .stats import EmbeddingState
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ async def rebuild_status(kernel: SDKMemoryKernel, request: Nothing) -> RebuildSt
     """Tell how far the vectors are."""
     store = kernel.store
 
-    def read(db: sqlite3.Connection) -> RebuildStatus:
+    def read(db: Connection) -> RebuildStatus:
         progress = kernel.vectors.embedding.progress(db)
         total = store.paragraphs.live_count(db)
         items = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -17,6 +16,7 @@ from ..language.normalise import fold, query_terms, term_hashes
 from ..language.text_flags import CJK
 from ..ports import SparseScores
 from ..store.changes import ChangeRepository
+from ..store.ports import Connection
 from ..store.rows.embeddings import EmbeddingRepository
 from ..store.rows.names import NameRepository
 from ..store.rows.paragraphs import ParagraphRepository, Visible
@@ -76,7 +76,7 @@ class Lexical:
 class _Lanes:
     """Runs lanes: one that fails is named and gives nothing, and so does one whose statements pass its budget."""
 
-    def __init__(self, db: sqlite3.Connection, plan: SearchPlan, failed: Sequence[str] = ()) -> None:
+    def __init__(self, db: Connection, plan: SearchPlan, failed: Sequence[str] = ()) -> None:
         self._db = db
         self._seconds = plan.settings.lane_budget_ms / 1000
         self.failed = [*failed]
@@ -116,7 +116,7 @@ class DualPathRetriever:
         self._revisions = revisions
         self._reranker = Reranker(embeddings, paragraphs)
 
-    def lexical(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan) -> Lexical:
+    def lexical(self, db: Connection, lanes: Lanes, plan: SearchPlan) -> Lexical:
         """All that can be done while the query's vector is still being made."""
         allow, lane = self._allowed(db, plan), _Lanes(db, plan)
         nobody = np.zeros(0, np.int64)
@@ -133,7 +133,7 @@ class DualPathRetriever:
         held = lane.run("rerank", lambda: self._reranker.fetch(db, plan, likely, scores), Held(0, {}))
         return Lexical(allow, scores, graph, others, found, visible, held, lane.degraded, self._changes.bounds(db)[1])
 
-    def rank(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan, lexical: Lexical) -> Ranking:
+    def rank(self, db: Connection, lanes: Lanes, plan: SearchPlan, lexical: Lexical) -> Ranking:
         """Rank what may be seen; at most a few hundred candidates."""
         if self._changed(db, lexical):
             lexical = self.lexical(db, lanes, plan)
@@ -154,7 +154,7 @@ class DualPathRetriever:
         ranked = self._in_order(db, lanes, plan, further, visible)
         return Ranking(ranked, lane.degraded, allow)
 
-    def _changed(self, db: sqlite3.Connection, lexical: Lexical) -> bool:
+    def _changed(self, db: Connection, lexical: Lexical) -> bool:
         """Whether a candidate was revised or deleted while the query was being embedded."""
         last = self._changes.bounds(db)[1]
         if last == lexical.seen:
@@ -162,9 +162,7 @@ class DualPathRetriever:
         changed = self._changes.between(db, lexical.seen, last, ("paragraph",))
         return bool(np.isin(lexical.asked, np.array(changed, np.int64)).any())
 
-    def _in_order(
-        self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan, fused: Fused, visible: Visible
-    ) -> Fused:
+    def _in_order(self, db: Connection, lanes: Lanes, plan: SearchPlan, fused: Fused, visible: Visible) -> Fused:
         """What the query says about the course of events: before or after another, the first or the last of them."""
         if plan.query is None:
             return fused
@@ -179,7 +177,7 @@ class DualPathRetriever:
             times = visible.event_start[np.searchsorted(visible.ids, fused.ids)]
         return ordered(fused, plan.query, times)
 
-    def _time_of(self, db: sqlite3.Connection, lanes: Lanes, plan: SearchPlan, event: str) -> float:
+    def _time_of(self, db: Connection, lanes: Lanes, plan: SearchPlan, event: str) -> float:
         """When the event happened, as the paragraph tells that says it best; NaN if none does or it is undated."""
         hashes = np.unique(term_hashes(query_terms(event)))
         if not len(hashes):
@@ -190,7 +188,7 @@ class DualPathRetriever:
         best = self._paragraphs.gate(db, scores.ids[[int(scores.paragraph.argmax())]], plan.scopes, plan.now)
         return float(best.event_start[0]) if len(best.ids) else float("nan")
 
-    def _allowed(self, db: sqlite3.Connection, plan: SearchPlan) -> Ids | None:
+    def _allowed(self, db: Connection, plan: SearchPlan) -> Ids | None:
         """Sorted ids that meet the time window, the person, the source and the state of the memory asked for; None if nothing restricts."""
         sets: list[Ids] = []
         if plan.window is not None:
@@ -207,7 +205,7 @@ class DualPathRetriever:
 
     def _fused(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         plan: SearchPlan,
         visible: Visible,
         sparse: SparseScores,
@@ -222,7 +220,7 @@ class DualPathRetriever:
         signals = gather(plan, visible, evidence) | _fading(plan, visible)
         return fuse(visible.ids, signals, plan.settings.weights, sparse, dense)
 
-    def _mentions(self, db: sqlite3.Connection, plan: SearchPlan, unsaid: Ids) -> NDArray[np.float32]:
+    def _mentions(self, db: Connection, plan: SearchPlan, unsaid: Ids) -> NDArray[np.float32]:
         """1 for each paragraph whose text holds the name that the query holds."""
         names = [fold(name) for name in plan.query.names] if plan.query else []
         texts = self._paragraphs.contents(db, unsaid.tolist())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from ..episodes.rows import EpisodeRepository
 from ..language.normalise import term_hashes
+from ..store.ports import Connection
 from .dual_path import Ranking
 from .fusion import Fused
 from .plan import SearchPlan
@@ -37,7 +37,7 @@ class _Own:
 
 
 def rank_episodes(
-    db: sqlite3.Connection, episodes: EpisodeRepository, ranking: Ranking, plan: SearchPlan
+    db: Connection, episodes: EpisodeRepository, ranking: Ranking, plan: SearchPlan
 ) -> dict[int, tuple[float, dict[str, Any]]]:
     """Episode -> (score in 0..1, explanation), best first.
 
@@ -56,7 +56,7 @@ def rank_episodes(
 
 
 def _paragraphs(
-    db: sqlite3.Connection, episodes: EpisodeRepository, fused: Fused, now: float
+    db: Connection, episodes: EpisodeRepository, fused: Fused, now: float
 ) -> dict[int, list[tuple[float, int]]]:
     """Episode -> (score, paragraph) of those that answer, best first."""
     of = episodes.of_paragraphs(db, fused.ids.tolist(), now)
@@ -67,7 +67,7 @@ def _paragraphs(
     return found
 
 
-def _own_words(db: sqlite3.Connection, episodes: EpisodeRepository, plan: SearchPlan) -> dict[int, _Own]:
+def _own_words(db: Connection, episodes: EpisodeRepository, plan: SearchPlan) -> dict[int, _Own]:
     """Episodes with words of the query among their own; a rare word weighs more."""
     terms = list(dict.fromkeys(plan.query.terms)) if plan.query else []
     if not terms:
@@ -87,7 +87,7 @@ def _own_words(db: sqlite3.Connection, episodes: EpisodeRepository, plan: Search
 
 
 def _alone(
-    db: sqlite3.Connection, episodes: EpisodeRepository, ranking: Ranking, plan: SearchPlan, own: Mapping[int, _Own]
+    db: Connection, episodes: EpisodeRepository, ranking: Ranking, plan: SearchPlan, own: Mapping[int, _Own]
 ) -> dict[int, _Own]:
     """Those that hold enough of the query, may be seen whole, and meet what else is asked."""
     likely = sorted((id_ for id_, one in own.items() if one.share >= ENOUGH), key=lambda id_: (-own[id_].share, id_))

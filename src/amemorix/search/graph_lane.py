@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ..indexes.graph.store import GraphStore
 from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, normalise_name
 from ..lazy_regex import lazy_regex
+from ..store.ports import Connection
 from ..store.rows.names import NameRepository
 from ..store.rows.paragraphs import ParagraphRepository
 from .plan import SearchPlan
@@ -41,7 +41,7 @@ RULED = 0.0
 
 
 def recall(
-    db: sqlite3.Connection,
+    db: Connection,
     graph: GraphStore,
     names: NameRepository,
     paragraphs: ParagraphRepository,
@@ -78,7 +78,7 @@ def _tells(name: str) -> bool:
 
 
 def _around(
-    db: sqlite3.Connection, paragraphs: ParagraphRepository, seeds: Sequence[int], persons: set[int], plan: SearchPlan
+    db: Connection, paragraphs: ParagraphRepository, seeds: Sequence[int], persons: set[int], plan: SearchPlan
 ) -> tuple[Neighbours, set[int], bool]:
     """(neighbours of the seeds and of those, entities that somebody has told a relation of, whether any is over).
 
@@ -112,7 +112,7 @@ def _around(
 
 
 def is_over(
-    db: sqlite3.Connection, paragraphs: ParagraphRepository, relations: Iterable[int], plan: SearchPlan
+    db: Connection, paragraphs: ParagraphRepository, relations: Iterable[int], plan: SearchPlan
 ) -> Collection[int]:
     """Those of the relations that tell nothing of the time that is asked for; of the past all may tell."""
     past = plan.as_of is not None or plan.window is not None or (plan.query and _PAST.search(plan.query.text))

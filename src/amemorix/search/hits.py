@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..episodes.rows import EpisodeRepository, EpisodeRow
 from ..ids import episode_key, paragraph_key
 from ..language.normalise import content_hash, normalise_name, tokens
 from ..language.times import format_time
+from ..store.ports import Connection
 from ..store.rows.entity_names import EntityNaming
 from ..store.rows.paragraphs import ParagraphRepository, ParagraphRow, PersonOf
 from ..store.rows.retention import Retention, RetentionRepository
@@ -59,21 +59,21 @@ class HitWriter:
         self._retention = retention
         self._episodes = episodes
 
-    def paragraphs(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
+    def paragraphs(self, db: Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
         """The first `limit` paragraphs of a ranking."""
         fused = ranking.fused
         why = _Explainer(fused, plan)
         explained = {int(id_): (float(fused.score[i]), why.explain(i)) for i, id_ in enumerate(fused.ids[: plan.limit])}
         return self._hits(db, list(explained), explained, plan)
 
-    def by_time(self, db: sqlite3.Connection, ids: Sequence[int], plan: SearchPlan) -> list[Hit]:
+    def by_time(self, db: Connection, ids: Sequence[int], plan: SearchPlan) -> list[Hit]:
         """Paragraphs in the order given, each with the score 1."""
         reason = {"order": "newest first", "lanes": {"time": {}}}
         return self._hits(db, ids, {id_: (1.0, {**reason}) for id_ in ids}, plan)
 
     def revisions(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         rows: Mapping[int, ParagraphRow],
         why: Mapping[int, tuple[float, dict[str, Any]]],
         plan: SearchPlan,
@@ -82,7 +82,7 @@ class HitWriter:
         return self._hits(db, list(why), why, plan, rows)
 
     def episodes(
-        self, db: sqlite3.Connection, scores: Mapping[int, tuple[float, dict[str, Any]]], plan: SearchPlan
+        self, db: Connection, scores: Mapping[int, tuple[float, dict[str, Any]]], plan: SearchPlan
     ) -> list[Hit]:
         """Episodes in the order given."""
         rows = self._episodes.full(db, scores)
@@ -90,7 +90,7 @@ class HitWriter:
 
     def _hits(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         ids: Sequence[int],
         why: Mapping[int, tuple[float, dict[str, Any]]],
         plan: SearchPlan,
@@ -123,7 +123,7 @@ class HitWriter:
 
     def _called(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         known: Mapping[int, Sequence[tuple[int, str]]],
         relations: Mapping[int, Mapping[int, tuple[int, str, int]]],
         plan: SearchPlan,
@@ -135,7 +135,7 @@ class HitWriter:
         return self._naming.shown(db, ends | {e for found in known.values() for e, _ in found}, plan.scopes)
 
     def _over(
-        self, db: sqlite3.Connection, relations: Mapping[int, Mapping[int, tuple[int, str, int]]], plan: SearchPlan
+        self, db: Connection, relations: Mapping[int, Mapping[int, tuple[int, str, int]]], plan: SearchPlan
     ) -> dict[int, float]:
         """Relation -> when what it says was over, of those that were over at the time that is asked for."""
         if plan.query is None:

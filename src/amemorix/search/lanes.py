@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from ..indexes.projections import Lanes
 from ..language.normalise import query_terms, term_hashes
 from ..ports import SparseScores
+from ..store.ports import Connection
 from ..store.rows.names import NameRepository
 from ..store.rows.paragraphs import ParagraphRepository
 from .graph_lane import recall
@@ -63,7 +63,7 @@ def empty_scores() -> SparseScores:
 
 
 def sparse_lane(
-    db: sqlite3.Connection, lanes: Lanes, paragraphs: ParagraphRepository, plan: SearchPlan, allow: Ids | None
+    db: Connection, lanes: Lanes, paragraphs: ParagraphRepository, plan: SearchPlan, allow: Ids | None
 ) -> SparseScores:
     """BM25 of paragraph, window and session; by the words of the other language too, where that is a scan of a chat."""
     limit = plan.settings.candidates
@@ -76,9 +76,7 @@ def sparse_lane(
     return _better(own, other, np.float32(share))
 
 
-def _translated(
-    db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: SearchPlan
-) -> tuple[NDArray[np.uint32], float]:
+def _translated(db: Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> tuple[NDArray[np.uint32], float]:
     """The query's terms in the other language, word by word, and the share of them that has a translation.
 
     None in Chinese where nothing is Chinese.
@@ -109,7 +107,7 @@ def _better(one: SparseScores, other: SparseScores, share: np.float32) -> Sparse
 
 
 def dense_lane(
-    db: sqlite3.Connection,
+    db: Connection,
     lanes: Lanes,
     paragraphs: ParagraphRepository,
     plan: SearchPlan,
@@ -152,7 +150,7 @@ def _highest(cosine: NDArray[np.float32]) -> float:
 
 
 def graph_lane(
-    db: sqlite3.Connection, lanes: Lanes, names: NameRepository, paragraphs: ParagraphRepository, plan: SearchPlan
+    db: Connection, lanes: Lanes, names: NameRepository, paragraphs: ParagraphRepository, plan: SearchPlan
 ) -> dict[int, float]:
     """Paragraphs that support what the query's entities are related to, scored 0..1."""
     if plan.query is None:
@@ -160,7 +158,7 @@ def graph_lane(
     return recall(db, lanes.graph, names, paragraphs, plan)
 
 
-def person_lane(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> Ids:
+def person_lane(db: Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> Ids:
     """The newest paragraphs of the person named, when the query says nothing else."""
     if plan.query is None or plan.query.terms or not plan.query.persons:
         return np.zeros(0, np.int64)
@@ -171,7 +169,7 @@ def person_lane(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: S
     return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
 
-def time_lane(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> Ids:
+def time_lane(db: Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> Ids:
     """The newest paragraphs of each stretch of time that the query names."""
     spans = plan.query.spans if plan.query else ()
     found = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from itertools import islice
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..indexes.projections import Lanes
 from ..indexes.vectors.store import VectorStore
+from ..store.ports import Connection
 from ..store.rows.relations import RelationRepository
 from .plan import SearchPlan
 
@@ -29,9 +29,7 @@ Near = dict[int, float]
 """Relation -> cosine, the nearest first."""
 
 
-def relation_lane(
-    db: sqlite3.Connection, lanes: Lanes, relations: RelationRepository, plan: SearchPlan
-) -> dict[int, float]:
+def relation_lane(db: Connection, lanes: Lanes, relations: RelationRepository, plan: SearchPlan) -> dict[int, float]:
     """Paragraph -> score: the cosine of the nearest relation that it supports, scaled from 0.2..1 to 0..1.
 
     Only relations that rest on a paragraph which may be seen take part, and only such paragraphs are returned: what
@@ -49,7 +47,7 @@ def relation_lane(
     return found
 
 
-def _nearest(db: sqlite3.Connection, lanes: Lanes, relations: RelationRepository, plan: SearchPlan) -> Near:
+def _nearest(db: Connection, lanes: Lanes, relations: RelationRepository, plan: SearchPlan) -> Near:
     """The nearest of those that rest on what may be seen."""
     if lanes.relations is None or plan.encoded is None or not len(lanes.relations):
         return {}

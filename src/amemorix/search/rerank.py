@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..models.glosses.table import GlossTable
 from ..ports import Encoded, SparseScores
+from ..store.ports import Connection
 from ..store.rows.embeddings import EmbeddingRepository
 from ..store.rows.paragraphs import ParagraphRepository
 from .fusion import Fused, weighted
@@ -62,16 +62,14 @@ class Reranker:
         self._embeddings = embeddings
         self._paragraphs = paragraphs
 
-    def fetch(self, db: sqlite3.Connection, plan: SearchPlan, likely: Ids, sparse: SparseScores) -> Held:
+    def fetch(self, db: Connection, plan: SearchPlan, likely: Ids, sparse: SparseScores) -> Held:
         """What `rerank` will want of these paragraphs, read while the query is still being embedded."""
         if not plan.settings.rerank.enabled or not plan.generation or not len(likely):
             return Held(0, {})
         ids = _with_neighbours(likely, sparse)[0].tolist()
         return Held(plan.generation, dict.fromkeys(ids, b"") | self._embeddings.tokens(db, plan.generation, ids))
 
-    def rerank(
-        self, db: sqlite3.Connection, plan: SearchPlan, fused: Fused, sparse: SparseScores, held: Held
-    ) -> Reranked:
+    def rerank(self, db: Connection, plan: SearchPlan, fused: Fused, sparse: SparseScores, held: Held) -> Reranked:
         """The ranking with its first `rerank.depth` candidates in their new order."""
         settings = plan.settings.rerank
         looks = self._looks(db, plan, sparse, held) if settings.enabled and len(fused.ids) else []
@@ -86,7 +84,7 @@ class Reranker:
         found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return Reranked(_reordered(fused, plan, found), late=STRIDE * len(parts) < len(head))
 
-    def _looks(self, db: sqlite3.Connection, plan: SearchPlan, sparse: SparseScores, held: Held) -> list[Look]:
+    def _looks(self, db: Connection, plan: SearchPlan, sparse: SparseScores, held: Held) -> list[Look]:
         """The comparisons that the query and the model allow."""
         looks: list[Look] = []
         if plan.encoded is not None and plan.encoded.tokens.size:
@@ -98,14 +96,14 @@ class Reranker:
             looks.append(lambda head: self._by_words(db, glosses, text, head))
         return looks
 
-    def _by_words(self, db: sqlite3.Connection, glosses: GlossTable, query: str, head: Ids) -> dict[str, Floats]:
+    def _by_words(self, db: Connection, glosses: GlossTable, query: str, head: Ids) -> dict[str, Floats]:
         """How near the Chinese words of each paragraph are to the query's."""
         texts = self._paragraphs.contents(db, head.tolist())
         near = likeness(glosses, query, [texts.get(id_, "") for id_ in head.tolist()])
         return {"word_mean": near.mean, "word_found": near.found, "word_told": near.told}
 
     def _by_tokens(
-        self, db: sqlite3.Connection, held: Held, query: Encoded, head: Ids, sparse: SparseScores
+        self, db: Connection, held: Held, query: Encoded, head: Ids, sparse: SparseScores
     ) -> dict[str, Floats]:
         """How well the query's words are met by each paragraph, alone and with its neighbours."""
         ids, before, after = _with_neighbours(head, sparse)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
@@ -23,6 +22,7 @@ from ..models.glosses.table import GlossTable
 from ..store.access import served, visible_scopes
 from ..store.filters import restricts
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.records import ChatKey
 from ..store.time_limit import time_limit
 from ..store.time_zones import TimeZones
@@ -126,7 +126,7 @@ class SearchService:
                 return begun
             return await self._finish(request.mode, begun)
 
-    def _begin(self, db: sqlite3.Connection, ask: _Ask) -> _Begun | RetrievalResult:
+    def _begin(self, db: Connection, ask: _Ask) -> _Begun | RetrievalResult:
         """Plan the search, send the query to the model, and meanwhile look up its words."""
         plan = self._planned(db, ask)
         known = self._known(db, ask, plan)
@@ -143,7 +143,7 @@ class SearchService:
             asked = await self._dense.finish(begun.asking, self._config.embedding.query_timeout_seconds)
         meant = replace(begun.wide, encoded=asked.encoded, generation=asked.generation)
 
-        def answer(db: sqlite3.Connection) -> RetrievalResult:
+        def answer(db: Connection) -> RetrievalResult:
             dropped = asked.vectors is not None and not self._store.embeddings.is_whole(db, asked.generation)
             degraded = ("dense",) if asked.failed or dropped else ()
             ranking = self._retriever.rank(
@@ -153,7 +153,7 @@ class SearchService:
 
         return _with_facts(await self._store.read(carried(answer)), begun.known)
 
-    def _known(self, db: sqlite3.Connection, ask: _Ask, plan: SearchPlan) -> _Known:
+    def _known(self, db: Connection, ask: _Ask, plan: SearchPlan) -> _Known:
         """What is known of whom the query names, or of the user who asks of himself."""
         query, limit = plan.query, self._config.facts.search_limit
         if not limit:
@@ -200,7 +200,7 @@ class SearchService:
         window = Window(LONG_AGO if start is None else start, FAR_OFF if end is None else end) if bounded else None
         return _Ask(request, zone, window, source, as_of)
 
-    def _planned(self, db: sqlite3.Connection, ask: _Ask) -> SearchPlan:
+    def _planned(self, db: Connection, ask: _Ask) -> SearchPlan:
         request = ask.request
         self._indexes.names.catch_up(db)
         directory = self._indexes.names.index
@@ -228,7 +228,7 @@ class SearchService:
             hidden=self._hidden,
         )
 
-    def _answer(self, db: sqlite3.Connection, mode: str, plan: SearchPlan, ranking: Ranking) -> RetrievalResult:
+    def _answer(self, db: Connection, mode: str, plan: SearchPlan, ranking: Ranking) -> RetrievalResult:
         write = {"episode": self._episodes, "aggregate": self._aggregated}.get(mode, self._writer.paragraphs)
         hits = self._past.join(db, write(db, ranking, plan), plan)
         return _result(mode, hits, plan, ranking.degraded)
@@ -237,11 +237,11 @@ class SearchService:
         """The same search, for enough paragraphs that their episodes can be told apart."""
         return replace(plan, settings=_with_candidates(plan.settings, plan.limit * EPISODE_BREADTH))
 
-    def _episodes(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
+    def _episodes(self, db: Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
         found = rank_episodes(db, self._store.episodes, ranking, plan)
         return self._writer.episodes(db, found, plan)
 
-    def _aggregated(self, db: sqlite3.Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
+    def _aggregated(self, db: Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
         branches = {
             "search": self._writer.paragraphs(db, ranking, plan),
             "episode": self._episodes(db, ranking, plan),
@@ -250,7 +250,7 @@ class SearchService:
             branches["time"] = sorted(branches["search"], key=lambda hit: -(hit.time.start or 0.0))
         return self._aggregate.merge(branches, plan.limit)
 
-    def _by_time(self, db: sqlite3.Connection, plan: SearchPlan) -> RetrievalResult:
+    def _by_time(self, db: Connection, plan: SearchPlan) -> RetrievalResult:
         """What happened in the window, the newest first."""
         window = plan.window or Window(LONG_AGO, plan.now)
         paragraphs = self._store.paragraphs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ..language.normalise import unpack_terms
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.rows.revisions import Revision
 from .hits import HitWriter
 from .plan import SearchPlan
@@ -30,7 +30,7 @@ class PastWordings:
         self._store = store
         self._writer = writer
 
-    def join(self, db: sqlite3.Connection, hits: Sequence[Hit], plan: SearchPlan) -> list[Hit]:
+    def join(self, db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list[Hit]:
         """The hits with those of replaced wordings, best first."""
         if plan.as_of is None or plan.query is None or not len(plan.query.hashes):
             return list(hits)
@@ -46,7 +46,7 @@ class PastWordings:
         found = self._writer.revisions(db, self._store.revisions.full(db, why), why, plan)
         return sorted([*found, *hits], key=lambda hit: -hit.score)[: plan.limit]
 
-    def newest(self, db: sqlite3.Connection, hits: Sequence[Hit], plan: SearchPlan) -> list[Hit]:
+    def newest(self, db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list[Hit]:
         """The hits of a stretch of time with the replaced wordings of it, the newest first."""
         dated = [one for one in self._found(db, plan) if one.event_start is not None]
         dated.sort(key=lambda one: -(one.event_start or 0.0))
@@ -57,7 +57,7 @@ class PastWordings:
         found = self._writer.revisions(db, self._store.revisions.full(db, why), why, plan)
         return sorted([*found, *hits], key=lambda hit: -(hit.time.start or 0.0))[: plan.limit]
 
-    def _found(self, db: sqlite3.Connection, plan: SearchPlan) -> Iterator[Revision]:
+    def _found(self, db: Connection, plan: SearchPlan) -> Iterator[Revision]:
         """Those that the window and the person allow; none within a source, where the present alone is looked at."""
         if plan.as_of is None or plan.sources is not None:
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from ..language.normalise import fold, normalise_name
 from ..lazy_regex import lazy_regex
 from ..store.access import served, visible_scopes
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from ..store.records import ChatKey
 from ..store.rows.retention import MemoryKind, Ref
 from .request import KernelSearchRequest
@@ -52,7 +52,7 @@ class MemoryTargets:
         if not chat_id:
             return None
 
-        def read(db: sqlite3.Connection) -> tuple[int, ...] | None:
+        def read(db: Connection) -> tuple[int, ...] | None:
             names, config = self._store.names, self._config
             if not served(db, names, config.filter, ChatKey(chat_id)):
                 return ()
@@ -82,7 +82,7 @@ class MemoryTargets:
         """The error for a target that means nothing."""
         return NotFound(f"target: there is nothing {where} that {target[:80]!r} means.", field="target")
 
-    def _relations(self, db: sqlite3.Connection, norm: str, scopes: Sequence[int] | None, gone: bool) -> list[Ref]:
+    def _relations(self, db: Connection, norm: str, scopes: Sequence[int] | None, gone: bool) -> list[Ref]:
         ids = self._store.retention.relations_by_words(db, norm, scopes, gone=gone, limit=MOST)
         return [("relation", id_) for id_ in ids]
 

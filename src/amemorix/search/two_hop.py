@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from ..store.ports import Connection
 from ..store.rows.paragraphs import ParagraphRepository
 from .fusion import Fused
 from .graph_lane import HUB, is_over
@@ -28,7 +28,7 @@ RELATIONS, EVIDENCE = 400, 4_000
 """Relations and links looked at."""
 
 
-def linked(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: SearchPlan, fused: Fused) -> Fused:
+def linked(db: Connection, paragraphs: ParagraphRepository, plan: SearchPlan, fused: Fused) -> Fused:
     """The ranking with `weights.linked` times the signal `linked` added to the score, at most to 1."""
     weight = plan.settings.weights.linked
     if plan.query is None or weight <= 0 or len(fused.ids) <= 1:
@@ -52,9 +52,7 @@ def linked(db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: Search
     return marked.take(np.argsort(-total, kind="stable"))
 
 
-def _bridges(
-    db: sqlite3.Connection, paragraphs: ParagraphRepository, plan: SearchPlan, fused: Fused
-) -> dict[int, float]:
+def _bridges(db: Connection, paragraphs: ParagraphRepository, plan: SearchPlan, fused: Fused) -> dict[int, float]:
     """Entity -> share of the best score: those of the first hits, and those related to them."""
     first = fused.ids[:FIRST].tolist()
     top = float(fused.score[0]) or 1.0

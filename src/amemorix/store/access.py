@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..config.model import Config, Filter
 from .filters import allows, matches, restricts, split_entry
+from .ports import Connection
 from .queries import optional_array
 from .records import ChatKey
 from .rows.names import NameRepository
@@ -41,7 +41,7 @@ def chat_key(chat_id: str, group_id: str, user_id: str) -> ChatKey | None:
     return ChatKey(chat_id or derived, group_id, user_id)
 
 
-def served(db: sqlite3.Connection, names: NameRepository, settings: Filter, asking: ChatKey) -> bool:
+def served(db: Connection, names: NameRepository, settings: Filter, asking: ChatKey) -> bool:
     """Whether the chat filter lets this chat use the memory; what the call leaves out is taken from what is known."""
     known = names.chat_key(db, asking.chat_id) if asking.chat_id else None
     if known is not None:
@@ -51,7 +51,7 @@ def served(db: sqlite3.Connection, names: NameRepository, settings: Filter, aski
 
 
 def visible_scopes(
-    db: sqlite3.Connection,
+    db: Connection,
     names: NameRepository,
     config: Config,
     chat_id: str,
@@ -89,14 +89,14 @@ def _of_chat(known: ChatKey) -> ChatKey:
     return ChatKey(known.chat_id, known.group_id) if known.group_id else known
 
 
-def _own(db: sqlite3.Connection, names: NameRepository, chat_id: str, group_id: str, user_id: str) -> Iterable[int]:
+def _own(db: Connection, names: NameRepository, chat_id: str, group_id: str, user_id: str) -> Iterable[int]:
     if not chat_id:
         return names.chats_of(db, group_id, user_id)
     row = names.chat_row(db, chat_id)
     return () if row is None else (row,)
 
 
-def _shared(db: sqlite3.Connection, names: NameRepository, config: Config, own: set[int], asking: ChatKey) -> set[int]:
+def _shared(db: Connection, names: NameRepository, config: Config, own: set[int], asking: ChatKey) -> set[int]:
     """Chats of every shared group that the asking chat belongs to."""
     found: set[int] = set()
     for group in config.shared_memory_groups:
@@ -106,7 +106,7 @@ def _shared(db: sqlite3.Connection, names: NameRepository, config: Config, own: 
     return found
 
 
-def _rows(db: sqlite3.Connection, names: NameRepository, target: str) -> set[int]:
+def _rows(db: Connection, names: NameRepository, target: str) -> set[int]:
     """Rows of the chats that an entry means."""
     kind, value = split_entry(target)
     found: set[int] = set()

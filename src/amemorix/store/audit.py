@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..audit_context import Act
 from ..lazy_regex import lazy_regex
-from .queries import array, queries
-from .sqlite import Unit
+from .ports import Connection, Unit
+from .queries import array
 
 __all__ = ["AuditRepository", "AuditRow"]
 
@@ -59,13 +58,12 @@ class AuditRepository:
     """Notes acts in the transaction of what they change; the caller owns the transaction."""
 
     def __init__(self) -> None:
-        self._q = queries()
         self._open: dict[tuple[str, ...], _Open] = {}
 
     def noting(self, unit: Unit[T], act: Act) -> Unit[T]:
         """The same unit of work, which also notes the act if it changes a row."""
 
-        def noted(db: sqlite3.Connection) -> T:
+        def noted(db: Connection) -> T:
             before, marks = db.total_changes, self._marks(db)
             result = unit(db)
             rows = db.total_changes - before
@@ -79,22 +77,22 @@ class AuditRepository:
         """A transaction was undone: rows that were noted may be gone."""
         self._open.clear()
 
-    def put(self, db: sqlite3.Connection, act: Act) -> None:
+    def put(self, db: Connection, act: Act) -> None:
         """Note an act that changes something else than rows."""
         self._insert(db, act, 0, {})
 
-    def page(self, db: sqlite3.Connection, **wanted: Any) -> list[AuditRow]:
+    def page(self, db: Connection, **wanted: Any) -> list[AuditRow]:
         """The newest first: at most `limit` rows below `before`, by component, action, requested_by, since and upto."""
         names = ("before", "component", "action", "requested_by", "since", "upto", "limit")
-        rows: Iterable[tuple[Any, ...]] = db.execute(self._q["audit_page"], {name: wanted.get(name) for name in names})
+        rows: Iterable[tuple[Any, ...]] = db.run("audit_page", **({name: wanted.get(name) for name in names}))
         found = [AuditRow(*row, records=json.loads(records)) for *row, records in rows]
         return self._with_what_can_be_undone(db, [_with_its_plan(row) for row in found])
 
-    def _with_what_can_be_undone(self, db: sqlite3.Connection, rows: Sequence[AuditRow]) -> list[AuditRow]:
+    def _with_what_can_be_undone(self, db: Connection, rows: Sequence[AuditRow]) -> list[AuditRow]:
         asked = {
             kind: array({id_ for row in rows for id_ in row.records.get(kind, ())}) for kind in (*_KINDS, "correction")
         }
-        there = set(db.execute(self._q["audit_undoable"], asked).fetchall())
+        there = set(db.run("audit_undoable", **asked).fetchall())
         return [
             replace(row, records={
                 kind: kept for kind, ids in row.records.items() if (kept := [id_ for id_ in ids if (kind, id_) in there])
@@ -102,14 +100,14 @@ class AuditRepository:
             for row in rows
         ]  # fmt: skip
 
-    def prune(self, db: sqlite3.Connection, before: float, most: int) -> int:
+    def prune(self, db: Connection, before: float, most: int) -> int:
         """Forget at most `most` rows of before a time; returns how many."""
-        return db.execute(self._q["audit_prune"], {"before": before, "most": most}).rowcount
+        return db.run("audit_prune", before=before, most=most).rowcount
 
-    def _marks(self, db: sqlite3.Connection) -> tuple[int, ...]:
-        return db.execute(self._q["audit_marks"]).fetchone()
+    def _marks(self, db: Connection) -> tuple[int, ...]:
+        return db.run("audit_marks").fetchone()
 
-    def _note(self, db: sqlite3.Connection, act: Act, rows: int, new: dict[str, list[int]]) -> None:
+    def _note(self, db: Connection, act: Act, rows: int, new: dict[str, list[int]]) -> None:
         key = (act.component, act.action, act.requested_by, act.door)
         known = self._open.get(key)
         if known and self._goes_on(known, act, new):
@@ -118,17 +116,17 @@ class AuditRepository:
                 "id": known.row, "at": act.at, "rows": rows, "calls": int(known.act is not act),
                 "target": act.target, "records": json.dumps(records),
             }  # fmt: skip
-            if db.execute(self._q["audit_add"], values).fetchone():
+            if db.run("audit_add", **values).fetchone():
                 self._open[key] = _Open(known.row, known.began, act, records)
                 return
         self._open[key] = _Open(self._insert(db, act, rows, new), act.at, act, new)
 
-    def _insert(self, db: sqlite3.Connection, act: Act, rows: int, records: dict[str, list[int]]) -> int:
+    def _insert(self, db: Connection, act: Act, rows: int, records: dict[str, list[int]]) -> int:
         values = {
             "at": act.at, "component": act.component, "action": act.action, "target": act.target,
             "requested_by": act.requested_by, "door": act.door, "records": json.dumps(records), "rows": rows,
         }  # fmt: skip
-        return db.execute(self._q["audit_insert"], values).fetchone()[0]
+        return db.run("audit_insert", **values).fetchone()[0]
 
     @staticmethod
     def _goes_on(known: _Open, act: Act, new: dict[str, list[int]]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 from collections.abc import Generator, Iterator
@@ -10,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from .connection import SqliteConnection, connect
+from .ports import Connection
 from .private_files import create_private
-from .queries import queries
 
 __all__ = ["Compaction", "RawFiles", "file_chunks", "in_memory", "one_transaction", "open_copy"]
 
@@ -24,30 +24,27 @@ BREATH_SECONDS = 0.0005
 class Compaction:
     """Folds the write-ahead log and rewrites the file; for the writer's connection, outside any transaction."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
-    def fold(self, db: sqlite3.Connection) -> bool:
+    def fold(self, db: Connection) -> bool:
         """Bring the log into the database and empty it; False if a reader was in the way."""
-        db.execute(self._q["wait_briefly"])
+        db.run("wait_briefly")
         try:
-            busy = db.execute(self._q["log_fold"]).fetchone()[0]
+            busy = db.run("log_fold").fetchone()[0]
         finally:
-            db.execute(self._q["wait_long"])
+            db.run("wait_long")
         return busy == 0
 
-    def rewrite(self, db: sqlite3.Connection, size: int) -> None:
+    def rewrite(self, db: Connection, size: int) -> None:
         """Write the whole database anew, without what its pages held before."""
         if size > IN_MEMORY_BYTES:
-            db.execute(self._q["temporary_in_file"])
+            db.run("temporary_in_file")
         try:
-            db.execute(self._q["rewrite_file"])
+            db.run("rewrite_file")
         finally:
-            db.execute(self._q["temporary_in_memory"])
+            db.run("temporary_in_memory")
 
-    def version(self, db: sqlite3.Connection) -> int:
+    def version(self, db: Connection) -> int:
         """The number of the schema."""
-        return db.execute(self._q["schema_version"]).fetchone()[0]
+        return db.run("schema_version").fetchone()[0]
 
 
 class RawFiles:
@@ -98,12 +95,12 @@ def file_chunks(path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def open_copy(path: Path, *, unchanged: bool = False) -> Generator[sqlite3.Connection]:
+def open_copy(path: Path, *, unchanged: bool = False) -> Generator[SqliteConnection]:
     """A database that this process does not use otherwise; `unchanged`: nothing is written, no log and no lock either."""
     where = f"{path.absolute().as_uri()}?immutable=1" if unchanged else path
     if not unchanged:
         create_private(path)
-    db = sqlite3.connect(where, isolation_level=None, uri=unchanged)
+    db = connect(where, uri=unchanged)
     try:
         yield db
     finally:
@@ -111,9 +108,9 @@ def open_copy(path: Path, *, unchanged: bool = False) -> Generator[sqlite3.Conne
 
 
 @contextmanager
-def in_memory() -> Generator[sqlite3.Connection]:
+def in_memory() -> Generator[SqliteConnection]:
     """An empty database without a file."""
-    db = sqlite3.connect(":memory:", isolation_level=None)
+    db = connect(":memory:")
     try:
         yield db
     finally:
@@ -121,7 +118,7 @@ def in_memory() -> Generator[sqlite3.Connection]:
 
 
 @contextmanager
-def one_transaction(db: sqlite3.Connection) -> Generator[None]:
+def one_transaction(db: SqliteConnection) -> Generator[None]:
     """A transaction that checks references and leaves nothing of what it deletes; the file is left without a log."""
     db.execute("pragma secure_delete = on")
     db.execute("pragma foreign_keys = on")

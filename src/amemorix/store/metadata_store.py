@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..audit_context import Act, acting
-from ..copies.portable_rows import PortableRepository
-from ..copies.rows import CopyRepository
 from ..episodes.deriving_rows import EpisodeDerivingRepository
 from ..episodes.rows import EpisodeRepository
 from ..errors import MemoryFault
@@ -36,6 +34,8 @@ from ..lifecycle.evidence_rows import EvidenceUndoRepository
 from ..lifecycle.trash import RecyclingRepository
 from ..profiles.material import ProfileMaterialRepository
 from ..profiles.rows import ProfileRepository
+from ..store.copies import CopyRepository
+from ..store.portable import PortableRepository
 from ..tuning.material import TuningMaterialRepository
 from ..tuning.profile_rows import RetrievalProfileRepository
 from ..tuning.rows import TuningRepository
@@ -44,6 +44,7 @@ from .changes import ChangeRepository
 from .compaction import Compaction
 from .file_swap import DATABASE_FILE
 from .integrity import HealthRepository
+from .ports import Unit
 from .reserve import make_room
 from .rows.chat_usage import ChatUsageRepository
 from .rows.documents import TextRepository
@@ -58,7 +59,7 @@ from .rows.relations import RelationRepository
 from .rows.retention import RetentionRepository
 from .rows.revisions import RevisionRepository
 from .rows.sources import SourceRepository
-from .sqlite import Database, Unit
+from .sqlite import Database
 from .tasks import DeriveTaskRepository
 from .undo_records import UndoRepository
 

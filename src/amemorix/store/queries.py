@@ -13,7 +13,7 @@ from ..lazy_regex import lazy_regex
 __all__ = ["FOREIGN", "array", "optional_array", "queries"]
 
 FOLDERS = (
-    "store/sql", "ingest", "facts", "episodes", "graph", "profiles", "lifecycle", "corrections", "forgetting", "copies",
+    "store/sql", "ingest", "facts", "episodes", "graph", "profiles", "lifecycle", "corrections", "forgetting",
     "importing", "tuning",
 )  # fmt: skip
 """Where the statements stand: those of the core, and those of each subject beside its code."""

@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import InvalidRequest, StorageFailure
-from .queries import FOREIGN, queries
+from .connection import SqliteConnection, connect
+from .queries import FOREIGN
 
 __all__ = ["ForeignDatabase"]
 
@@ -34,7 +35,6 @@ class ForeignDatabase:
 
     def __init__(self, path: Path) -> None:
         self._path = path.resolve()
-        self._q = queries(FOREIGN)
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         try:
             self._db = self._opened()
@@ -65,7 +65,7 @@ class ForeignDatabase:
     def rows(self, query: str, **values: Any) -> list[Row]:
         """What the named statement finds, with text that is not UTF-8 mended."""
         try:
-            return [dict(row) for row in self._db.execute(self._q[query], values)]
+            return [dict(row) for row in self._db.run(query, **values)]
         except sqlite3.Error as exc:
             told = f"{self._path.name} cannot be read any further ({exc})."
             if getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
@@ -87,12 +87,12 @@ class ForeignDatabase:
             yield page
             after = page[-1]["row_"]
 
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self) -> SqliteConnection:
         with self._path.open("rb") as file:
             header = file.read(_HEADER)
         if not header.startswith(_MAGIC) or len(header) < _HEADER:
             raise InvalidRequest(f"{self._path.name} is no SQLite database.", field="path")
-        db = sqlite3.connect(self._address(header), uri=True, isolation_level=None, check_same_thread=False, timeout=30)
+        db = connect(self._address(header), folders=FOREIGN, uri=True)
         db.row_factory = sqlite3.Row
         db.text_factory = lambda raw: raw.decode("utf-8", "replace")
         self._db = db
@@ -124,7 +124,7 @@ class ForeignDatabase:
         for end in ("", "-wal", "-journal"):
             if (file := self._beside(end)).exists():
                 shutil.copyfile(file, target.with_name(target.name + end))
-        with closing(sqlite3.connect(target, isolation_level=None)) as db:
+        with closing(connect(target)) as db:
             db.execute("pragma journal_mode = delete")
         return target
 
@@ -133,6 +133,6 @@ class ForeignDatabase:
 
     def _grouped(self, query: str) -> Mapping[str, frozenset[str]]:
         found: dict[str, set[str]] = {}
-        for table, column in self._db.execute(self._q[query]):
+        for table, column in self._db.run(query):
             found.setdefault(table, set()).add(column)
         return {table: frozenset(columns) for table, columns in found.items()}

@@ -17,17 +17,18 @@ from typing import Any, Generic, Literal, TypeVar
 from ..errors import MemoryFault, NotReady, StorageFailure
 from ..version import program
 from .compaction import RawFiles
+from .connection import SqliteConnection, connect
 from .file_header import refuse_if_cut_short
 from .file_swap import finish_exchange
 from .migrations import check, migrate, sign
+from .ports import Unit
 from .private_files import create_private
 from .reserve import is_full
 
-__all__ = ["INCARNATION", "Database", "Unit"]
+__all__ = ["INCARNATION", "Database"]
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-Unit = Callable[[sqlite3.Connection], T]
 
 INCARNATION = "incarnation"
 """Key of the random name that a database gets with each restore: indexes of the rows before do not fit it."""
@@ -74,7 +75,7 @@ class Database:
         self.raw = RawFiles()
         writer, self.database_id, self.incarnation = self._open_writer()
         self._lending = threading.Lock()
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[SqliteConnection] = []
         self._closed = False
         self._readers = ThreadPoolExecutor(readers, "amemorix-read")
         self._writer = threading.Thread(target=self._serve, args=(writer,), name="amemorix-write", daemon=True)
@@ -136,14 +137,14 @@ class Database:
 
     # connections
 
-    def _open_writer(self) -> tuple[sqlite3.Connection, str, str]:
+    def _open_writer(self) -> tuple[SqliteConnection, str, str]:
         """(connection, the database's id, its incarnation); a file that is not ours, or is damaged, is closed as it was found."""
         finish_exchange(self.path)
         refuse_if_cut_short(self.path)
         create_private(self.path)
         db = None
         try:
-            db = _connect(self.path)
+            db = connect(self.path)
             check(db)
             _tune(db, self._synchronous)
             migrate(db, self.path.with_suffix(".before-migration"))
@@ -155,12 +156,12 @@ class Database:
             raise exc if isinstance(exc, MemoryFault) else self._failure(exc) from exc
 
     @contextlib.contextmanager
-    def _reading(self) -> Generator[sqlite3.Connection]:
+    def _reading(self) -> Generator[SqliteConnection]:
         """A connection for the time of the block: there are as many as were ever needed at once, whatever thread asks."""
         with self._lending:
             db = self._idle.pop() if self._idle else None
         if db is None:
-            db = _connect(self.path)
+            db = connect(self.path)
             try:
                 _tune(db, self._synchronous)
             except BaseException:
@@ -177,7 +178,7 @@ class Database:
 
     # the writer thread
 
-    def _serve(self, db: sqlite3.Connection) -> None:
+    def _serve(self, db: SqliteConnection) -> None:
         open_ = True
         while open_:
             jobs, open_ = self._take()
@@ -210,13 +211,13 @@ class Database:
                 return jobs, True
         return jobs, False
 
-    def _by_itself(self, db: sqlite3.Connection, job: _Job[Any]) -> None:
+    def _by_itself(self, db: SqliteConnection, job: _Job[Any]) -> None:
         try:
             job.outcome = (job.unit(db), None)
         except BaseException as exc:  # noqa: BLE001 - carried to the caller, who sees it raised
             job.outcome = (None, self._failure(exc) if isinstance(exc, sqlite3.Error) else exc)
 
-    def _commit(self, db: sqlite3.Connection, jobs: list[_Job[Any]]) -> None:
+    def _commit(self, db: SqliteConnection, jobs: list[_Job[Any]]) -> None:
         try:
             db.execute("begin immediate")
             for job in jobs:
@@ -229,7 +230,7 @@ class Database:
             for job in jobs:
                 job.outcome = (None, self._failure(exc))
 
-    def _savepoint(self, db: sqlite3.Connection, unit: Unit[T]) -> tuple[T | None, BaseException | None]:
+    def _savepoint(self, db: SqliteConnection, unit: Unit[T]) -> tuple[T | None, BaseException | None]:
         """Run one unit; whatever it raises undoes that unit alone and belongs to its caller."""
         db.execute("savepoint unit")
         try:
@@ -245,11 +246,7 @@ class Database:
         return result, None
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30, cached_statements=512)
-
-
-def _tune(db: sqlite3.Connection, synchronous: str) -> None:
+def _tune(db: SqliteConnection, synchronous: str) -> None:
     db.execute("pragma secure_delete = on")
     db.execute("pragma journal_mode = wal")
     db.execute(f"pragma synchronous = {synchronous}")
@@ -258,20 +255,20 @@ def _tune(db: sqlite3.Connection, synchronous: str) -> None:
     db.execute("pragma temp_store = memory")
 
 
-def _database_id(db: sqlite3.Connection) -> str:
+def _database_id(db: SqliteConnection) -> str:
     row = db.execute("select value from meta where key = 'database_id'").fetchone()
     if row is None:
         raise StorageFailure("The database has no id: it is damaged.", damaged=True)
     return row[0]
 
 
-def _incarnation(db: sqlite3.Connection) -> str:
+def _incarnation(db: SqliteConnection) -> str:
     row = db.execute("select value from meta where key = ?", (INCARNATION,)).fetchone()
     return "" if row is None else row[0]
 
 
 @contextlib.contextmanager
-def _snapshot(db: sqlite3.Connection) -> Generator[None]:
+def _snapshot(db: SqliteConnection) -> Generator[None]:
     db.execute("begin")
     try:
         yield

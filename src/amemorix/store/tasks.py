@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from .queries import array, queries
+from .ports import Connection
+from .queries import array
 
 __all__ = ["NO_PARAGRAPH", "Claim", "DeriveKind", "DeriveTask", "DeriveTaskRepository"]
 
@@ -52,18 +52,15 @@ class DeriveTaskRepository:
     claimed again, which counts as a try.
     """
 
-    def __init__(self) -> None:
-        self._q = queries()
-
     def want(
-        self, db: sqlite3.Connection, kind: DeriveKind, key: int, *, since: float | None, due_at: float, now: float
+        self, db: Connection, kind: DeriveKind, key: int, *, since: float | None, due_at: float, now: float
     ) -> None:
         """Ask for the work, from `since` on; one that waits already becomes due at the earlier of both times."""
         values = {"kind": kind, "key": key, "since": since, "due_at": due_at, "now": now}
-        db.execute(self._q["derive_want"], values)
+        db.run("derive_want", **values)
 
     def claim(
-        self, db: sqlite3.Connection, kind: DeriveKind, *, worker: str, now: float, lease: float, most: int, limit: int
+        self, db: Connection, kind: DeriveKind, *, worker: str, now: float, lease: float, most: int, limit: int
     ) -> list[Claim]:
         """Take up to `limit` tasks that are due, for `lease` seconds; those that failed `most` times are left alone.
 
@@ -71,33 +68,33 @@ class DeriveTaskRepository:
         along, and after `most` tries it counts as failed.
         """
         values = {"kind": kind, "worker": worker, "now": now, "most": most, "error": NEVER_ENDED.format(most)}
-        db.execute(self._q["derive_give_up"], values)
+        db.run("derive_give_up", **values)
         taking = {"kind": kind, "worker": worker, "now": now, "until": now + lease}
-        left = db.execute(self._q["derive_claim_left"], taking).fetchall()
-        due = left or db.execute(self._q["derive_claim"], {**taking, "most": most, "limit": limit}).fetchall()
+        left = db.run("derive_claim_left", **taking).fetchall()
+        due = left or db.run("derive_claim", **taking, most=most, limit=limit).fetchall()
         return [Claim(*row) for row in due]
 
-    def release(self, db: sqlite3.Connection, kind: DeriveKind, *, worker: str, now: float) -> None:
+    def release(self, db: Connection, kind: DeriveKind, *, worker: str, now: float) -> None:
         """Whatever this worker holds waits again, as if it had not been begun."""
-        db.execute(self._q["derive_release"], {"kind": kind, "worker": worker, "now": now})
+        db.run("derive_release", kind=kind, worker=worker, now=now)
 
-    def any_due(self, db: sqlite3.Connection, kind: DeriveKind, *, worker: str, now: float, most: int) -> bool:
+    def any_due(self, db: Connection, kind: DeriveKind, *, worker: str, now: float, most: int) -> bool:
         """Whether `claim` would find anything."""
         values = {"kind": kind, "worker": worker, "now": now, "most": most}
-        return db.execute(self._q["derive_any_due"], values).fetchone() is not None
+        return db.run("derive_any_due", **values).fetchone() is not None
 
-    def hurry(self, db: sqlite3.Connection, kind: DeriveKind, now: float) -> None:
+    def hurry(self, db: Connection, kind: DeriveKind, now: float) -> None:
         """What waits becomes due; what failed keeps its pause."""
-        db.execute(self._q["derive_hurry"], {"kind": kind, "now": now})
+        db.run("derive_hurry", kind=kind, now=now)
 
-    def done(self, db: sqlite3.Connection, kind: DeriveKind, claim: Claim, *, worker: str, now: float) -> bool:
+    def done(self, db: Connection, kind: DeriveKind, claim: Claim, *, worker: str, now: float) -> bool:
         """The work is stored in this transaction; False if the task is no longer this worker's."""
         values = {"kind": kind, "key": claim.key, "revision": claim.revision, "worker": worker, "now": now}
-        return db.execute(self._q["derive_done"], values).fetchone() is not None
+        return db.run("derive_done", **values).fetchone() is not None
 
     def failed(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         kind: DeriveKind,
         claim: Claim,
         *,
@@ -108,23 +105,23 @@ class DeriveTaskRepository:
     ) -> None:
         """The work stumbled; it is due again at `due_at`."""
         values = {"kind": kind, "key": claim.key, "worker": worker, "error": error, "due_at": due_at, "now": now}
-        db.execute(self._q["derive_failed"], values)
+        db.run("derive_failed", **values)
 
-    def counts(self, db: sqlite3.Connection, kind: DeriveKind) -> dict[str, int]:
+    def counts(self, db: Connection, kind: DeriveKind) -> dict[str, int]:
         """Status -> how many tasks."""
-        return dict(db.execute(self._q["derive_counts"], {"kind": kind}).fetchall())
+        return dict(db.run("derive_counts", kind=kind).fetchall())
 
-    def open_count(self, db: sqlite3.Connection, kind: DeriveKind) -> int:
+    def open_count(self, db: Connection, kind: DeriveKind) -> int:
         """Tasks that wait or are under way."""
-        return db.execute(self._q["derive_open"], {"kind": kind}).fetchone()[0]
+        return db.run("derive_open", kind=kind).fetchone()[0]
 
     def list(
-        self, db: sqlite3.Connection, kind: DeriveKind, *, status: str | None, limit: int, offset: int
+        self, db: Connection, kind: DeriveKind, *, status: str | None, limit: int, offset: int
     ) -> list[DeriveTask]:
         """Tasks, the last touched first."""
         values = {"kind": kind, "status": status, "limit": limit, "offset": offset}
-        return [DeriveTask(*row) for row in db.execute(self._q["derive_list"], values)]
+        return [DeriveTask(*row) for row in db.run("derive_list", **values)]
 
-    def forget(self, db: sqlite3.Connection, kind: DeriveKind, keys: Iterable[int]) -> None:
+    def forget(self, db: Connection, kind: DeriveKind, keys: Iterable[int]) -> None:
         """Drop tasks whose object is gone."""
-        db.execute(self._q["derive_forget"], {"kind": kind, "keys": array(keys)})
+        db.run("derive_forget", kind=kind, keys=array(keys))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from types import TracebackType
 
-from .queries import FOREIGN, array, queries
+from .connection import connect
+from .queries import FOREIGN, array
 
 __all__ = ["Scratch"]
 
@@ -17,9 +17,8 @@ class Scratch:
     """Texts by kind and key, in the order they were put; a file without a name that is gone when it is closed."""
 
     def __init__(self) -> None:
-        self._statements = queries(FOREIGN)
-        self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        self._db.execute(self._statements["scratch_table"])
+        self._db = connect("", folders=FOREIGN)
+        self._db.run("scratch_table")
         self._db.execute("begin")
         self._place = 0
 
@@ -32,13 +31,12 @@ class Scratch:
     def put(self, kind: str, key: str, value: str) -> None:
         """Keep a value beside those that the key has."""
         self._place += 1
-        self._db.execute(
-            self._statements["scratch_put"], {"kind": kind, "key": key, "place": self._place, "value": value}
+        self._db.run("scratch_put", kind=kind, key=key, place=self._place, value=value
         )  # fmt: skip
 
     def values(self, kind: str, key: str, limit: int = -1) -> list[str]:
         """The values of a key; the first only, if there is a limit."""
-        found = self._db.execute(self._statements["scratch_values"], {"kind": kind, "key": key, "limit": limit})
+        found = self._db.run("scratch_values", kind=kind, key=key, limit=limit)
         return [value for (value,) in found]
 
     def put_between(self, kind: str, first: str, second: str, value: str) -> None:
@@ -48,9 +46,9 @@ class Scratch:
     def between(self, kind: str, keys: Sequence[str]) -> list[str]:
         """The values of any two of these keys."""
         values = {"kind": kind, "keys": array(dict.fromkeys(keys)), "between": BETWEEN}
-        return [value for (value,) in self._db.execute(self._statements["scratch_between"], values)]
+        return [value for (value,) in self._db.run("scratch_between", **values)]
 
     def meet(self, kind: str, first: str, second: str) -> bool:
         """Whether two keys have a value in common."""
         values = {"kind": kind, "first": first, "second": second}
-        return self._db.execute(self._statements["scratch_meeting"], values).fetchone() is not None
+        return self._db.run("scratch_meeting", **values).fetchone() is not None

@@ -7,6 +7,9 @@ import sqlite3
 import time
 from collections.abc import Generator
 
+from .connection import of_file
+from .ports import Connection
+
 __all__ = ["time_limit"]
 
 STEPS = 5_000
@@ -14,10 +17,10 @@ STEPS = 5_000
 
 
 @contextlib.contextmanager
-def time_limit(db: sqlite3.Connection, seconds: float) -> Generator[None, None, None]:
+def time_limit(db: Connection, seconds: float) -> Generator[None, None, None]:
     """Raises TimeoutError out of a statement that is still running after so long."""
     until = time.monotonic() + seconds
-    db.set_progress_handler(lambda: time.monotonic() > until, STEPS)
+    of_file(db).set_progress_handler(lambda: time.monotonic() > until, STEPS)
     try:
         yield
     except sqlite3.OperationalError as exc:
@@ -25,4 +28,4 @@ def time_limit(db: sqlite3.Connection, seconds: float) -> Generator[None, None, 
             raise TimeoutError(f"not done within {seconds * 1000:g} ms") from exc
         raise
     finally:
-        db.set_progress_handler(None, 0)
+        of_file(db).set_progress_handler(None, 0)

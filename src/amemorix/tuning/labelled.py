@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from ..errors import InvalidRequest
 from ..language.normalise import content_hash
 from ..store.access import EVERYONE, visible_scopes
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .query_set import Draft
 
 __all__ = ["Labelled", "read_labelled"]
@@ -27,7 +27,7 @@ class Labelled:
 
 
 def read_labelled(
-    store: MetadataStore, db: sqlite3.Connection, given: Sequence[Labelled], *, config: Config, now: float
+    store: MetadataStore, db: Connection, given: Sequence[Labelled], *, config: Config, now: float
 ) -> list[Draft]:
     """The questions with the paragraphs that are meant.
 
@@ -45,7 +45,7 @@ def read_labelled(
 
 
 def _draft(
-    store: MetadataStore, db: sqlite3.Connection, one: Labelled, meant: Mapping[str, set[int]], field: str, now: float
+    store: MetadataStore, db: Connection, one: Labelled, meant: Mapping[str, set[int]], field: str, now: float
 ) -> Draft:
     for place, label in enumerate(one.expected):
         if label not in meant:
@@ -59,7 +59,7 @@ def _draft(
 
 
 def _meant(
-    store: MetadataStore, db: sqlite3.Connection, config: Config, chat_id: str, labels: set[str], now: float
+    store: MetadataStore, db: Connection, config: Config, chat_id: str, labels: set[str], now: float
 ) -> dict[str, set[int]]:
     """Label -> the paragraphs that it means in the chat; an external id goes before an id, and that before a text.
 

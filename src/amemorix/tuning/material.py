@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..store.queries import array, optional_array, queries
+from ..store.ports import Connection
+from ..store.queries import array, optional_array
 
 __all__ = ["Highest", "Line", "Matter", "Told", "TuningMaterialRepository"]
 
@@ -63,37 +63,32 @@ class Told:
 class TuningMaterialRepository:
     """Reads what questions are made of; all of it may be seen by nobody but a background task."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
-    def highest(self, db: sqlite3.Connection) -> Highest:
+    def highest(self, db: Connection) -> Highest:
         """The last row of each kind."""
-        return Highest(*db.execute(self._q["tuning_highest"]).fetchone())
+        return Highest(*db.run("tuning_highest").fetchone())
 
-    def rows_from(self, db: sqlite3.Connection, what: Matter, starts: Iterable[int], now: float) -> list[int]:
+    def rows_from(self, db: Connection, what: Matter, starts: Iterable[int], now: float) -> list[int]:
         """The next useful row at or after each of these, each once."""
         values = {"starts": array(starts), "reach": REACH, "now": now}
-        return [row[0] for row in db.execute(self._q[_FROM[what]], values) if row[0] is not None]
+        return [row[0] for row in db.run(_FROM[what], **values) if row[0] is not None]
 
-    def reply(self, db: sqlite3.Connection, question: int, now: float) -> int | None:
+    def reply(self, db: Connection, question: int, now: float) -> int | None:
         """The next paragraph of the session that somebody else said."""
-        row = db.execute(self._q["tuning_reply"], {"id": question, "now": now}).fetchone()
+        row = db.run("tuning_reply", id=question, now=now).fetchone()
         return None if row is None else row[0]
 
-    def lines(self, db: sqlite3.Connection, ids: Iterable[int], now: float) -> dict[int, Line]:
+    def lines(self, db: Connection, ids: Iterable[int], now: float) -> dict[int, Line]:
         """Those of the paragraphs that live."""
-        rows = db.execute(self._q["tuning_paragraphs"], {"ids": array(ids), "now": now})
+        rows = db.run("tuning_paragraphs", ids=array(ids), now=now)
         return {row[0]: Line(*row) for row in rows}
 
-    def told(
-        self, db: sqlite3.Connection, what: Literal["facts", "relations", "episodes"], ids: Sequence[int]
-    ) -> list[Told]:
+    def told(self, db: Connection, what: Literal["facts", "relations", "episodes"], ids: Sequence[int]) -> list[Told]:
         """What these rows say, a row for each paragraph that says it."""
-        return [Told(*row) for row in db.execute(self._q[_TOLD[what]], {"ids": array(ids)})]
+        return [Told(*row) for row in db.run(_TOLD[what], ids=array(ids))]
 
     def expected(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         by: Literal["ids", "references", "texts"],
         labels: Iterable[str | int],
         scopes: Sequence[int] | None,
@@ -102,6 +97,6 @@ class TuningMaterialRepository:
         """Row, external id or content hash, whichever the labels are -> the living paragraphs of the scopes that it means."""
         values = {"labels": array(labels), "scopes": optional_array(scopes), "now": now}
         found: dict[str, set[int]] = {}
-        for paragraph, label in db.execute(self._q[_EXPECTED[by]], values):
+        for paragraph, label in db.run(_EXPECTED[by], **values):
             found.setdefault(str(label), set()).add(paragraph)
         return found

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..store.queries import optional_array, queries
+from ..store.ports import Connection
+from ..store.queries import optional_array
 
 __all__ = ["AppliedProfile", "RetrievalProfileRepository"]
 
@@ -33,12 +33,9 @@ class AppliedProfile:
 class RetrievalProfileRepository:
     """Reads and writes the history of profiles; the caller owns the transaction."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
     def begin(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         *,
         task: int | None,
         profile: Mapping[str, Any],
@@ -51,26 +48,24 @@ class RetrievalProfileRepository:
             "task": task, "profile": json.dumps(profile, sort_keys=True), "reason": reason, "now": now,
             "previous": json.dumps(previous, sort_keys=True),
         }  # fmt: skip
-        return db.execute(self._q["retrieval_profile_insert"], values).fetchone()[0]
+        return db.run("retrieval_profile_insert", **values).fetchone()[0]
 
-    def applied(self, db: sqlite3.Connection, id_: int) -> None:
+    def applied(self, db: Connection, id_: int) -> None:
         """It is at work."""
-        db.execute(self._q["retrieval_profile_applied"], {"id": id_})
+        db.run("retrieval_profile_applied", id=id_)
 
-    def drop(self, db: sqlite3.Connection, id_: int) -> None:
+    def drop(self, db: Connection, id_: int) -> None:
         """It was not applied."""
-        db.execute(self._q["retrieval_profile_drop"], {"id": id_})
+        db.run("retrieval_profile_drop", id=id_)
 
-    def rolled_back(self, db: sqlite3.Connection, id_: int, now: float) -> None:
+    def rolled_back(self, db: Connection, id_: int, now: float) -> None:
         """It was taken back."""
-        db.execute(self._q["retrieval_profile_rolled_back"], {"id": id_, "now": now})
+        db.run("retrieval_profile_rolled_back", id=id_, now=now)
 
-    def list(
-        self, db: sqlite3.Connection, statuses: Sequence[str] | None = None, *, limit: int
-    ) -> list[AppliedProfile]:
+    def list(self, db: Connection, statuses: Sequence[str] | None = None, *, limit: int) -> list[AppliedProfile]:
         """What was applied, the newest first."""
         values = {"statuses": optional_array(statuses), "limit": limit}
         return [
             AppliedProfile(id_, task, json.loads(profile), json.loads(previous), *rest)
-            for id_, task, profile, previous, *rest in db.execute(self._q["retrieval_profiles_list"], values)
+            for id_, task, profile, previous, *rest in db.run("retrieval_profiles_list", **values)
         ]

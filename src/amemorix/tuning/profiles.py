@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from ..config.model import Config
 from ..errors import Conflict, InvalidRequest
 from ..runtime_status import Configure
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .profile_rows import AppliedProfile
 from .search_space import TUNABLE, Profile, changed, flat, profile_of, with_profile
 
@@ -93,7 +93,7 @@ class RetrievalProfileService:
         naming()(settings=",".join(sorted(new)))
         now = self._clock.now()
 
-        def begin(db: sqlite3.Connection) -> int:
+        def begin(db: Connection) -> int:
             return self._history.begin(db, task=task, profile=new, previous=previous, reason=reason, now=now)
 
         id_ = await self._store.write(begin)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Literal
 from ..language.normalise import fold
 from ..language.text_flags import CJK
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .material import Highest, Line, Matter, Told
 from .questions import about_fact, about_relation, content_words, copies, from_turn
 from .rows import NewQuery, Split
@@ -51,7 +51,7 @@ class Draft:
     hidden: tuple[int, ...] = ()
 
 
-def drafted(store: MetadataStore, db: sqlite3.Connection, wanted: int, *, seed: int, now: float) -> list[Draft]:
+def drafted(store: MetadataStore, db: Connection, wanted: int, *, seed: int, now: float) -> list[Draft]:
     """Up to `wanted` questions, the same ones for the same rows and seed; none is worded like its answer.
 
     Looks at a few rows for each, however many there are.
@@ -80,7 +80,7 @@ def _clashes(draft: Draft, targets: set[int], asked: set[int]) -> bool:
     return not asked.isdisjoint(draft.targets) or not targets.isdisjoint(_turn(draft))
 
 
-def statements(store: MetadataStore, db: sqlite3.Connection, wanted: int, *, seed: int, now: float) -> list[Line]:
+def statements(store: MetadataStore, db: Connection, wanted: int, *, seed: int, now: float) -> list[Line]:
     """Up to `wanted` lines that say something, for somebody to ask about."""
     return _Maker(store, db, seed, now).statements(wanted)
 
@@ -88,7 +88,7 @@ def statements(store: MetadataStore, db: sqlite3.Connection, wanted: int, *, see
 class _Maker:
     """Reads rows from random places on, and makes questions of them."""
 
-    def __init__(self, store: MetadataStore, db: sqlite3.Connection, seed: int, now: float) -> None:
+    def __init__(self, store: MetadataStore, db: Connection, seed: int, now: float) -> None:
         self._material = store.tuning_material
         self._db = db
         self._seed = seed

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ..store.queries import array, optional_array, queries
+from ..store.ports import Connection
+from ..store.queries import array, optional_array
 
 __all__ = ["NewQuery", "QueryRow", "RoundRow", "Split", "Stage", "TaskRow", "TuningRepository"]
 
@@ -85,14 +85,11 @@ class TuningRepository:
     A worker that no longer holds its task is told so (`hold` and `finish` are false) and must store nothing.
     """
 
-    def __init__(self) -> None:
-        self._q = queries()
-
     # tasks
 
     def add(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         *,
         options: Mapping[str, Any],
         baseline: Mapping[str, Any],
@@ -104,41 +101,39 @@ class TuningRepository:
         values = {
             "options": _json(options), "baseline": _json(baseline), "rounds": rounds, "reason": reason, "now": now,
         }  # fmt: skip
-        return db.execute(self._q["tuning_insert"], values).fetchone()[0]
+        return db.run("tuning_insert", **values).fetchone()[0]
 
-    def get(self, db: sqlite3.Connection, id_: int) -> TaskRow | None:
+    def get(self, db: Connection, id_: int) -> TaskRow | None:
         """A task."""
-        row = db.execute(self._q["tuning_get"], {"id": id_}).fetchone()
+        row = db.run("tuning_get", id=id_).fetchone()
         return None if row is None else _task(row)
 
-    def list(
-        self, db: sqlite3.Connection, statuses: Sequence[str] | None, *, limit: int, offset: int = 0
-    ) -> list[TaskRow]:
+    def list(self, db: Connection, statuses: Sequence[str] | None, *, limit: int, offset: int = 0) -> list[TaskRow]:
         """Tasks, the newest first."""
         values = {"statuses": optional_array(statuses), "limit": limit, "offset": offset}
-        return [_task(row) for row in db.execute(self._q["tuning_list"], values)]
+        return [_task(row) for row in db.run("tuning_list", **values)]
 
-    def count(self, db: sqlite3.Connection, statuses: Sequence[str] | None) -> int:
+    def count(self, db: Connection, statuses: Sequence[str] | None) -> int:
         """How many tasks have one of these statuses."""
-        return db.execute(self._q["tuning_count"], {"statuses": optional_array(statuses)}).fetchone()[0]
+        return db.run("tuning_count", statuses=optional_array(statuses)).fetchone()[0]
 
-    def any_due(self, db: sqlite3.Connection, *, worker: str, now: float) -> bool:
+    def any_due(self, db: Connection, *, worker: str, now: float) -> bool:
         """Whether `claim` would find anything."""
-        return db.execute(self._q["tuning_any_due"], {"worker": worker, "now": now}).fetchone() is not None
+        return db.run("tuning_any_due", worker=worker, now=now).fetchone() is not None
 
-    def claim(self, db: sqlite3.Connection, *, worker: str, now: float, lease: float) -> int | None:
+    def claim(self, db: Connection, *, worker: str, now: float, lease: float) -> int | None:
         """Take the oldest task that waits, or that its worker left behind."""
-        row = db.execute(self._q["tuning_claim"], {"worker": worker, "now": now, "until": now + lease}).fetchone()
+        row = db.run("tuning_claim", worker=worker, now=now, until=now + lease).fetchone()
         return None if row is None else row[0]
 
-    def hold(self, db: sqlite3.Connection, id_: int, stage: Stage, *, worker: str, now: float, lease: float) -> bool:
+    def hold(self, db: Connection, id_: int, stage: Stage, *, worker: str, now: float, lease: float) -> bool:
         """Something was done: the lease begins again."""
         values = {"id": id_, "stage": stage, "worker": worker, "now": now, "until": now + lease}
-        return db.execute(self._q["tuning_hold"], values).fetchone() is not None
+        return db.run("tuning_hold", **values).fetchone() is not None
 
     def finish(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         id_: int,
         status: Literal["completed", "failed"],
         *,
@@ -149,42 +144,42 @@ class TuningRepository:
     ) -> bool:
         """The task has come to its end."""
         values = {"id": id_, "status": status, "worker": worker, "result": _json(result or {}), "error": error}
-        return db.execute(self._q["tuning_finish"], {**values, "now": now}).fetchone() is not None
+        return db.run("tuning_finish", **values, now=now).fetchone() is not None
 
-    def release(self, db: sqlite3.Connection, id_: int, *, worker: str, now: float, error: str) -> None:
+    def release(self, db: Connection, id_: int, *, worker: str, now: float, error: str) -> None:
         """It stumbled, and waits for another try."""
-        db.execute(self._q["tuning_release"], {"id": id_, "worker": worker, "now": now, "error": error})
+        db.run("tuning_release", id=id_, worker=worker, now=now, error=error)
 
-    def cancel(self, db: sqlite3.Connection, id_: int, now: float) -> bool:
+    def cancel(self, db: Connection, id_: int, now: float) -> bool:
         """Whether there was anything to cancel."""
-        return db.execute(self._q["tuning_cancel"], {"id": id_, "now": now}).fetchone() is not None
+        return db.run("tuning_cancel", id=id_, now=now).fetchone() is not None
 
-    def prune(self, db: sqlite3.Connection, keep: int) -> None:
+    def prune(self, db: Connection, keep: int) -> None:
         """Forget all ended tasks but those among the last `keep`."""
-        db.execute(self._q["tuning_prune"], {"keep": keep})
+        db.run("tuning_prune", keep=keep)
 
     # questions
 
-    def keep_queries(self, db: sqlite3.Connection, task: int, asked: Iterable[NewQuery]) -> None:
+    def keep_queries(self, db: Connection, task: int, asked: Iterable[NewQuery]) -> None:
         """Store the questions of a task in the place of those it had; one whose paragraphs are gone is left out."""
-        db.execute(self._q["tuning_queries_drop"], {"task": task})
+        db.run("tuning_queries_drop", task=task)
         for one in asked:
             values = {"task": task, "split": one.split, "kind": one.kind, "chat_id": one.chat_id, "text": one.text}
-            id_ = db.execute(self._q["tuning_query_insert"], values).fetchone()[0]
+            id_ = db.run("tuning_query_insert", **values).fetchone()[0]
             linked = [
                 self._link(db, id_, some, role) for some, role in ((one.targets, "target"), (one.hidden, "hidden"))
             ]
             if linked != [len(one.targets), len(one.hidden)]:
-                db.execute(self._q["tuning_query_drop"], {"id": id_})
+                db.run("tuning_query_drop", id=id_)
 
-    def _link(self, db: sqlite3.Connection, query: int, paragraphs: Sequence[int], role: str) -> int:
+    def _link(self, db: Connection, query: int, paragraphs: Sequence[int], role: str) -> int:
         values = {"query": query, "role": role, "paragraphs": array(paragraphs)}
-        return db.execute(self._q["tuning_query_link"], values).rowcount
+        return db.run("tuning_query_link", **values).rowcount
 
-    def queries_of(self, db: sqlite3.Connection, task: int, now: float) -> list[QueryRow]:
+    def queries_of(self, db: Connection, task: int, now: float) -> list[QueryRow]:
         """The questions of a task that something living answers."""
-        rows = {row[0]: QueryRow(*row) for row in db.execute(self._q["tuning_queries_of"], {"task": task})}
-        for query, paragraph, role, digest, alive in db.execute(self._q["tuning_links_of"], {"task": task, "now": now}):
+        rows = {row[0]: QueryRow(*row) for row in db.run("tuning_queries_of", task=task)}
+        for query, paragraph, role, digest, alive in db.run("tuning_links_of", task=task, now=now):
             one = rows[query]
             if role == "hidden":
                 rows[query] = replace(one, hidden=(*one.hidden, paragraph), hashes=one.hashes | {bytes(digest).hex()})
@@ -192,23 +187,23 @@ class TuningRepository:
                 rows[query] = replace(one, targets=(*one.targets, paragraph))
         return [one for one in rows.values() if one.targets]
 
-    def query_counts(self, db: sqlite3.Connection, task: int) -> list[tuple[str, str, int]]:
+    def query_counts(self, db: Connection, task: int) -> list[tuple[str, str, int]]:
         """(split, kind, how many questions)."""
-        return db.execute(self._q["tuning_query_counts"], {"task": task}).fetchall()
+        return db.run("tuning_query_counts", task=task).fetchall()
 
     # rounds
 
-    def keep_round(self, db: sqlite3.Connection, task: int, done: RoundRow, now: float) -> None:
+    def keep_round(self, db: Connection, task: int, done: RoundRow, now: float) -> None:
         """Store what a round came to."""
         values = {
             "task": task, "round": done.round, "params": _json(done.params), "profile": _json(done.profile),
             "score": done.score, "merit": done.merit, "figures": _json(done.figures), "seconds": done.seconds,
         }  # fmt: skip
-        db.execute(self._q["tuning_round_insert"], {**values, "now": now})
+        db.run("tuning_round_insert", **values, now=now)
 
-    def rounds(self, db: sqlite3.Connection, task: int, *, limit: int = END, offset: int = 0) -> list[RoundRow]:
+    def rounds(self, db: Connection, task: int, *, limit: int = END, offset: int = 0) -> list[RoundRow]:
         """Rounds in their order."""
-        rows = db.execute(self._q["tuning_rounds_of"], {"task": task, "limit": limit, "offset": offset})
+        rows = db.run("tuning_rounds_of", task=task, limit=limit, offset=offset)
         return [
             RoundRow(n, json.loads(params), json.loads(profile), score, merit, json.loads(figures), seconds, at)
             for n, params, profile, score, merit, figures, seconds, at in rows

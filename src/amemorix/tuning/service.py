@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sqlite3
 import time
 import uuid
 from collections import Counter
@@ -22,6 +21,7 @@ from ..errors import Conflict, NotFound
 from ..extras import require
 from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
+from ..store.ports import Connection
 from .evaluation import Cancelled, Evaluator
 from .labelled import Labelled, read_labelled
 from .metrics import Objective, percentile, worth
@@ -128,7 +128,7 @@ class TuningService:
             lambda db: read_labelled(self._store, db, wish.labelled, config=self._config, now=now)
         )
 
-        def unit(db: sqlite3.Connection) -> TaskRow | None:
+        def unit(db: Connection) -> TaskRow | None:
             most = self._settings.max_queue_size
             if self._tasks.count(db, OPEN) >= most:
                 raise Conflict(f"{most} tuning tasks wait already.", setting="tuning.max_queue_size")
@@ -148,7 +148,7 @@ class TuningService:
     async def get(self, id_: int, *, rounds: bool = False) -> Found:
         """A task. Raises NotFound."""
 
-        def unit(db: sqlite3.Connection) -> Found | None:
+        def unit(db: Connection) -> Found | None:
             task = self._tasks.get(db, id_)
             if task is None:
                 return None
@@ -163,7 +163,7 @@ class TuningService:
     async def list(self, statuses: Sequence[str], *, limit: int, offset: int) -> tuple[list[TaskRow], int]:
         """(tasks, the newest first; how many there are)."""
 
-        def unit(db: sqlite3.Connection) -> tuple[list[TaskRow], int]:
+        def unit(db: Connection) -> tuple[list[TaskRow], int]:
             some = statuses or None
             return self._tasks.list(db, some, limit=limit, offset=offset), self._tasks.count(db, some)
 
@@ -285,7 +285,7 @@ class TuningService:
         parts = divided(drafts, seed=options["seed"])
         _must_be_enough(parts)
 
-        def unit(db: sqlite3.Connection) -> None:
+        def unit(db: Connection) -> None:
             self._hold(db, task.id, "rounds")
             self._tasks.keep_queries(db, task.id, parts)
 
@@ -315,7 +315,7 @@ class TuningService:
         hidden = {id_ for draft in own if draft.kind == "reply" for id_ in draft.hidden}
         return [*(draft for draft in asked if hidden.isdisjoint(draft.targets)), *own]
 
-    async def _read(self, unit: Callable[[sqlite3.Connection], T]) -> T:
+    async def _read(self, unit: Callable[[Connection], T]) -> T:
         """On the background thread: the readers are left to callers."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._background, self._store.read_here, unit)
@@ -350,7 +350,7 @@ class TuningService:
         spent = round(time.perf_counter() - started, 3)
         kept = RoundRow(len(done), params, profile, score, merit(score, params), figures, spent)
 
-        def unit(db: sqlite3.Connection) -> None:
+        def unit(db: Connection) -> None:
             self._hold(db, task.id, "rounds")
             self._tasks.keep_round(db, task.id, kept, self._clock.now())
 
@@ -380,7 +380,7 @@ class TuningService:
             profiles, questions, k=task.options["top_k"], wanted=lambda: task.id not in self._cancelled
         )
 
-    def _hold(self, db: sqlite3.Connection, id_: int, stage: Stage) -> None:
+    def _hold(self, db: Connection, id_: int, stage: Stage) -> None:
         """Raises _NoLongerMine, which undoes the unit of work."""
         now, lease = self._clock.now(), self._settings.lease_seconds
         if not self._tasks.hold(db, id_, stage, worker=self._worker, now=now, lease=lease):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +15,7 @@ from ...config.model import Embedding
 from ...errors import Conflict, MemoryFault, ModelUnavailable
 from ...ports import Embedder
 from ...store.metadata_store import MetadataStore
+from ...store.ports import Connection
 from ...store.rows.embeddings import Generation
 from ..projection import Projection
 from ..projections import Indexes
@@ -202,7 +202,7 @@ class EmbeddingService:
             return
         await self._switch(target)
 
-    def _begun_elsewhere(self, db: sqlite3.Connection, target: Filling) -> bool:
+    def _begun_elsewhere(self, db: Connection, target: Filling) -> bool:
         """Whether the kernel before this one has begun a rebuild since, which it may even have brought to its end."""
         return self._generations.choice(db, target.embedder.info).filling.id != target.generation.id
 
@@ -241,7 +241,7 @@ class EmbeddingService:
         self._wake.set()
         return count
 
-    def progress(self, db: sqlite3.Connection) -> EmbeddingProgress:
+    def progress(self, db: Connection) -> EmbeddingProgress:
         """Where things stand."""
         target, serving = self._target, self._dense.serving
         if target is None:

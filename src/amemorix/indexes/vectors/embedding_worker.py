@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,9 +16,9 @@ from typing import TypeVar
 from ...clock import Clock
 from ...config.model import Embedding
 from ...store.metadata_store import MetadataStore
+from ...store.ports import Connection, Unit
 from ...store.rows.embeddings import ParagraphVectors, Pending, Waiting
 from ...store.rows.relations import PendingRelation, RelationVector
-from ...store.sqlite import Unit
 from ..projections import Indexes
 from .embedding_progress import Filling
 from .embedding_results import Failure, failure_of_all, of_paragraphs, of_relations
@@ -66,7 +65,7 @@ class VectorFiller:
         """What still lacks a vector or waits to be tried again, and the highest paragraph there is."""
         return await self.read(lambda db: self._due_later(db, target))
 
-    def holds_up(self, db: sqlite3.Connection, target: Filling) -> bool:
+    def holds_up(self, db: Connection, target: Filling) -> bool:
         """Whether a vector is still to be had: one that failed often enough is not waited for."""
         pending = self._store.embeddings.pending_count(db, target.generation.id, target.watermark)
         if pending > self._store.embeddings.hopeless(db, target.generation.id, GIVE_UP_AFTER):
@@ -86,12 +85,12 @@ class VectorFiller:
         """Let the threads go."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _due(self, db: sqlite3.Connection, target: Filling, now: float) -> list[Pending]:
+    def _due(self, db: Connection, target: Filling, now: float) -> list[Pending]:
         """The next texts, and the names that are left out of them as they are known with these texts."""
         self._indexes.names.catch_up(db)
         return self._store.embeddings.pending(db, target.generation.id, target.watermark, now, self._ahead)
 
-    def _due_later(self, db: sqlite3.Connection, target: Filling) -> tuple[Waiting, int]:
+    def _due_later(self, db: Connection, target: Filling) -> tuple[Waiting, int]:
         highest = self._store.paragraphs.highest(db)
         pending = self._store.embeddings.pending_count(db, target.generation.id, target.watermark)
         waiting = self._store.embeddings.waiting(db, target.generation.id)
@@ -137,7 +136,7 @@ class VectorFiller:
         now, down = self._clock.now(), failure_of_all(failures)
         repository, generation = self._store.embeddings, target.generation.id
 
-        def unit(db: sqlite3.Connection) -> None:
+        def unit(db: Connection) -> None:
             repository.put(db, generation, vectors)
             blamed = [] if down else failures
             tries = repository.attempts(db, generation, [failed.id for failed in blamed])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...clock import Clock
 from ...ports import EmbedderInfo
 from ...store.metadata_store import MetadataStore
+from ...store.ports import Connection
 from ...store.rows.embeddings import WATERMARK, Generation
 
 __all__ = ["Choice", "Generations"]
@@ -37,7 +37,7 @@ class Generations:
         self._rows = store.embeddings
         self._clock = clock
 
-    def choice(self, db: sqlite3.Connection, info: EmbedderInfo) -> Choice:
+    def choice(self, db: Connection, info: EmbedderInfo) -> Choice:
         """The generation of this model that is being built, else the one that answers, else the newest, else a new one."""
         serving, building = self._rows.serving(db), self._rows.building(db)
         mine = [one for one in (building, serving) if one and one.fingerprint == info.fingerprint]
@@ -49,7 +49,7 @@ class Generations:
         now = self._clock.now()
         return await self._store.write(lambda db: self._claimed(db, info, now))
 
-    def _claimed(self, db: sqlite3.Connection, info: EmbedderInfo, now: float) -> Choice:
+    def _claimed(self, db: Connection, info: EmbedderInfo, now: float) -> Choice:
         choice = self.choice(db, info)
         filling = choice.filling
         if not filling.id:
@@ -75,7 +75,7 @@ class Generations:
         """Write down that nothing is missing up to this row, so that opening need not look again."""
         await self._store.write(lambda db: self._note(db, generation.id, watermark))
 
-    def _note(self, db: sqlite3.Connection, generation: int, watermark: int) -> None:
+    def _note(self, db: Connection, generation: int, watermark: int) -> None:
         """Unless a paragraph has come back meanwhile that lacks a vector."""
         key = WATERMARK.format(generation)
         known = int(self._store.changes.get(db, key) or 0)
@@ -90,7 +90,7 @@ class Generations:
                 pass
         return retired[keep:]
 
-    def _drop_some(self, db: sqlite3.Connection, generation: int) -> bool:
+    def _drop_some(self, db: Connection, generation: int) -> bool:
         """Some vectors go, and with them what was known to be complete: the model may come back before the rest goes."""
         self._store.changes.put(db, WATERMARK.format(generation), "0")
         return self._rows.drop_some(db, generation, DROP_STEP)

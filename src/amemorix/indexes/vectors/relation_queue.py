@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ...store.metadata_store import MetadataStore
+from ...store.ports import Connection
 from ...store.rows.relations import PendingRelation
 
 __all__ = ["DueRelations"]
@@ -50,7 +50,7 @@ class DueRelations:
         self._look = _Look(0)
         self._noting = threading.Lock()
 
-    def due(self, db: sqlite3.Connection, generation: int, now: float, limit: int) -> list[PendingRelation]:
+    def due(self, db: Connection, generation: int, now: float, limit: int) -> list[PendingRelation]:
         """The next relations to embed."""
         look = self._of(generation)
         _, last = self._changes.bounds(db)
@@ -60,7 +60,7 @@ class DueRelations:
             self._look = latest if found else replace(latest, cursor=last)
         return found
 
-    def left(self, db: sqlite3.Connection, generation: int) -> bool:
+    def left(self, db: Connection, generation: int) -> bool:
         """Whether a vector is still to be had; a relation that failed often enough is not waited for."""
         look = self._of(generation)
         hopeless = [id_ for id_, failed in look.failed.items() if failed.tries >= self._give_up_after]
@@ -85,13 +85,13 @@ class DueRelations:
         look = self._look
         return look if look.generation == generation else _Look(generation)
 
-    def _pending(self, db: sqlite3.Connection, look: _Look, but: Iterable[int], limit: int) -> list[PendingRelation]:
+    def _pending(self, db: Connection, look: _Look, but: Iterable[int], limit: int) -> list[PendingRelation]:
         among = self._suspects(db, look)
         if among is not None and not among:
             return []
         return self._relations.pending_relations(db, look.generation, limit, among=among, but=but)
 
-    def _suspects(self, db: sqlite3.Connection, look: _Look) -> set[int] | None:
+    def _suspects(self, db: Connection, look: _Look) -> set[int] | None:
         """The relations that may lack a vector; None if any may."""
         floor, last = self._changes.bounds(db)
         if look.cursor is None or look.cursor < floor:

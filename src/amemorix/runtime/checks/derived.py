@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ...copies.cursor_check import ReadingMarks
 from ...indexes.projections import Indexes
 from ...indexes.vectors.embedding import EmbeddingService
 from ...store.metadata_store import MetadataStore
+from ...store.ports import Connection
 from ...store.rows.embeddings import Generation
 from .finding import Check, Finding
 
@@ -32,7 +32,7 @@ class IndexCheck(Check):
         """One finding for each index."""
         return await asyncio.to_thread(self._store.read_here, self._all)
 
-    def _all(self, db: sqlite3.Connection) -> list[Finding]:
+    def _all(self, db: Connection) -> list[Finding]:
         expected = self._store.health.expected(db)
         found: list[Finding] = []
         for projection in self._indexes:
@@ -48,7 +48,7 @@ class IndexCheck(Check):
         """Make those anew that do not fit."""
         return await asyncio.to_thread(self._store.read_here, self._renew)
 
-    def _renew(self, db: sqlite3.Connection) -> str:
+    def _renew(self, db: Connection) -> str:
         expected, renewed = self._store.health.expected(db), list[str]()
         for projection in self._indexes:
             if projection.name in expected and expected[projection.name] != len(projection.index):
@@ -68,7 +68,7 @@ class VectorCheck(Check):
         """One finding for each generation; `deep` reads every vector."""
         return await asyncio.to_thread(self._store.read_here, lambda db: self._all(db, deep))
 
-    def _all(self, db: sqlite3.Connection, deep: bool) -> list[Finding]:
+    def _all(self, db: Connection, deep: bool) -> list[Finding]:
         found = [self._progress(db)]
         for generation, vectors in self._store.embeddings.all(db):
             bad, lost = len(self._bad(db, generation, deep)), self._lost(db, generation)
@@ -81,7 +81,7 @@ class VectorCheck(Check):
             )
         return found
 
-    def _progress(self, db: sqlite3.Connection) -> Finding:
+    def _progress(self, db: Connection) -> Finding:
         progress = self._embedding.progress(db)
         if progress.state == "off":
             return Finding("embedding", True, "no model at work: searching by words and structure")
@@ -90,14 +90,14 @@ class VectorCheck(Check):
         mend = "" if ok else "Mend the endpoint, then run the check with repair: what failed is tried again."
         return Finding("embedding", ok, detail, mend, repairable=not ok)
 
-    def _lost(self, db: sqlite3.Connection, generation: Generation) -> int:
+    def _lost(self, db: Connection, generation: Generation) -> int:
         """Paragraphs without a vector, of the generation being filled, for which the filling does not look any more."""
         progress = self._embedding.progress(db)
         if generation.id != progress.generation:
             return 0
         return max(0, self._store.embeddings.pending_count(db, generation.id, 0) - progress.pending)
 
-    def _bad(self, db: sqlite3.Connection, generation: Generation, deep: bool) -> list[int]:
+    def _bad(self, db: Connection, generation: Generation, deep: bool) -> list[int]:
         """Paragraphs whose vector has not the length of the generation or, looked at deeply, is no vector."""
         bad = set(self._store.health.misshapen_vectors(db, generation.id, generation.dimension))
         after = 0
@@ -109,7 +109,7 @@ class VectorCheck(Check):
     async def mend(self) -> str:
         """Forget what is no vector, and have it and what is missing made again."""
 
-        def unit(db: sqlite3.Connection) -> tuple[int, int]:
+        def unit(db: Connection) -> tuple[int, int]:
             bad = lost = 0
             for generation, _ in self._store.embeddings.all(db):
                 lost += self._lost(db, generation)
@@ -140,7 +140,7 @@ class WorkCheck(Check):
         """One finding for each kind of work."""
         return await self._store.read(lambda db: [self._one(db, kind) for kind in WORK])
 
-    def _one(self, db: sqlite3.Connection, kind: str) -> Finding:
+    def _one(self, db: Connection, kind: str) -> Finding:
         failed = self._store.health.failed_work(db, kind)
         if not failed:
             return Finding(f"work-{kind}", True, "nothing was given up")

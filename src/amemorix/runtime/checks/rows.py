@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Sequence
 
 from ...ingest.analyser import Analyser
 from ...lazy_regex import lazy_regex
 from ...store.metadata_store import MetadataStore
 from ...store.migrations import migrations
+from ...store.ports import Connection
 from ...store.time_zones import TimeZones
 from ...version import program
 from .finding import Check, Finding
@@ -93,7 +93,7 @@ class TermCheck(Check):
 
         terms = await asyncio.to_thread(analyse)
 
-        def unit(db: sqlite3.Connection) -> None:
+        def unit(db: Connection) -> None:
             self._store.health.put_terms(db, terms)
 
         await self._store.write(unit)

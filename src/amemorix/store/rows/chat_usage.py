@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 
-from ..queries import queries
+from ..ports import Connection
 
 __all__ = ["ChatUsage", "ChatUsageRepository"]
 
@@ -23,10 +22,7 @@ class ChatUsage:
 class ChatUsageRepository:
     """Adds up and reads the counters; the caller owns the transaction."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
-    def add(self, db: sqlite3.Connection, day: str, task: str, used: ChatUsage) -> None:
+    def add(self, db: Connection, day: str, task: str, used: ChatUsage) -> None:
         """Count more of a task on a day."""
         values = {
             "day": day,
@@ -36,12 +32,12 @@ class ChatUsageRepository:
             "prompt_tokens": used.prompt_tokens,
             "completion_tokens": used.completion_tokens,
         }
-        db.execute(self._q["chat_usage_add"], values)
+        db.run("chat_usage_add", **values)
 
-    def tokens(self, db: sqlite3.Connection, day: str) -> int:
+    def tokens(self, db: Connection, day: str) -> int:
         """Tokens used on a day, questions and answers together."""
-        return db.execute(self._q["chat_usage_tokens"], {"day": day}).fetchone()[0]
+        return db.run("chat_usage_tokens", day=day).fetchone()[0]
 
-    def by_task(self, db: sqlite3.Connection) -> dict[str, ChatUsage]:
+    def by_task(self, db: Connection) -> dict[str, ChatUsage]:
         """Task -> what it came to on all days."""
-        return {task: ChatUsage(*counts) for task, *counts in db.execute(self._q["chat_usage_by_task"])}
+        return {task: ChatUsage(*counts) for task, *counts in db.run("chat_usage_by_task")}

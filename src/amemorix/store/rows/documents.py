@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..queries import queries
+from ..ports import Connection
 from ..records import NewText, Person, SessionRule, Stored
 from .names import NameRepository
 
@@ -21,7 +20,6 @@ class TextRepository:
     """Stores a text once per (source, external id); the caller owns the transaction."""
 
     def __init__(self, names: NameRepository) -> None:
-        self._q = queries()
         self._names = names
         self._sessions: dict[tuple[int, int], tuple[int, float, int]] = {}
 
@@ -29,7 +27,7 @@ class TextRepository:
         """Drop what was remembered: a transaction has been undone."""
         self._sessions.clear()
 
-    def store(self, db: sqlite3.Connection, text: NewText, now: float) -> Stored:
+    def store(self, db: Connection, text: NewText, now: float) -> Stored:
         """Write the text, or leave it if its reference already holds the same content.
 
         New content under a known reference becomes a new revision and supersedes the old paragraphs.
@@ -51,43 +49,43 @@ class TextRepository:
         self._participants(db, text, chat, ids, now)
         return Stored("revised" if superseded else "stored", text.external_id, ids, superseded=superseded)
 
-    def _known(self, db: sqlite3.Connection, key: dict[str, Any]) -> tuple[Any, ...] | None:
+    def _known(self, db: Connection, key: dict[str, Any]) -> tuple[Any, ...] | None:
         """(reference, hash, revision, when it was deleted); one that is deleted while a text of it lives is not."""
-        known = db.execute(self._q["ref_find"], key).fetchone()
-        if known is None or known[3] is None or not db.execute(self._q["ref_current"], {"ref": known[0]}).fetchone():
+        known = db.run("ref_find", **key).fetchone()
+        if known is None or known[3] is None or not db.run("ref_current", ref=known[0]).fetchone():
             return known
-        db.execute(self._q["ref_revive"], {"ref": known[0]})
+        db.run("ref_revive", ref=known[0])
         return (*known[:3], None)
 
-    def _expire_at(self, db: sqlite3.Connection, ref: int, revision: int, expires_at: float | None, now: float) -> bool:
+    def _expire_at(self, db: Connection, ref: int, revision: int, expires_at: float | None, now: float) -> bool:
         """Let a text that is told again expire at another time; one that had expired is kept if nothing is said."""
         if expires_at is None:
             key = {"ref": ref, "revision": revision, "now": now}
-            if not db.execute(self._q["ref_has_expired"], key).fetchone()[0]:
+            if not db.run("ref_has_expired", **key).fetchone()[0]:
                 return False
         values = {"ref": ref, "revision": revision, "expires_at": _finite(expires_at)}
-        return db.execute(self._q["ref_set_expiry"], values).rowcount > 0
+        return db.run("ref_set_expiry", **values).rowcount > 0
 
-    def _paragraphs(self, db: sqlite3.Connection, ref: int, revision: int) -> tuple[int, ...]:
+    def _paragraphs(self, db: Connection, ref: int, revision: int) -> tuple[int, ...]:
         values = {"ref": ref, "revision": revision}
-        return tuple(row[0] for row in db.execute(self._q["ref_paragraphs"], values))
+        return tuple(row[0] for row in db.run("ref_paragraphs", **values))
 
     def _reference(
-        self, db: sqlite3.Connection, known: tuple[Any, ...] | None, key: dict[str, Any], now: float
+        self, db: Connection, known: tuple[Any, ...] | None, key: dict[str, Any], now: float
     ) -> tuple[int, int, tuple[int, ...]]:
         """(reference, revision, paragraphs superseded)."""
         if known is None:
-            return db.execute(self._q["ref_insert"], key).fetchone()[0], 1, ()
+            return db.run("ref_insert", **key).fetchone()[0], 1, ()
         ref, _, revision, deleted_at = known
         old = () if deleted_at is not None else self._paragraphs(db, ref, revision)
         if old:
-            db.execute(self._q["paragraphs_supersede"], {"ref": ref, "now": now})
-            db.execute(self._q["relations_unsupported"], {"paragraphs": json.dumps(old), "now": now})
-        db.execute(self._q["ref_revise"], key | {"id": ref, "revision": revision + 1})
+            db.run("paragraphs_supersede", ref=ref, now=now)
+            db.run("relations_unsupported", paragraphs=json.dumps(old), now=now)
+        db.run("ref_revise", **(key | {"id": ref, "revision": revision + 1}))
         return ref, revision + 1, old
 
     def _shared_values(
-        self, db: sqlite3.Connection, text: NewText, source: int, chat: int, scope: int, now: float
+        self, db: Connection, text: NewText, source: int, chat: int, scope: int, now: float
     ) -> dict[str, Any]:
         """The column values that all paragraphs of a text have in common."""
         at = now if text.event_start is None else text.event_start
@@ -108,18 +106,18 @@ class TextRepository:
         }
 
     def _session(
-        self, db: sqlite3.Connection, text: NewText, source: int, scope: int, at: float, superseded: Sequence[int]
+        self, db: Connection, text: NewText, source: int, scope: int, at: float, superseded: Sequence[int]
     ) -> int:
         """A text is a session of its own; a turn belongs to the latest, an edited one to that of its first wording."""
         if text.session is None:
             return self._new_session(db, source, scope)
         if superseded:
-            row = db.execute(self._q["session_of"], {"id": superseded[0], "scope": scope}).fetchone()
+            row = db.run("session_of", id=superseded[0], scope=scope).fetchone()
             if row is not None:
                 return row[0]
         return self._latest_session(db, source, scope, at, text.session)
 
-    def _latest_session(self, db: sqlite3.Connection, source: int, scope: int, at: float, rule: SessionRule) -> int:
+    def _latest_session(self, db: Connection, source: int, scope: int, at: float, rule: SessionRule) -> int:
         """The session that the turn goes on with: the last one, or for a turn out of order the one nearest in time."""
         key = (source, scope)
         session, last, count = self._sessions.get(key) or self._last_session(db, source, scope)
@@ -132,20 +130,20 @@ class TextRepository:
         self._sessions[key] = (session, max(at, last) if count else at, count + 1)
         return session
 
-    def _last_session(self, db: sqlite3.Connection, source: int, scope: int) -> tuple[int, float, int]:
-        row = db.execute(self._q["session_last"], {"source": source, "scope": scope}).fetchone()
+    def _last_session(self, db: Connection, source: int, scope: int) -> tuple[int, float, int]:
+        row = db.run("session_last", source=source, scope=scope).fetchone()
         return row if row and row[0] is not None else (0, 0.0, 0)
 
     def _session_near(
-        self, db: sqlite3.Connection, source: int, scope: int, at: float, rule: SessionRule
+        self, db: Connection, source: int, scope: int, at: float, rule: SessionRule
     ) -> tuple[int, float, int]:
         values = {"source": source, "scope": scope, "at": at, "gap": rule.gap_seconds}
-        return db.execute(self._q["session_near"], values).fetchone() or (0, 0.0, 0)
+        return db.run("session_near", **values).fetchone() or (0, 0.0, 0)
 
-    def _new_session(self, db: sqlite3.Connection, source: int, scope: int) -> int:
-        return db.execute(self._q["session_insert"], {"source": source, "scope": scope}).fetchone()[0]
+    def _new_session(self, db: Connection, source: int, scope: int) -> int:
+        return db.run("session_insert", source=source, scope=scope).fetchone()[0]
 
-    def _paragraph(self, db: sqlite3.Connection, text: NewText, position: int, shared: dict[str, Any]) -> int:
+    def _paragraph(self, db: Connection, text: NewText, position: int, shared: dict[str, Any]) -> int:
         part = text.paragraphs[position]
         values = shared | {
             "position": position,
@@ -153,19 +151,17 @@ class TextRepository:
             "content_hash": part.content_hash,
             "content": part.content,
         }
-        id_ = db.execute(self._q["paragraph_insert"], values).fetchone()[0]
-        db.execute(self._q["terms_insert"], {"id": id_, "v": part.terms})
+        id_ = db.run("paragraph_insert", **values).fetchone()[0]
+        db.run("terms_insert", id=id_, v=part.terms)
         if shared["speaker"]:
             self._person_of(db, id_, shared["speaker"], SPEAKER, text.speaker.name if text.speaker else "")
         return id_
 
-    def _person_of(self, db: sqlite3.Connection, paragraph: int, person: int, role: int, name: str) -> None:
+    def _person_of(self, db: Connection, paragraph: int, person: int, role: int, name: str) -> None:
         values = {"paragraph": paragraph, "person": person, "role": role, "name": name}
-        db.execute(self._q["paragraph_person_insert"], values)
+        db.run("paragraph_person_insert", **values)
 
-    def _participants(
-        self, db: sqlite3.Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float
-    ) -> None:
+    def _participants(self, db: Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float) -> None:
         persons = {self._bound(db, person, chat, now): person for person in reversed(text.persons)}
         for person, alias in text.aliases:
             self._names.alias(db, self._names.person(db, person, chat, now), chat, alias, now)
@@ -173,7 +169,7 @@ class TextRepository:
             for row, person in persons.items():
                 self._person_of(db, paragraph, row, ABOUT if person.about else PARTICIPANT, person.name)
 
-    def _bound(self, db: sqlite3.Connection, person: Person, chat: int, now: float) -> int:
+    def _bound(self, db: Connection, person: Person, chat: int, now: float) -> int:
         """The person's row; of one who was only named that of the one person known by the name, if it is one."""
         known = self._names.known_as(db, person.name, chat) if person.by_name else None
         return self._names.person(db, person, chat, now) if known is None else known

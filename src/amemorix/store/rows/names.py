@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 
 from ...language.normalise import normalise_name
-from ..queries import array, queries
+from ..ports import Connection
+from ..queries import array
 from ..records import ChatKey, Entity, Person
 
 __all__ = ["NameRepository"]
@@ -18,7 +18,6 @@ class NameRepository:
     """Finds or creates named rows; remembers what the writer thread has seen, until `forget`."""
 
     def __init__(self) -> None:
-        self._q = queries()
         self._chats: dict[str, tuple[int, str, str]] = {}
         self._sources: dict[tuple[str, int], int] = {}
         self._persons: dict[str, int] = {}
@@ -31,38 +30,33 @@ class NameRepository:
 
     # written on the writer thread
 
-    def chat(self, db: sqlite3.Connection, key: ChatKey, now: float) -> int:
+    def chat(self, db: Connection, key: ChatKey, now: float) -> int:
         """The chat's row, created if new. The last group said is its group; a chat of no group is its last user's."""
         known = self._chats.get(key.chat_id) or self._find_chat(db, key, now)
         row, group, user = known
         owner = (key.group_id or group, user if key.group_id or group else key.user_id or user)
         if owner != (group, user):
-            db.execute(self._q["chat_set_owner"], {"id": row, "group_id": owner[0], "user_id": owner[1]})
+            db.run("chat_set_owner", id=row, group_id=owner[0], user_id=owner[1])
         _bounded(self._chats)[key.chat_id] = (row, *owner)
         return row
 
-    def _find_chat(self, db: sqlite3.Connection, key: ChatKey, now: float) -> tuple[int, str, str]:
-        row = db.execute(self._q["chat_by_id"], {"chat_id": key.chat_id}).fetchone()
+    def _find_chat(self, db: Connection, key: ChatKey, now: float) -> tuple[int, str, str]:
+        row = db.run("chat_by_id", chat_id=key.chat_id).fetchone()
         if row is not None:
             return row
         values = {"chat_id": key.chat_id, "group_id": key.group_id, "user_id": key.user_id, "now": now}
-        return db.execute(self._q["chat_insert"], values).fetchone()[0], key.group_id, key.user_id
+        return db.run("chat_insert", **values).fetchone()[0], key.group_id, key.user_id
 
-    def source(self, db: sqlite3.Connection, name: str, chat: int, source_type: str, now: float) -> int:
+    def source(self, db: Connection, name: str, chat: int, source_type: str, now: float) -> int:
         """The source's row, created if it is new; a name in another chat is another source."""
         known = self._sources.get((name, chat))
         if known is None:
-            row = db.execute(self._q["source_by_name"], {"name": name, "chat": chat}).fetchone()
-            row = (
-                row
-                or db.execute(
-                    self._q["source_insert"], {"name": name, "chat": chat, "source_type": source_type, "now": now}
-                ).fetchone()
-            )
+            row = db.run("source_by_name", name=name, chat=chat).fetchone()
+            row = row or db.run("source_insert", name=name, chat=chat, source_type=source_type, now=now).fetchone()
             known = _bounded(self._sources)[name, chat] = row[0]
         return known
 
-    def person(self, db: sqlite3.Connection, person: Person, chat: int, now: float) -> int:
+    def person(self, db: Connection, person: Person, chat: int, now: float) -> int:
         """The person's row, created if new; the name is one that this person has in this chat."""
         known = self._persons.get(person.person_id)
         if known is None:
@@ -70,79 +64,77 @@ class NameRepository:
             _bounded(self._persons)[person.person_id] = known
         met = (known, chat, person.name)
         if met not in self._met:
-            db.execute(self._q["chat_person_insert"], {"person": known, "chat": chat, "name": person.name})
+            db.run("chat_person_insert", person=known, chat=chat, name=person.name)
             if len(self._met) >= CACHE:
                 self._met.clear()
             self._met.add(met)
         return known
 
-    def known_as(self, db: sqlite3.Connection, name: str, chat: int) -> int | None:
+    def known_as(self, db: Connection, name: str, chat: int) -> int | None:
         """The row of the one person who is called so in the chat and has an id of their own; None if it is not one."""
         values = {"name": name, "norm": normalise_name(name), "chat": chat}
-        rows = db.execute(self._q["persons_called"], values).fetchall()
+        rows = db.run("persons_called", **values).fetchall()
         return rows[0][0] if len(rows) == 1 else None
 
-    def alias(self, db: sqlite3.Connection, person: int, chat: int, alias: str, now: float) -> None:
+    def alias(self, db: Connection, person: int, chat: int, alias: str, now: float) -> None:
         """Let a further name given by a caller mean the person in this chat (0: in every one)."""
         values = {"person": person, "chat": chat, "alias": alias, "norm": normalise_name(alias), "now": now}
-        db.execute(self._q["person_alias_insert"], {**values, "origin": "caller"})
+        db.run("person_alias_insert", **values, origin="caller")
 
-    def _find_person(self, db: sqlite3.Connection, person: Person, now: float) -> int:
-        row = db.execute(self._q["person_by_key"], {"person_id": person.person_id}).fetchone()
+    def _find_person(self, db: Connection, person: Person, now: float) -> int:
+        row = db.run("person_by_key", person_id=person.person_id).fetchone()
         if row is not None:
             return row[0]
         values = {"person_id": person.person_id, "name": person.name, "now": now}
-        return db.execute(self._q["person_insert"], values).fetchone()[0]
+        return db.run("person_insert", **values).fetchone()[0]
 
-    def entity(
-        self, db: sqlite3.Connection, entity: Entity, now: float, origin: str, paragraph: int | None = None
-    ) -> int:
+    def entity(self, db: Connection, entity: Entity, now: float, origin: str, paragraph: int | None = None) -> int:
         """The entity's row by name or alias, of the one it was merged into; created if new, alive again if deleted.
 
         A `paragraph` that is read again does not revive what was deleted since it was read first.
         """
-        row = db.execute(self._q["entity_by_norm"], {"norm": entity.norm}).fetchone()
+        row = db.run("entity_by_norm", norm=entity.norm).fetchone()
         if row is not None:
-            db.execute(self._q["entity_revive"], {"id": row[0], "paragraph": paragraph})
+            db.run("entity_revive", id=row[0], paragraph=paragraph)
             if origin in ("caller", "admin"):
-                db.execute(self._q["entity_set_origin"], {"id": row[0], "origin": origin})
+                db.run("entity_set_origin", id=row[0], origin=origin)
             return row[0]
         values = {"name": entity.name, "norm": entity.norm, "kind": entity.kind, "origin": origin, "now": now}
-        return db.execute(self._q["entity_insert"], values).fetchone()[0]
+        return db.run("entity_insert", **values).fetchone()[0]
 
     # read on any thread
 
-    def chat_row(self, db: sqlite3.Connection, chat_id: str) -> int | None:
+    def chat_row(self, db: Connection, chat_id: str) -> int | None:
         """The row of a chat, None if nothing was ever stored for it."""
-        row = db.execute(self._q["chat_by_id"], {"chat_id": chat_id}).fetchone()
+        row = db.run("chat_by_id", chat_id=chat_id).fetchone()
         return None if row is None else row[0]
 
-    def chat_key(self, db: sqlite3.Connection, chat_id: str) -> ChatKey | None:
+    def chat_key(self, db: Connection, chat_id: str) -> ChatKey | None:
         """A chat with the group and user it is known to belong to, None if nothing was ever stored for it."""
-        row = db.execute(self._q["chat_by_id"], {"chat_id": chat_id}).fetchone()
+        row = db.run("chat_by_id", chat_id=chat_id).fetchone()
         return None if row is None else ChatKey(chat_id, row[1], row[2])
 
-    def chat_of(self, db: sqlite3.Connection, row: int) -> ChatKey | None:
+    def chat_of(self, db: Connection, row: int) -> ChatKey | None:
         """The chat of a row with the group and user it is known to belong to, None if there is no such chat."""
-        found = db.execute(self._q["profile_chat"], {"chat": row}).fetchone()
+        found = db.run("profile_chat", chat=row).fetchone()
         return None if found is None else ChatKey(*found)
 
-    def chats_of(self, db: sqlite3.Connection, group_id: str, user_id: str) -> list[int]:
+    def chats_of(self, db: Connection, group_id: str, user_id: str) -> list[int]:
         """Rows of the group's chats, or without a group of the user's private chats."""
         values = {"group_id": group_id, "user_id": user_id}
-        return [row[0] for row in db.execute(self._q["chats_by_owner"], values)]
+        return [row[0] for row in db.run("chats_by_owner", **values)]
 
-    def chats(self, db: sqlite3.Connection) -> list[tuple[int, ChatKey]]:
+    def chats(self, db: Connection) -> list[tuple[int, ChatKey]]:
         """Every chat with its row."""
-        return [(id_, ChatKey(*key)) for id_, *key in db.execute(self._q["chats_all"])]
+        return [(id_, ChatKey(*key)) for id_, *key in db.run("chats_all")]
 
-    def entities(self, db: sqlite3.Connection, norms: Iterable[str]) -> list[tuple[int, str, str]]:
+    def entities(self, db: Connection, norms: Iterable[str]) -> list[tuple[int, str, str]]:
         """(row, normalised name, name) of the entities with these normalised names."""
-        return db.execute(self._q["entities_by_norms"], {"norms": array(norms)}).fetchall()
+        return db.run("entities_by_norms", norms=array(norms)).fetchall()
 
-    def entity_names(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+    def entity_names(self, db: Connection, ids: Iterable[int]) -> dict[int, str]:
         """Entity row -> name."""
-        return dict(db.execute(self._q["entity_names"], {"ids": array(ids)}).fetchall())
+        return dict(db.run("entity_names", ids=array(ids)).fetchall())
 
 
 def _bounded(memory: dict) -> dict:

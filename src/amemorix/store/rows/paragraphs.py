@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..queries import array, optional_array, queries
+from ..ports import Connection, Rows
+from ..queries import array, optional_array
 from .relation_validity import RelationEndRepository
 
 __all__ = ["ParagraphRepository", "ParagraphRow", "PersonOf", "Visible"]
@@ -105,138 +105,133 @@ class ParagraphRepository:
     """Reads paragraphs; everything it returns may be seen in the scopes given."""
 
     def __init__(self) -> None:
-        self._q = queries()
         self._ends = RelationEndRepository()
 
-    def gate(self, db: sqlite3.Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> Visible:
+    def gate(self, db: Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> Visible:
         """Those of the ids that are alive, current, unexpired and in scope."""
         values = {"ids": array(ids.tolist()), "scopes": optional_array(scopes), "now": now}
-        return Visible.of(db.execute(self._q["gate"], values).fetchall() if len(ids) else [])
+        return Visible.of(db.run("gate", **values).fetchall() if len(ids) else [])
 
-    def any_cjk(self, db: sqlite3.Connection, scopes: Scopes) -> bool:
+    def any_cjk(self, db: Connection, scopes: Scopes) -> bool:
         """Whether anything in these scopes was ever Chinese, Japanese or Korean."""
         if scopes is None:
-            return bool(db.execute(self._q["any_cjk"]).fetchone()[0])
-        return bool(db.execute(self._q["any_cjk_in"], {"scopes": array(scopes)}).fetchone()[0])
+            return bool(db.run("any_cjk").fetchone()[0])
+        return bool(db.run("any_cjk_in", scopes=array(scopes)).fetchone()[0])
 
-    def questions(self, db: sqlite3.Connection, ids: NDArray[np.int64]) -> set[int]:
+    def questions(self, db: Connection, ids: NDArray[np.int64]) -> set[int]:
         """Those of the ids whose text is a question."""
-        return {row[0] for row in db.execute(self._q["questions_among"], {"ids": array(ids.tolist())})}
+        return {row[0] for row in db.run("questions_among", ids=array(ids.tolist()))}
 
-    def contents(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+    def contents(self, db: Connection, ids: Iterable[int]) -> dict[int, str]:
         """Paragraph -> text."""
-        return dict(db.execute(self._q["paragraph_contents"], {"ids": array(ids)}).fetchall())
+        return dict(db.run("paragraph_contents", ids=array(ids)).fetchall())
 
-    def full(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
+    def full(self, db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
         """Paragraph -> row."""
-        rows = db.execute(self._q["paragraphs_full"], {"ids": array(ids)})
+        rows = db.run("paragraphs_full", ids=array(ids))
         return {row[0]: ParagraphRow(*row) for row in rows}
 
-    def persons(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[PersonOf]]:
+    def persons(self, db: Connection, ids: Iterable[int]) -> dict[int, list[PersonOf]]:
         """Paragraph -> persons, who said it first."""
         found: dict[int, list[PersonOf]] = {}
-        for paragraph, *person in db.execute(self._q["paragraph_persons_of"], {"ids": array(ids)}):
+        for paragraph, *person in db.run("paragraph_persons_of", ids=array(ids)):
             found.setdefault(paragraph, []).append(PersonOf(*person))
         return found
 
-    def entity_norms(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
+    def entity_norms(self, db: Connection, ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
         """Paragraph -> (entity it is linked to, one of the normalised names that this goes by)."""
         found: dict[int, list[tuple[int, str]]] = {}
-        for paragraph, entity, norm in db.execute(self._q["paragraph_entity_norms"], {"ids": array(ids)}):
+        for paragraph, entity, norm in db.run("paragraph_entity_norms", ids=array(ids)):
             found.setdefault(paragraph, []).append((entity, norm))
         return found
 
-    def relations(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, dict[int, tuple[int, str, int]]]:
+    def relations(self, db: Connection, ids: Iterable[int]) -> dict[int, dict[int, tuple[int, str, int]]]:
         """Paragraph -> (subject, predicate, object) of each relation that it supports."""
         found: dict[int, dict[int, tuple[int, str, int]]] = {}
-        for paragraph, relation, *said in db.execute(self._q["paragraph_relations_of"], {"ids": array(ids)}):
+        for paragraph, relation, *said in db.run("paragraph_relations_of", ids=array(ids)):
             found.setdefault(paragraph, {})[relation] = (said[0], said[1], said[2])
         return found
 
-    def relations_ended(
-        self, db: sqlite3.Connection, relations: Iterable[int], scopes: Scopes, now: float
-    ) -> dict[int, float]:
+    def relations_ended(self, db: Connection, relations: Iterable[int], scopes: Scopes, now: float) -> dict[int, float]:
         """Relation -> when what it says was over, by the facts of what may be seen; those that hold are not there."""
         return self._ends.of(db, relations, scopes, now)
 
-    def of_persons(self, db: sqlite3.Connection, persons: Iterable[int]) -> NDArray[np.int64]:
+    def of_persons(self, db: Connection, persons: Iterable[int]) -> NDArray[np.int64]:
         """Sorted ids of the paragraphs bound to any of these persons."""
-        return _ids(db.execute(self._q["paragraphs_by_person"], {"persons": array(persons)}))
+        return _ids(db.run("paragraphs_by_person", persons=array(persons)))
 
-    def of_sources(self, db: sqlite3.Connection, sources: Iterable[int]) -> NDArray[np.int64]:
+    def of_sources(self, db: Connection, sources: Iterable[int]) -> NDArray[np.int64]:
         """Sorted ids of the paragraphs of these sources, dead ones included."""
-        return _ids(db.execute(self._q["paragraphs_by_sources"], {"sources": array(sources)}))
+        return _ids(db.run("paragraphs_by_sources", sources=array(sources)))
 
-    def recent_of(
-        self, db: sqlite3.Connection, person: int, scopes: Scopes, now: float, limit: int
-    ) -> NDArray[np.int64]:
+    def recent_of(self, db: Connection, person: int, scopes: Scopes, now: float, limit: int) -> NDArray[np.int64]:
         """Sorted ids of the newest paragraphs bound to a person."""
         values = {"person": person, "scopes": optional_array(scopes), "now": now, "limit": limit}
-        return np.unique(np.array([row[0] for row in db.execute(self._q["recent_by_person"], values)], np.int64))
+        return np.unique(np.array([row[0] for row in db.run("recent_by_person", **values)], np.int64))
 
-    def in_window(self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes) -> NDArray[np.int64]:
+    def in_window(self, db: Connection, start: float, end: float, scopes: Scopes) -> NDArray[np.int64]:
         """Sorted ids of the dated paragraphs whose time meets [start, end]."""
         values: dict[str, Any] = {"start": start, "end": end, "scopes": optional_array(scopes)}
         name = "paragraphs_in_window" if scopes is None else "paragraphs_in_window_scoped"
-        points = _ids(db.execute(self._q[name], values))
-        intervals = _ids(db.execute(self._q["intervals_over_start"], values))
+        points = _ids(db.run(name, **values))
+        intervals = _ids(db.run("intervals_over_start", **values))
         return _distinct(np.concatenate([points, intervals])) if len(intervals) else points
 
-    def in_scopes(self, db: sqlite3.Connection, scopes: Sequence[int]) -> NDArray[np.int64]:
+    def in_scopes(self, db: Connection, scopes: Sequence[int]) -> NDArray[np.int64]:
         """Sorted ids of every paragraph of these scopes, dead ones included."""
-        return _ids(db.execute(self._q["paragraphs_in_scopes"], {"scopes": array(scopes)}))
+        return _ids(db.run("paragraphs_in_scopes", scopes=array(scopes)))
 
     def newest_in_window(
-        self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes, now: float, limit: int
+        self, db: Connection, start: float, end: float, scopes: Scopes, now: float, limit: int
     ) -> list[int]:
         """Ids of the dated paragraphs whose time meets [start, end], the newest first."""
         name = "newest_in_window_everywhere" if scopes is None else "newest_in_window"
         values = {"start": start, "end": end, "scopes": optional_array(scopes), "now": now, "limit": limit}
-        return [row[0] for row in db.execute(self._q[name], values)]
+        return [row[0] for row in db.run(name, **values)]
 
-    def newest_begun(self, db: sqlite3.Connection, start: float, end: float, scopes: Scopes, limit: int) -> list[int]:
+    def newest_begun(self, db: Connection, start: float, end: float, scopes: Scopes, limit: int) -> list[int]:
         """Ids of the paragraphs whose time begins in [start, end], the newest first."""
         name = "newest_begun_everywhere" if scopes is None else "newest_begun"
         values = {"start": start, "end": end, "scopes": optional_array(scopes), "limit": limit}
-        return [row[0] for row in db.execute(self._q[name], values)]
+        return [row[0] for row in db.run(name, **values)]
 
     def evidence(
-        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+        self, db: Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
     ) -> list[tuple[int, int, bool]]:
         """(entity, paragraph, whether the text holds the entity's name) of links that may be seen."""
         values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
-        return db.execute(self._q["evidence_of_entities"], values).fetchall()
+        return db.run("evidence_of_entities", **values).fetchall()
 
-    def any_told(self, db: sqlite3.Connection) -> bool:
+    def any_told(self, db: Connection) -> bool:
         """Whether there is a relation that rules did not read."""
-        return bool(db.execute(self._q["relations_told"]).fetchone()[0])
+        return bool(db.run("relations_told").fetchone()[0])
 
-    def rarely_linked(self, db: sqlite3.Connection, entities: Iterable[int], most: int) -> list[int]:
+    def rarely_linked(self, db: Connection, entities: Iterable[int], most: int) -> list[int]:
         """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
         values = {"entities": array(entities), "most": most}
-        return [row[0] for row in db.execute(self._q["entities_rarely_linked"], values)]
+        return [row[0] for row in db.run("entities_rarely_linked", **values)]
 
-    def entities_of(self, db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
+    def entities_of(self, db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
         """(paragraph, entity) of the links of these paragraphs."""
-        return db.execute(self._q["entities_of_paragraphs"], {"ids": array(ids)}).fetchall()
+        return db.run("entities_of_paragraphs", ids=array(ids)).fetchall()
 
     def relations_of(
-        self, db: sqlite3.Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+        self, db: Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
     ) -> list[tuple[int, int, int, float, str]]:
         """(relation, subject, object, weight, origin) of the newest relations of these entities that a paragraph supports which may be seen."""
         values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
-        return db.execute(self._q["relations_of"], values).fetchall()
+        return db.run("relations_of", **values).fetchall()
 
-    def highest(self, db: sqlite3.Connection) -> int:
+    def highest(self, db: Connection) -> int:
         """The last row given out."""
-        return db.execute(self._q["highest_paragraph"]).fetchone()[0]
+        return db.run("highest_paragraph").fetchone()[0]
 
-    def live_count(self, db: sqlite3.Connection) -> int:
+    def live_count(self, db: Connection) -> int:
         """Paragraphs that are alive and current."""
-        return db.execute(self._q["live_paragraph_count"]).fetchone()[0]
+        return db.run("live_paragraph_count").fetchone()[0]
 
 
-def _ids(cursor: sqlite3.Cursor) -> NDArray[np.int64]:
+def _ids(cursor: Rows) -> NDArray[np.int64]:
     """Sorted distinct ids of a `group_concat`: one text is read many times faster than as many rows."""
     joined = cursor.fetchone()[0]
     return _distinct(np.fromstring(joined, np.int64, sep=",")) if joined else np.zeros(0, np.int64)

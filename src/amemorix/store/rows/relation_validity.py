@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Sequence
 
-from ..queries import array, optional_array, queries
+from ..ports import Connection
+from ..queries import array, optional_array
 
 __all__ = ["RelationEndRepository"]
 
@@ -36,14 +36,11 @@ _MEANINGS = json.dumps(
 class RelationEndRepository:
     """Reads ends; nothing of them is stored, so what comes back is whole again at once."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
     def of(
-        self, db: sqlite3.Connection, relations: Iterable[int], scopes: Sequence[int] | None, now: float
+        self, db: Connection, relations: Iterable[int], scopes: Sequence[int] | None, now: float
     ) -> dict[int, float]:
         """Relation -> when it was over at the time `now`, by what may be seen; those that still hold are not there."""
         values = {
             "ids": array(relations), "meanings": _MEANINGS, "scopes": optional_array(scopes), "now": now
         }  # fmt: skip
-        return dict(db.execute(self._q["relations_ended"], values).fetchall())
+        return dict(db.run("relations_ended", **values).fetchall())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..queries import array, optional_array, queries
+from ..ports import Connection
+from ..queries import array, optional_array
 
 __all__ = ["Memory", "MemoryKind", "MemoryState", "Ref", "Retention", "RetentionRepository"]
 
@@ -78,10 +78,7 @@ class Memory:
 class RetentionRepository:
     """Reads memories with their retention, and writes it; the caller owns the transaction."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
-    def memories(self, db: sqlite3.Connection, refs: Iterable[Ref], scopes: Scopes) -> dict[Ref, Memory]:
+    def memories(self, db: Connection, refs: Iterable[Ref], scopes: Scopes) -> dict[Ref, Memory]:
         """Those of the memories that exist, in the scopes given, whatever their state."""
         wanted = list(dict.fromkeys(refs))
         found: dict[Ref, Memory] = {}
@@ -91,15 +88,15 @@ class RetentionRepository:
         ):
             ids = [id_ for of, id_ in wanted if of == kind]
             values = {"ids": array(ids), "scopes": optional_array(scopes)}
-            found |= {memory.ref: memory for memory in map(read, db.execute(self._q[query], values) if ids else ())}
+            found |= {memory.ref: memory for memory in map(read, db.run(query, **values) if ids else ())}
         return {ref: found[ref] for ref in wanted if ref in found}
 
-    def of(self, db: sqlite3.Connection, kind: MemoryKind, ids: Iterable[int]) -> dict[int, Retention]:
+    def of(self, db: Connection, kind: MemoryKind, ids: Iterable[int]) -> dict[int, Retention]:
         """Row -> retention, of those that were ever touched."""
-        rows = db.execute(self._q["retention_of"], {"kind": kind, "ids": array(ids)})
+        rows = db.run("retention_of", kind=kind, ids=array(ids))
         return {id_: _retention(0.0, values) for id_, *values in rows}
 
-    def put(self, db: sqlite3.Connection, ref: Ref, retention: Retention) -> None:
+    def put(self, db: Connection, ref: Ref, retention: Retention) -> None:
         """Write it down."""
         values = {
             "kind": ref[0],
@@ -112,16 +109,16 @@ class RetentionRepository:
             "reinforced_at": retention.reinforced_at,
             "reinforcements": retention.reinforcements,
         }
-        db.execute(self._q["retention_put"], values)
+        db.run("retention_put", **values)
 
-    def touched(self, db: sqlite3.Connection, scopes: Scopes, limit: int) -> list[Ref]:
+    def touched(self, db: Connection, scopes: Scopes, limit: int) -> list[Ref]:
         """What use or a hand has touched, the last touched first."""
-        rows = db.execute(self._q["retention_touched"], {"scopes": optional_array(scopes), "limit": limit})
+        rows = db.run("retention_touched", scopes=optional_array(scopes), limit=limit)
         return [(kind, id_) for kind, id_ in rows]
 
     def log(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         action: str,
         items: Sequence[Mapping[str, Any]],
         *,
@@ -142,42 +139,40 @@ class RetentionRepository:
             "reason": reason,
             "now": now,
         }
-        return db.execute(self._q["v5_operation_insert"], values).fetchone()[0]
+        return db.run("v5_operation_insert", **values).fetchone()[0]
 
     # finding
 
-    def relations_by_words(
-        self, db: sqlite3.Connection, norm: str, scopes: Scopes, *, gone: bool, limit: int
-    ) -> list[int]:
+    def relations_by_words(self, db: Connection, norm: str, scopes: Scopes, *, gone: bool, limit: int) -> list[int]:
         """Relations with the name at an end or as predicate; where none has it, those that hold it. `gone`: inactive ones."""
         values = {"norm": norm, "scopes": optional_array(scopes), "gone": gone, "limit": limit}
-        rows = db.execute(self._q["relations_by_words"], values).fetchall()
+        rows = db.run("relations_by_words", **values).fetchall()
         exact = [id_ for id_, whole in rows if whole]
         return exact or [id_ for id_, _ in rows]
 
-    def paragraphs_in_bin(self, db: sqlite3.Connection, scopes: Scopes) -> list[tuple[int, str]]:
+    def paragraphs_in_bin(self, db: Connection, scopes: Scopes) -> list[tuple[int, str]]:
         """(row, text) of the paragraphs in the recycle bin, the last first."""
-        return db.execute(self._q["paragraphs_in_bin"], {"scopes": optional_array(scopes)}).fetchall()
+        return db.run("paragraphs_in_bin", scopes=optional_array(scopes)).fetchall()
 
-    def relations_of(self, db: sqlite3.Connection, paragraphs: Iterable[int], limit: int) -> list[int]:
+    def relations_of(self, db: Connection, paragraphs: Iterable[int], limit: int) -> list[int]:
         """Active relations that these paragraphs support."""
         values = {"ids": array(paragraphs), "limit": limit}
-        return [row[0] for row in db.execute(self._q["relations_of_paragraphs"], values)]
+        return [row[0] for row in db.run("relations_of_paragraphs", **values)]
 
     # what is due
 
     def old_relations(
-        self, db: sqlite3.Connection, cutoff: float, now: float, after: tuple[float, int], limit: int
+        self, db: Connection, cutoff: float, now: float, after: tuple[float, int], limit: int
     ) -> list[tuple[float, int]]:
         """(created, row) past `after` of active, unprotected relations recorded up to `cutoff` that nothing refreshed
         since, or that were weakened."""
         values = {"cutoff": cutoff, "now": now, "after_at": after[0], "after_id": after[1], "limit": limit}
-        return [(at, id_) for id_, at in db.execute(self._q["relations_faded_by_age"], values)]
+        return [(at, id_) for id_, at in db.run("relations_faded_by_age", **values)]
 
-    def weakened_relations(self, db: sqlite3.Connection, now: float, after: int, limit: int) -> list[int]:
+    def weakened_relations(self, db: Connection, now: float, after: int, limit: int) -> list[int]:
         """Active, unprotected relations past `after` of which less than the whole was left at some time."""
         values = {"now": now, "after": after, "limit": limit}
-        return [row[0] for row in db.execute(self._q["relations_weakened"], values)]
+        return [row[0] for row in db.run("relations_weakened", **values)]
 
 
 def _retention(since: float, values: Sequence[Any]) -> Retention:

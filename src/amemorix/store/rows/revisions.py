@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..queries import array, optional_array, queries
+from ..ports import Connection
+from ..queries import array, optional_array
 from .paragraphs import ParagraphRow
 
 __all__ = ["Revision", "RevisionRepository"]
@@ -27,22 +27,19 @@ class Revision:
 class RevisionRepository:
     """Reads the memory as of a time; everything it returns may be seen in the scopes given."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
-    def current(self, db: sqlite3.Connection, as_of: float, scopes: Sequence[int] | None) -> NDArray[np.int64]:
+    def current(self, db: Connection, as_of: float, scopes: Sequence[int] | None) -> NDArray[np.int64]:
         """Sorted ids of the current paragraphs that were recorded by then and had happened by then."""
         name = "paragraphs_as_of" if scopes is None else "paragraphs_as_of_scoped"
-        found = db.execute(self._q[name], {"as_of": as_of, "scopes": optional_array(scopes)}).fetchone()[0]
+        found = db.run(name, as_of=as_of, scopes=optional_array(scopes)).fetchone()[0]
         return np.sort(np.array([int(id_) for id_ in found.split(",")] if found else [], np.int64))
 
     def replaced(
-        self, db: sqlite3.Connection, as_of: float, scopes: Sequence[int] | None, now: float, limit: int
+        self, db: Connection, as_of: float, scopes: Sequence[int] | None, now: float, limit: int
     ) -> list[Revision]:
         """Wordings that were current then and have been replaced since, the newest first."""
         values = {"as_of": as_of, "scopes": optional_array(scopes), "now": now, "limit": limit}
-        return [Revision(*row) for row in db.execute(self._q["revisions_as_of"], values)]
+        return [Revision(*row) for row in db.run("revisions_as_of", **values)]
 
-    def full(self, db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
+    def full(self, db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
         """Paragraph -> row, of replaced wordings too."""
-        return {row[0]: ParagraphRow(*row) for row in db.execute(self._q["revisions_full"], {"ids": array(ids)})}
+        return {row[0]: ParagraphRow(*row) for row in db.run("revisions_full", ids=array(ids))}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 
-from ..queries import queries
+from ..ports import Connection
 
 __all__ = ["Counts", "SourceRepository", "SourceRow"]
 
@@ -43,24 +42,21 @@ class Counts:
 class SourceRepository:
     """Lists sources and counts rows."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
     def list(
-        self, db: sqlite3.Connection, *, name: str | None, chat_id: str | None, now: float, limit: int, offset: int
+        self, db: Connection, *, name: str | None, chat_id: str | None, now: float, limit: int, offset: int
     ) -> list[SourceRow]:
         """Sources with live paragraphs, the last written first."""
         values = {"name": name, "chat_id": chat_id, "now": now, "limit": limit, "offset": offset}
-        return [SourceRow(*row) for row in db.execute(self._q["sources_list"], values)]
+        return [SourceRow(*row) for row in db.run("sources_list", **values)]
 
-    def count(self, db: sqlite3.Connection, chat_id: str | None, now: float) -> int:
+    def count(self, db: Connection, chat_id: str | None, now: float) -> int:
         """Sources with live paragraphs."""
-        return db.execute(self._q["sources_count"], {"chat_id": chat_id, "now": now}).fetchone()[0]
+        return db.run("sources_count", chat_id=chat_id, now=now).fetchone()[0]
 
-    def named(self, db: sqlite3.Connection, name: str, chat_id: str | None) -> list[int]:
+    def named(self, db: Connection, name: str, chat_id: str | None) -> list[int]:
         """Rows of the sources of that name."""
-        return [row[0] for row in db.execute(self._q["sources_named"], {"name": name, "chat_id": chat_id})]
+        return [row[0] for row in db.run("sources_named", name=name, chat_id=chat_id)]
 
-    def counts(self, db: sqlite3.Connection, now: float) -> Counts:
+    def counts(self, db: Connection, now: float) -> Counts:
         """All counts in one snapshot."""
-        return Counts(*db.execute(self._q["stats_counts"], {"now": now}).fetchone())
+        return Counts(*db.run("stats_counts", now=now).fetchone())

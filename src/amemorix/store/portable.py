@@ -10,7 +10,9 @@ from typing import Any
 
 from ..store.compaction import open_copy
 from ..store.migrations import build
-from ..store.queries import array, queries
+from ..store.queries import array
+from .connection import SqliteConnection, of_file
+from .ports import Connection
 
 __all__ = ["FLOOR", "OWN_KEYS", "PortableRepository", "building"]
 
@@ -25,73 +27,69 @@ OWN_KEYS = ("database_id", "incarnation", FLOOR)
 class PortableRepository:
     """Knows tables and columns from the schema alone, so that no table is ever left out because nobody thought of it."""
 
-    def __init__(self) -> None:
-        self._q = queries()
-
-    def tables(self, db: sqlite3.Connection) -> dict[str, list[str]]:
+    def tables(self, db: Connection) -> dict[str, list[str]]:
         """Table -> its columns, in the order in which the tables were made."""
-        names = [row[0] for row in db.execute(self._q["tables_listed"])]
-        return {name: [row[0] for row in db.execute(self._q["table_columns"], {"table": name})] for name in names}
+        names = [row[0] for row in db.run("tables_listed")]
+        return {name: [row[0] for row in db.run("table_columns", table=name)] for name in names}
 
-    def required(self, db: sqlite3.Connection, table: str) -> set[str]:
+    def required(self, db: Connection, table: str) -> set[str]:
         """The columns that every row of a table has to bring."""
-        return {row[0] for row in db.execute(self._q["columns_required"], {"table": table})}
+        return {row[0] for row in db.run("columns_required", table=table)}
 
-    def rows(self, db: sqlite3.Connection, table: str, columns: Sequence[str]) -> Iterator[Row]:
+    def rows(self, db: Connection, table: str, columns: Sequence[str]) -> Iterator[Row]:
         """Every row of a table, with these columns."""
-        sql = db.execute(self._q["statement_reading"], {"table": table, "columns": array(columns)}).fetchone()[0]
-        cursor = db.execute(sql)
+        sql = db.run("statement_reading", table=table, columns=array(columns)).fetchone()[0]
+        cursor = of_file(db).execute(sql)
         while page := cursor.fetchmany(PAGE):
             yield from page
 
-    def changes(self, db: sqlite3.Connection, after: int) -> Iterator[Row]:
+    def changes(self, db: Connection, after: int) -> Iterator[Row]:
         """The change log past a number."""
-        cursor = db.execute(self._q["changes_after"], {"cursor": after})
+        cursor = db.run("changes_after", cursor=after)
         while page := cursor.fetchmany(PAGE):
             yield from page
 
-    def meta(self, db: sqlite3.Connection) -> dict[str, str]:
+    def meta(self, db: Connection) -> dict[str, str]:
         """What the store keeps of itself, but what is of this database alone."""
         return {key: value for key, value in self.kept(db).items() if key not in OWN_KEYS}
 
-    def kept(self, db: sqlite3.Connection) -> dict[str, str]:
+    def kept(self, db: Connection) -> dict[str, str]:
         """Everything that the store keeps of itself."""
-        return dict(db.execute(self._q["meta_all"]).fetchall())
+        return dict(db.run("meta_all").fetchall())
 
     # writing, into a database that `building` makes
 
-    def write(self, db: sqlite3.Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def write(self, db: Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Write rows of a table as they are."""
-        sql = db.execute(self._q["statement_writing"], {"table": table, "columns": array(columns)}).fetchone()[0]
-        db.executemany(sql, rows)
+        sql = db.run("statement_writing", table=table, columns=array(columns)).fetchone()[0]
+        of_file(db).executemany(sql, rows)
 
-    def finish(self, db: sqlite3.Connection, floor: int, meta: Mapping[str, str], numbers: Mapping[str, int]) -> None:
+    def finish(self, db: Connection, floor: int, meta: Mapping[str, str], numbers: Mapping[str, int]) -> None:
         """Write what the store kept of itself, where its change log begins, and how far numbers were given out."""
         for key, value in {**meta, FLOOR: str(floor)}.items():
-            db.execute(self._q["meta_put"], {"key": key, "value": value})
+            db.run("meta_put", key=key, value=value)
         for name, highest in numbers.items():
-            db.execute(self._q["number_counter_raise"], {"name": name, "seq": highest})
-            db.execute(self._q["number_counter_add"], {"name": name, "seq": highest})
+            db.run("number_counter_raise", name=name, seq=highest)
+            db.run("number_counter_add", name=name, seq=highest)
 
 
 @contextmanager
-def building(path: Path, schema: int) -> Generator[sqlite3.Connection]:
+def building(path: Path, schema: int) -> Generator[SqliteConnection]:
     """A new database of a schema in which nothing follows from what is written, committed at the end.
 
     Its triggers are there again afterwards. Raises sqlite3.IntegrityError if a row points to nothing.
     """
-    q = queries()
     with open_copy(path) as db:
         db.execute("pragma synchronous = off")
         db.execute("pragma foreign_keys = off")
         build(db, schema)
         db.execute("begin immediate")
-        triggers = db.execute(q["triggers_listed"]).fetchall()
+        triggers = db.run("triggers_listed").fetchall()
         for _, drop in triggers:
             db.execute(drop)
         yield db
         for make, _ in triggers:
             db.execute(make)
-        if broken := db.execute(q["foreign_keys"]).fetchone():
+        if broken := db.run("foreign_keys").fetchone():
             raise sqlite3.IntegrityError(f"a row of {broken[0]} points to a row of {broken[2]} that is not there")
         db.execute("commit")

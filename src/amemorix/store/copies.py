@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from pathlib import Path
 
 from ..store.changes import ChangeRepository
 from ..store.compaction import Compaction, one_transaction, open_copy
-from ..store.queries import queries
 from ..store.sqlite import INCARNATION
+from .connection import DatabaseError, of_file
+from .ports import Connection
 
 __all__ = ["HIGHEST_NUMBER", "CopyRepository", "Inventory", "Step"]
 
@@ -45,11 +45,10 @@ class CopyRepository:
     """Reads and makes copies; everything here is blocking."""
 
     def __init__(self) -> None:
-        self._q = queries()
         self._changes = ChangeRepository()
         self._compaction = Compaction()
 
-    def inventory(self, db: sqlite3.Connection) -> Inventory:
+    def inventory(self, db: Connection) -> Inventory:
         """What the database holds, within the connection's snapshot."""
         floor, last = self._changes.bounds(db)
         return Inventory(
@@ -57,25 +56,25 @@ class CopyRepository:
             self.counts(db), self.given(db),
         )  # fmt: skip
 
-    def counts(self, db: sqlite3.Connection) -> dict[str, int]:
+    def counts(self, db: Connection) -> dict[str, int]:
         """Table -> its rows."""
-        statements = db.execute(self._q["statements_counting"]).fetchall()
-        return {name: db.execute(sql).fetchone()[0] for name, sql in statements}
+        statements = db.run("statements_counting").fetchall()
+        return {name: of_file(db).execute(sql).fetchone()[0] for name, sql in statements}
 
-    def given(self, db: sqlite3.Connection) -> dict[str, int]:
+    def given(self, db: Connection) -> dict[str, int]:
         """Table -> the highest number that it has given out."""
-        return dict(db.execute(self._q["number_counters"]).fetchall())
+        return dict(db.run("number_counters").fetchall())
 
     def numbers(self, path: Path) -> dict[str, int]:
         """Table -> the highest number that a copy has given out; none of one that cannot be read, and thus not restored."""
         try:
             with open_copy(path, unchanged=True) as db:
-                given = db.execute(self._q["number_counters"]).fetchall()
+                given = db.run("number_counters").fetchall()
             return {name: seq for name, seq in given if isinstance(seq, int) and seq <= HIGHEST_NUMBER}
-        except sqlite3.Error:
+        except DatabaseError:
             return {}
 
-    def copy(self, db: sqlite3.Connection, to: Path, step: Step) -> Inventory:
+    def copy(self, db: Connection, to: Path, step: Step) -> Inventory:
         """Copy what the connection's snapshot sees into one new file, synced; writers go on meanwhile.
 
         The snapshot is held by the first statement, so the copy never begins anew however much is written
@@ -89,15 +88,15 @@ class CopyRepository:
 
         with open_copy(to) as target:
             target.execute("pragma synchronous = off")
-            db.backup(target, pages=PAGES, progress=progress)
+            of_file(db).backup(target, pages=PAGES, progress=progress)
             target.execute("pragma journal_mode = delete")
         _synced(to)
         return found
 
-    def faults(self, db: sqlite3.Connection) -> list[str]:
+    def faults(self, db: Connection) -> list[str]:
         """What SQLite's own whole check finds, and rows that point to nothing; empty if all is well."""
-        said = [str(row[0]) for row in db.execute(self._q["integrity_whole"])]
-        broken = len(db.execute(self._q["foreign_keys"]).fetchall())
+        said = [str(row[0]) for row in db.run("integrity_whole")]
+        broken = len(db.run("foreign_keys").fetchall())
         found = [] if said == ["ok"] else said
         return [*found, *([f"{broken} rows point to rows that are not there"] if broken else [])]
 
@@ -110,11 +109,11 @@ class CopyRepository:
     def skip_numbers(self, path: Path, numbers: Mapping[str, int]) -> None:
         """Let a copy give out only higher numbers: so no id ever means two things, in backups either."""
         with open_copy(path) as db, one_transaction(db):
-            tables = {row[0] for row in db.execute(self._q["tables_listed"])}
+            tables = {row[0] for row in db.run("tables_listed")}
             for name, highest in numbers.items():
                 if name in tables:
-                    db.execute(self._q["number_counter_raise"], {"name": name, "seq": highest})
-                    db.execute(self._q["number_counter_add"], {"name": name, "seq": highest})
+                    db.run("number_counter_raise", name=name, seq=highest)
+                    db.run("number_counter_add", name=name, seq=highest)
         _synced(path)
 
 
