@@ -256,7 +256,7 @@ def test_every_statement_is_used() -> None:
 def test_every_statement_that_is_asked_for_exists() -> None:
     asked = set()
     for path in PACKAGE.rglob("*.py"):
-        asked |= set(re.findall(r'\.run(?:_many)?\(\s*"(\w+)"', path.read_text("utf-8")))
+        asked |= set(re.findall(r"\bdb\.run(?:_many)?\(\s*\"(\w+)\"", path.read_text("utf-8")))
     assert sorted(asked - set(queries()) - set(queries(FOREIGN))) == []
 
 

@@ -24,6 +24,7 @@ from amemorix.models.registry import make_embedder
 from amemorix.ports import Embedder, EmbedderInfo
 from amemorix.store.metadata_store import MetadataStore
 from amemorix.store.ports import Connection
+from amemorix.store.rows import embeddings as embedding_rows
 from amemorix.store.rows.embeddings import Generation, ParagraphVectors
 
 from .corpus import TOGETHER, Call, calls, fresh_texts
@@ -163,27 +164,27 @@ async def _put_vectors(store: MetadataStore, config: Mapping[str, Any], rows: in
     encoded = await asyncio.to_thread(encode, embedder, fresh_texts(min(SAMPLE_TEXTS, max(rows, 1)), "sample"))
     sample = np.stack([one.vector for one in encoded])
     tokens = [one.tokens.tobytes() for one in encoded]
-    generation = await store.write(lambda db: _generation(store, db, embedder.info))
+    generation = await store.write(lambda db: _generation(db, embedder.info))
     embedder.close()
     done = last = 0
-    while ids := await store.read(lambda db, after=last: _without_vector(store, db, generation.id, after)):
+    while ids := await store.read(lambda db, after=last: _without_vector(db, generation.id, after)):
         vectors = perturbed(sample, np.array(ids, np.int64)).astype("<f2")
         made = [
             ParagraphVectors(id_, vector.tobytes(), tokens[id_ % len(tokens)])
             for id_, vector in zip(ids, vectors, strict=True)
         ]
-        await store.write(lambda db, made=made: store.embeddings.put(db, generation.id, made))
+        await store.write(lambda db, made=made: embedding_rows.put(db, generation.id, made))
         done, last = done + len(ids), ids[-1]
         on_progress("writing vectors", done, rows)
     return done
 
 
-def _generation(store: MetadataStore, db: Connection, info: EmbedderInfo) -> Generation:
-    return store.embeddings.create(db, info, "serving", time.time())
+def _generation(db: Connection, info: EmbedderInfo) -> Generation:
+    return embedding_rows.create(db, info, "serving", time.time())
 
 
-def _without_vector(store: MetadataStore, db: Connection, generation: int, after: int) -> list[int]:
-    return [row.id for row in store.embeddings.pending(db, generation, after, time.time(), VECTOR_STEP)]
+def _without_vector(db: Connection, generation: int, after: int) -> list[int]:
+    return [row.id for row in embedding_rows.pending(db, generation, after, time.time(), VECTOR_STEP)]
 
 
 async def _derive(host: AMemorixHostService, rows: int, on_progress: OnProgress) -> float:

@@ -16,6 +16,7 @@ from ..models.structured_chat import Said, StructuredChat, Tally
 from ..ports import ChatInfo, ChatModel
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import chat_usage
 from ..store.rows.chat_usage import ChatUsage
 
 __all__ = ["ChatMeter", "MeteredChat"]
@@ -35,7 +36,7 @@ class ChatMeter:
         if not self._budget:
             return
         day = self._day()
-        used = await self._store.read(lambda db: self._store.chat_usage.tokens(db, day))
+        used = await self._store.read(lambda db: chat_usage.tokens(db, day))
         if used >= self._budget:
             raise ChatUnavailable(
                 f"{used} tokens were used today (UTC); chat.daily_token_budget is {self._budget}.",
@@ -47,14 +48,14 @@ class ChatMeter:
         self.last_error = problem
         used = ChatUsage(1, 1 if problem else 0, tally.prompt, tally.completion)
         day = self._day()
-        await self._store.write(lambda db: self._store.chat_usage.add(db, day, task, used))
+        await self._store.write(lambda db: chat_usage.add(db, day, task, used))
 
     def state(self, db: Connection) -> dict[str, Any]:
         """What was used, in total by task and today."""
         return {
             "daily_token_budget": self._budget,
-            "tokens_today": self._store.chat_usage.tokens(db, self._day()),
-            "tasks": {task: asdict(used) for task, used in self._store.chat_usage.by_task(db).items()},
+            "tokens_today": chat_usage.tokens(db, self._day()),
+            "tasks": {task: asdict(used) for task, used in chat_usage.by_task(db).items()},
             "error": self.last_error,
         }
 

@@ -16,10 +16,12 @@ from ..clock import Clock
 from ..config import patched
 from ..config.model import Config
 from ..errors import Conflict, NotReady, StorageFailure
+from ..forgetting import operation_rows
 from ..runtime_status import Reopen, RuntimeStatus
+from ..store import copies as copy_rows
 from ..store.compaction import open_copy
 from ..store.connection import DatabaseError
-from ..store.copies import HIGHEST_NUMBER, CopyRepository
+from ..store.copies import HIGHEST_NUMBER
 from ..store.file_swap import DATABASE_FILE, forget_incoming, incoming
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, check, migrations
@@ -165,7 +167,7 @@ class BackupService:
         self._thread.step("copying")
         room(folder, self._store.files[0].stat().st_size)
         to, now = folder / self._store.files[0].name, self._clock.now()
-        found = self._store.read_here(lambda db: self._store.copies.copy(db, to, self._thread.so_far))
+        found = self._store.read_here(lambda db: copy_rows.copy(db, to, self._thread.so_far))
         (folder / SETTINGS).write_text(settings_text(self._config), "utf-8")
         self._thread.step("sealing", to.stat().st_size)
         manifest = self.folder.seal(folder, found, reason=reason, now=now, watch=self._thread.more)
@@ -189,7 +191,7 @@ class BackupService:
 
 def no_purge(store: MetadataStore) -> None:
     """Raises Conflict while a purge is under way. Blocking."""
-    if store.read_here(store.delete_operations.purging):
+    if store.read_here(operation_rows.purging):
         raise Conflict("A purge is under way: what it erases would come back. Wait until it is done.")
 
 
@@ -249,11 +251,10 @@ def _damage(backup: Backup) -> list[str]:
         return ["the database was damaged when it was set aside"]
     if not backup.database.exists():
         return []
-    rows = CopyRepository()
     try:
         with open_copy(backup.database, unchanged=True) as db:
             check(db)
-            found, faults = rows.inventory(db), rows.faults(db)
+            found, faults = copy_rows.inventory(db), copy_rows.faults(db)
     except (DatabaseError, StorageFailure, TypeError) as exc:
         return [f"the database cannot be read: {exc}"]
     held = backup.manifest
@@ -285,10 +286,10 @@ def put_in_place(data: Path, backup: Backup, thread: CopyThread) -> None:
         to.unlink(missing_ok=True)
         thread.step("copying")
         with open_copy(backup.database, unchanged=True) as db:
-            CopyRepository().copy(db, to, thread.so_far)
+            copy_rows.copy(db, to, thread.so_far)
         with open_copy(to) as db:
             build(db, migrations()[-1][0])
-        CopyRepository().begin_history(to)
+        copy_rows.begin_history(to)
     except (OSError, DatabaseError, NotReady, StorageFailure) as exc:
         to.unlink(missing_ok=True)
         if isinstance(exc, (NotReady, StorageFailure)):

@@ -12,9 +12,10 @@ from ..facts import service as facts
 from ..graph import extraction
 from ..ingest import late_names as namings
 from ..profiles import service as profiles
-from ..store.changes import ChangeRepository
-from ..store.copies import CopyRepository
-from ..store.portable import FLOOR, PortableRepository
+from ..store import changes as change_log
+from ..store import copies as copy_rows
+from ..store import portable as portable_rows
+from ..store.portable import FLOOR
 from ..store.ports import Connection
 from ..store.rows.embeddings import WATERMARK
 
@@ -58,27 +59,25 @@ class ReadingMarks:
     """Compares the marks of a database with what it holds."""
 
     def __init__(self) -> None:
-        self._changes = ChangeRepository()
-        self._copies = CopyRepository()
-        self._rows = PortableRepository()
+        pass
 
     def impossible(self, db: Connection) -> dict[str, str]:
         """Key -> why it cannot be right; empty if all is well."""
-        last = self._copies.given(db)
+        last = copy_rows.given(db)
         return {key: why for key, value, form in self._all(db) if (why := _wrong(value, form, last))}
 
     def begin_anew(self, db: Connection) -> list[str]:
         """Let those whose marks cannot be right read everything again; names the marks."""
         wrong = set(self.impossible(db))
         for key in wrong | {other for one in wrong for other in _TOGETHER.get(one, ())}:
-            self._changes.put(db, key, _form(key).anew)
+            change_log.put(db, key, _form(key).anew)
         if wrong:
-            floor, last = self._changes.bounds(db)
-            self._changes.prune(db, last if FLOOR in wrong else max(floor, min(last, 1)))
+            floor, last = change_log.bounds(db)
+            change_log.prune(db, last if FLOOR in wrong else max(floor, min(last, 1)))
         return sorted(wrong)
 
     def _all(self, db: Connection) -> Iterator[tuple[str, str, _Form]]:
-        for key, value in self._rows.kept(db).items():
+        for key, value in portable_rows.kept(db).items():
             if key in _FORMS or key.startswith(_WATERMARKS):
                 yield key, value, _form(key)
 

@@ -9,15 +9,18 @@ from typing import Any
 
 from ..audit_context import Act, acting, front_door
 from ..errors import StorageFailure
-from ..forgetting.operation_rows import DeleteOperationRepository, Item
+from ..forgetting import operation_rows
+from ..forgetting.operation_rows import Item
 from ..forgetting.purge_copies import CopyErasing
 from ..forgetting.purge_rows import ErasureRepository, Targets
+from ..store import compaction
+from ..store import copies as copy_rows
+from ..store import portable as portable_rows
 from ..store.audit import AuditRepository
-from ..store.compaction import Compaction, one_transaction, open_copy
+from ..store.compaction import one_transaction, open_copy
 from ..store.connection import DatabaseError, SqliteConnection
-from ..store.copies import CopyRepository, Inventory
+from ..store.copies import Inventory
 from ..store.file_swap import DATABASE_FILE, decide, finish_exchange, incoming, link_or_copy, sync_folder
-from ..store.portable import PortableRepository
 from .backup_folder import Backup, BackupFolder, Manifest, Reason
 from .restore_indexes import take_indexes
 
@@ -49,7 +52,6 @@ class DatabaseTakeover:
         self._now = now
         self._act = act
         self._check = check
-        self._copies = CopyRepository()
         self.aside: Backup | None = None
         self.done = False
         """Whether it was decided on."""
@@ -74,7 +76,7 @@ class DatabaseTakeover:
         mine = self._inventory(new)
         if old and mine and old.database_id == mine.database_id:
             self.erased = self._purged_again(new)
-        self._copies.skip_numbers(new, self._numbers(mine, old))
+        copy_rows.skip_numbers(new, self._numbers(mine, old))
         aside = self._set_aside(old)
         self._note(new, aside[1].id if aside else "")
         decide(self._database)
@@ -95,7 +97,7 @@ class DatabaseTakeover:
         again = incoming(self._database)
         again.unlink(missing_ok=True)
         with open_copy(self.aside.database, unchanged=True) as db:
-            self._copies.copy(db, again, lambda *_: None)
+            copy_rows.copy(db, again, lambda *_: None)
         decide(self._database)
 
     def _note(self, path: Path, aside: str) -> None:
@@ -110,46 +112,43 @@ class DatabaseTakeover:
         log = self._database.with_name(f"{DATABASE_FILE}-wal")
         if log.exists() and log.stat().st_size:
             with suppress(DatabaseError), open_copy(self._database) as db:
-                Compaction().fold(db)
+                compaction.fold(db)
 
     def _inventory(self, path: Path) -> Inventory | None:
         if not path.exists():
             return None
         try:
             with open_copy(path, unchanged=True) as db:
-                return self._copies.inventory(db)
+                return copy_rows.inventory(db)
         except (DatabaseError, TypeError):  # TypeError: a row that has to be there is not
             return None
 
     def _numbers(self, mine: Inventory | None, old: Inventory | None) -> dict[str, int]:
         """The highest numbers that this database has given out in any of its histories."""
         wanted = mine.database_id if mine else ""
-        known = [
-            self._copies.numbers(one.database) for one in self._backups.all() if one.manifest.database_id == wanted
-        ]
+        known = [copy_rows.numbers(one.database) for one in self._backups.all() if one.manifest.database_id == wanted]
         known += [dict(old.numbers)] if old and old.database_id == wanted else []
         return {name: max(one.get(name, 0) for one in known) for name in {name for one in known for name in one}}
 
     def _purged_again(self, path: Path) -> int:
         """Erase from the copy what has been purged since it was made, and take over the records of it."""
-        deletions, portable = DeleteOperationRepository(), PortableRepository()
         with open_copy(self._database, unchanged=True) as db:
-            purged = deletions.purged(db)
-            gone = self._gone(db, [item for operation in purged for item in deletions.open_items(db, operation)])
+            purged = operation_rows.purged(db)
+            gone = self._gone(db, [item for operation in purged for item in operation_rows.open_items(db, operation)])
             persons = ErasureRepository().gone(db, "persons", gone.persons)
-            columns = {table: portable.tables(db)[table] for table in RECORDS}
-            records = {table: list(_of(portable.rows(db, table, columns[table]), columns[table].index(key), purged))
+            columns = {table: portable_rows.tables(db)[table] for table in RECORDS}
+            records = {table: list(_of(portable_rows.rows(db, table, columns[table]), columns[table].index(key), purged))
                        for table, key in RECORDS.items()}  # fmt: skip
         if not purged:
             return 0
         with open_copy(path) as db:
             with one_transaction(db):
-                deletions.forget(db, purged)
+                operation_rows.forget(db, purged)
                 for table, rows in records.items():
-                    portable.write(db, table, columns[table], rows)
+                    portable_rows.write(db, table, columns[table], rows)
             erased = CopyErasing(gone, persons).erase(db)
             if erased:
-                Compaction().rewrite(db, path.stat().st_size)
+                compaction.rewrite(db, path.stat().st_size)
         return erased.rows
 
     def _gone(self, db: SqliteConnection, items: Iterable[Item]) -> Targets:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import Conflict, StorageFailure
+from ..store import copies as copy_rows
 from ..store.compaction import open_copy
 from ..store.connection import DatabaseError
-from ..store.copies import CopyRepository
 from ..store.file_swap import DATABASE_FILE, finish_exchange
 from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
@@ -74,7 +74,7 @@ class OfflineMemory:
             return
         try:
             with open_copy(self._database) as db:
-                counts = CopyRepository().counts(db)
+                counts = copy_rows.counts(db)
         except DatabaseError as exc:
             raise StorageFailure(f"{self._database} cannot be read: {exc}.", file=str(self._database)) from exc
         if held := [name for name, count in counts.items() if count and name not in ALWAYS_THERE]:

@@ -20,21 +20,24 @@ from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
 from ..graph.export import EXPORTS
 from ..indexes.process_id import process_mark
 from ..runtime_status import RuntimeStatus
+from ..store import copies as copy_rows
+from ..store import portable as portable_rows
 from ..store.compaction import in_memory, open_copy
 from ..store.connection import DatabaseError, OperationalError, of_file
-from ..store.copies import HIGHEST_NUMBER, CopyRepository
+from ..store.copies import HIGHEST_NUMBER
 from ..store.file_swap import DATABASE_FILE, incoming
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, migrations, written_by
-from ..store.portable import PortableRepository, building
+from ..store.portable import building
 from ..store.ports import Connection
 from ..store.private_files import make_private, private_opener
+from ..store.rows import embeddings as embedding_rows
 from .backup_folder import BackupFolder
 from .backups import carried_out
 from .cursor_check import ReadingMarks
 from .database_swap import DatabaseTakeover, takeover_act
 from .exclusive_files import exchanging_files, using_files
-from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, portable_rows
+from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, rows_of_file
 from .restore_indexes import make_indexes
 from .worker import CopyThread
 
@@ -158,18 +161,20 @@ class PortableService:
 
     def _header(self, db: Connection, vectors: bool) -> PortableHeader:
         """The change log is carried from where something that is derived has not read it yet."""
-        found, rows = self._store.copies.inventory(db), self._store.portable
+        found = copy_rows.inventory(db)
         floor = max(found.floor, min([found.last, *(deriver.cursor(db) for deriver in self._derivers)]))
         out = (*LEFT_BEHIND, *(() if vectors else VECTORS))
         tables = {
-            name: TableShape(cols, found.counts[name]) for name, cols in rows.tables(db).items() if name not in out
+            name: TableShape(cols, found.counts[name])
+            for name, cols in portable_rows.tables(db).items()
+            if name not in out
         }
-        pending = sum(1 for _ in rows.changes(db, floor))
-        serving = self._store.embeddings.serving(db) if vectors else None
+        pending = sum(1 for _ in portable_rows.changes(db, floor))
+        serving = embedding_rows.serving(db) if vectors else None
         return PortableHeader(
             found.schema, self._clock.now(), found.database_id, vectors, serving.fingerprint if serving else "", floor,
             {name: highest for name, highest in found.numbers.items() if name not in out or name == "changes"},
-            {key: value for key, value in rows.meta(db).items() if vectors or not key.startswith(WATERMARKS)},
+            {key: value for key, value in portable_rows.meta(db).items() if vectors or not key.startswith(WATERMARKS)},
             {**tables, "changes": TableShape(["seq", "kind", "id"], pending)},
         )  # fmt: skip
 
@@ -179,7 +184,7 @@ class PortableService:
         return header
 
     def _must_be_empty(self) -> None:
-        counts = self._store.read_here(self._store.copies.counts)
+        counts = self._store.read_here(copy_rows.counts)
         held = [name for name, count in counts.items() if count and name not in ALWAYS_THERE]
         if held:
             raise Conflict(
@@ -194,26 +199,26 @@ def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
 
     Raises StorageFailure if rows lack what this program needs of them, or the disk refuses.
     """
-    rows, wanted = PortableRepository(), dict[str, TableShape]()
+    wanted = dict[str, TableShape]()
     with open_copy(database) as db, in_memory() as own:
         build(own, migrations()[-1][0])
         of_file(db).execute("begin")
-        found, there = CopyRepository().inventory(db), rows.tables(db)
-        for table, columns in rows.tables(own).items():
+        found, there = copy_rows.inventory(db), portable_rows.tables(db)
+        for table, columns in portable_rows.tables(own).items():
             if table not in there or table in LEFT_BEHIND or table in VECTORS:
                 continue
-            if missing := rows.required(own, table) - set(there[table]):
+            if missing := portable_rows.required(own, table) - set(there[table]):
                 raise StorageFailure(
                     f"{database} cannot be exported by this program: its {table} have no {', '.join(sorted(missing))}. "
                     f"Export it with the program that wrote it ({written_by(db) or 'it does not say which'}).",
                     file=str(database),
                 )
             wanted[table] = TableShape([name for name in columns if name in there[table]], found.counts[table])
-        pending = sum(1 for _ in rows.changes(db, found.floor))
+        pending = sum(1 for _ in portable_rows.changes(db, found.floor))
         header = PortableHeader(
             migrations()[-1][0], time.time(), found.database_id, False, "", found.floor,
             {name: highest for name, highest in found.numbers.items() if name in wanted or name == "changes"},
-            {key: value for key, value in rows.meta(db).items() if not key.startswith(WATERMARKS)},
+            {key: value for key, value in portable_rows.meta(db).items() if not key.startswith(WATERMARKS)},
             {**wanted, "changes": TableShape(["seq", "kind", "id"], pending)},
         )  # fmt: skip
         return _exported(db, header, place, thread)
@@ -221,14 +226,18 @@ def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
 
 def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyThread) -> Exported:
     """Write the rows that the header names, within the connection's snapshot, under the file's name when they are synced."""
-    draft, rows = place.with_name(f".{place.name}.portable.{process_mark()}.part"), PortableRepository()
+    draft = place.with_name(f".{place.name}.portable.{process_mark()}.part")
     thread.step("writing", header.rows)
     try:
         make_private(place.parent)
         with open(draft, "wb", opener=private_opener) as file:
             writer = PortableWriter(file, header)
             for table, shape in header.tables.items():
-                found = rows.changes(db, header.floor) if table == "changes" else rows.rows(db, table, shape.columns)
+                found = (
+                    portable_rows.changes(db, header.floor)
+                    if table == "changes"
+                    else portable_rows.rows(db, table, shape.columns)
+                )
                 for row in found:
                     writer.row(table, row)
                     if writer.rows % PORTION == 0:
@@ -285,28 +294,28 @@ def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
     except BaseException:
         to.unlink(missing_ok=True)
         raise
-    CopyRepository().begin_history(to)
+    copy_rows.begin_history(to)
     return header
 
 
 def _fill(db: Connection, header: PortableHeader, file: BinaryIO, path: Path, thread: CopyThread) -> None:
-    rows, known = PortableRepository(), PortableRepository().tables(db)
+    known = portable_rows.tables(db)
     for table, shape in header.tables.items():
         if not set(shape.columns) <= set(known.get(table, ())) or table == "meta":
             raise InvalidRequest(f"path: {path} has a table {table!r} that this program does not know.", field="path")
     total = path.stat().st_size
-    for table, some in groupby(portable_rows(file, path), key=lambda row: row[1]):
+    for table, some in groupby(rows_of_file(file, path), key=lambda row: row[1]):
         if table not in header.tables:
             raise InvalidRequest(f"path: {path} has rows of {table!r}, which its header does not name.", field="path")
         batch: list[list[Any]] = []
         for read, _, values in some:
             batch.append(values)
             if len(batch) == PORTION:
-                rows.write(db, table, header.tables[table].columns, batch)
+                portable_rows.write(db, table, header.tables[table].columns, batch)
                 batch.clear()
                 thread.so_far(read, total)
-        rows.write(db, table, header.tables[table].columns, batch)
-    rows.finish(db, header.floor, header.meta, header.numbers)
+        portable_rows.write(db, table, header.tables[table].columns, batch)
+    portable_rows.finish(db, header.floor, header.meta, header.numbers)
     if wrong := ReadingMarks().impossible(db):
         raise InvalidRequest(f"path: the header of {path} cannot be right: {_told(wrong)}.", field="path")
 

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ..errors import InvalidRequest
 
-__all__ = ["PortableHeader", "PortableWriter", "TableShape", "header_of", "is_portable", "portable_rows"]
+__all__ = ["PortableHeader", "PortableWriter", "TableShape", "header_of", "is_portable", "rows_of_file"]
 
 FORMAT = "amemorix-portable"
 FIRST = b'{"format": "amemorix-portable"'
@@ -117,7 +117,7 @@ class PortableWriter:
         self.bytes += len(raw)
 
 
-def portable_rows(file: BinaryIO, path: Path) -> Iterator[tuple[int, str, list[Any]]]:
+def rows_of_file(file: BinaryIO, path: Path) -> Iterator[tuple[int, str, list[Any]]]:
     """(bytes so far, table, values) of each row; the file stands at its start.
 
     Raises InvalidRequest for a line that is no row, and at the end if the file is not the whole that was written.

@@ -12,6 +12,7 @@ from ..errors import MemoryFault, StorageFailure
 from ..indexes.projections import Indexes
 from ..store.file_swap import DATABASE_FILE, RESTORING, forget_incoming, incoming
 from ..store.metadata_store import MetadataStore
+from ..store.rows import embeddings as embedding_rows
 from .worker import CopyThread
 
 __all__ = ["make_indexes", "take_indexes"]
@@ -55,7 +56,7 @@ def _make(store: MetadataStore, config: Config, thread: CopyThread) -> None:
     try:
         indexes.open()
         thread.go_on()
-        serving = store.read_here(store.embeddings.serving)
+        serving = store.read_here(embedding_rows.serving)
         if serving:
             indexes.vectors(serving.id, serving.dimension, config.embedding.quantization_type)
         thread.go_on()

@@ -7,14 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import Conflict
+from ..graph import relation_restore
 from ..ingest.analyser import Analyser
 from ..language.normalise import content_hash
+from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import ChatKey, NewText, Person
+from ..store.rows import relations as relation_rows
 from ..store.time_zones import TimeZones
+from . import rows as correction_rows
 from .language.text import holds
-from .rows import CorrectionRepository, Plan, Standing, Target
+from .rows import Plan, Standing, Target
 
 __all__ = ["SOURCE_TYPE", "CorrectionWriter"]
 
@@ -29,7 +33,6 @@ class CorrectionWriter:
 
     def __init__(self, store: MetadataStore, *, chunk_chars: int, zones: TimeZones) -> None:
         self._store = store
-        self._plans = CorrectionRepository()
         self._analyser = Analyser(chunk_chars)
         self._zones = zones
 
@@ -39,21 +42,21 @@ class CorrectionWriter:
         items: list[dict[str, Any]] = details["paragraphs"]
         ids = [item["id"] for item in items]
         targets = self._unchanged(db, items, now)
-        touched = self._plans.persons(db, ids)
-        self._plans.supersede(db, ids, now)
+        touched = correction_rows.persons(db, ids)
+        correction_rows.supersede(db, ids, now)
         kept = [item for item in items if item["becomes"]]
         stored = [self._in_place(db, plan, targets[item["id"]], item["becomes"], details, now) for item in kept]
-        self._plans.count_revision(db, [item["id"] for item in kept], 1)
+        correction_rows.count_revision(db, [item["id"] for item in kept], 1)
         notes = self._note(db, plan, details, now) if details["note"] else []
-        alone = self._plans.alone(db, details["relations"], [])
-        ended = [id_ for id_, row in self._store.relations.rows(db, alone).items() if row.alive]
-        self._plans.end_relations(db, ended, now)
-        self._store.relation_return.taken(db, ended, f"c{plan.id}")
+        alone = correction_rows.alone(db, details["relations"], [])
+        ended = [id_ for id_, row in relation_rows.rows(db, alone).items() if row.alive]
+        correction_rows.end_relations(db, ended, now)
+        relation_restore.taken(db, ended, f"c{plan.id}")
         self._refresh(db, touched, now)
         return {"superseded": ids, "stored": stored, "notes": notes, "relations": ended, "at": now}
 
     def _unchanged(self, db: Connection, items: Sequence[dict[str, Any]], now: float) -> dict[int, Target]:
-        targets = self._plans.targets(db, [item["id"] for item in items], None, now)
+        targets = correction_rows.targets(db, [item["id"] for item in items], None, now)
         changed = [
             f"p{item['id']}" for item in items
             if item["id"] not in targets or targets[item["id"]].content_hash.hex() != item["hash"]
@@ -70,10 +73,12 @@ class CorrectionWriter:
         """Store the corrected copy of a paragraph; returns its row."""
         metadata = json.loads(old.metadata) | {"corrects": f"p{old.id}", "correction": f"c{plan.id}"}
         new = self._analyser.paragraph(text, old.event_start, self._zones.of(old.chat_id))
-        row = self._plans.copy(db, old.id, new, json.dumps(metadata, ensure_ascii=False), now)
+        row = correction_rows.copy(db, old.id, new, json.dumps(metadata, ensure_ascii=False), now)
         wrong = details["reading"]["wrong"]
-        entities = [id_ for id_, name in self._plans.entity_names(db, [old.id]).items() if holds(name, wrong)]
-        self._plans.hand_on(db, old.id, row, entities=entities, relations=details["wrong_relations"])
+        entities = [
+            id_ for id_, name in correction_rows.linked_entity_names(db, [old.id]).items() if holds(name, wrong)
+        ]
+        correction_rows.hand_on(db, old.id, row, entities=entities, relations=details["wrong_relations"])
         return row
 
     def _note(self, db: Connection, plan: Plan, details: Mapping[str, Any], now: float) -> list[int]:
@@ -91,13 +96,13 @@ class CorrectionWriter:
 
     def _refresh(self, db: Connection, persons: Iterable[int], now: float) -> None:
         for person in persons:
-            self._store.derive_tasks.want(db, "profile", person, since=None, due_at=now, now=now)
+            task_rows.want(db, "profile", person, since=None, due_at=now, now=now)
 
     def undo(self, db: Connection, plan: Plan, now: float) -> None:
         """Put back what was there. Raises Conflict if something newer stands on it."""
         result = json.loads(plan.result)
         old, new, notes = result["superseded"], result["stored"], result["notes"]
-        standing = self._plans.standing(db, [*old, *new, *notes])
+        standing = correction_rows.standing(db, [*old, *new, *notes])
         moved = [f"p{p}" for p in (*new, *notes) if p not in standing or not standing[p].current]
         moved += [f"p{p}" for p in old if p not in standing or not _as_left(standing[p], result["at"])]
         if moved:
@@ -106,20 +111,20 @@ class CorrectionWriter:
                 field="plan_id",
                 changed=moved,
             )
-        touched = self._plans.persons(db, [*old, *new])
-        ended = self._store.relation_return.taken_by(db, result["relations"], f"c{plan.id}")
-        self._plans.revive(db, paragraphs=old, relations=ended, at=result["at"])
-        self._plans.withdraw(db, notes, now)
+        touched = correction_rows.persons(db, [*old, *new])
+        ended = relation_restore.taken_by(db, result["relations"], f"c{plan.id}")
+        correction_rows.revive(db, paragraphs=old, relations=ended, at=result["at"])
+        correction_rows.withdraw(db, notes, now)
         self._take_back(db, new, now)
         self._refresh(db, touched, now)
 
     def _take_back(self, db: Connection, copies: Sequence[int], now: float) -> None:
         """Erase copies, and end what was read in nothing else."""
-        supported, spoken_of = self._plans.relations(db, copies), self._plans.entity_names(db, copies)
-        self._plans.count_revision(db, copies, -1)
-        self._plans.remove(db, copies)
-        self._plans.end_relations(db, self._plans.alone(db, supported, []), now)
-        self._plans.end_entities(db, spoken_of, now)
+        supported, spoken_of = correction_rows.relations(db, copies), correction_rows.linked_entity_names(db, copies)
+        correction_rows.count_revision(db, copies, -1)
+        correction_rows.remove(db, copies)
+        correction_rows.end_relations(db, correction_rows.alone(db, supported, []), now)
+        correction_rows.end_entities(db, spoken_of, now)
 
 
 def _as_left(standing: Standing, at: float) -> bool:

@@ -19,7 +19,9 @@ from ..errors import ChatUnavailable, Conflict, MemoryFault, NotFound
 from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from .feedback_rows import FeedbackRepository, FeedbackTask
+from ..store.rows import paragraphs as paragraph_rows
+from . import feedback_rows
+from .feedback_rows import FeedbackTask
 from .language.claim import Correction
 from .language.feedback import SAID_OUT, Verdict, read_hint
 from .language.rules import read_correction
@@ -76,7 +78,6 @@ class FeedbackService:
         self._corrections = corrections
         self._clock = clock
         self._chat = chat
-        self._tasks = FeedbackRepository()
         self._worker = uuid.uuid4().hex
         self._one = asyncio.Lock()
 
@@ -92,7 +93,7 @@ class FeedbackService:
                 raise NotFound(f"session_id: the memory knows no chat {chat_id!r}.", field="session_id")
             now = self._clock.now()
             due_at = max(now, asked_at + self._settings.window_hours * 3600)
-            return self._tasks.add(
+            return feedback_rows.add(
                 db, key=key, chat=chat, query=query, asked_at=asked_at, hits=kept, due_at=due_at, now=now
             )
 
@@ -118,7 +119,7 @@ class FeedbackService:
         async with self._one:
             now = self._clock.now()
             claimed = await self._store.write(
-                lambda db: self._tasks.claim(db, worker=self._worker, now=now, lease=LEASE_SECONDS, limit=limit)
+                lambda db: feedback_rows.claim(db, worker=self._worker, now=now, lease=LEASE_SECONDS, limit=limit)
             )
             for id_ in claimed:
                 end = await self._one_task(id_)
@@ -137,7 +138,7 @@ class FeedbackService:
         status = "skipped" if plan is None else "applied"
         result = json.dumps({} if plan is None else {"plan": plan})
         await self._store.write(
-            lambda db: self._tasks.done(
+            lambda db: feedback_rows.done(
                 db, id_, worker=self._worker, status=status, result=result, now=self._clock.now()
             )
         )
@@ -148,7 +149,7 @@ class FeedbackService:
         last = task.attempts >= self._settings.most_attempts
         due_at = None if last else now + FIRST_PAUSE * 2**task.attempts
         await self._store.write(
-            lambda db: self._tasks.stumbled(db, task.id, worker=self._worker, error=error, due_at=due_at, now=now)
+            lambda db: feedback_rows.stumbled(db, task.id, worker=self._worker, error=error, due_at=due_at, now=now)
         )
         return "failed" if last else "pending"
 
@@ -160,7 +161,7 @@ class FeedbackService:
         verdict, plan = await self._decided(task)
         decision = json.dumps({**asdict(verdict), "plan": plan}, ensure_ascii=False)
         mine = await self._store.write(
-            lambda db: self._tasks.decided(db, task.id, worker=self._worker, decision=decision, now=self._clock.now())
+            lambda db: feedback_rows.decided(db, task.id, worker=self._worker, decision=decision, now=self._clock.now())
         )
         return plan if mine else None
 
@@ -204,9 +205,9 @@ class FeedbackService:
         if chat is None:
             return [], []
         asked = np.array(sorted(json.loads(task.hits)), np.int64)
-        alive = self._store.paragraphs.gate(db, asked, None, now).ids.tolist()
-        texts = self._store.paragraphs.contents(db, alive)
-        messages = self._tasks.messages(
+        alive = paragraph_rows.gate(db, asked, None, now).ids.tolist()
+        texts = paragraph_rows.contents(db, alive)
+        messages = feedback_rows.messages(
             db, chat, since=task.asked_at, now=now, but=asked.tolist(), limit=self._settings.most_messages
         )
         return [(id_, texts[id_]) for id_ in json.loads(task.hits) if id_ in texts], messages
@@ -242,7 +243,7 @@ class FeedbackService:
 
     async def get(self, id_: int) -> FeedbackTask:
         """A task. Raises NotFound."""
-        task = await self._store.read(lambda db: self._tasks.get(db, id_))
+        task = await self._store.read(lambda db: feedback_rows.get(db, id_))
         if task is None:
             raise NotFound(f"task_id: there is no feedback task {id_}.", field="task_id")
         return task
@@ -252,7 +253,7 @@ class FeedbackService:
     ) -> list[FeedbackTask]:
         """Tasks, the newest first."""
         return await self._store.read(
-            lambda db: self._tasks.list(
+            lambda db: feedback_rows.listed(
                 db,
                 statuses=statuses or None,
                 rollbacks=rollbacks or None,
@@ -264,7 +265,7 @@ class FeedbackService:
 
     async def counts(self) -> tuple[dict[str, int], int]:
         """(status -> how many tasks, how many are due)."""
-        return await self._store.read(lambda db: (self._tasks.counts(db), self._tasks.due(db, self._clock.now())))
+        return await self._store.read(lambda db: (feedback_rows.counts(db), feedback_rows.due(db, self._clock.now())))
 
     async def rollback(self, id_: int) -> FeedbackTask:
         """Undo what a task corrected. Raises NotFound, Conflict if it corrected nothing or cannot be undone."""
@@ -284,7 +285,7 @@ class FeedbackService:
 
     async def _kept(self, id_: int, status: Any, error: str) -> None:
         now = self._clock.now()
-        await self._store.write(lambda db: self._tasks.rolled_back(db, id_, status=status, error=error, now=now))
+        await self._store.write(lambda db: feedback_rows.rolled_back(db, id_, status=status, error=error, now=now))
 
 
 def _about(verdict: Verdict, preview: Preview) -> Verdict:

@@ -16,6 +16,7 @@ from ..search.request import KernelSearchRequest
 from ..search.service import SearchService
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import rows as correction_rows
 from .clause_subjects import Owners, owners_of
 from .language.claim import Correction
 from .language.claims import Matter, denies, facts_said, matter_of
@@ -37,7 +38,7 @@ from .language.text import (
 )
 from .parser import Wish
 from .person import Whom, WhomFinder
-from .rows import CorrectionRepository, Held, Target
+from .rows import Held, Target
 
 __all__ = ["MOST_CANDIDATES", "OTHERS", "CorrectionFinder", "Found", "Judged"]
 
@@ -83,7 +84,6 @@ class CorrectionFinder:
         self._searches = searches
         self._indexes = indexes
         self._clock = clock
-        self._plans = CorrectionRepository()
         self._persons = WhomFinder(store, config, indexes)
 
     async def find(self, wish: Wish, reading: Correction) -> Found:
@@ -108,8 +108,8 @@ class CorrectionFinder:
         held = self._held(db, wish, reading, matter, whom)
         for one in held:
             scores.setdefault(one.paragraph, 1.0)
-        targets = self._plans.targets(db, scores, scopes, self._clock.now())
-        persons = self._plans.persons_of(db, targets)
+        targets = correction_rows.targets(db, scores, scopes, self._clock.now())
+        persons = correction_rows.persons_of(db, targets)
         judge = _Judge(reading, matter, whom, self._indexes)
         judged = [
             judge.judged(targets[id_], score, persons.get(id_, []), [one for one in held if one.paragraph == id_])
@@ -136,7 +136,7 @@ class CorrectionFinder:
             else fold(reading.wrong)
         )
         now = self._clock.now()
-        found = self._plans.held(
+        found = correction_rows.held(
             db, persons=whom.rows or None, attributes=matter.attributes, words=words,
             norms=matter.norms, scopes=self._own_scopes(db, wish), now=now, held_at=now if wish.held_at is None else wish.held_at,
             limit=MOST_HELD,

@@ -15,6 +15,7 @@ from ..lazy_regex import lazy_regex
 from ..store.access import visible_scopes
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import persons as person_rows
 from .clause_subjects import Owners
 from .language.claim import Correction
 from .parser import Wish
@@ -93,7 +94,7 @@ class WhomFinder:
 
     def _one(self, db: Connection, field: str, name: str, rows: Owners, scopes: Scopes) -> Owners:
         """The persons, if no two of them have ids of their own. Raises InvalidRequest."""
-        known = [one for one in (self._store.persons.names(db, row) for row in sorted(rows)) if one is not None]
+        known = [one for one in (person_rows.names(db, row) for row in sorted(rows)) if one is not None]
         apart = [one for one in known if not one.by_name_alone]
         if len(apart) < 2:
             return rows

@@ -16,6 +16,7 @@ from ..search.service import SearchService
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.time_zones import TimeZones
+from . import rows as correction_rows
 from .apply import CorrectionWriter
 from .language.claim import Correction
 from .language.claims import facts_said, states
@@ -23,7 +24,7 @@ from .language.rules import plainly
 from .language.text import alike, holds
 from .matcher import MOST_CANDIDATES, OTHERS, CorrectionFinder, Found
 from .parser import CorrectionReader, Wish
-from .rows import CorrectionRepository, Plan
+from .rows import Plan
 
 __all__ = ["CorrectionService", "Preview"]
 
@@ -90,7 +91,6 @@ class CorrectionService:
         self._store = store
         self._indexes = indexes
         self._clock = clock
-        self._plans = CorrectionRepository()
         self._reader = CorrectionReader(chat, timeout=config.correction.model_timeout_seconds)
         self._finder = CorrectionFinder(store, config=config, searches=searches, indexes=indexes, clock=clock)
         self._writer = CorrectionWriter(store, chunk_chars=config.ingest.chunk_chars, zones=zones)
@@ -124,7 +124,7 @@ class CorrectionService:
             "relations": list(preview.relations),
             "paragraphs": [{"id": r.paragraph, "becomes": r.becomes, "hash": r.content_hash} for r in preview.replacements],
         }  # fmt: skip
-        id_ = self._plans.add(
+        id_ = correction_rows.add(
             db, request=wish.text, person=found.person, chat=self._chat_row(db, wish.chat_id),
             plan=json.dumps(plan, ensure_ascii=False), by=wish.requested_by, reason=wish.reason, now=self._clock.now(),
         )  # fmt: skip
@@ -138,12 +138,12 @@ class CorrectionService:
             for one in found.chosen
         )
         ids = [one.paragraph for one in replacements]
-        supported = self._plans.relations(db, ids)
+        supported = correction_rows.relations(db, ids)
         wrong = [id_ for id_, sentence in supported.items() if holds(sentence, reading.wrong)]
         note = _note(wish, reading, found)
         preview = Preview(
             0, reading, SURE if ids else UNSURE if note else 0.0, replacements, note,
-            {id_: supported[id_] for id_ in self._plans.alone(db, wrong, ids)},
+            {id_: supported[id_] for id_ in correction_rows.alone(db, wrong, ids)},
             self._facts(db, replacements, reading, found),
             _candidates(found),
         )  # fmt: skip
@@ -155,13 +155,13 @@ class CorrectionService:
         """Facts that rest on these paragraphs and end: those that are wrong, and those that nothing then states."""
         ids, matter = [one.paragraph for one in replacements], found.matter
         wrong = {
-            one.id: one.value for one in self._plans.facts(db, ids, found.person)
+            one.id: one.value for one in correction_rows.facts(db, ids, found.person)
             if (one.attribute in matter.attributes if matter.topic else alike(one.value, reading.wrong))
         }  # fmt: skip
         left = "\n".join(one.becomes for one in replacements)
         stated = {(claim.attribute, claim.norm) for claim in facts_said(left, ())}
         unsaid = {
-            one.id: one.value for one in self._plans.facts(db, ids, None)
+            one.id: one.value for one in correction_rows.facts(db, ids, None)
             if not (one.elsewhere or alike(left, one.value) or (one.attribute, one.norm) in stated)
         }  # fmt: skip
         return wrong | unsaid
@@ -178,7 +178,7 @@ class CorrectionService:
         def unit(db: Connection) -> Plan:
             plan, now = self._waiting(db, id_, confirmed), self._clock.now()
             result = self._writer.carry_out(db, plan, now)
-            if not self._plans.executed(db, id_, json.dumps(result), now):
+            if not correction_rows.executed(db, id_, json.dumps(result), now):
                 raise Conflict(f"Plan c{id_} no longer waits for a confirmation.", field="plan_id")
             return self._got(db, id_)
 
@@ -196,7 +196,7 @@ class CorrectionService:
         return plan
 
     def _got(self, db: Connection, id_: int) -> Plan:
-        plan = self._plans.get(db, id_)
+        plan = correction_rows.get(db, id_)
         if plan is None:
             raise NotFound(f"plan_id: there is no plan c{id_}.", field="plan_id")
         return plan
@@ -212,7 +212,7 @@ class CorrectionService:
                     f"Plan c{id_} is {plan.status}, there is nothing to undo.", field="plan_id", status=plan.status
                 )
             self._writer.undo(db, plan, now)
-            self._plans.rolled_back(db, id_, now)
+            correction_rows.rolled_back(db, id_, now)
             return self._got(db, id_)
 
         return await self._store.write(unit)
@@ -230,7 +230,7 @@ class CorrectionService:
             chat = self._store.names.chat_row(db, chat_id) if chat_id else None
             if chat_id and chat is None:
                 return [], 0
-            return self._plans.list(db, statuses=statuses or None, chat=chat, limit=limit, offset=offset)
+            return correction_rows.listed(db, statuses=statuses or None, chat=chat, limit=limit, offset=offset)
 
         return await self._store.read(read)
 

@@ -11,7 +11,11 @@ from pydantic import BaseModel, Field
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..fields import Count, Name, RequiredName
 from ..ops import Operations, Request, Response
+from ..store import tasks as task_rows
 from ..store.ports import Connection
+from ..store.rows import sources as source_rows
+from . import deriving_rows
+from . import rows as episode_rows
 from .rows import EpisodeFailure
 
 if TYPE_CHECKING:
@@ -97,18 +101,18 @@ async def episode_status(kernel: SDKMemoryKernel, request: StatusRequest) -> Epi
     settings, now = kernel.config.episode, kernel.surroundings.clock.now()
 
     def read(db: Connection) -> EpisodeStatus:
-        counts = kernel.store.derive_tasks.counts(db, "episodes")
-        failures = kernel.store.episodes.failures(db, request.limit)
+        counts = task_rows.counts(db, "episodes")
+        failures = episode_rows.failures(db, request.limit)
         return EpisodeStatus(
             enabled=settings.enabled,
             pending=counts.get("pending", 0),
             processing=counts.get("processing", 0),
             completed=counts.get("completed", 0),
             failed=counts.get("failed", 0),
-            episodes=kernel.store.episodes.count(db, None),
+            episodes=episode_rows.count(db, None),
             lag=kernel.knowledge.episodes.changes(db),
             model=kernel.knowledge.episodes.model.available,
-            model_waiting=kernel.store.episode_deriving.waiting_for_model(db, now)[0],
+            model_waiting=deriving_rows.waiting_for_model(db, now)[0],
             failures=[_failure(one, settings.max_attempts) for one in failures],
         )
 
@@ -127,7 +131,7 @@ async def rebuild_episodes(kernel: SDKMemoryKernel, request: Rebuild) -> Rebuild
     else:
         answer = await _queued(kernel, names, request.chat_id)
     finished = request.wait > 0 and await _waited(kernel, request.wait)
-    counts = await kernel.store.read(lambda db: kernel.store.derive_tasks.counts(db, "episodes"))
+    counts = await kernel.store.read(lambda db: task_rows.counts(db, "episodes"))
     pending = counts.get("pending", 0) + counts.get("processing", 0)
     return answer.model_copy(update={"finished": finished, "pending": pending, "failed": counts.get("failed", 0)})
 
@@ -137,7 +141,7 @@ async def process_pending(kernel: SDKMemoryKernel, request: Process) -> Processe
     """Make the episodes now that wait to be made, those that were given up included."""
     _needs_episodes(kernel)
     worked = await kernel.knowledge.episodes.process(request.limit)
-    remaining = await kernel.store.read(lambda db: kernel.store.derive_tasks.open_count(db, "episodes"))
+    remaining = await kernel.store.read(lambda db: task_rows.open_count(db, "episodes"))
     return Processed(
         processed=worked.done + worked.failed, rebuilt=worked.done, failed=worked.failed, remaining=remaining
     )
@@ -152,7 +156,7 @@ def _needs_episodes(kernel: SDKMemoryKernel) -> None:
 
 async def _queued(kernel: SDKMemoryKernel, names: Sequence[str], chat_id: str) -> Rebuilding:
     """Queue the sources of these names, or of the chat if there are none. Raises NotFound if there is no such source."""
-    found = await kernel.store.read(lambda db: _matching(kernel, db, names, chat_id))
+    found = await kernel.store.read(lambda db: _matching(db, names, chat_id))
     rows = list(dict.fromkeys(row for some in found.values() for row in some))
     if not rows:
         field = "chat_id" if not names else "source" if len(names) == 1 else "sources"
@@ -162,10 +166,10 @@ async def _queued(kernel: SDKMemoryKernel, names: Sequence[str], chat_id: str) -
     return Rebuilding(requested=len(names), queued=len(rows), unknown=unknown)
 
 
-def _matching(kernel: SDKMemoryKernel, db: Connection, names: Sequence[str], chat_id: str) -> Mapping[str, list[int]]:
+def _matching(db: Connection, names: Sequence[str], chat_id: str) -> Mapping[str, list[int]]:
     if names:
-        return {name: kernel.store.sources.named(db, name, chat_id or None) for name in names}
-    return {"": kernel.store.episode_deriving.sources_of_chat(db, chat_id)}
+        return {name: source_rows.named(db, name, chat_id or None) for name in names}
+    return {"": deriving_rows.sources_of_chat(db, chat_id)}
 
 
 async def _waited(kernel: SDKMemoryKernel, seconds: float) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..language.extractive_summary import keywords, summarise, title
 from ..language.normalise import term_hashes, tokens
 from ..store.ports import Connection
-from ..store.rows.paragraphs import ParagraphRepository, PersonOf
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows.paragraphs import PersonOf
 from .deriving_rows import EpisodeDraft, Material
 
 __all__ = ["SPEAKER", "TITLE_CHARS", "Persons", "rules_draft", "speaker_of", "times_of", "words_of"]
@@ -18,13 +19,11 @@ Persons = Mapping[int, Sequence[PersonOf]]
 """Paragraph -> persons bound to it."""
 
 
-def rules_draft(
-    db: Connection, paragraphs: ParagraphRepository, segment: Sequence[Material], model_due: float | None
-) -> EpisodeDraft:
+def rules_draft(db: Connection, segment: Sequence[Material], model_due: float | None) -> EpisodeDraft:
     """A stretch described by its own words."""
     texts = [paragraph.content for paragraph in segment]
     words = keywords(texts)
-    persons = paragraphs.persons(db, [paragraph.id for paragraph in segment])
+    persons = paragraph_rows.persons(db, [paragraph.id for paragraph in segment])
     heading = title(words, texts)
     start, end = times_of(segment)
     return EpisodeDraft(

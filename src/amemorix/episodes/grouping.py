@@ -8,17 +8,8 @@ from dataclasses import dataclass, field
 
 from ..config.model import Episode
 from ..store.ports import Connection
-from ..store.rows.paragraphs import ParagraphRepository
-from .deriving_rows import (
-    BEGINNING,
-    EpisodeDerivingRepository,
-    EpisodeDraft,
-    HeldEpisode,
-    Material,
-    News,
-    Place,
-    Regrouping,
-)
+from . import deriving_rows
+from .deriving_rows import BEGINNING, EpisodeDraft, HeldEpisode, Material, News, Place, Regrouping
 from .drafts import rules_draft, times_of
 from .segmentation import BLOCK, EpisodeSegmentationService
 
@@ -56,32 +47,28 @@ class EpisodeGrouping:
 
     def __init__(
         self,
-        deriving: EpisodeDerivingRepository,
-        paragraphs: ParagraphRepository,
         settings: Episode,
         *,
         has_model: bool,
     ) -> None:
-        self._deriving = deriving
-        self._paragraphs = paragraphs
         self._settings = settings
         self._has_model = has_model
         self._segmentation = EpisodeSegmentationService(settings)
 
     def derive(self, db: Connection, source: int, now: float) -> Derived:
         """The next piece of work in this source; empty if it has no news."""
-        news = self._deriving.news(db, source)
+        news = deriving_rows.news(db, source)
         if not news:
             return Derived(source)
-        if self._deriving.source_type(db, source) in self._settings.disabled_source_types:
-            gone = tuple(one.id for one in self._deriving.held(db, source, BEGINNING, None))
+        if deriving_rows.source_type(db, source) in self._settings.disabled_source_types:
+            gone = tuple(one.id for one in deriving_rows.held(db, source, BEGINNING, None))
             return Derived(source, tuple(one.id for one in news), work=Regrouping(removed=gone))
         span = _first(news)
         begin = BEGINNING
         if span.since > -math.inf:
-            begin = self._deriving.place_before(db, source, span.since, BLOCK, now)
+            begin = deriving_rows.place_before(db, source, span.since, BLOCK, now)
         walk = self._walk(db, source, begin, span.upto, now)
-        held = self._deriving.held(db, source, begin, walk.end)
+        held = deriving_rows.held(db, source, begin, walk.end)
         left = None
         if not walk.met and walk.end is not None:
             left = News(0, walk.end[0], max(span.upto, walk.end[0]), span.anew)
@@ -93,7 +80,7 @@ class EpisodeGrouping:
         rest: list[Material] = []
         place, read = begin, 0
         while True:
-            page = self._deriving.material(db, source, place, PAGE, now)
+            page = deriving_rows.material(db, source, place, PAGE, now)
             read += len(page)
             rest += page
             whole = len(page) < PAGE
@@ -116,7 +103,7 @@ class EpisodeGrouping:
     ) -> tuple[Place, bool] | None:
         """Append what was found up to where the walk may end: at an old cut beyond the news, or after a slice."""
         after = list(_following(found, rest))
-        old = self._deriving.stretches(db, [p.id for p in after if p is not None and p.at > upto])
+        old = deriving_rows.stretches(db, [p.id for p in after if p is not None and p.at > upto])
         for segment, following in zip(found, after, strict=True):
             segments.append(segment)
             if following is None:
@@ -140,7 +127,7 @@ class EpisodeGrouping:
                 free = {id_: one for id_, one in free.items() if id_ not in parts}
                 continue
             finished = i + 1 < len(walk.segments) or walk.end is not None
-            drafts.append(rules_draft(db, self._paragraphs, segment, self._model_due(segment, now, finished)))
+            drafts.append(rules_draft(db, segment, self._model_due(segment, now, finished)))
         return _assigned(drafts, free)
 
     def _model_due(self, segment: Sequence[Material], now: float, finished: bool) -> float | None:

@@ -17,6 +17,9 @@ from ..errors import ChatUnavailable
 from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import paragraphs as paragraph_rows
+from . import deriving_rows
+from . import rows as episode_rows
 from .deriving_rows import EpisodeDraft, Material, ModelClaim, Regrouping
 from .drafts import TITLE_CHARS, Persons, speaker_of, times_of, words_of
 
@@ -107,10 +110,10 @@ class EpisodeModelService:
         now = self._clock.now()
         if self._chat is None or not self.available or now < self._quiet_until:
             return False
-        if not (await self._store.read(lambda db: self._store.episode_deriving.waiting_for_model(db, now)))[1]:
+        if not (await self._store.read(lambda db: deriving_rows.waiting_for_model(db, now)))[1]:
             return False
         until = now + self._settings.lease_seconds
-        claim = await self._store.write(lambda db: self._store.episode_deriving.claim_for_model(db, now, until))
+        claim = await self._store.write(lambda db: deriving_rows.claim_for_model(db, now, until))
         return claim is not None and await self._ask_about(claim, self._chat)
 
     async def _ask_about(self, claim: ModelClaim, chat: ChatModel) -> bool:
@@ -135,11 +138,11 @@ class EpisodeModelService:
     def _material(self, db: Connection, claim: ModelClaim) -> _Asked | None:
         """None if a paragraph of the episode is gone: it is about to be made again."""
         now = self._clock.now()
-        segment = self._store.episode_deriving.material_of(db, claim.id, now)
-        members = self._store.episodes.members(db, [claim.id]).get(claim.id, [])
+        segment = deriving_rows.material_of(db, claim.id, now)
+        members = episode_rows.members(db, [claim.id]).get(claim.id, [])
         if not members or len(segment) != len(members):
             return None
-        return _Asked(claim, segment, self._store.paragraphs.persons(db, members))
+        return _Asked(claim, segment, paragraph_rows.persons(db, members))
 
     async def _drafts(self, asked: _Asked, chat: ChatModel) -> list[EpisodeDraft]:
         loop, drafts = asyncio.get_running_loop(), list[EpisodeDraft]()
@@ -163,20 +166,19 @@ class EpisodeModelService:
 
     def _keep(self, db: Connection, claim: ModelClaim, drafts: Sequence[EpisodeDraft]) -> None:
         """The part that begins it goes on as the episode that there was; nothing if it has been made anew meanwhile."""
-        deriving = self._store.episode_deriving
-        now = self._material(db, claim) if deriving.still_claimed(db, claim) else None
+        now = self._material(db, claim) if deriving_rows.still_claimed(db, claim) else None
         if now is None:
             return
         asked = [paragraph.id for paragraph in now.segment]
         first, *others = sorted(drafts, key=lambda draft: asked.index(draft.paragraphs[0]))
-        deriving.store(db, claim.source, Regrouping(((claim.id, first),), tuple(others)), self._clock.now())
+        deriving_rows.store(db, claim.source, Regrouping(((claim.id, first),), tuple(others)), self._clock.now())
 
     async def _put_off(self, claim: ModelClaim, *, final: bool = False) -> float:
         """Ask again later, as often as the settings allow; returns when that is."""
         settings = self._settings
         due = self._clock.now() + settings.model_retry_minutes * 60 * 2.0 ** (claim.attempts - 1)
         later = None if final or claim.attempts >= settings.model_max_attempts else due
-        await self._store.write(lambda db: self._store.episode_deriving.put_off_model(db, claim, later, claim.attempts))
+        await self._store.write(lambda db: deriving_rows.put_off_model(db, claim, later, claim.attempts))
         return due
 
 

@@ -13,7 +13,10 @@ from ..store.access import served, visible_scopes
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import ChatKey
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import sources as source_rows
 from ..store.rows.paragraphs import ParagraphRow, PersonOf
+from . import rows as episode_rows
 from .rows import EpisodeFilter, EpisodeRow
 
 __all__ = ["EpisodeQuery", "EpisodeRetrievalService", "EpisodeView"]
@@ -58,7 +61,7 @@ class EpisodeRetrievalService:
 
     async def rows(self, ids: Sequence[int]) -> list[EpisodeRow]:
         """These episodes in this order, without those that are gone."""
-        found = await self._store.read(lambda db: self._store.episodes.full(db, ids))
+        found = await self._store.read(lambda db: episode_rows.full(db, ids))
         return [found[id_] for id_ in ids if id_ in found]
 
     async def get(self, episode: int, query: EpisodeQuery, *, paragraphs: int) -> EpisodeView:
@@ -74,24 +77,27 @@ class EpisodeRetrievalService:
         self._indexes.names.catch_up(db)
         scopes = self._scopes(db, query)
         persons = self._indexes.names.index.matching(query.person, scopes) if query.person else None
-        sources = self._store.sources.named(db, query.source, None) if query.source else None
+        sources = source_rows.named(db, query.source, None) if query.source else None
         wanted = EpisodeFilter(scopes, sources, None if persons is None else sorted(persons), query.start, query.end)
-        ids = self._store.episodes.list(db, wanted, self._clock.now(), limit=limit, offset=offset)
-        rows = self._store.episodes.full(db, ids)
+        ids = episode_rows.listed(db, wanted, self._clock.now(), limit=limit, offset=offset)
+        rows = episode_rows.full(db, ids)
         return [rows[id_] for id_ in ids]
 
     def _view(self, db: Connection, episode: int, query: EpisodeQuery, count: int) -> EpisodeView | None:
-        row = self._store.episodes.full(db, [episode]).get(episode)
+        row = episode_rows.full(db, [episode]).get(episode)
         scopes = self._scopes(db, query)
         if row is None or not self._is_served(db, query) or (scopes is not None and row.scope not in scopes):
             return None
-        live = self._store.episodes.live_members(db, episode, scopes, self._clock.now())
+        live = episode_rows.live_members(db, episode, scopes, self._clock.now())
         if not live:
             return None
         shown = live[:count]
-        paragraphs = self._store.paragraphs
         return EpisodeView(
-            row, len(live) != row.paragraph_count, shown, paragraphs.full(db, shown), paragraphs.persons(db, shown)
+            row,
+            len(live) != row.paragraph_count,
+            shown,
+            paragraph_rows.full(db, shown),
+            paragraph_rows.persons(db, shown),
         )
 
     def _is_served(self, db: Connection, query: EpisodeQuery) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 
-__all__ = ["EpisodeFailure", "EpisodeFilter", "EpisodeRepository", "EpisodeRow"]
+__all__ = ["EpisodeFailure", "EpisodeFilter", "EpisodeRow"]
 
 Scopes = Sequence[int] | None
 MOST_TERM_ROWS = 20_000
@@ -59,56 +59,60 @@ class EpisodeFailure:
     updated_at: float
 
 
-class EpisodeRepository:
-    """Reads episodes; one that tells of a paragraph that is gone is left out until it has been made again."""
+def of_paragraphs(db: Connection, ids: Iterable[int], now: float) -> dict[int, int]:
+    """Paragraph -> episode, for episodes whose paragraphs all live."""
+    return dict(db.run("episodes_of_paragraphs", ids=array(ids), now=now).fetchall())
 
-    def of_paragraphs(self, db: Connection, ids: Iterable[int], now: float) -> dict[int, int]:
-        """Paragraph -> episode, for episodes whose paragraphs all live."""
-        return dict(db.run("episodes_of_paragraphs", ids=array(ids), now=now).fetchall())
 
-    def full(self, db: Connection, ids: Iterable[int]) -> dict[int, EpisodeRow]:
-        """Episode -> row."""
-        rows = db.run("episodes_full", ids=array(ids))
-        return {row[0]: EpisodeRow(*row) for row in rows}
+def full(db: Connection, ids: Iterable[int]) -> dict[int, EpisodeRow]:
+    """Episode -> row."""
+    rows = db.run("episodes_full", ids=array(ids))
+    return {row[0]: EpisodeRow(*row) for row in rows}
 
-    def members(self, db: Connection, ids: Iterable[int]) -> dict[int, list[int]]:
-        """Episode -> its paragraphs in order."""
-        found: dict[int, list[int]] = {}
-        for episode, paragraph in db.run("episode_members", ids=array(ids)):
-            found.setdefault(episode, []).append(paragraph)
-        return found
 
-    def live_members(self, db: Connection, episode: int, scopes: Scopes, now: float) -> list[int]:
-        """Those of its paragraphs that may be seen, in order."""
-        values = {"episode": episode, "scopes": optional_array(scopes), "now": now}
-        return [row[0] for row in db.run("episode_live_members", **values)]
+def members(db: Connection, ids: Iterable[int]) -> dict[int, list[int]]:
+    """Episode -> its paragraphs in order."""
+    found: dict[int, list[int]] = {}
+    for episode, paragraph in db.run("episode_members", ids=array(ids)):
+        found.setdefault(episode, []).append(paragraph)
+    return found
 
-    def by_terms(self, db: Connection, terms: Iterable[int], scopes: Scopes) -> dict[int, list[int]]:
-        """Word -> episodes in scope that have it as their own; it reads a bounded number of them."""
-        values = {"terms": array(terms), "scopes": optional_array(scopes), "limit": MOST_TERM_ROWS}
-        found: dict[int, list[int]] = {}
-        for term, episode in db.run("episodes_by_terms", **values):
-            found.setdefault(term, []).append(episode)
-        return found
 
-    def count(self, db: Connection, scopes: Scopes) -> int:
-        """Episodes in scope."""
-        return db.run("episodes_in_scope", scopes=optional_array(scopes)).fetchone()[0]
+def live_members(db: Connection, episode: int, scopes: Scopes, now: float) -> list[int]:
+    """Those of its paragraphs that may be seen, in order."""
+    values = {"episode": episode, "scopes": optional_array(scopes), "now": now}
+    return [row[0] for row in db.run("episode_live_members", **values)]
 
-    def list(self, db: Connection, wanted: EpisodeFilter, now: float, *, limit: int, offset: int = 0) -> list[int]:
-        """Episodes that may be seen whole, the newest first."""
-        values = {
-            "scopes": optional_array(wanted.scopes),
-            "sources": optional_array(wanted.sources),
-            "persons": optional_array(wanted.persons),
-            "start": wanted.start,
-            "end": wanted.end,
-            "now": now,
-            "limit": limit,
-            "offset": offset,
-        }
-        return [row[0] for row in db.run("episodes_listed", **values)]
 
-    def failures(self, db: Connection, limit: int) -> list[EpisodeFailure]:
-        """Sources whose episodes could not be made, the last that failed first."""
-        return [EpisodeFailure(*row) for row in db.run("episode_failures", limit=limit)]
+def by_terms(db: Connection, terms: Iterable[int], scopes: Scopes) -> dict[int, list[int]]:
+    """Word -> episodes in scope that have it as their own; it reads a bounded number of them."""
+    values = {"terms": array(terms), "scopes": optional_array(scopes), "limit": MOST_TERM_ROWS}
+    found: dict[int, list[int]] = {}
+    for term, episode in db.run("episodes_by_terms", **values):
+        found.setdefault(term, []).append(episode)
+    return found
+
+
+def count(db: Connection, scopes: Scopes) -> int:
+    """Episodes in scope."""
+    return db.run("episodes_in_scope", scopes=optional_array(scopes)).fetchone()[0]
+
+
+def listed(db: Connection, wanted: EpisodeFilter, now: float, *, limit: int, offset: int = 0) -> list[int]:
+    """Episodes that may be seen whole, the newest first."""
+    values = {
+        "scopes": optional_array(wanted.scopes),
+        "sources": optional_array(wanted.sources),
+        "persons": optional_array(wanted.persons),
+        "start": wanted.start,
+        "end": wanted.end,
+        "now": now,
+        "limit": limit,
+        "offset": offset,
+    }
+    return [row[0] for row in db.run("episodes_listed", **values)]
+
+
+def failures(db: Connection, limit: int) -> list[EpisodeFailure]:
+    """Sources whose episodes could not be made, the last that failed first."""
+    return [EpisodeFailure(*row) for row in db.run("episode_failures", limit=limit)]

@@ -16,9 +16,12 @@ from ..clock import Clock
 from ..config.model import Episode
 from ..errors import MemoryFault
 from ..ports import ChatModel
+from ..store import changes as change_log
+from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.tasks import Claim
+from . import deriving_rows
 from .deriving_rows import Touched
 from .grouping import Derived, EpisodeGrouping
 from .model import EpisodeModelService
@@ -80,9 +83,7 @@ class EpisodeService:
         self.model = EpisodeModelService(
             store, settings=settings, clock=clock, chat=chat, background=background, exclusive=self._one
         )
-        self._grouping = EpisodeGrouping(
-            store.episode_deriving, store.paragraphs, settings, has_model=self.model.available
-        )
+        self._grouping = EpisodeGrouping(settings, has_model=self.model.available)
 
     async def run(self) -> None:
         """Derive for ever, and ask the chat model meanwhile; ends when cancelled."""
@@ -148,9 +149,9 @@ class EpisodeService:
                 raise
 
     async def _release(self, worker: str) -> None:
-        tasks, now = self._store.derive_tasks, self._clock.now()
+        now = self._clock.now()
         with contextlib.suppress(MemoryFault):
-            await self._store.write(lambda db: tasks.release(db, KIND, worker=worker, now=now))
+            await self._store.write(lambda db: task_rows.release(db, KIND, worker=worker, now=now))
 
     async def rebuild(self, sources: Sequence[int]) -> None:
         """Make the episodes of these sources anew, as soon as their turn comes."""
@@ -173,18 +174,18 @@ class EpisodeService:
 
     def lag(self, db: Connection) -> int:
         """Changes not taken up yet, and sources that wait to be worked on."""
-        return self.changes(db) + self._store.derive_tasks.open_count(db, KIND)
+        return self.changes(db) + task_rows.open_count(db, KIND)
 
     def changes(self, db: Connection) -> int:
         """Changes not taken up yet."""
-        return self._store.changes.bounds(db)[1] - self._cursor(db)
+        return change_log.bounds(db)[1] - self._cursor(db)
 
     def cursor(self, db: Connection) -> int:
         """How far the change log has been read; unlimited while episodes are switched off."""
         return self._cursor(db) if self._settings.enabled else 1 << 62
 
     def _cursor(self, db: Connection) -> int:
-        return int(self._store.changes.get(db, CURSOR) or 0)
+        return int(change_log.get(db, CURSOR) or 0)
 
     # taking up what has changed
 
@@ -198,26 +199,25 @@ class EpisodeService:
 
     def _read_news(self, db: Connection) -> tuple[int, int, Spans] | None:
         """(cursor, how far this reads, what has changed); None if nothing has."""
-        deriving = self._store.episode_deriving
         cursor = self._cursor(db)
-        floor, last = self._store.changes.bounds(db)
+        floor, last = change_log.bounds(db)
         if cursor < floor:
             return cursor, last, dict.fromkeys(self._all_sources(db), (EVERYTHING,))
         if cursor < last:
-            touched = deriving.touched(db, cursor, STEP)
+            touched = deriving_rows.touched(db, cursor, STEP)
             return cursor, touched.upto if touched.upto > cursor else last, self._spans(db, touched)
-        expired = deriving.expired(db, self._clock.now(), STEP)
+        expired = deriving_rows.expired(db, self._clock.now(), STEP)
         return (cursor, cursor, self._spans(db, expired)) if expired.times else None
 
     def _all_sources(self, db: Connection) -> list[int]:
         found: list[int] = []
-        while some := self._store.episode_deriving.sources(db, found[-1] if found else 0, STEP):
+        while some := deriving_rows.sources(db, found[-1] if found else 0, STEP):
             found += some
         return found
 
     def _spans(self, db: Connection, touched: Touched) -> Spans:
         found = {source: [(at, at) for at in times] for source, times in touched.times.items()}
-        for source, since, upto in self._store.episode_deriving.spans(db, touched.episodes):
+        for source, since, upto in deriving_rows.spans(db, touched.episodes):
             found.setdefault(source, []).append((since, upto))
         return {source: _merged(spans, self._settings.gap_hours * 3600) for source, spans in found.items()}
 
@@ -225,21 +225,21 @@ class EpisodeService:
         """Store the news with the new cursor, unless the kernel that is being replaced was quicker."""
         if self._cursor(db) == cursor:
             self._want(db, spans)
-            self._store.changes.put(db, CURSOR, str(upto))
+            change_log.put(db, CURSOR, str(upto))
 
     def _want(self, db: Connection, news: Spans, *, anew: bool = False) -> None:
         now = self._clock.now()
         due = now if anew else now + self._settings.debounce_seconds
         for source, spans in news.items():
             since = min(since for since, _ in spans)
-            if self._store.episode_deriving.add_news(db, source, spans, anew=anew):
-                self._store.derive_tasks.want(db, KIND, source, since=since, due_at=due, now=now)
+            if deriving_rows.add_news(db, source, spans, anew=anew):
+                task_rows.want(db, KIND, source, since=since, due_at=due, now=now)
 
     def _revive(self, db: Connection) -> None:
         """What has failed becomes due, with all its tries."""
-        tasks, now = self._store.derive_tasks, self._clock.now()
-        for task in tasks.list(db, KIND, status="failed", limit=STEP, offset=0):
-            tasks.want(db, KIND, task.key, since=None, due_at=now, now=now)
+        now = self._clock.now()
+        for task in task_rows.listed(db, KIND, status="failed", limit=STEP, offset=0):
+            task_rows.want(db, KIND, task.key, since=None, due_at=now, now=now)
 
     # working
 
@@ -265,16 +265,16 @@ class EpisodeService:
 
     def _is_due(self, db: Connection, *, hurry: bool) -> bool:
         """Whether there may be anything to claim: most looks find nothing, and should write nothing."""
-        tasks, now, most = self._store.derive_tasks, self._clock.now(), self._settings.max_attempts
-        if hurry and tasks.open_count(db, KIND):
+        now, most = self._clock.now(), self._settings.max_attempts
+        if hurry and task_rows.open_count(db, KIND):
             return True
-        return tasks.any_due(db, KIND, worker=self._worker, now=now, most=most)
+        return task_rows.any_due(db, KIND, worker=self._worker, now=now, most=most)
 
     def _claim(self, db: Connection, limit: int, *, hurry: bool) -> list[Claim]:
-        tasks, now, settings = self._store.derive_tasks, self._clock.now(), self._settings
+        now, settings = self._clock.now(), self._settings
         if hurry:
-            tasks.hurry(db, KIND, now)
-        return tasks.claim(
+            task_rows.hurry(db, KIND, now)
+        return task_rows.claim(
             db, KIND, worker=self._worker, now=now, lease=settings.lease_seconds, most=settings.max_attempts,
             limit=limit,
         )  # fmt: skip
@@ -307,15 +307,15 @@ class EpisodeService:
 
     def _store_work(self, db: Connection, claim: Claim, derived: Derived) -> None:
         """The episodes, the news that they answer, and the end of the task."""
-        now, tasks, deriving = self._clock.now(), self._store.derive_tasks, self._store.episode_deriving
-        deriving.forget_news(db, derived.answered)
+        now = self._clock.now()
+        deriving_rows.forget_news(db, derived.answered)
         if derived.left is not None:
-            deriving.add_news(db, claim.key, [(derived.left.since, derived.left.upto)], anew=derived.left.anew)
-        if deriving.news(db, claim.key):
-            tasks.want(db, KIND, claim.key, since=claim.since, due_at=now, now=now)
-        if not tasks.done(db, KIND, claim, worker=self._worker, now=now):
+            deriving_rows.add_news(db, claim.key, [(derived.left.since, derived.left.upto)], anew=derived.left.anew)
+        if deriving_rows.news(db, claim.key):
+            task_rows.want(db, KIND, claim.key, since=claim.since, due_at=now, now=now)
+        if not task_rows.done(db, KIND, claim, worker=self._worker, now=now):
             raise _TakenOver
-        deriving.store(db, claim.key, derived.work, now)
+        deriving_rows.store(db, claim.key, derived.work, now)
 
     async def _failed(self, claim: Claim, exc: Exception) -> Worked:
         now, settings = self._clock.now(), self._settings
@@ -323,8 +323,7 @@ class EpisodeService:
         error = f"{type(exc).__name__}: {exc}"[:500]
 
         def unit(db: Connection) -> None:
-            tasks = self._store.derive_tasks
-            tasks.failed(db, KIND, claim, worker=self._worker, error=error, due_at=now + pause, now=now)
+            task_rows.failed(db, KIND, claim, worker=self._worker, error=error, due_at=now + pause, now=now)
 
         await self._store.write(unit)
         return Worked(failed=1)

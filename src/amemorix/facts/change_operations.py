@@ -8,12 +8,14 @@ from pydantic import AliasChoices, Field
 
 from ..errors import InvalidRequest, NotFound
 from ..fields import Name, RequiredName, TimeInput
+from ..graph import rows as graph_rows
 from ..language.normalise import clean_text
 from ..language.time_arguments import read_instant
 from ..ops import Operations, Request, Response
 from ..store.access import Sight
 from ..store.ports import Connection
 from ..store.records import ChatKey
+from . import rows as fact_rows
 from .editor import By, Edited, NewFact
 from .items import FactItem
 from .language.slots import attribute_meant
@@ -156,9 +158,9 @@ def _new_fact(db: Connection, kernel: SDKMemoryKernel, request: AddFact) -> NewF
         raise NotFound(f"person_id: nobody is known as {request.person_id!r}.", field="person_id")
     if persons is not None and len(persons) > 1:
         raise InvalidRequest(f"person_id: {request.person_id!r} may be {len(persons)} persons.", field="person_id")
-    entity = entity_meant(db, kernel, request.entity, scopes)
+    entity = entity_meant(db, request.entity, scopes)
     sight = Sight(scopes, kernel.surroundings.clock.now())
-    if entity is not None and not kernel.store.graph.nodes(db, [entity], sight):
+    if entity is not None and not graph_rows.nodes(db, [entity], sight):
         raise NotFound(f"entity: there is no entity {request.entity!r}.", field="entity")
     return NewFact(
         persons[0] if persons else None, entity, scope, attribute_meant(request.attribute), value, -1 if request.denied else 1,
@@ -174,7 +176,7 @@ async def _changed(kernel: SDKMemoryKernel, edited: Edited, chat_id: str = "") -
     moment = Moment(kernel.surroundings.clock.now())
 
     def read(db: Connection) -> list[FactItem]:
-        rows = [row for fact in edited.facts if (row := kernel.store.facts.one(db, fact)) is not None]
+        rows = [row for fact in edited.facts if (row := fact_rows.one(db, fact)) is not None]
         return FactReader(kernel.store).items(db, rows, moment, _scopes(db, kernel, chat_id))
 
     items = await kernel.store.read(read)

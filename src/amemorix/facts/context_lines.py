@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC
 
 from ..indexes.projections import Indexes
-from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import material as fact_material
 from .language.context import is_imagined, is_of_device, leads_to_speaker, shows_person, tells_where
 from .language.framing import retracts
 from .language.implicit_subject import mentions_somebody
@@ -23,8 +23,7 @@ LINES, WITHIN_SECONDS = 3, 1_800.0
 class FactLines:
     """Reads what stands around a line."""
 
-    def __init__(self, store: MetadataStore, indexes: Indexes) -> None:
-        self._material = store.fact_material
+    def __init__(self, indexes: Indexes) -> None:
         self._indexes = indexes
 
     def believed(self, db: Connection, paragraph: FactMaterial, claims: list[Claim]) -> list[Claim]:
@@ -46,7 +45,7 @@ class FactLines:
         """The line before it of the same speaker that it calls a joke, and the kinds of news there that name nobody."""
         if not (paragraph.live and paragraph.speaker and paragraph.kind == "message" and retracts(paragraph.content)):
             return None
-        for content, speaker, row in self._material.just_before(db, paragraph.id, LINES, WITHIN_SECONDS):
+        for content, speaker, row in fact_material.just_before(db, paragraph.id, LINES, WITHIN_SECONDS):
             if speaker == paragraph.speaker:
                 return row, frozenset(claim.attribute for claim in self._read(content, paragraph) if _is_loose(claim))
         return None
@@ -62,7 +61,7 @@ class FactLines:
 
     def _is_taken_back(self, db: Connection, paragraph: FactMaterial) -> bool:
         """Whether the speaker's next line, if it comes soon, calls it a joke."""
-        after = self._material.just_after(db, paragraph.id, LINES, WITHIN_SECONDS)
+        after = fact_material.just_after(db, paragraph.id, LINES, WITHIN_SECONDS)
         mine = [content for content, speaker, _ in after if speaker == paragraph.speaker]
         return bool(mine) and retracts(mine[0])
 
@@ -80,7 +79,7 @@ class FactLines:
         """(line, whether somebody else said it) right before, the newest first; the speaker's own name is 你 or 我."""
         own = frozenset({paragraph.speaker})
         found: list[tuple[str, bool]] = []
-        for content, speaker, _ in self._material.just_before(db, paragraph.id, LINES, WITHIN_SECONDS):
+        for content, speaker, _ in fact_material.just_before(db, paragraph.id, LINES, WITHIN_SECONDS):
             for name, meant in self._names_in(content, paragraph.scope):
                 if meant == own and len(name) > 1:
                     content = content.replace(name, "我" if speaker == paragraph.speaker else "你")

@@ -11,8 +11,11 @@ from ..clock import Clock
 from ..config.model import Profile
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..language.normalise import content_hash, fold
+from ..store import undo_records
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import evidence as fact_evidence
+from . import rows as fact_rows
 from .language.slots import STATEMENT, slot_of
 from .language.values import normal
 from .ledger import UNDO_KIND, Change, FactLedger, snapshot
@@ -57,9 +60,6 @@ class FactEditor:
 
     def __init__(self, store: MetadataStore, *, clock: Clock, profile: Profile) -> None:
         self._store = store
-        self._facts = store.facts
-        self._evidence = store.fact_evidence
-        self._undo_records = store.undo_records
         self._clock = clock
         self._ledger = FactLedger(store, profile=profile)
 
@@ -90,9 +90,9 @@ class FactEditor:
         group = group_of(new.person, new.entity, new.scope, new.attribute, norm)
         now = self._clock.now()
         at = now if new.valid_from is None else new.valid_from
-        rows = self._facts.in_group(db, group)
+        rows = fact_rows.in_group(db, group)
         known = next((r for r in rows if (r.norm, r.polarity) == (norm, new.polarity) and _stands(r)), None)
-        known = known if known is not None and known.id in self._facts.standing(db, [known.id]) else None
+        known = known if known is not None and known.id in fact_rows.standing(db, [known.id]) else None
         if known is None:
             created = self._insert(db, new, norm, at, now)
             undo = self._keep(db, by, "add", (), rows, now, created=[created])
@@ -112,14 +112,14 @@ class FactEditor:
             "stability": slot.stability, "authority": "manual", "confidence": 1.0, "asserted_at": at, "merged": 0,
             "valid_from": at, "valid_to": None, "now": now,
         }  # fmt: skip
-        return self._facts.insert(db, values)
+        return fact_rows.insert(db, values)
 
     def _retract(self, db: Connection, fact: int, by: By) -> Edited:
         row = self._one(db, fact)
         if row.status == "retracted":
             raise Conflict(f"fact_id: the fact f{fact} is retracted already.", field="fact_id")
         now, group = self._clock.now(), _group(row)
-        undo = self._keep(db, by, "retract", [row], self._facts.in_group(db, group), now)
+        undo = self._keep(db, by, "retract", [row], fact_rows.in_group(db, group), now)
         self._decide(db, row, by, undo, now, status="retracted", pinned=1, superseded_at=None, superseded_by=None)
         return self._settled(db, fact, [group], by, undo, now)
 
@@ -128,7 +128,7 @@ class FactEditor:
         if row.status != "conflicted":
             raise Conflict(f"winner: the fact f{winner} is {row.status}, and contradicts nothing.", field="winner")
         now, group = self._clock.now(), _group(row)
-        rows = self._facts.in_group(db, group)
+        rows = fact_rows.in_group(db, group)
         losers = [one for one in rows if one.id != winner and one.status == "conflicted" and _contradict(row, one)]
         undo = self._keep(db, by, "resolve", losers, rows, now)
         for loser in losers:
@@ -152,7 +152,7 @@ class FactEditor:
             created = [successor := self._insert(db, new, norm, at, now)]
         after = self._successor(db, row, successor)
         groups = list(dict.fromkeys([_group(row), _group(after)]))
-        rows = [one for group in groups for one in self._facts.in_group(db, group) if one.id not in created]
+        rows = [one for group in groups for one in fact_rows.in_group(db, group) if one.id not in created]
         undo = self._keep(db, by, "supersede", [row], rows, now, created=created)
         for one in created:
             self._note(db, one, "", "active", None, undo, by, now)
@@ -170,19 +170,19 @@ class FactEditor:
         return after
 
     def _undo(self, db: Connection, record: int, by: By) -> Edited:
-        found = self._undo_records.one(db, record)
+        found = undo_records.one(db, record)
         if found is None or found[0] != UNDO_KIND:
             raise NotFound(f"undo_id: there is no undo record u{record} of facts.", field="undo_id")
         if found[2] is not None:
             raise Conflict(f"undo_id: u{record} has been undone already.", field="undo_id")
         now, detail = self._clock.now(), json.loads(found[1])
         touched = [*map(int, detail["rows"]), *detail["created"], *(fact for fact, _ in detail["refute"])]
-        rows = [row for fact in touched if (row := self._facts.one(db, fact)) is not None]
+        rows = [row for fact in touched if (row := fact_rows.one(db, fact)) is not None]
         for fact, paragraph in detail["refute"]:
-            self._evidence.set_stance(db, fact, paragraph, "refute")
+            fact_evidence.set_stance(db, fact, paragraph, "refute")
         for row in rows:
             self._put_back(db, row, detail, by, record, now)
-        self._undo_records.done(db, record, now)
+        undo_records.done(db, record, now)
         groups = list(dict.fromkeys(_group(row) for row in rows))
         stood = {int(fact): (was[0], was[1]) for fact, was in detail["stood"].items()}
         for group in groups:
@@ -196,13 +196,13 @@ class FactEditor:
         if str(row.id) in detail["rows"]:
             self._decide(db, row, replace(by, reason="undone"), record, now, **detail["rows"][str(row.id)])
         elif row.id in detail["created"]:
-            kept = bool(self._evidence.of(db, [row.id], now))
+            kept = bool(fact_evidence.of(db, [row.id], now))
             self._decide(db, row, by, record, now, asserted_at=None, deleted_at=None if kept else now)
 
     # what they have in common
 
     def _one(self, db: Connection, fact: int, field: str = "fact_id") -> FactRow:
-        row = self._facts.one(db, fact)
+        row = fact_rows.one(db, fact)
         if row is None:
             raise NotFound(f"{field}: there is no fact f{fact}.", field=field)
         return row
@@ -218,7 +218,7 @@ class FactEditor:
         created: Iterable[int] = (),
     ) -> int:
         detail = snapshot(targets, group, created=list(created))
-        return self._undo_records.keep(db, UNDO_KIND, detail, by.requested_by, by.reason or action, now)
+        return undo_records.keep(db, UNDO_KIND, detail, by.requested_by, by.reason or action, now)
 
     def _give_way(self, db: Connection, row: FactRow, after: FactRow, by: By, undo: int, now: float) -> None:
         end = max(row.valid_from, after.valid_from)
@@ -230,14 +230,14 @@ class FactEditor:
     def _decide(self, db: Connection, row: FactRow, by: By, undo: int, now: float, **changes: Any) -> None:
         names = ("status", "pinned", "asserted_at", "valid_to", "superseded_at", "superseded_by")
         values = {name: getattr(row, name) for name in names} | {"deleted_at": None} | changes
-        self._facts.decide(db, {"id": row.id, **values})
+        fact_rows.decide(db, {"id": row.id, **values})
         if values["status"] != row.status:
             self._note(db, row.id, row.status, str(values["status"]), values["superseded_by"], undo, by, now)
 
     def _note(
         self, db: Connection, fact: int, was: str, became: str, cause: int | None, undo: int, by: By, now: float
     ) -> None:
-        self._facts.transition(db, fact, Transition(was, became, cause, undo, by.requested_by, by.reason, now))
+        fact_rows.transition(db, fact, Transition(was, became, cause, undo, by.requested_by, by.reason, now))
 
     def _settled(self, db: Connection, fact: int, groups: Iterable[FactGroup], by: By, undo: int, now: float) -> Edited:
         changed: dict[int, str] = {}

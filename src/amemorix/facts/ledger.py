@@ -8,9 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..config.model import Profile
+from ..store import tasks as task_rows
+from ..store import undo_records
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.tasks import NO_PARAGRAPH
+from . import evidence as fact_evidence
+from . import rows as fact_rows
 from .evidence import PointRow
 from .language.slots import slot_of
 from .rows import FactGroup, FactRow, Transition
@@ -62,14 +66,11 @@ class FactLedger:
     def __init__(self, store: MetadataStore, *, profile: Profile) -> None:
         self._store = store
         self._profile = profile
-        self._facts = store.facts
-        self._evidence = store.fact_evidence
-        self._undo_records = store.undo_records
         self._window = FactWindow(store)
 
     def record(self, db: Connection, group: FactGroup, said: Said, change: Change) -> bool:
         """Take in what a paragraph says, once; False if it had been taken in before."""
-        if self._evidence.said_before(db, group, said.paragraph, said.norm, said.polarity):
+        if fact_evidence.said_before(db, group, said.paragraph, said.norm, said.polarity):
             return False
         self.settle(db, group, change, [said])
         return True
@@ -107,7 +108,7 @@ class FactLedger:
         """Since when facts outside of the part gave way to statements that have moved to another row, None if none."""
         kept = zip(runs, places, strict=True)
         moved = {point.fact for run, row in kept for point in run.points if point.fact not in (0, row)}
-        return self._facts.given_up_for(db, moved, part.since) if moved else None
+        return fact_rows.given_up_for(db, moved, part.since) if moved else None
 
     # what counts
 
@@ -115,7 +116,7 @@ class FactLedger:
         self, db: Connection, rows: Sequence[FactRow], change: Change
     ) -> tuple[dict[int, FactRow], dict[int, str]]:
         """The facts whose status the rules decide, and those of the others that had to be put back."""
-        standing = self._facts.standing(db, [row.superseded_by for row in rows if row.superseded_by])
+        standing = fact_rows.standing(db, [row.superseded_by for row in rows if row.superseded_by])
         free: dict[int, FactRow] = {}
         moved: dict[int, str] = {}
         for row in rows:
@@ -127,7 +128,7 @@ class FactLedger:
         return free, moved
 
     def _give_way(self, db: Connection, row: FactRow, successor: int, change: Change) -> None:
-        after = self._facts.one(db, successor)
+        after = fact_rows.one(db, successor)
         end = max(row.valid_from, after.valid_from if after else row.valid_from)
         at = self._since(db, row, successor, change)
         state = replace(row, status="superseded", valid_to=end, superseded_at=at, superseded_by=successor)
@@ -135,7 +136,7 @@ class FactLedger:
 
     def _since(self, db: Connection, row: FactRow, successor: int | None, change: Change) -> float:
         """Since when the fact is superseded: since before, if what was deleted meanwhile is back."""
-        before = self._facts.gave_way(db, row.id, successor) if successor else None
+        before = fact_rows.gave_way(db, row.id, successor) if successor else None
         return change.at if before is None else before
 
     # rows
@@ -173,16 +174,16 @@ class FactLedger:
             "authority": run.authority, "confidence": run.confidence, "asserted_at": None, "merged": int(merged),
             "valid_from": run.first, "valid_to": run.valid_to, "now": change.at,
         }  # fmt: skip
-        return self._facts.insert(db, values)
+        return fact_rows.insert(db, values)
 
     def _hold(self, db: Connection, run: Run, row: int) -> None:
         for p in run.points:
             if p.paragraph and not p.fact:
-                self._evidence.put(
+                fact_evidence.put(
                     db, PointRow(row, p.paragraph, p.at, p.value, p.authority, p.confidence, p.until, p.told)
                 )
             elif p.paragraph and p.fact != row:
-                self._evidence.move(db, p.fact, p.paragraph, row)
+                fact_evidence.move(db, p.fact, p.paragraph, row)
 
     def _apply(
         self,
@@ -211,7 +212,7 @@ class FactLedger:
         return changed
 
     def _fresh(self, db: Connection, row: int) -> FactRow:
-        found = self._facts.one(db, row)
+        found = fact_rows.one(db, row)
         if found is None:
             raise RuntimeError(f"the fact {row} was just written and is gone")
         return found
@@ -257,7 +258,7 @@ class FactLedger:
             if point.paragraph in news and not point.fact
         ]
         detail = snapshot((), (), refute=refute)
-        undo = self._undo_records.keep(db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
+        undo = undo_records.keep(db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
         return replace(change, undo=undo)
 
     def _leave(
@@ -274,7 +275,7 @@ class FactLedger:
         taken = {point.fact: row for run, row in zip(runs, places, strict=True) for point in run.points}
         mine = set(places)
         left = [row for id_, row in free.items() if id_ not in mine]
-        refuted = self._evidence.refuted(db, [row.id for row in left])
+        refuted = fact_evidence.refuted(db, [row.id for row in left])
         held = {point.fact for point in points}
         for row in left:
             state = row
@@ -289,7 +290,7 @@ class FactLedger:
         return changed
 
     def _write(self, db: Connection, before: FactRow, state: FactRow, change: Change) -> None:
-        self._facts.update(
+        fact_rows.update(
             db,
             {
                 "id": state.id, "value": state.value, "authority": state.authority, "status": state.status,
@@ -299,7 +300,7 @@ class FactLedger:
             },
         )  # fmt: skip
         if before.status != state.status:
-            self._facts.transition(
+            fact_rows.transition(
                 db,
                 state.id,
                 Transition(before.status, state.status, state.superseded_by, change.undo, change.requested_by,
@@ -310,7 +311,7 @@ class FactLedger:
         """The profile of the person is wanted anew; `whole`: sentences count again that a fact had made untrue."""
         if group.person is not None:
             due, since = now + self._profile.debounce_seconds, EVERYTHING if whole else NO_PARAGRAPH
-            self._store.derive_tasks.want(db, "profile", group.person, since=since, due_at=due, now=now)
+            task_rows.want(db, "profile", group.person, since=since, due_at=due, now=now)
 
 
 def _kept(runs: Sequence[Run]) -> list[int]:

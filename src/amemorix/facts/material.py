@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..store.ports import Connection
 from ..store.queries import array
 
-__all__ = ["FactMaterial", "FactMaterialRepository", "PersonThere"]
+__all__ = ["FactMaterial", "PersonThere"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,75 +37,79 @@ class PersonThere:
     name: str
 
 
-class FactMaterialRepository:
-    """Reads paragraphs, persons and entities; the caller owns the transaction."""
+def changed(db: Connection, cursor: int, limit: int) -> tuple[int, list[int], frozenset[int]]:
+    """(how far this reads, paragraphs that changed, those in which a name became known) after `cursor`."""
+    rows = db.run("fact_changes", cursor=cursor, limit=limit).fetchall()
+    named = frozenset(row[1] for row in rows if row[2])
+    return (rows[-1][0] if rows else cursor), sorted({row[1] for row in rows}), named
 
-    def changed(self, db: Connection, cursor: int, limit: int) -> tuple[int, list[int], frozenset[int]]:
-        """(how far this reads, paragraphs that changed, those in which a name became known) after `cursor`."""
-        rows = db.run("fact_changes", cursor=cursor, limit=limit).fetchall()
-        named = frozenset(row[1] for row in rows if row[2])
-        return (rows[-1][0] if rows else cursor), sorted({row[1] for row in rows}), named
 
-    def paragraphs_after(self, db: Connection, after: int, limit: int) -> list[int]:
-        """The next paragraphs by row."""
-        return [row[0] for row in db.run("fact_paragraphs_after", after=after, limit=limit)]
+def paragraphs_after(db: Connection, after: int, limit: int) -> list[int]:
+    """The next paragraphs by row."""
+    return [row[0] for row in db.run("fact_paragraphs_after", after=after, limit=limit)]
 
-    def material(self, db: Connection, ids: Iterable[int]) -> list[FactMaterial]:
-        """The paragraphs, by row."""
-        return [FactMaterial(*row) for row in db.run("fact_material", ids=array(ids))]
 
-    def just_before(self, db: Connection, paragraph: int, limit: int, seconds: float) -> list[tuple[str, int, int]]:
-        """(content, speaker, row) of the messages before one in its chat, no older than so much, the newest first."""
-        values = {"id": paragraph, "limit": limit, "seconds": seconds}
-        return db.run("fact_just_before", **values).fetchall()
+def material(db: Connection, ids: Iterable[int]) -> list[FactMaterial]:
+    """The paragraphs, by row."""
+    return [FactMaterial(*row) for row in db.run("fact_material", ids=array(ids))]
 
-    def just_after(self, db: Connection, paragraph: int, limit: int, seconds: float) -> list[tuple[str, int, int]]:
-        """(content, speaker, row) of the messages after one in its chat, no later than so much, the oldest first."""
-        values = {"id": paragraph, "limit": limit, "seconds": seconds}
-        return db.run("fact_just_after", **values).fetchall()
 
-    def persons(self, db: Connection, ids: Iterable[int]) -> dict[int, list[PersonThere]]:
-        """Paragraph -> persons, who said it first."""
-        found: dict[int, list[PersonThere]] = {}
-        for paragraph, *person in db.run("fact_persons_of", ids=array(ids)):
-            found.setdefault(paragraph, []).append(PersonThere(*person))
-        return found
+def just_before(db: Connection, paragraph: int, limit: int, seconds: float) -> list[tuple[str, int, int]]:
+    """(content, speaker, row) of the messages before one in its chat, no older than so much, the newest first."""
+    values = {"id": paragraph, "limit": limit, "seconds": seconds}
+    return db.run("fact_just_before", **values).fetchall()
 
-    def lone_speaker(self, db: Connection, scopes: Iterable[int]) -> int | None:
-        """The one person who speaks in these chats; None if there are more, or nobody."""
-        found = db.run("fact_lone_speakers", scopes=array(scopes)).fetchall()
-        return found[0][0] if len(found) == 1 else None
 
-    def entities_named(self, db: Connection, text: str) -> dict[int, str]:
-        """Entities that facts are about and whose normalised name the text holds: row -> name."""
-        return dict(db.run("fact_entities_named", text=text).fetchall())
+def just_after(db: Connection, paragraph: int, limit: int, seconds: float) -> list[tuple[str, int, int]]:
+    """(content, speaker, row) of the messages after one in its chat, no later than so much, the oldest first."""
+    values = {"id": paragraph, "limit": limit, "seconds": seconds}
+    return db.run("fact_just_after", **values).fetchall()
 
-    def entity(self, db: Connection, norm: str) -> int | None:
-        """The entity of this normalised name or alias."""
-        row = db.run("fact_entity_by_norm", norm=norm).fetchone()
-        return None if row is None else row[0]
 
-    def person_names(
-        self, db: Connection, ids: Iterable[int], scopes: Sequence[int] | None
-    ) -> dict[int, tuple[str, str]]:
-        """Person row -> (id, the name by which these chats met them last, the id where they never did)."""
-        known = {row: (key, name) for row, key, name in db.run("fact_person_names", ids=array(ids))}
-        if scopes is None:
-            return known
-        called: dict[int, list[str]] = {}
-        for row, name in db.run("fact_person_names_seen", ids=array(known), scopes=array(scopes)):
-            called.setdefault(row, []).append(name)
-        return {
-            row: (key, self._newest(db, row, called.get(row, ()), scopes) or key) for row, (key, _) in known.items()
-        }
+def persons(db: Connection, ids: Iterable[int]) -> dict[int, list[PersonThere]]:
+    """Paragraph -> persons, who said it first."""
+    found: dict[int, list[PersonThere]] = {}
+    for paragraph, *person in db.run("fact_persons_of", ids=array(ids)):
+        found.setdefault(paragraph, []).append(PersonThere(*person))
+    return found
 
-    def _newest(self, db: Connection, person: int, names: Sequence[str], scopes: Sequence[int]) -> str:
-        if len(set(names)) < 2:
-            return next(iter(names), "")
-        values = {"person": person, "names": array(names), "scopes": array(scopes)}
-        found = db.run("fact_person_name_newest", **values).fetchone()
-        return found[0] if found else names[0]
 
-    def chats(self, db: Connection, scopes: Iterable[int]) -> dict[int, str]:
-        """Scope -> the chat's id."""
-        return dict(db.run("fact_scope_chats", ids=array(scopes)).fetchall())
+def lone_speaker(db: Connection, scopes: Iterable[int]) -> int | None:
+    """The one person who speaks in these chats; None if there are more, or nobody."""
+    found = db.run("fact_lone_speakers", scopes=array(scopes)).fetchall()
+    return found[0][0] if len(found) == 1 else None
+
+
+def entities_named(db: Connection, text: str) -> dict[int, str]:
+    """Entities that facts are about and whose normalised name the text holds: row -> name."""
+    return dict(db.run("fact_entities_named", text=text).fetchall())
+
+
+def entity(db: Connection, norm: str) -> int | None:
+    """The entity of this normalised name or alias."""
+    row = db.run("fact_entity_by_norm", norm=norm).fetchone()
+    return None if row is None else row[0]
+
+
+def person_names(db: Connection, ids: Iterable[int], scopes: Sequence[int] | None) -> dict[int, tuple[str, str]]:
+    """Person row -> (id, the name by which these chats met them last, the id where they never did)."""
+    known = {row: (key, name) for row, key, name in db.run("fact_person_names", ids=array(ids))}
+    if scopes is None:
+        return known
+    called: dict[int, list[str]] = {}
+    for row, name in db.run("fact_person_names_seen", ids=array(known), scopes=array(scopes)):
+        called.setdefault(row, []).append(name)
+    return {row: (key, _newest(db, row, called.get(row, ()), scopes) or key) for row, (key, _) in known.items()}
+
+
+def _newest(db: Connection, person: int, names: Sequence[str], scopes: Sequence[int]) -> str:
+    if len(set(names)) < 2:
+        return next(iter(names), "")
+    values = {"person": person, "names": array(names), "scopes": array(scopes)}
+    found = db.run("fact_person_name_newest", **values).fetchone()
+    return found[0] if found else names[0]
+
+
+def chats(db: Connection, scopes: Iterable[int]) -> dict[int, str]:
+    """Scope -> the chat's id."""
+    return dict(db.run("fact_scope_chats", ids=array(scopes)).fetchall())

@@ -16,6 +16,10 @@ from ..ops import Operations, Request, Response, ScopedResponse
 from ..store.access import served, visible_scopes
 from ..store.ports import Connection
 from ..store.records import ChatKey
+from ..store.rows import entity_names
+from . import evidence as fact_evidence
+from . import material as fact_material
+from . import rows as fact_rows
 from .items import FactItem
 from .query import FactReader, Moment
 from .rows import FactRow
@@ -203,11 +207,10 @@ async def query_facts(kernel: SDKMemoryKernel, request: QueryFacts) -> Facts:
 async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
     """Show a fact with its evidence and every change of its status."""
     moment = Moment(kernel.surroundings.clock.now())
-    facts = kernel.store.facts
 
     def read(db: Connection) -> FactDetail:
         row = _seen(db, kernel, request)
-        evidence = kernel.store.fact_evidence.of(db, [row.id], moment.now).get(row.id, [])
+        evidence = fact_evidence.of(db, [row.id], moment.now).get(row.id, [])
         return FactDetail(
             fact=FactReader(kernel.store).items(db, [row], moment, _scopes(db, kernel, request))[0],
             evidence=[
@@ -218,7 +221,7 @@ async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
             transitions=[
                 TransitionItem(was=t.was, became=t.became, cause=fact_key(t.cause) if t.cause else "",
                                undo_id=f"u{t.undo}" if t.undo else "", requested_by=t.requested_by, reason=t.reason, at=t.at)
-                for t in facts.transitions(db, row.id)
+                for t in fact_rows.transitions(db, row.id)
             ],
         )  # fmt: skip
 
@@ -247,7 +250,7 @@ async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus
     """Count facts by status and tell how current they are."""
 
     def read(db: Connection) -> FactStatus:
-        counts = dict.fromkeys(EVERY_STATUS, 0) | kernel.store.facts.counts(db)
+        counts = dict.fromkeys(EVERY_STATUS, 0) | fact_rows.counts(db)
         return FactStatus(
             counts=counts,
             total=sum(counts.values()),
@@ -296,20 +299,20 @@ def persons_meant(
     return tuple(sorted(kernel.indexes.names.index.matching(key, scopes)))
 
 
-def entity_meant(db: Connection, kernel: SDKMemoryKernel, name: str, scopes: Sequence[int] | None) -> int | None:
+def entity_meant(db: Connection, name: str, scopes: Sequence[int] | None) -> int | None:
     """The row of the entity named, None if none was, 0 for one that is not known, or not to these chats by this name."""
     if not name:
         return None
     norm = normalise_name(name)
-    row = kernel.store.fact_material.entity(db, norm) or 0
-    said = kernel.store.entity_naming.said(db, [row], scopes).get(row)
+    row = fact_material.entity(db, norm) or 0
+    said = entity_names.said(db, [row], scopes).get(row)
     return row if said is None or norm in said else 0
 
 
 def _listed(db: Connection, kernel: SDKMemoryKernel, request: ListFacts, text: str) -> Facts:
     scopes, moment = _scopes(db, kernel, request), Moment(kernel.surroundings.clock.now())
-    rows = kernel.store.facts.listed(
-        db, persons=persons_meant(db, kernel, request.person_id, scopes), entity=entity_meant(db, kernel, request.entity, scopes),
+    rows = fact_rows.listed(
+        db, persons=persons_meant(db, kernel, request.person_id, scopes), entity=entity_meant(db, request.entity, scopes),
         attribute=request.attribute or None, statuses=request.status or None, text=fold(text) or None, scopes=scopes,
         now=moment.now, limit=request.limit, offset=request.offset,
     )  # fmt: skip
@@ -319,7 +322,7 @@ def _listed(db: Connection, kernel: SDKMemoryKernel, request: ListFacts, text: s
 
 def _at_a_time(db: Connection, kernel: SDKMemoryKernel, request: QueryFacts, moment: Moment) -> Facts:
     scopes, reader = _scopes(db, kernel, request), FactReader(kernel.store)
-    entity = entity_meant(db, kernel, request.entity, scopes)
+    entity = entity_meant(db, request.entity, scopes)
     rows = reader.of(
         db,
         persons_meant(db, kernel, request.person_id, scopes) or (),
@@ -340,15 +343,13 @@ def _asked_for(row: FactRow, request: QueryFacts) -> bool:
 
 def _seen(db: Connection, kernel: SDKMemoryKernel, request: GetFact) -> FactRow:
     """The fact, if the call may see it and something still supports it."""
-    facts, scopes = kernel.store.facts, _scopes(db, kernel, request)
-    row = facts.one(db, request.fact_id)
+    scopes = _scopes(db, kernel, request)
+    row = fact_rows.one(db, request.fact_id)
     known = row is not None and (scopes is None or row.scope in scopes)
     if (
         row is None
         or not known
-        or not (
-            row.asserted_at is not None or kernel.store.fact_evidence.of(db, [row.id], kernel.surroundings.clock.now())
-        )
+        or not (row.asserted_at is not None or fact_evidence.of(db, [row.id], kernel.surroundings.clock.now()))
     ):
         raise NotFound(f"fact_id: there is no fact f{request.fact_id}.", field="fact_id")
     return row

@@ -11,6 +11,10 @@ from ..language.normalise import fold
 from ..lazy_regex import lazy_regex
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import entity_names
+from . import evidence as fact_evidence
+from . import material as fact_material
+from . import rows as fact_rows
 from .items import FactItem
 from .language.questions import Question, read_question
 from .language.slots import slot_of
@@ -50,9 +54,6 @@ class FactReader:
 
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
-        self._facts = store.facts
-        self._evidence = store.fact_evidence
-        self._material = store.fact_material
 
     def of(
         self,
@@ -75,7 +76,7 @@ class FactReader:
         points = [
             Point(p.fact, p.paragraph, p.at, of[p.fact].norm, of[p.fact].polarity, p.value, p.authority, p.confidence,
                   told=p.told)
-            for p in self._evidence.points(db, of)
+            for p in fact_evidence.points(db, of)
             if moment.as_of is None or (p.at if p.told is None else p.told) <= moment.as_of
         ]  # fmt: skip
         without = of.keys() - {point.fact for point in points}
@@ -96,23 +97,23 @@ class FactReader:
     ) -> list[FactRow]:
         who, what = list(persons), list(entities)
         if moment.as_of is not None:
-            found = self._facts.as_of(db, who, scopes, as_of=moment.as_of, now=moment.now, entities=what, limit=MOST)
+            found = fact_rows.as_of(db, who, scopes, as_of=moment.as_of, now=moment.now, entities=what, limit=MOST)
             return [replace(row, status=status) for row, status in found]
         if moment.valid_at is not None:
-            return self._facts.valid_at(db, who, scopes, at=moment.valid_at, now=moment.now, entities=what, limit=MOST)
-        return self._facts.current(db, who, scopes, now=moment.now, entities=what, limit=MOST)
+            return fact_rows.valid_at(db, who, scopes, at=moment.valid_at, now=moment.now, entities=what, limit=MOST)
+        return fact_rows.current(db, who, scopes, now=moment.now, entities=what, limit=MOST)
 
     def oneself(self, db: Connection, user_id: str, scopes: Sequence[int] | None) -> frozenset[int]:
         """Who a user is that no person is called by: whoever speaks alone in the user's private chats within sight."""
         chats = [row for row in self._store.names.chats_of(db, "", user_id) if scopes is None or row in scopes]
-        alone = self._material.lone_speaker(db, chats)
+        alone = fact_material.lone_speaker(db, chats)
         return frozenset() if alone is None else frozenset({alone})
 
     def recall(
         self, db: Connection, asked: Asked, scopes: Sequence[int] | None, moment: Moment, limit: int
     ) -> list[FactItem]:
         """The facts that a query asks for; none if it names nobody that a fact is about."""
-        entities = self._material.entities_named(db, fold(asked.text))
+        entities = fact_material.entities_named(db, fold(asked.text))
         if not limit or not (asked.persons or entities):
             return []
         bare = asked.bare
@@ -130,11 +131,11 @@ class FactReader:
         """Facts with the names that these chats know (None: every one), evidence and conflicts."""
         if not rows:
             return []
-        persons = self._material.person_names(db, {row.person for row in rows if row.person is not None}, scopes)
+        persons = fact_material.person_names(db, {row.person for row in rows if row.person is not None}, scopes)
         spoken_of = {row.entity for row in rows if row.entity is not None}
-        entities = self._store.entity_naming.shown(db, spoken_of, scopes)
-        chats = self._material.chats(db, {row.scope for row in rows})
-        evidence = self._evidence.of(db, [row.id for row in rows], moment.now, moment.as_of)
+        entities = entity_names.shown(db, spoken_of, scopes)
+        chats = fact_material.chats(db, {row.scope for row in rows})
+        evidence = fact_evidence.of(db, [row.id for row in rows], moment.now, moment.as_of)
         items: list[FactItem] = []
         for row in rows:
             person_id, name = persons.get(row.person or 0, ("", ""))

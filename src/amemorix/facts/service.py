@@ -13,9 +13,14 @@ from ..clock import Clock
 from ..config.model import Facts, Profile
 from ..indexes.projections import Indexes
 from ..language.normalise import content_hash, fold
+from ..store import changes as change_log
+from ..store import undo_records
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.time_zones import TimeZones
+from . import evidence as fact_evidence
+from . import material as fact_material
+from . import rows as fact_rows
 from .authority import CORRECTION, HEARSAY, PERSON_FACT, SUMMARISED, corrected, own, standing_of
 from .context_lines import FactLines
 from .dedup import Candidate, MemUpdateChecker, UpdateAction, UpdateDecision
@@ -91,10 +96,6 @@ class FactService:
         background: Executor,
     ) -> None:
         self._store = store
-        self._facts = store.facts
-        self._evidence = store.fact_evidence
-        self._material = store.fact_material
-        self._undo_records = store.undo_records
         self._settings = settings
         self._clock = clock
         self._zones = zones
@@ -102,7 +103,7 @@ class FactService:
         self._checker = checker
         self._background = background
         self._ledger = FactLedger(store, profile=profile)
-        self._around = FactLines(store, indexes)
+        self._around = FactLines(indexes)
         self._one = asyncio.Lock()
 
     async def run(self) -> None:
@@ -144,41 +145,41 @@ class FactService:
 
     def lag(self, db: Connection) -> int:
         """Changes not taken up yet."""
-        return self._store.changes.bounds(db)[1] - self._cursor(db)
+        return change_log.bounds(db)[1] - self._cursor(db)
 
     def cursor(self, db: Connection) -> int:
         """How far the change log has been read; unlimited while facts are switched off."""
         return self._cursor(db) if self._settings.enabled else 1 << 62
 
     def _cursor(self, db: Connection) -> int:
-        return int(self._store.changes.get(db, CURSOR) or 0)
+        return int(change_log.get(db, CURSOR) or 0)
 
     # reading
 
     def _read(self, db: Connection) -> _Step | None:
         cursor = self._cursor(db)
-        floor, last = self._store.changes.bounds(db)
-        scan = self._store.changes.get(db, SCAN)
+        floor, last = change_log.bounds(db)
+        scan = change_log.get(db, SCAN)
         if cursor < floor or scan:
             return self._scanned(db, cursor, last, scan)
         if cursor >= last:
             return None
-        upto, ids, named = self._material.changed(db, cursor, STEP)
+        upto, ids, named = fact_material.changed(db, cursor, STEP)
         return _Step(cursor, upto if upto > cursor else last, (scan, scan), self._readings(db, ids), named)
 
     def _scanned(self, db: Connection, cursor: int, last: int, scan: str | None) -> _Step:
         """The log no longer reaches back: every paragraph is read, and the log from where it was when that began."""
         reached, begun = (int(part) for part in (scan or f"0:{last}").split(":"))
-        ids = self._material.paragraphs_after(db, reached, STEP)
+        ids = fact_material.paragraphs_after(db, reached, STEP)
         if not ids:
             return _Step(cursor, begun, (scan, ""), ())
         return _Step(cursor, cursor, (scan, f"{ids[-1]}:{begun}"), self._readings(db, ids))
 
     def _readings(self, db: Connection, ids: Sequence[int]) -> tuple[_Reading, ...]:
         self._indexes.names.catch_up(db)
-        persons = self._material.persons(db, ids)
+        persons = fact_material.persons(db, ids)
         found: list[_Reading] = []
-        for paragraph in self._material.material(db, ids):
+        for paragraph in fact_material.material(db, ids):
             self._store.right_of_way.give_way()
             heard = tuple(self._heard(db, paragraph, persons.get(paragraph.id, [])))
             found.append(_Reading(paragraph, heard, self._around.taken_back(db, paragraph)))
@@ -209,7 +210,7 @@ class FactService:
         how = Reader(at, self._zones.of(paragraph.chat_id), first=True, about=True, names=tuple(named))
         found = read_facts(paragraph.content, how)
         whole = paragraph.source_type == PERSON_FACT
-        if whole and not found and self._evidence.read_as(db, paragraph.id, person, STATEMENT) is None:
+        if whole and not found and fact_evidence.read_as(db, paragraph.id, person, STATEMENT) is None:
             found = [statement(paragraph.content, at)]
         return [_Heard(named[claim.who] if claim.who else person, claim, *standing) for claim in found]
 
@@ -244,17 +245,17 @@ class FactService:
         return replace(heard, claim=claim, decision=decision)
 
     def _statements(self, db: Connection, person: int, scope: int) -> list[Candidate]:
-        rows = self._facts.current(db, [person], [scope], now=self._clock.now(), limit=MOST_READ)
+        rows = fact_rows.current(db, [person], [scope], now=self._clock.now(), limit=MOST_READ)
         return [Candidate(row.norm, row.value) for row in rows if row.attribute == STATEMENT][:MOST_STATEMENTS]
 
     # keeping
 
     def _keep(self, db: Connection, step: _Step) -> None:
         """Store a step, unless the kernel that is being replaced was quicker: then it is worked out again."""
-        if self._cursor(db) != step.cursor or self._store.changes.get(db, SCAN) != step.scan[0]:
+        if self._cursor(db) != step.cursor or change_log.get(db, SCAN) != step.scan[0]:
             return
         now = self._clock.now()
-        known = self._facts.groups_of(db, [reading.paragraph.id for reading in step.readings])
+        known = fact_rows.groups_of(db, [reading.paragraph.id for reading in step.readings])
         for reading in step.readings:
             at = reading.paragraph.recorded_at
             for heard in reading.heard:
@@ -264,17 +265,17 @@ class FactService:
         self._misread(db, step, now)
         for group, since in known:
             self._ledger.settle(db, group, Change(now, now, "evidence came or went"), since=since)
-        self._store.changes.put(db, CURSOR, str(step.upto))
+        change_log.put(db, CURSOR, str(step.upto))
         if step.scan[1] != step.scan[0]:
-            self._store.changes.put(db, SCAN, step.scan[1] or "")
+            change_log.put(db, SCAN, step.scan[1] or "")
 
     def _take_back(self, db: Connection, reading: _Reading, now: float) -> None:
         """News that the next line of the same speaker calls a joke were never so."""
         line, kinds = reading.takes_back or (0, frozenset[str]())
         for attribute in sorted(kinds):
-            while (fact := self._evidence.read_as(db, line, reading.paragraph.speaker, attribute)) is not None:
-                row = self._facts.one(db, fact)
-                self._evidence.drop(db, fact, line)
+            while (fact := fact_evidence.read_as(db, line, reading.paragraph.speaker, attribute)) is not None:
+                row = fact_rows.one(db, fact)
+                fact_evidence.drop(db, fact, line)
                 if row is not None:
                     group = group_of(row.person, row.entity, row.scope, row.attribute, row.norm)
                     self._ledger.settle(db, group, Change(now, now, "it was a joke"))
@@ -287,12 +288,12 @@ class FactService:
             for reading in step.readings
             if reading.paragraph.id in step.named and reading.paragraph.live
         }
-        for paragraph, fact, person in self._evidence.hearsay(db, meant):
-            row = self._facts.one(db, fact)
+        for paragraph, fact, person in fact_evidence.hearsay(db, meant):
+            row = fact_rows.one(db, fact)
             if person in meant[paragraph] or row is None:
                 continue
             group = group_of(row.person, row.entity, row.scope, row.attribute, row.norm)
-            self._evidence.drop(db, fact, paragraph)
+            fact_evidence.drop(db, fact, paragraph)
             self._ledger.settle(db, group, Change(now, now, "the name means somebody else"))
             self._ledger.tell(db, group, now, whole=True)
 
@@ -301,7 +302,7 @@ class FactService:
         claim = heard.claim
         if not (claim.only_ends or claim.norm == ANY):
             return [heard]
-        rows = self._facts.in_group(db, FactGroup(heard.person, None, paragraph.scope, claim.attribute, None))
+        rows = fact_rows.in_group(db, FactGroup(heard.person, None, paragraph.scope, claim.attribute, None))
         held = [row for row in rows if row.polarity > 0 and row.status in ("active", "conflicted")]
         if claim.norm == ANY and held:
             latest = max(held, key=lambda row: (row.valid_from, row.id))
@@ -337,15 +338,15 @@ class FactService:
         change: Change,
     ) -> None:
         """Keep what was decided: of a repetition with the fact it repeats, of a completion in the fact's giving way."""
-        held = [row for row in self._facts.in_group(db, group) if row.status in ("active", "conflicted")]
+        held = [row for row in fact_rows.in_group(db, group) if row.status in ("active", "conflicted")]
         if not held:
             return
         if decision.action is UpdateAction.SKIP:
             row = held[0]
             detail = snapshot((), (), refute=[[row.id, paragraph.id]])
-            undo = self._undo_records.keep(db, UNDO_KIND, detail, "", change.reason, change.now)
+            undo = undo_records.keep(db, UNDO_KIND, detail, "", change.reason, change.now)
             note = Transition(row.status, row.status, None, undo, "", change.reason, change.at)
-            self._facts.transition(db, row.id, note)
+            fact_rows.transition(db, row.id, note)
         elif decision.target is not None:
             self._complete(
                 db, paragraph, held[0], replace(group, norm=decision.target.key), bool(decision.merged), change
@@ -361,17 +362,17 @@ class FactService:
         change: Change,
     ) -> None:
         """The statement of this group gives way to a fuller one, by the decision and not by the rules."""
-        rows = [row for row in self._facts.in_group(db, group) if row.status in ("active", "conflicted")]
+        rows = [row for row in fact_rows.in_group(db, group) if row.status in ("active", "conflicted")]
         if not rows:
             return
         detail = snapshot(rows, [*rows, new], refute=[[new.id, paragraph.id]])
-        undo = self._undo_records.keep(db, UNDO_KIND, detail, "", change.reason, change.now)
+        undo = undo_records.keep(db, UNDO_KIND, detail, "", change.reason, change.now)
         for row in rows:
             if merged:
-                for point in self._evidence.points(db, [row.id]):
-                    self._evidence.put(db, replace(point, fact=new.id, value=new.value))
-            self._facts.decide(db, _giving_way(row, new, change.at))
-            self._facts.transition(
+                for point in fact_evidence.points(db, [row.id]):
+                    fact_evidence.put(db, replace(point, fact=new.id, value=new.value))
+            fact_rows.decide(db, _giving_way(row, new, change.at))
+            fact_rows.transition(
                 db, row.id, Transition(row.status, "superseded", new.id, undo, "", change.reason, change.at)
             )
 

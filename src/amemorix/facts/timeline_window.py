@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import evidence as fact_evidence
+from . import rows as fact_rows
 from .evidence import PointRow
 from .rows import FactGroup, FactRow
 from .timeline import ANY, MOST, Point
@@ -51,8 +53,7 @@ class FactWindow:
     """
 
     def __init__(self, store: MetadataStore) -> None:
-        self._facts = store.facts
-        self._evidence = store.fact_evidence
+        pass
 
     def part(self, db: Connection, group: FactGroup, new: Sequence[Point], since: float | None) -> Part:
         """What these statements can touch, or what came or went since a time; the whole group with neither."""
@@ -70,7 +71,7 @@ class FactWindow:
             if is_last and sum(row.outdone_at is None for row in rows) >= NEAREST:
                 return self._whole(db, group)
             if not is_last:
-                points = _points(rows, self._evidence.points(db, [row.id for row in rows]))
+                points = _points(rows, fact_evidence.points(db, [row.id for row in rows]))
             changes = [point.earliest for point in points if point.told is not None and point.told > point.at]
             if min(changes, default=at) >= at:
                 return self._bounded(db, rows, points, at, limit)
@@ -86,27 +87,27 @@ class FactWindow:
         near = [row for row in rows if row.valid_from <= last or row.pinned or row.asserted_at is not None]
         known = {row.id for row in near}
         ends = {(row.superseded_by, row.outdone_at) for row in near if row.superseded_by not in known}
-        found = (self._facts.one(db, row) for row in sorted({row for row, _ in ends if row is not None}))
+        found = (fact_rows.one(db, row) for row in sorted({row for row, _ in ends if row is not None}))
         edge = {row.id: row for row in found if row is not None and not row.pinned}
-        bounds = _points(edge.values(), self._evidence.points(db, edge))
+        bounds = _points(edge.values(), fact_evidence.points(db, edge))
         mine = [point for point in points if point.fact in known]
         mine += [point for point in bounds if (point.fact, _counts_at_most(point)) in ends]
         return Part([*near, *edge.values()], mine, since, edge)
 
     def _whole(self, db: Connection, group: FactGroup) -> Part:
-        rows = self._facts.in_group(db, group)
-        return Part(rows, _points(rows, self._evidence.points(db, [row.id for row in rows])))
+        rows = fact_rows.in_group(db, group)
+        return Part(rows, _points(rows, fact_evidence.points(db, [row.id for row in rows])))
 
     def _rows(self, db: Connection, group: FactGroup, since: float, norms: Iterable[str], limit: int) -> list[FactRow]:
         """Of denials only those that something here has to do with."""
         mine = None if group.norm is None else [group.norm]
-        held = self._facts.open(db, group, 1, since, norms=mine, limit=limit)
+        held = fact_rows.open_facts(db, group, 1, since, norms=mine, limit=limit)
         denied = {ANY, *norms, *(row.norm for row in held)} if limit > 0 and mine is None else mine
-        return [*held, *self._facts.open(db, group, -1, since, norms=denied, limit=limit)]
+        return [*held, *fact_rows.open_facts(db, group, -1, since, norms=denied, limit=limit)]
 
     def _last_words(self, db: Connection, rows: Sequence[FactRow]) -> list[Point]:
         """The newest statements of each fact, and one for those before them."""
-        found = _points(rows, self._evidence.newest_points(db, [row.id for row in rows], NEWEST))
+        found = _points(rows, fact_evidence.newest_points(db, [row.id for row in rows], NEWEST))
         of: dict[int, list[Point]] = {}
         for point in found:
             of.setdefault(point.fact, []).append(point)

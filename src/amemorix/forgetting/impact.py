@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..store.ports import Connection
-from .closure import ReachRepository
+from . import closure as closure_rows
 
 __all__ = ["Effects", "effects_of"]
 
@@ -25,7 +25,6 @@ class Effects:
 
 def effects_of(
     db: Connection,
-    rows: ReachRepository,
     paragraphs: Sequence[int],
     *,
     facts: Collection[int],
@@ -33,9 +32,9 @@ def effects_of(
     profiles: Collection[int],
 ) -> Effects:
     """What these paragraphs take along; facts and profiles that the deletion takes itself are not counted again."""
-    of_facts = _fates(rows.flagged(db, "facts_losing", paragraphs), facts)
-    of_episodes = _fates(rows.flagged(db, "episodes_losing", paragraphs))
-    told = set(rows.ids(db, "profiles_losing", paragraphs)) - set(profiles)
+    of_facts = _fates(closure_rows.flagged(db, "facts_losing", paragraphs), facts)
+    of_episodes = _fates(closure_rows.flagged(db, "episodes_losing", paragraphs))
+    told = set(closure_rows.ids(db, "profiles_losing", paragraphs)) - set(profiles)
     return Effects(*of_facts, relations_kept, *of_episodes, len(told))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 
-__all__ = ["Line", "MentionRepository", "Sought"]
+__all__ = ["Line", "Sought"]
 
 SLOTS = 8
 """Terms that are looked for in one pass over the term blobs."""
@@ -34,25 +34,25 @@ class Sought:
     persons: Sequence[int]
 
 
-class MentionRepository:
-    """Reads names and lines; writes nothing."""
+def names(db: Connection, persons: Iterable[int]) -> list[tuple[int, int, str]]:
+    """(person, chat, name) of every name of these persons; an alias of one chat has that chat, all others 0."""
+    return db.run("mention_names", ids=array(persons)).fetchall()
 
-    def names(self, db: Connection, persons: Iterable[int]) -> list[tuple[int, int, str]]:
-        """(person, chat, name) of every name of these persons; an alias of one chat has that chat, all others 0."""
-        return db.run("mention_names", ids=array(persons)).fetchall()
 
-    def with_terms(self, db: Connection, terms: Sequence[bytes], where: Sought) -> Iterator[Line]:
-        """Lines whose terms may hold one of these hashes; a line may come more than once."""
-        return self._lines(db, "mention_lines_by_term", terms, where)
+def with_terms(db: Connection, terms: Sequence[bytes], where: Sought) -> Iterator[Line]:
+    """Lines whose terms may hold one of these hashes; a line may come more than once."""
+    return _lines(db, "mention_lines_by_term", terms, where)
 
-    def with_words(self, db: Connection, words: Sequence[str], where: Sought) -> Iterator[Line]:
-        """Lines whose text holds one of these words letter by letter, for words that are no terms."""
-        return self._lines(db, "mention_lines_by_word", words, where)
 
-    def _lines(self, db: Connection, query: str, keys: Sequence[Any], where: Sought) -> Iterator[Line]:
-        values = {"after": where.after, "chats": optional_array(where.chats), "persons": array(where.persons)}
-        for start in range(0, len(keys), SLOTS):
-            some = [*keys[start : start + SLOTS], *[None] * SLOTS][:SLOTS]
-            slots = {f"k{place}": key for place, key in enumerate(some)}
-            for id_, chat, text, live in db.run(query, **(values | slots)):
-                yield Line(id_, chat, text, bool(live))
+def with_words(db: Connection, words: Sequence[str], where: Sought) -> Iterator[Line]:
+    """Lines whose text holds one of these words letter by letter, for words that are no terms."""
+    return _lines(db, "mention_lines_by_word", words, where)
+
+
+def _lines(db: Connection, query: str, keys: Sequence[Any], where: Sought) -> Iterator[Line]:
+    values = {"after": where.after, "chats": optional_array(where.chats), "persons": array(where.persons)}
+    for start in range(0, len(keys), SLOTS):
+        some = [*keys[start : start + SLOTS], *[None] * SLOTS][:SLOTS]
+        slots = {f"k{place}": key for place, key in enumerate(some)}
+        for id_, chat, text, live in db.run(query, **(values | slots)):
+            yield Line(id_, chat, text, bool(live))

@@ -14,7 +14,8 @@ from ..language.name_use import is_part_of_word, is_used_as_name
 from ..language.normalise import term_hashes, tokens
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
-from .mention_rows import Line, MentionRepository, Sought
+from . import mention_rows
+from .mention_rows import Line, Sought
 
 __all__ = ["COMMON", "KEPT", "PART", "SHARED", "SHORTENED", "Called", "MentionFinder", "Mentioned", "Visible"]
 
@@ -67,7 +68,6 @@ class MentionFinder:
 
     def __init__(
         self,
-        rows: MentionRepository,
         persons: Collection[int],
         names: Iterable[Called],
         *,
@@ -76,7 +76,6 @@ class MentionFinder:
         chat: int | None,
         keep: bool,
     ) -> None:
-        self._rows = rows
         self._ours = frozenset(persons)
         names = list(names)
         self._names = _chats_by_name([*names, *_titled_otherwise(names)])
@@ -114,12 +113,12 @@ class MentionFinder:
         here = None if self._chat is None else [self._chat]
         where = Sought(after, here, sorted(self._ours))
         terms = {name: _longest_term(name) for name in self._names}
-        yield from self._rows.with_terms(db, _hashes(terms.values()), where)
-        yield from self._rows.with_words(db, [_as_written(name) for name, term in terms.items() if not term], where)
+        yield from mention_rows.with_terms(db, _hashes(terms.values()), where)
+        yield from mention_rows.with_words(db, [_as_written(name) for name, term in terms.items() if not term], where)
         if self._short:
             met = self._met()
             chats = sorted(met if here is None else met & set(here))
-            yield from self._rows.with_terms(
+            yield from mention_rows.with_terms(
                 db, _hashes(map(_longest_term, self._short)), Sought(after, chats, where.persons)
             )
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..store.ports import Connection
 from ..store.queries import array
 
-__all__ = ["DELETED_BEFORE", "DeleteOperationRepository", "Item", "NewOperation", "OperationRow"]
+__all__ = ["DELETED_BEFORE", "Item", "NewOperation", "OperationRow"]
 
 DELETED_BEFORE = "deleted_before"
 """Why a row is in an operation that it was deleted before: to be purged, never to be brought back by it."""
@@ -59,93 +59,105 @@ class OperationRow:
     restored: int
 
 
-class DeleteOperationRepository:
-    """Keeps operations; the caller owns the transaction."""
+def record(db: Connection, new: NewOperation, now: float) -> int:
+    """Write an operation with its items; returns its row."""
+    values = {
+        "mode": new.mode, "selector": _json(new.selector), "counts": _json(new.counts), "status": new.status,
+        "stays": _json(new.stays), "requested_by": new.requested_by, "reason": new.reason, "now": now,
+    }  # fmt: skip
+    id_ = db.run("operation_insert", **values).fetchone()[0]
+    rows = [{"operation": id_, "kind": i.kind, "id": i.id, "detail": _json(i.detail)} for i in new.items]
+    db.run_many("operation_item_insert", rows)
+    return id_
 
-    def record(self, db: Connection, new: NewOperation, now: float) -> int:
-        """Write an operation with its items; returns its row."""
-        values = {
-            "mode": new.mode, "selector": _json(new.selector), "counts": _json(new.counts), "status": new.status,
-            "stays": _json(new.stays), "requested_by": new.requested_by, "reason": new.reason, "now": now,
-        }  # fmt: skip
-        id_ = db.run("operation_insert", **values).fetchone()[0]
-        rows = [{"operation": id_, "kind": i.kind, "id": i.id, "detail": _json(i.detail)} for i in new.items]
-        db.run_many("operation_item_insert", rows)
-        return id_
 
-    def stays(self, db: Connection, operation: int) -> list[tuple[str, int, str]]:
-        """(kind, row, why) of what one might have expected to go with the operation."""
-        row = db.run("operation_stays", id=operation).fetchone()
-        return [(kind, id_, why) for kind, id_, why in json.loads(row[0])] if row else []
+def stays(db: Connection, operation: int) -> list[tuple[str, int, str]]:
+    """(kind, row, why) of what one might have expected to go with the operation."""
+    row = db.run("operation_stays", id=operation).fetchone()
+    return [(kind, id_, why) for kind, id_, why in json.loads(row[0])] if row else []
 
-    def operation(self, db: Connection, id_: int) -> OperationRow | None:
-        """One operation."""
-        row = db.run("operation_get", id=id_).fetchone()
-        return None if row is None else _operation(row)
 
-    def operations(
-        self, db: Connection, *, mode: str | None, status: str | None, limit: int, offset: int
-    ) -> tuple[int, list[OperationRow]]:
-        """(how many there are, a page of them, the newest first)."""
-        which = {"mode": mode, "status": status}
-        total = db.run("operations_count", **which).fetchone()[0]
-        rows = db.run("operations_list", **which, limit=limit, offset=offset)
-        return total, [_operation(row) for row in rows]
+def operation(db: Connection, id_: int) -> OperationRow | None:
+    """One operation."""
+    row = db.run("operation_get", id=id_).fetchone()
+    return None if row is None else _operation(row)
 
-    def older(self, db: Connection, until: float, limit: int) -> list[int]:
-        """Executed operations up to a time, the oldest first."""
-        return [row[0] for row in db.run("operations_older", until=until, limit=limit)]
 
-    def purging(self, db: Connection) -> list[int]:
-        """Operations whose purge was begun and not finished."""
-        return [row[0] for row in db.run("operations_purging")]
+def operations(
+    db: Connection, *, mode: str | None, status: str | None, limit: int, offset: int
+) -> tuple[int, list[OperationRow]]:
+    """(how many there are, a page of them, the newest first)."""
+    which = {"mode": mode, "status": status}
+    total = db.run("operations_count", **which).fetchone()[0]
+    rows = db.run("operations_list", **which, limit=limit, offset=offset)
+    return total, [_operation(row) for row in rows]
 
-    def purged(self, db: Connection) -> list[int]:
-        """Operations whose purge is done."""
-        return [row[0] for row in db.run("operations_purged")]
 
-    def forget(self, db: Connection, operations: Iterable[int]) -> None:
-        """Remove operations with their items."""
-        db.run("operations_forget", ids=array(operations))
+def older(db: Connection, until: float, limit: int) -> list[int]:
+    """Executed operations up to a time, the oldest first."""
+    return [row[0] for row in db.run("operations_older", until=until, limit=limit)]
 
-    def items(self, db: Connection, operation: int, limit: int, offset: int) -> list[Item]:
-        """A page of an operation's items."""
-        values = {"operation": operation, "limit": limit, "offset": offset}
-        rows = db.run("operation_items", **values)
-        return [Item(kind, id_, json.loads(detail), at) for kind, id_, detail, at in rows]
 
-    def open_items(self, db: Connection, operation: int) -> list[Item]:
-        """What the operation still holds deleted."""
-        rows = db.run("operation_items_open", operation=operation)
-        return [Item(kind, id_, json.loads(detail)) for kind, id_, detail in rows]
+def purging(db: Connection) -> list[int]:
+    """Operations whose purge was begun and not finished."""
+    return [row[0] for row in db.run("operations_purging")]
 
-    def note_restored(self, db: Connection, operation: int, kind: str, ids: Iterable[int], now: float) -> None:
-        """Remember that these items are back."""
-        values = {"operation": operation, "kind": kind, "ids": array(ids), "now": now}
-        db.run("operation_items_restored", **values)
 
-    def note_wanted(self, db: Connection, operation: int, kind: str, ids: Iterable[int]) -> None:
-        """Remember that these items were asked back, and come back when what they rest on does."""
-        db.run("operation_items_wanted", operation=operation, kind=kind, ids=array(ids))
+def purged(db: Connection) -> list[int]:
+    """Operations whose purge is done."""
+    return [row[0] for row in db.run("operations_purged")]
 
-    def beneath(self, db: Connection, operation: int, kind: str, id_: int) -> list[int]:
-        """Other operations that hold deleted what a row of this one rests on."""
-        values = {"operation": operation, "kind": kind, "id": id_}
-        return [row[0] for row in db.run("operations_beneath", **values)]
 
-    def wanted(self, db: Connection) -> list[int]:
-        """Executed operations of which something was asked back that had to wait."""
-        return [row[0] for row in db.run("operations_wanted")]
+def forget(db: Connection, operations: Iterable[int]) -> None:
+    """Remove operations with their items."""
+    db.run("operations_forget", ids=array(operations))
 
-    def set_restored(self, db: Connection, operation: int, whole: bool, now: float) -> None:
-        """Remember a restore; with `whole`, nothing of the operation is left to restore."""
-        values = {"id": operation, "status": "restored" if whole else "executed", "now": now}
-        db.run("operation_restored", **values)
 
-    def deleted_again(self, db: Connection, operation: int, kind: str, ids: Iterable[int]) -> set[int]:
-        """Those of the rows that a later operation holds deleted."""
-        values = {"operation": operation, "kind": kind, "ids": array(ids)}
-        return {row[0] for row in db.run("deleted_again", **values)}
+def items(db: Connection, operation: int, limit: int, offset: int) -> list[Item]:
+    """A page of an operation's items."""
+    values = {"operation": operation, "limit": limit, "offset": offset}
+    rows = db.run("operation_items", **values)
+    return [Item(kind, id_, json.loads(detail), at) for kind, id_, detail, at in rows]
+
+
+def open_items(db: Connection, operation: int) -> list[Item]:
+    """What the operation still holds deleted."""
+    rows = db.run("operation_items_open", operation=operation)
+    return [Item(kind, id_, json.loads(detail)) for kind, id_, detail in rows]
+
+
+def note_restored(db: Connection, operation: int, kind: str, ids: Iterable[int], now: float) -> None:
+    """Remember that these items are back."""
+    values = {"operation": operation, "kind": kind, "ids": array(ids), "now": now}
+    db.run("operation_items_restored", **values)
+
+
+def note_wanted(db: Connection, operation: int, kind: str, ids: Iterable[int]) -> None:
+    """Remember that these items were asked back, and come back when what they rest on does."""
+    db.run("operation_items_wanted", operation=operation, kind=kind, ids=array(ids))
+
+
+def beneath(db: Connection, operation: int, kind: str, id_: int) -> list[int]:
+    """Other operations that hold deleted what a row of this one rests on."""
+    values = {"operation": operation, "kind": kind, "id": id_}
+    return [row[0] for row in db.run("operations_beneath", **values)]
+
+
+def wanted(db: Connection) -> list[int]:
+    """Executed operations of which something was asked back that had to wait."""
+    return [row[0] for row in db.run("operations_wanted")]
+
+
+def set_restored(db: Connection, operation: int, whole: bool, now: float) -> None:
+    """Remember a restore; with `whole`, nothing of the operation is left to restore."""
+    values = {"id": operation, "status": "restored" if whole else "executed", "now": now}
+    db.run("operation_restored", **values)
+
+
+def deleted_again(db: Connection, operation: int, kind: str, ids: Iterable[int]) -> set[int]:
+    """Those of the rows that a later operation holds deleted."""
+    values = {"operation": operation, "kind": kind, "ids": array(ids)}
+    return {row[0] for row in db.run("deleted_again", **values)}
 
 
 def _operation(row: Sequence[Any]) -> OperationRow:

@@ -11,6 +11,8 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import MovedRow
+from . import closure as closure_rows
+from . import rows as deletion_rows
 from .impact import Effects, effects_of
 from .operation_rows import DELETED_BEFORE, Item
 from .rows import ROW_KINDS, RowKind
@@ -144,8 +146,6 @@ class Planner:
     """Works out plans; reads rows and writes none."""
 
     def __init__(self, store: MetadataStore, selection: Selection) -> None:
-        self._rows = store.reach
-        self._deletions = store.deletions
         self._selection = selection
         self._statements = Statements(store)
 
@@ -154,7 +154,7 @@ class Planner:
         plan = DeletionPlan(limited=seeds.chat is not None)
         entities = self._entities(db, seeds, plan)
         meant = self._paragraphs(db, seeds, entities if entity_paragraphs else [])
-        plan.add("paragraph", self._rows.ids(db, "deletable_paragraphs", meant, chat=None), SELECTED)
+        plan.add("paragraph", closure_rows.ids(db, "deletable_paragraphs", meant, chat=None), SELECTED)
         meant |= self._mentions(db, seeds, plan)
         self._references(db, plan)
         self._named_as_person(db, seeds, plan)
@@ -169,12 +169,12 @@ class Planner:
     def _count(self, db: Connection, plan: DeletionPlan, relations_kept: int) -> None:
         paragraphs, facts = plan.ids("paragraph"), plan.rows.get("fact", {})
         why = plan.rows.get("paragraph", {})
-        plan.current = self._rows.count_current(db, paragraphs)
-        plan.mentions = self._rows.count_current(db, [id_ for id_ in paragraphs if why[id_] == MENTION])
-        plan.sources = self._rows.sources_of(db, paragraphs)
+        plan.current = closure_rows.count_current(db, paragraphs)
+        plan.mentions = closure_rows.count_current(db, [id_ for id_ in paragraphs if why[id_] == MENTION])
+        plan.sources = closure_rows.sources_of(db, paragraphs)
         profiles = [one.id for one in plan.moved if one.kind == "profile_snapshot"]
         plan.effects = effects_of(
-            db, self._rows, paragraphs, facts=facts, relations_kept=relations_kept, profiles=profiles
+            db, paragraphs, facts=facts, relations_kept=relations_kept, profiles=profiles
         )  # fmt: skip
 
     def _mentions(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> set[int]:
@@ -183,9 +183,9 @@ class Planner:
             return set()
         news = seeds.finder.read(db, seeds.upto)
         lines = seeds.mentioned.lines | news.lines
-        plan.add("paragraph", self._rows.ids(db, "deletable_paragraphs", lines, chat=None), MENTION)
+        plan.add("paragraph", closure_rows.ids(db, "deletable_paragraphs", lines, chat=None), MENTION)
         stays = seeds.mentioned.stays | news.stays
-        left = self._rows.ids(db, "deletable_paragraphs", stays.keys() - plan.rows["paragraph"].keys(), chat=None)
+        left = closure_rows.ids(db, "deletable_paragraphs", stays.keys() - plan.rows["paragraph"].keys(), chat=None)
         plan.stays_unclear = len(left)
         plan.stays += [Stay("paragraph", id_, stays[id_]) for id_ in left[:MOST_STAYS]]
         plan.stays += [
@@ -196,12 +196,12 @@ class Planner:
         return lines
 
     def _paragraphs(self, db: Connection, seeds: Seeds, entities: Sequence[int]) -> set[int]:
-        rows, chat = self._rows, seeds.chat
-        found = set(rows.ids(db, "paragraphs_in_chat", seeds.paragraphs, chat=chat))
-        found.update(rows.ids(db, "paragraphs_of_sources", seeds.sources))
-        found.update(rows.ids(db, "paragraphs_of_chats", seeds.chats))
-        found.update(rows.ids(db, "paragraphs_of_persons", [one.row for one in seeds.persons], chat=chat))
-        found.update(rows.ids(db, "paragraphs_of_entities", entities, chat=chat))
+        chat = seeds.chat
+        found = set(closure_rows.ids(db, "paragraphs_in_chat", seeds.paragraphs, chat=chat))
+        found.update(closure_rows.ids(db, "paragraphs_of_sources", seeds.sources))
+        found.update(closure_rows.ids(db, "paragraphs_of_chats", seeds.chats))
+        found.update(closure_rows.ids(db, "paragraphs_of_persons", [one.row for one in seeds.persons], chat=chat))
+        found.update(closure_rows.ids(db, "paragraphs_of_entities", entities, chat=chat))
         for scan in seeds.scans:
             found.update(self._selection.read(db, scan, scan.upto))
         return found
@@ -209,21 +209,21 @@ class Planner:
     def _references(self, db: Connection, plan: DeletionPlan) -> None:
         """External ids that keep no current text go, with every older wording."""
         going = plan.ids("paragraph")
-        emptied = self._rows.ids(db, "refs_left_empty", going)
-        plan.add("ref", self._rows.ids(db, "refs_alive", emptied), REFERENCE)
-        plan.add("paragraph", self._rows.ids(db, "paragraphs_of_refs", emptied), REFERENCE)
-        kept = self._rows.refs_kept(db, going, emptied, MOST_STAYS)
+        emptied = closure_rows.ids(db, "refs_left_empty", going)
+        plan.add("ref", closure_rows.ids(db, "refs_alive", emptied), REFERENCE)
+        plan.add("paragraph", closure_rows.ids(db, "paragraphs_of_refs", emptied), REFERENCE)
+        kept = closure_rows.refs_kept(db, going, emptied, MOST_STAYS)
         plan.stays += [
             Stay("ref", id_, "other paragraphs are stored under this external id", label) for id_, label in kept.items()
         ]
 
     def _entities(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> list[int]:
         """The entities named; one that another chat knows too keeps its row when the deletion is of one chat."""
-        named = self._rows.ids(db, "deletable_entities", seeds.entities)
+        named = closure_rows.ids(db, "deletable_entities", seeds.entities)
         if seeds.chat is None:
             plan.add("entity", named, SELECTED)
             return named
-        here = self._rows.flagged(db, "entities_in_chat", named, chat=seeds.chat)
+        here = closure_rows.flagged(db, "entities_in_chat", named, chat=seeds.chat)
         plan.add("entity", [id_ for id_, elsewhere in here.items() if not elsewhere], SELECTED)
         plan.elsewhere["entity"] = {id_: SELECTED for id_, elsewhere in here.items() if elsewhere}
         return list(here)
@@ -232,26 +232,27 @@ class Planner:
         """Entities that bear the person's name, unless somebody else's memories speak of them."""
         if not seeds.whole:
             return
-        found = self._rows.entities_unspoken(db, seeds.norms, plan.ids("paragraph"))
+        found = closure_rows.entities_unspoken(db, seeds.norms, plan.ids("paragraph"))
         plan.add("entity", found, PERSON)
-        left = set(self._rows.ids(db, "entities_of_names", seeds.norms)) - plan.rows["entity"].keys()
+        left = set(closure_rows.ids(db, "entities_of_names", seeds.norms)) - plan.rows["entity"].keys()
         plan.stays += [Stay("entity", id_, SPOKEN_OF) for id_ in sorted(left)[:MOST_STAYS]]
 
     def _relations(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> int:
         """Returns how many relations stay that lose a paragraph which supported them."""
-        rows = self._rows
-        named = rows.ids(db, "deletable_relations", seeds.relations)
+        named = closure_rows.ids(db, "deletable_relations", seeds.relations)
         plan.add("relation", self._in_chat(db, seeds, plan, named, SELECTED), SELECTED)
-        plan.add("relation", rows.ids(db, "relations_of_entities", plan.ids("entity")), ENTITY)
+        plan.add("relation", closure_rows.ids(db, "relations_of_entities", plan.ids("entity")), ENTITY)
         if seeds.chat is not None:
-            touching = rows.ids(db, "relations_of_entities", rows.ids(db, "deletable_entities", seeds.entities))
+            touching = closure_rows.ids(
+                db, "relations_of_entities", closure_rows.ids(db, "deletable_entities", seeds.entities)
+            )
             plan.add("relation", self._in_chat(db, seeds, plan, touching, ENTITY), ENTITY)
-        losing = rows.flagged(db, "relations_losing", plan.ids("paragraph"))
+        losing = closure_rows.flagged(db, "relations_losing", plan.ids("paragraph"))
         plan.add("relation", [id_ for id_, kept in losing.items() if not kept], EVIDENCE)
-        supported = rows.ids(db, "relations_supported", plan.ids("paragraph"))
+        supported = closure_rows.ids(db, "relations_supported", plan.ids("paragraph"))
         kept = [id_ for id_ in supported if losing.get(id_) and id_ not in plan.told("relation")]
         if seeds.chat is not None:
-            only = rows.ids(
+            only = closure_rows.ids(
                 db, "relations_held_elsewhere", plan.ids("paragraph"), relations=array(kept), chat=seeds.chat
             )  # fmt: skip
             plan.elsewhere["relation"] |= dict.fromkeys(only, EVIDENCE)
@@ -262,19 +263,18 @@ class Planner:
     def _in_chat(self, db: Connection, seeds: Seeds, plan: DeletionPlan, ids: list[int], why: str) -> list[int]:
         if seeds.chat is None:
             return ids
-        here = self._rows.flagged(db, "relations_in_chat", ids, chat=seeds.chat)
+        here = closure_rows.flagged(db, "relations_in_chat", ids, chat=seeds.chat)
         elsewhere = plan.elsewhere.setdefault("relation", {})
         elsewhere |= {id_: why for id_, held in here.items() if held and id_ not in elsewhere}
         return [id_ for id_, elsewhere in here.items() if not elsewhere]
 
     def _facts(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
         """Facts given by hand; what was read out of paragraphs is not told without them anyway."""
-        rows = self._rows
         persons = [one.row for one in seeds.persons]
-        plan.add("fact", rows.ids(db, "facts_of_persons", persons, scope=seeds.chat, dead=False), PERSON)
-        plan.add("fact", rows.ids(db, "facts_of_scopes", seeds.chats, dead=False), CHAT)
+        plan.add("fact", closure_rows.ids(db, "facts_of_persons", persons, scope=seeds.chat, dead=False), PERSON)
+        plan.add("fact", closure_rows.ids(db, "facts_of_scopes", seeds.chats, dead=False), CHAT)
         entities = sorted(plan.told("entity"))
-        plan.add("fact", rows.ids(db, "facts_of_entities", entities, scope=seeds.chat, dead=False), ENTITY)
+        plan.add("fact", closure_rows.ids(db, "facts_of_entities", entities, scope=seeds.chat, dead=False), ENTITY)
 
     def _stated(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
         """What others stated by hand that names the persons, and what is called after them."""
@@ -289,16 +289,16 @@ class Planner:
 
     def _deleted_before(self, db: Connection, seeds: Seeds, meant: set[int], plan: DeletionPlan) -> None:
         """What is meant and was deleted before, with the older wordings that nothing newer answers for."""
-        rows, going = self._rows, plan.rows["paragraph"]
-        emptied = rows.ids(db, "refs_left_empty", meant | going.keys())
-        dead = (meant | set(rows.ids(db, "wordings_of_refs", emptied))) - going.keys()
+        going = plan.rows["paragraph"]
+        emptied = closure_rows.ids(db, "refs_left_empty", meant | going.keys())
+        dead = (meant | set(closure_rows.ids(db, "wordings_of_refs", emptied))) - going.keys()
         persons = [one.row for one in seeds.persons]
-        facts = rows.ids(db, "facts_of_persons", persons, scope=seeds.chat, dead=True)
-        facts += rows.ids(db, "facts_of_scopes", seeds.chats, dead=True)
+        facts = closure_rows.ids(db, "facts_of_persons", persons, scope=seeds.chat, dead=True)
+        facts += closure_rows.ids(db, "facts_of_scopes", seeds.chats, dead=True)
         names = seeds.norms if seeds.whole else set[str]()
         found: dict[RowKind, set[int]] = {
-            "paragraph": dead, "ref": set(rows.ids(db, "refs_deleted", emptied)), "fact": set(facts),
-            "entity": set(rows.ids(db, "entities_deleted", names)),
+            "paragraph": dead, "ref": set(closure_rows.ids(db, "refs_deleted", emptied)), "fact": set(facts),
+            "entity": set(closure_rows.ids(db, "entities_deleted", names)),
         }  # fmt: skip
         plan.dead = {kind: some for kind, held in found.items() if (some := held - plan.rows.get(kind, {}).keys())}
 
@@ -308,7 +308,7 @@ class Planner:
         plan.persons = persons
         plan.chats = sorted(seeds.chats)
         if persons or plan.chats:
-            plan.moved = self._deletions.rows_to_move(db, persons, seeds.chat, plan.chats)
+            plan.moved = deletion_rows.rows_to_move(db, persons, seeds.chat, plan.chats)
         if seeds.chat is not None:
-            kept = self._rows.ids(db, "overrides_of_persons", persons)
+            kept = closure_rows.ids(db, "overrides_of_persons", persons)
             plan.stays += [Stay("person", id_, "the profile written by hand counts in every chat") for id_ in kept]

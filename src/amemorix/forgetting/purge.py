@@ -15,8 +15,11 @@ from ..errors import Conflict, NotFound, StorageFailure
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.reserve import make_room
+from . import closure as closure_rows
+from . import operation_rows
 from .operation_rows import DELETED_BEFORE, Item, NewOperation, OperationRow
 from .purge_imports import end_imports, going_of, note_open_imports
+from .purge_rows import ErasureRepository
 from .purge_worker import Erasing
 
 __all__ = ["PurgeService"]
@@ -35,7 +38,6 @@ class PurgeService:
 
     def __init__(self, store: MetadataStore, *, erasing: Erasing, clock: Clock) -> None:
         self._store = store
-        self._operations = store.delete_operations
         self._clock = clock
         self._erasing = erasing
         self._wake = asyncio.Event()
@@ -64,7 +66,7 @@ class PurgeService:
         """Leave a purge to the background; the operation as it stands. Raises NotFound."""
         self._failed.pop(operation, None)
         self._wake.set()
-        row = await self._store.read(lambda db: self._operations.operation(db, operation))
+        row = await self._store.read(lambda db: operation_rows.operation(db, operation))
         return row or self._missing(operation)
 
     async def older(self, days: float, limit: int, *, wait: bool = True) -> list[OperationRow]:
@@ -75,7 +77,7 @@ class PurgeService:
         must_not_be_exchanged(self._store)
         now = self._clock.now()
         until = now - days * 86_400
-        operations = await self._store.read(lambda db: self._operations.older(db, until, limit))
+        operations = await self._store.read(lambda db: operation_rows.older(db, until, limit))
         ended, name = self.finished if wait else self.begun, naming()
         rows = [await ended(await self.begin(operation)) for operation in operations]
         emptied = await self._store.write(lambda db: self._bin_emptied(db, until, now, name))
@@ -83,12 +85,12 @@ class PurgeService:
 
     def _bin_emptied(self, db: Connection, until: float, now: float, name: Callable[..., None]) -> int | None:
         """Begin the purge of what was forgotten or has expired; None if there is nothing."""
-        rows = self._store.reach.binned(db, until)
+        rows = closure_rows.binned(db, until)
         items = [Item(kind, id_, {"why": DELETED_BEFORE}) for kind, ids in rows.items() for id_ in ids]
         if not items:
             return None
         counts = {"deleted_before": len(rows["paragraph"]), "relations": len(rows["relation"])}
-        operation = self._operations.record(db, NewOperation("mixed", "purging", items, counts), now)
+        operation = operation_rows.record(db, NewOperation("mixed", "purging", items, counts), now)
         name(operation_id=f"d{operation}")
         return operation
 
@@ -98,7 +100,7 @@ class PurgeService:
         self._wake.set()
         pause, alone_since = 0.005, time.monotonic()
         while True:
-            row = await self._store.read(lambda db: self._operations.operation(db, operation))
+            row = await self._store.read(lambda db: operation_rows.operation(db, operation))
             if row is None or row.status != "purging":
                 return row or self._missing(operation)
             if (error := self._failed.get(operation)) is not None:
@@ -114,7 +116,7 @@ class PurgeService:
         raise NotFound(f"operation_id: there is no deletion d{operation}.", field="operation_id")
 
     def _begun(self, db: Connection, operation: int) -> None:
-        found = self._operations.operation(db, operation)
+        found = operation_rows.operation(db, operation)
         if found is None:
             self._missing(operation)
         elif found.status == "restored":
@@ -129,11 +131,11 @@ class PurgeService:
 
     def _begin(self, db: Connection, operation: int) -> None:
         """From now on it is purged; which imports are open at this moment is written down with it."""
-        items = self._operations.open_items(db, operation)
+        items = operation_rows.open_items(db, operation)
         whole = going_of(items)
-        end_imports(db, self._store, chats=whole["chats"], persons=whole["persons"], now=self._clock.now())
-        self._store.erasure.begin(db, operation)
-        note_open_imports(db, self._store, operation, items)
+        end_imports(db, chats=whole["chats"], persons=whole["persons"], now=self._clock.now())
+        ErasureRepository().begin(db, operation)
+        note_open_imports(db, operation, items)
 
     # the background loop
 
@@ -178,7 +180,7 @@ class PurgeService:
 
     async def _waiting(self, but: Container[int]) -> int | None:
         """The first purge to go on with."""
-        waiting = await self._store.read(self._operations.purging)
+        waiting = await self._store.read(operation_rows.purging)
         return next((operation for operation in waiting if operation not in but), None)
 
     def close(self) -> None:

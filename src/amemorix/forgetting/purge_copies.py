@@ -12,11 +12,12 @@ from ..store.compaction import one_transaction
 from ..store.connection import of_file
 from ..store.ports import Connection
 from ..store.records import MovedRow
+from . import rows as deletion_rows
+from . import text_references
 from .byte_search import Gathering, Needles
 from .purge_rows import ErasureRepository, Targets
 from .record_scrubber import NOTHING, ONLY_IDS, Sought, quoting, sought
-from .rows import DeletionRepository
-from .text_references import ASKED, QUOTING, Going, QuotingRepository, Record
+from .text_references import ASKED, QUOTING, Going, Record
 
 __all__ = ["CopyErased", "CopyErasing", "without"]
 
@@ -48,14 +49,12 @@ class CopyErasing:
         self._chats = chats
         self._whole = replace(targets, persons=tuple(persons))
         self._rows = ErasureRepository()
-        self._quoting = QuotingRepository()
-        self._deletions = DeletionRepository()
 
     def erase(self, db: Connection, wanted: Sought = NOTHING, *, complete: bool = False) -> CopyErased:
         """Erase and scrub in one transaction; `complete`: `wanted` knows the texts of all paragraphs that go."""
         with one_transaction(of_file(db)):
             records = self._scrubbed(db, wanted, complete)
-            rows = sum(self._deletions.take_out(db, MovedRow(kind, 0, row)) for kind, row in wanted.moved)
+            rows = sum(deletion_rows.take_out(db, MovedRow(kind, 0, row)) for kind, row in wanted.moved)
             rows += self._rows.known_of(db, self._whole.persons, self._chats)
             rows += _erased_all(db, self._targets)
         return CopyErased(rows, records)
@@ -73,23 +72,23 @@ class CopyErasing:
         held = Gathering(ids)
         held.add(self._rows.names_kept(db))
         for table in QUOTING:
-            held.add(one.raw.encode() for one in self._quoting.records(db, table, NO_OPERATION))
+            held.add(one.raw.encode() for one in text_references.records(db, table, NO_OPERATION))
         return left.with_ids(held.missing)
 
     def _scrubbed(self, db: Connection, wanted: Sought, complete: bool) -> int:
-        going = self._quoting.going(db, self._whole, (), normalise_name)
+        going = text_references.going(db, self._whole, (), normalise_name)
         read = replace(self._whole, paragraphs=()) if complete else self._whole
         known = [wanted, sought(db, self._rows, read, going)]
         kept = [once(lambda one=one: self._kept_beside(db, one.quotes, going)) for one in known]
         done = 0
         for table in QUOTING:
             keys = self._about(db, table, going, known, kept)
-            done += self._quoting.scrub(db, table, keys) if keys else 0
-        done += sum(self._quoting.forget(db, self._targets).values())
+            done += text_references.scrub(db, table, keys) if keys else 0
+        done += sum(text_references.forget(db, self._targets).values())
         for table in ASKED:
-            ids = self._quoting.asked(db, table, lambda text: any(one.marks.persons.held(text) for one in known))
+            ids = text_references.asked(db, table, lambda text: any(one.marks.persons.held(text) for one in known))
             if ids:
-                self._quoting.unname(db, table, ids)
+                text_references.unname(db, table, ids)
                 done += len(ids)
         return done
 
@@ -105,22 +104,22 @@ class CopyErasing:
             return any(one.marks.in_record(table, record) for one in known)
 
         found = {
-            *self._quoting.about(db, table, self._targets, going),
-            *self._quoting.quoting(db, table, NO_OPERATION, named),
+            *text_references.about(db, table, self._targets, going),
+            *text_references.quoting(db, table, NO_OPERATION, named),
         }
         for one, strange in zip(known, kept, strict=True) if table not in ONLY_IDS else ():
             if self._quoted(db, table, one.quotes):
                 found.update(self._quoted(db, table, strange()))
         if table == "delete_operation_items":
-            found.update(key for key, _ in self._quoting.kept_of(db, NO_OPERATION, self._targets))
+            found.update(key for key, _ in text_references.kept_of(db, NO_OPERATION, self._targets))
         return list(found)
 
     def _quoted(self, db: Connection, table: str, needles: Needles) -> list[int | str]:
-        return quoting(needles, self._quoting.records(db, table, NO_OPERATION))
+        return quoting(needles, text_references.records(db, table, NO_OPERATION))
 
     def _kept_beside(self, db: Connection, needles: Needles, going: Going) -> Needles:
         left = self._said_by_nobody(db, needles)
-        return without(left, self._quoting.names_staying(db, self._whole, going)) if len(left) else left
+        return without(left, text_references.names_staying(db, self._whole, going)) if len(left) else left
 
     def _said_by_nobody(self, db: Connection, needles: Needles) -> Needles:
         """The needles that no page of paragraphs of the copy holds but those that go."""

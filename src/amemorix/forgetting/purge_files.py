@@ -17,16 +17,20 @@ from ..copies.backup_folder import MANIFEST, SETTINGS, BackupFolder
 from ..copies.portable_file import header_of, is_portable
 from ..errors import InvalidRequest, NotReady
 from ..language.encoding import encoding_of
-from ..store.compaction import Compaction, file_chunks, open_copy
+from ..store import changes as change_log
+from ..store import compaction
+from ..store import copies as copy_rows
+from ..store.compaction import file_chunks, open_copy
 from ..store.connection import DatabaseError
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.reserve import RESERVE
+from . import text_references
 from .byte_search import Gathering, Needles, Remnants
 from .purge_copies import CopyErasing, without
-from .purge_rows import Targets
+from .purge_rows import ErasureRepository, Targets
 from .record_scrubber import Marks, Sought
-from .text_references import QUOTING, Going, QuotingRepository
+from .text_references import QUOTING, Going
 from .unreadable_files import packed_as, read_wide
 
 __all__ = ["UNPROVED", "Looked", "PurgeFiles", "warnings_of"]
@@ -72,8 +76,8 @@ class PurgeFiles:
 
     def __init__(self, store: MetadataStore, backups: BackupFolder) -> None:
         self._store = store
+        self._rows = ErasureRepository()
         self._backups = backups
-        self._compaction = Compaction()
         self._stopping = threading.Event()
 
     def stop(self) -> None:
@@ -134,7 +138,7 @@ class PurgeFiles:
 
     def _in_values(self, db: Connection, needles: Needles) -> Needles:
         held = Gathering(needles)
-        for values in _portions(value for _, value in self._store.erasure.values(db)):
+        for values in _portions(value for _, value in self._rows.values(db)):
             self._go_on()
             held.add(values)
         return held.held
@@ -148,7 +152,7 @@ class PurgeFiles:
         if not len(ids := strange.of_ids):
             return strange
         if self._is_live(path):
-            return strange.with_ids(self._store.read_here(lambda db: _without_recorded(ids, self._store.quoting, db)))
+            return strange.with_ids(self._store.read_here(lambda db: _without_recorded(ids, db)))
         if _is_database(path) or any(map(marks.ids.held, _lines(path))):
             return strange
         return strange.with_ids(NO_NEEDLES)
@@ -168,7 +172,7 @@ class PurgeFiles:
         return bool(words) and bool(np.isin(np.concatenate(words), self._live_terms()).all())
 
     def _live_terms(self) -> NDArray[np.uint32]:
-        rows, after, parts = self._store.erasure, 0, [np.zeros(0, np.uint32)]
+        rows, after, parts = self._rows, 0, [np.zeros(0, np.uint32)]
         while True:
             upto, hashes = self._store.read_here(lambda db, after=after: rows.terms_kept(db, after))
             if upto == after:
@@ -187,7 +191,7 @@ class PurgeFiles:
 
     def _pages(self, but: Collection[int] = ()) -> Iterator[list[bytes]]:
         """The texts and the terms of all other paragraphs."""
-        rows, after, gone = self._store.erasure, 0, set(but)
+        rows, after, gone = self._rows, 0, set(but)
         while page := self._store.read_here(lambda db, after=after: rows.texts_kept(db, after)):
             self._go_on()
             yield [raw for id_, raw in page if id_ not in gone]
@@ -200,7 +204,7 @@ class PurgeFiles:
         """
         for page in self._pages(targets.paragraphs):
             needles = without(needles, page)
-        names = self._store.quoting.names_staying
+        names = text_references.names_staying
         return self._store.read_here(lambda db: _without_all(needles, names(db, targets, going)))
 
     def _staying(self, needles: Needles) -> Gathering:
@@ -213,7 +217,7 @@ class PurgeFiles:
         return found
 
     def _names_added(self, db: Connection, found: Gathering) -> None:
-        for names in _portions(self._store.erasure.names_kept(db)):
+        for names in _portions(self._rows.names_kept(db)):
             found.add(names)
 
     def strange(self, wanted: Sought) -> Sought:
@@ -252,7 +256,7 @@ class PurgeFiles:
             found = None
             if database.exists():
                 with open_copy(database, unchanged=True) as db:
-                    found = self._store.copies.inventory(db)
+                    found = copy_rows.inventory(db)
             self._backups.reseal(folder, found, purged=purged)
 
     # one file
@@ -302,16 +306,16 @@ class PurgeFiles:
                     return None
                 if not (copy.erase(db, wanted, complete=complete) or not complete or self._holds(path, wanted)):
                     return False
-                self._compaction.rewrite(db, path.stat().st_size)
+                compaction.rewrite(db, path.stat().st_size)
                 return True
         except DatabaseError:
             return None
 
     def _is_copy(self, db: Connection) -> bool:
-        version = self._store.read_here(self._compaction.version)
-        if self._compaction.version(db) != version:
+        version = self._store.read_here(compaction.version)
+        if compaction.version(db) != version:
             return False
-        return self._store.changes.get(db, "database_id") == self._store.database_id
+        return change_log.get(db, "database_id") == self._store.database_id
 
     # which files
 
@@ -400,11 +404,11 @@ def _written(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _without_recorded(ids: Needles, rows: QuotingRepository, db: Connection) -> Needles:
+def _without_recorded(ids: Needles, db: Connection) -> Needles:
     """The ids that no record holds, not even within longer ones: those of the ids themselves are empty by now."""
     held = Gathering(ids)
     for table in QUOTING:
-        held.add(record.raw.encode() for record in rows.records(db, table, 0))
+        held.add(record.raw.encode() for record in text_references.records(db, table, 0))
     return held.missing
 
 

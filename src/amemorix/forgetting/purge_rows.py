@@ -15,7 +15,8 @@ from ..language.normalise import unpack_terms
 from ..store.connection import of_file
 from ..store.ports import Connection
 from ..store.queries import array
-from ..store.rows.entity_names import EntityNaming, Leaving
+from ..store.rows import entity_names
+from ..store.rows.entity_names import Leaving
 
 __all__ = ["Erased", "ErasureRepository", "Targets", "Traces"]
 
@@ -89,7 +90,6 @@ class ErasureRepository:
     """
 
     def __init__(self, forget: Callable[[], None] = lambda: None) -> None:
-        self._naming = EntityNaming()
         self._forget = forget
 
     # erasing
@@ -102,7 +102,7 @@ class ErasureRepository:
         relations, facts = self._ids(db, "links_to_relations", going), self._ids(db, "links_to_facts", going)
         entities = self._ids(db, "links_to_entities", going)
         names = db.run("links_to_persons", ids=array(going)).fetchall()
-        unsaid = self._naming.leaving(db, going)
+        unsaid = entity_names.leaving(db, going)
         self._run(db, "erase_wake_neighbours", going)
         done.counts["episodes"] += self._run(db, "erase_episodes", going)
         self._profiles(db, going, done)

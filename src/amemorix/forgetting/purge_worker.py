@@ -15,14 +15,17 @@ from ..background.change_follower import Deriver
 from ..background.run_to_completion import to_its_end
 from ..clock import Clock
 from ..copies.backup_folder import BackupFolder
+from ..importing import rows as import_rows
 from ..indexes.maintenance import UpkeepService
 from ..indexes.projections import Indexes
+from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import operation_rows, text_references
 from .byte_search import Needles
 from .purge_copies import CopyErasing
 from .purge_files import UNPROVED, Looked, PurgeFiles, warnings_of
-from .purge_rows import Erased, Targets
+from .purge_rows import Erased, ErasureRepository, Targets
 from .receipt import PurgeReceipt
 from .record_scrubber import NO_MARKS, PurgeRecords, Sought, sought
 from .text_references import ASKED, QUOTING, Going
@@ -58,8 +61,7 @@ class Erasing:
         backups: BackupFolder,
     ) -> None:
         self._store = store
-        self._rows = store.erasure
-        self._operations = store.delete_operations
+        self._rows = ErasureRepository(store.forget)
         self._indexes = indexes
         self._derivers = tuple(derivers)
         self._upkeep = upkeep
@@ -120,15 +122,15 @@ class Erasing:
         return wanted, copies
 
     def _telling(self, db: Connection, operation: int, targets: Targets) -> list[str]:
-        found = self._operations.operation(db, operation)
+        found = operation_rows.operation(db, operation)
         since = found.created_at if found else 0.0
-        return [f"i{task}" for task in self._store.imports.telling(db, targets.paragraphs, since)]
+        return [f"i{task}" for task in import_rows.telling(db, targets.paragraphs, since)]
 
     def _receipt(self, db: Connection, operation: int) -> PurgeReceipt:
-        found = self._operations.operation(db, operation)
+        found = operation_rows.operation(db, operation)
         receipt = PurgeReceipt(**found.receipt) if found else PurgeReceipt()
         receipt.stays = [
-            {"kind": kind, "id": id_, "why": why} for kind, id_, why in self._operations.stays(db, operation)
+            {"kind": kind, "id": id_, "why": why} for kind, id_, why in operation_rows.stays(db, operation)
         ]
         return receipt
 
@@ -146,12 +148,12 @@ class Erasing:
 
     def _targets(self, db: Connection, operation: int) -> Targets:
         """The rows of the operation but paragraphs that have come back to life since."""
-        items = [(item.kind, item.id) for item in self._operations.open_items(db, operation)]
+        items = [(item.kind, item.id) for item in operation_rows.open_items(db, operation)]
         alive = set(self._rows.alive(db, [id_ for kind, id_ in items if kind == "paragraph"]))
         return Targets.of((kind, id_) for kind, id_ in items if kind != "paragraph" or id_ not in alive)
 
     def _going(self, operation: int, targets: Targets) -> Going:
-        items = self._store.read_here(lambda db: self._operations.open_items(db, operation))
+        items = self._store.read_here(lambda db: operation_rows.open_items(db, operation))
         return self._records.going(items, targets)
 
     def _sought(self, operation: int, targets: Targets, going: Going, known: bool) -> Sought:
@@ -159,11 +161,9 @@ class Erasing:
 
         def read(db: Connection) -> Sought:
             moved = [
-                (one.kind, one.detail["row"])
-                for one in self._operations.open_items(db, operation)
-                if "row" in one.detail
+                (one.kind, one.detail["row"]) for one in operation_rows.open_items(db, operation) if "row" in one.detail
             ]
-            held = [row for _, row in (*moved, *self._store.quoting.kept_of(db, operation, targets))]
+            held = [row for _, row in (*moved, *text_references.kept_of(db, operation, targets))]
             found = sought(db, self._rows, targets, going, (value for row in held for value in row.values()))
             return replace(found, moved=tuple(moved))
 
@@ -174,7 +174,6 @@ class Erasing:
         self, operation: int, targets: Targets, going: Going, wanted: Sought, receipt: PurgeReceipt
     ) -> None:
         """Empty the rows that quote the texts or name who goes, while they can still be compared."""
-        rows = self._store.quoting
 
         @cache
         def kept() -> Needles:
@@ -186,15 +185,15 @@ class Erasing:
                 lambda table=table: self._records.about(operation, table, targets, going, wanted, kept)
             )
             if keys:
-                await self._store.write(lambda db, table=table, keys=keys: rows.scrub(db, table, keys))
+                await self._store.write(lambda db, table=table, keys=keys: text_references.scrub(db, table, keys))
                 name = table.partition(".")[0]
                 receipt.scrubbed[name] = receipt.scrubbed.get(name, 0) + len(keys)
-        for table, count in (await self._store.write(lambda db: rows.forget(db, targets))).items():
+        for table, count in (await self._store.write(lambda db: text_references.forget(db, targets))).items():
             receipt.scrubbed[table] = receipt.scrubbed.get(table, 0) + count
         for table in ASKED:
             ids = await self._off(lambda table=table: self._records.asked(table, wanted.marks))
             if ids:
-                await self._store.write(lambda db, table=table, ids=ids: rows.unname(db, table, ids))
+                await self._store.write(lambda db, table=table, ids=ids: text_references.unname(db, table, ids))
                 receipt.unnamed[table] = len(ids)
         receipt.step = ERASE
         await self._store.write(lambda db: self._rows.note(db, operation, asdict(receipt)))
@@ -220,11 +219,11 @@ class Erasing:
         unit: Callable[[Connection], Erased],
         receipt: PurgeReceipt,
     ) -> None:
-        done, now, tasks = unit(db), self._clock.now(), self._store.derive_tasks
+        done, now = unit(db), self._clock.now()
         for person in done.profiles - done.persons:
-            tasks.want(db, "profile", person, since=None, due_at=now, now=now)
-        tasks.forget(db, "profile", done.persons)
-        tasks.forget(db, "episodes", done.sources)
+            task_rows.want(db, "profile", person, since=None, due_at=now, now=now)
+        task_rows.forget(db, "profile", done.persons)
+        task_rows.forget(db, "episodes", done.sources)
         for kind, count in done.counts.items():
             if count:
                 receipt.erased[kind] = receipt.erased.get(kind, 0) + count

@@ -14,6 +14,7 @@ from ..language.normalise import normalise_name
 from ..lazy_regex import lazy_regex
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import text_references
 from .byte_search import Needles
 from .id_matcher import Ids
 from .operation_rows import Item
@@ -83,14 +84,13 @@ class PurgeRecords:
 
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
-        self._rows = store.quoting
 
     def going(self, items: Sequence[Item], targets: Targets) -> Going:
         """Who and what goes altogether; a person who was deleted in one chat only may stay."""
         whole = [item.id for item in items if item.kind == "person" and not item.detail.get("limited")]
         aliases = [item.detail.get("row", {}).get("alias", "") for item in items if item.kind == "person_alias"]
         asked = replace(targets, persons=tuple(whole))
-        return self._store.read_here(lambda db: self._rows.going(db, asked, aliases, normalise_name))
+        return self._store.read_here(lambda db: text_references.going(db, asked, aliases, normalise_name))
 
     def about(
         self,
@@ -103,24 +103,26 @@ class PurgeRecords:
     ) -> list[int | str]:
         """Rows of a table that point at what goes, name it, or hold a text of `kept`, which nothing that stays holds."""
         named = self._quoting(operation, table, lambda record: wanted.marks.in_record(table, record))
-        found = {*self._store.read_here(lambda db: self._rows.about(db, table, targets, going)), *named}
+        found = {*self._store.read_here(lambda db: text_references.about(db, table, targets, going)), *named}
         if self._quoted(operation, table, wanted.quotes):
             found.update(self._quoted(operation, table, kept()))
         if table == "delete_operation_items":
-            found.update(key for key, _ in self._store.read_here(lambda db: self._rows.kept_of(db, operation, targets)))
+            found.update(
+                key for key, _ in self._store.read_here(lambda db: text_references.kept_of(db, operation, targets))
+            )
         return list(found)
 
     def asked(self, table: str, marks: Marks) -> list[int]:
         """Rows of a table that name who asked, where that is a person who goes."""
-        return self._store.read_here(lambda db: self._rows.asked(db, table, marks.persons.held))
+        return self._store.read_here(lambda db: text_references.asked(db, table, marks.persons.held))
 
     def _quoted(self, operation: int, table: str, needles: Needles) -> list[int | str]:
         if table in ONLY_IDS:
             return []
-        return self._store.read_here(lambda db: quoting(needles, self._rows.records(db, table, operation)))
+        return self._store.read_here(lambda db: quoting(needles, text_references.records(db, table, operation)))
 
     def _quoting(self, operation: int, table: str, quotes: Callable[[Record], bool]) -> list[int | str]:
-        return self._store.read_here(lambda db: self._rows.quoting(db, table, operation, quotes))
+        return self._store.read_here(lambda db: text_references.quoting(db, table, operation, quotes))
 
 
 def quoting(needles: Needles, records: Iterator[Record]) -> list[int | str]:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..graph import relation_restore
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import closure as closure_rows
+from . import operation_rows
+from . import rows as deletion_rows
 from .operation_rows import DELETED_BEFORE, Item, OperationRow
 from .rows import MOVED_KINDS, ROW_KINDS, RowKind
 
@@ -49,16 +53,13 @@ class Restoring:
     """Restores operations; the caller owns the transaction."""
 
     def __init__(self, store: MetadataStore) -> None:
-        self._rows = store.deletions
-        self._reach = store.reach
-        self._operations = store.delete_operations
-        self._return = store.relation_return
+        pass
 
     def restore(
         self, db: Connection, operation: OperationRow, chosen: Sequence[tuple[str, int]] | None, now: float
     ) -> Restored:
         """Bring back an operation, or of it these (kind, row) with what depends on them."""
-        all_held = self._operations.open_items(db, operation.id)
+        all_held = operation_rows.open_items(db, operation.id)
         held = [item for item in all_held if item.detail.get("why") != DELETED_BEFORE]
         done = Restored(operation.id)
         done.not_back = [
@@ -73,9 +74,9 @@ class Restoring:
         self._put_back(db, done, [item for item in items if item.kind in MOVED_KINDS], now)
         self._want(db, done)
         done.whole = self._is_whole(db, done, operation.restored > 0 or any(done.rows.values()))
-        self._operations.set_restored(db, operation.id, done.whole, now)
+        operation_rows.set_restored(db, operation.id, done.whole, now)
         self._complete_others(db, done, now)
-        done.unembedded = self._rows.lower_watermarks(db, done.rows.get("paragraph", []))
+        done.unembedded = deletion_rows.lower_watermarks(db, done.rows.get("paragraph", []))
         return done
 
     def _want(self, db: Connection, done: Restored) -> None:
@@ -83,10 +84,10 @@ class Restoring:
         for kind in ROW_KINDS:
             waiting = [one.id for one in done.not_back if one.kind == kind and one.reason in (HANGING, AGAIN)]
             if waiting:
-                self._operations.note_wanted(db, done.operation, kind, waiting)
+                operation_rows.note_wanted(db, done.operation, kind, waiting)
         told = list[NotBack]()
         for one in done.not_back:
-            beneath = self._operations.beneath(db, done.operation, one.kind, one.id) if one.reason == HANGING else []
+            beneath = operation_rows.beneath(db, done.operation, one.kind, one.id) if one.reason == HANGING else []
             first = ", ".join(f"d{operation}" for operation in beneath)
             told.append(
                 replace(one, reason=f"it rests on what {first} deleted: it comes back with that") if first else one
@@ -97,30 +98,30 @@ class Restoring:
         """Whether nothing of the operation may still come back; `begun`: something of it has."""
         final = (TAKEN, GONE) if begun else (TAKEN,)
         settled = {(one.kind, one.id) for one in done.not_back if one.reason in final}
-        left = [item for item in self._operations.open_items(db, done.operation) if (item.kind, item.id) not in settled]
+        left = [item for item in operation_rows.open_items(db, done.operation) if (item.kind, item.id) not in settled]
         return not any(_waits(item) for item in left)
 
     def _complete_others(self, db: Connection, done: Restored, now: float) -> None:
         """Bring back what was asked back before, and waited for what is back now."""
-        for operation in self._operations.wanted(db):
+        for operation in operation_rows.wanted(db):
             if operation == done.operation:
                 continue
-            asked = [item for item in self._operations.open_items(db, operation) if item.detail.get("wanted")]
+            asked = [item for item in operation_rows.open_items(db, operation) if item.detail.get("wanted")]
             other = Restored(operation)
             for kind in ROW_KINDS:
                 self._bring(db, other, kind, [item.id for item in asked if item.kind == kind], now)
-            found, back = self._operations.operation(db, operation), any(other.rows.values())
+            found, back = operation_rows.operation(db, operation), any(other.rows.values())
             other.whole = self._is_whole(db, other, found is not None and found.restored > 0)
             if back or other.whole:
-                self._operations.set_restored(db, operation, other.whole, now)
+                operation_rows.set_restored(db, operation, other.whole, now)
             for kind, rows in other.rows.items():
                 done.rows[kind] = [*done.rows.get(kind, []), *rows]
 
     def _with_dependents(self, db: Connection, held: Sequence[Item], chosen: set[tuple[str, int]]) -> list[Item]:
         """The items chosen, with the references and relations that went because of their paragraphs."""
         paragraphs = [id_ for kind, id_ in chosen if kind == "paragraph"]
-        refs = {one.ref for one in self._rows.restorable(db, "paragraph", paragraphs).values()}
-        relations = set(self._reach.ids(db, "relations_resting_on", paragraphs))
+        refs = {one.ref for one in deletion_rows.restorable(db, "paragraph", paragraphs).values()}
+        relations = set(closure_rows.ids(db, "relations_resting_on", paragraphs))
         along = {"ref": refs, "relation": relations}
         return [
             item
@@ -132,8 +133,8 @@ class Restoring:
     def _bring(self, db: Connection, done: Restored, kind: RowKind, ids: Sequence[int], now: float) -> None:
         if not ids:
             return
-        state = self._rows.restorable(db, kind, ids)
-        again = self._operations.deleted_again(db, done.operation, kind, ids)
+        state = deletion_rows.restorable(db, kind, ids)
+        again = operation_rows.deleted_again(db, done.operation, kind, ids)
         blocked = NEWER if kind == "paragraph" else HANGING
         back: list[int] = []
         alive: list[int] = []
@@ -146,29 +147,29 @@ class Restoring:
                 (alive if one.alive else back).append(id_)
         if kind == "ref":
             back = self._refs_with_text(db, done, back)
-        self._rows.unmark(db, kind, back)
-        self._operations.note_restored(db, done.operation, kind, [*back, *alive], now)
+        deletion_rows.unmark(db, kind, back)
+        operation_rows.note_restored(db, done.operation, kind, [*back, *alive], now)
         done.rows[kind] = back
 
     def _refs_with_text(self, db: Connection, done: Restored, refs: Iterable[int]) -> list[int]:
         """References whose paragraphs are back: one without any must not look as if its text were stored."""
-        back = set(self._reach.ids(db, "refs_holding", refs))
+        back = set(closure_rows.ids(db, "refs_holding", refs))
         done.not_back += [NotBack("ref", id_, HANGING) for id_ in refs if id_ not in back]
         return sorted(back)
 
     def _waiting(self, db: Connection, done: Restored, entities: Sequence[int], now: float) -> None:
         """Relations that were deleted otherwise, and only waited for a paragraph or an end that is back."""
-        back = self._return.resting_on(db, done.rows.get("paragraph", []), now)
-        back += self._return.at(db, entities, now)
+        back = relation_restore.resting_on(db, done.rows.get("paragraph", []), now)
+        back += relation_restore.at(db, entities, now)
         done.rows["relation"] = [*done.rows.get("relation", []), *back]
 
     def _put_back(self, db: Connection, done: Restored, items: Iterable[Item], now: float) -> None:
         for item in items:
-            back = self._rows.put_back(db, item.kind, item.detail.get("row", {}))
+            back = deletion_rows.put_back(db, item.kind, item.detail.get("row", {}))
             if back:
                 done.rows.setdefault(item.kind, []).append(item.id)
             if back or item.kind in MADE_ANEW:
-                self._operations.note_restored(db, done.operation, item.kind, [item.id], now)
+                operation_rows.note_restored(db, done.operation, item.kind, [item.id], now)
             else:
                 done.not_back.append(NotBack(item.kind, item.id, TAKEN))
 

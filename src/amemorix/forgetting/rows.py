@@ -11,7 +11,7 @@ from ..store.queries import array
 from ..store.records import MovedRow
 from ..store.rows.embeddings import WATERMARK
 
-__all__ = ["DeletionRepository", "MOVED_KINDS", "ROW_KINDS", "Restorable", "RowKind"]
+__all__ = ["MOVED_KINDS", "ROW_KINDS", "Restorable", "RowKind"]
 
 RowKind = Literal["paragraph", "ref", "relation", "entity", "fact"]
 ROW_KINDS: tuple[RowKind, ...] = ("entity", "paragraph", "ref", "relation", "fact")
@@ -54,50 +54,52 @@ class Restorable:
     ref: int
 
 
-class DeletionRepository:
-    """Marks rows and takes them out; the caller owns the transaction."""
+def mark(db: Connection, kind: RowKind, ids: Sequence[int], now: float) -> None:
+    """Delete rows softly."""
+    if ids:
+        db.run(_DELETE[kind], ids=array(ids), now=now)
 
-    def mark(self, db: Connection, kind: RowKind, ids: Sequence[int], now: float) -> None:
-        """Delete rows softly."""
-        if ids:
-            db.run(_DELETE[kind], ids=array(ids), now=now)
 
-    def unmark(self, db: Connection, kind: RowKind, ids: Sequence[int]) -> None:
-        """Bring rows back as they were."""
-        if ids:
-            db.run(_RESTORE[kind], ids=array(ids))
+def unmark(db: Connection, kind: RowKind, ids: Sequence[int]) -> None:
+    """Bring rows back as they were."""
+    if ids:
+        db.run(_RESTORE[kind], ids=array(ids))
 
-    def take_out(self, db: Connection, moved: MovedRow) -> bool:
-        """Remove a row that the operation keeps; False if it is not there."""
-        return db.run(_REMOVE[moved.kind], **dict(moved.row)).rowcount > 0
 
-    def put_back(self, db: Connection, kind: str, row: Mapping[str, Any]) -> bool:
-        """Insert a row that was taken out; False if its place is taken, or what it belongs to is gone."""
-        return db.run(_PUT_BACK[kind], **dict(row)).rowcount > 0
+def take_out(db: Connection, moved: MovedRow) -> bool:
+    """Remove a row that the operation keeps; False if it is not there."""
+    return db.run(_REMOVE[moved.kind], **dict(moved.row)).rowcount > 0
 
-    def restorable(self, db: Connection, kind: RowKind, ids: Iterable[int]) -> dict[int, Restorable]:
-        """How the rows stand that still exist."""
-        rows = db.run(_STANDING[kind], ids=array(ids))
-        return {row[0]: Restorable(row[0], bool(row[1]), bool(row[2]), row[3]) for row in rows}
 
-    def lower_watermarks(self, db: Connection, paragraphs: Sequence[int]) -> int | None:
-        """Let the paragraphs that lack a vector be looked at again; returns the first of them, None if all have one."""
-        found = db.run("first_without_vector", ids=array(paragraphs)).fetchall()
-        for generation, first in found:
-            values = {"key": WATERMARK.format(generation), "upto": first - 1}
-            db.run("watermark_lower", **values)
-        return min((first for _, first in found), default=None)
+def put_back(db: Connection, kind: str, row: Mapping[str, Any]) -> bool:
+    """Insert a row that was taken out; False if its place is taken, or what it belongs to is gone."""
+    return db.run(_PUT_BACK[kind], **dict(row)).rowcount > 0
 
-    def rows_to_move(
-        self, db: Connection, persons: Sequence[int], scope: int | None, chats: Sequence[int]
-    ) -> list[MovedRow]:
-        """Rows about these persons (in one scope, or in all) and of these chats that a deletion takes out."""
-        values = {"persons": array(persons), "scope": scope, "scopes": array(chats)}
-        kinds = [kind for kind in MOVED_KINDS if kind != "profile_override" or scope is None]
-        return [row for kind in kinds for row in self._moved(db, kind, values)]
 
-    def _moved(self, db: Connection, kind: str, values: Mapping[str, Any]) -> list[MovedRow]:
-        cursor = db.run(_MOVED[kind], **values)
-        names = [column[0] for column in cursor.description]
-        rows = [dict(zip(names, row, strict=True)) for row in cursor]
-        return [MovedRow(kind, row.get("id", place), row) for place, row in enumerate(rows, 1)]
+def restorable(db: Connection, kind: RowKind, ids: Iterable[int]) -> dict[int, Restorable]:
+    """How the rows stand that still exist."""
+    rows = db.run(_STANDING[kind], ids=array(ids))
+    return {row[0]: Restorable(row[0], bool(row[1]), bool(row[2]), row[3]) for row in rows}
+
+
+def lower_watermarks(db: Connection, paragraphs: Sequence[int]) -> int | None:
+    """Let the paragraphs that lack a vector be looked at again; returns the first of them, None if all have one."""
+    found = db.run("first_without_vector", ids=array(paragraphs)).fetchall()
+    for generation, first in found:
+        values = {"key": WATERMARK.format(generation), "upto": first - 1}
+        db.run("watermark_lower", **values)
+    return min((first for _, first in found), default=None)
+
+
+def rows_to_move(db: Connection, persons: Sequence[int], scope: int | None, chats: Sequence[int]) -> list[MovedRow]:
+    """Rows about these persons (in one scope, or in all) and of these chats that a deletion takes out."""
+    values = {"persons": array(persons), "scope": scope, "scopes": array(chats)}
+    kinds = [kind for kind in MOVED_KINDS if kind != "profile_override" or scope is None]
+    return [row for kind in kinds for row in _moved(db, kind, values)]
+
+
+def _moved(db: Connection, kind: str, values: Mapping[str, Any]) -> list[MovedRow]:
+    cursor = db.run(_MOVED[kind], **values)
+    names = [column[0] for column in cursor.description]
+    rows = [dict(zip(names, row, strict=True)) for row in cursor]
+    return [MovedRow(kind, row.get("id", place), row) for place, row in enumerate(rows, 1)]

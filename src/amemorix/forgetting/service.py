@@ -13,12 +13,16 @@ from ..clock import Clock
 from ..config.model import Config
 from ..copies.exclusive_files import must_not_be_exchanged
 from ..errors import Conflict, NotFound
+from ..graph import relation_restore
 from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
 from ..store.access import EVERYONE, visible_scopes
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection, Unit
 from ..store.reserve import make_room
+from . import closure as closure_rows
+from . import operation_rows
+from . import rows as deletion_rows
 from .operation_rows import Item, NewOperation, OperationRow
 from .plan import DeletionPlan, Planner
 from .purge_imports import end_imports, note_open_imports
@@ -99,9 +103,6 @@ class DeletionService:
         background: Executor,
     ) -> None:
         self._store = store
-        self._rows = store.deletions
-        self._reach = store.reach
-        self._operations = store.delete_operations
         self._config = config
         self._indexes = indexes
         self._embedding = embedding
@@ -132,7 +133,7 @@ class DeletionService:
         def unit(db: Connection) -> Deleted:
             if purge and seeds.chat is None:
                 persons = [one.row for one in seeds.persons]
-                end_imports(db, self._store, chats=seeds.chats, persons=persons, now=now)
+                end_imports(db, chats=seeds.chats, persons=persons, now=now)
             plan = self._planned(db, wish, seeds, DeletionPlan.leave_elsewhere, purge=purge)
             if plan_token and plan_token != plan.token:
                 raise Conflict(
@@ -169,7 +170,7 @@ class DeletionService:
         """An operation with a page of its items. Raises NotFound."""
 
         def read(db: Connection) -> tuple[OperationRow, list[Item]]:
-            return self._known(db, operation), self._operations.items(db, operation, limit, offset)
+            return self._known(db, operation), operation_rows.items(db, operation, limit, offset)
 
         return await self._store.read(read)
 
@@ -178,7 +179,7 @@ class DeletionService:
     ) -> tuple[int, list[OperationRow]]:
         """(how many there are, a page of them, the newest first)."""
         return await self._store.read(
-            lambda db: self._operations.operations(db, mode=mode, status=status, limit=limit, offset=offset)
+            lambda db: operation_rows.operations(db, mode=mode, status=status, limit=limit, offset=offset)
         )
 
     # steps
@@ -237,22 +238,22 @@ class DeletionService:
         if purge:
             must_not_be_exchanged(self._store)
         for kind in ROW_KINDS:
-            self._rows.mark(db, kind, plan.ids(kind), now)
+            deletion_rows.mark(db, kind, plan.ids(kind), now)
         for moved in plan.moved:
-            self._rows.take_out(db, moved)
+            deletion_rows.take_out(db, moved)
         new = NewOperation(
             wish.mode, "purging" if purge else "executed", plan.items, plan.counts, {} if purge else wish.asked(),
             [(stay.kind, stay.id, stay.reason) for stay in plan.stays[:MOST_SHOWN]],
             wish.requested_by, "" if purge else wish.reason,
         )  # fmt: skip
-        operation = self._operations.record(db, new, now)
+        operation = operation_rows.record(db, new, now)
         if purge:
-            note_open_imports(db, self._store, operation, plan.items)
-        self._store.relation_return.taken(db, plan.ids("relation"), f"d{operation}")
+            note_open_imports(db, operation, plan.items)
+        relation_restore.taken(db, plan.ids("relation"), f"d{operation}")
         return operation
 
     def _known(self, db: Connection, operation: int) -> OperationRow:
-        found = self._operations.operation(db, operation)
+        found = operation_rows.operation(db, operation)
         if found is None:
             raise NotFound(f"operation_id: there is no deletion d{operation}.", field="operation_id")
         return found
@@ -260,7 +261,7 @@ class DeletionService:
     def _check_items(self, db: Connection, operation: int, chosen: Iterable[tuple[str, int]] | None) -> None:
         if chosen is None:
             return
-        held = {(item.kind, item.id) for item in self._operations.open_items(db, operation)}
+        held = {(item.kind, item.id) for item in operation_rows.open_items(db, operation)}
         if strange := [f"{kind} {id_}" for kind, id_ in chosen if (kind, id_) not in held]:
             raise NotFound(f"items: d{operation} holds no {', no '.join(strange[:10])}.", field="items")
 
@@ -280,7 +281,7 @@ class DeletionService:
         for kind in SHOWN_KINDS:
             why = plan.rows.get(kind, {})
             ids = plan.ids(kind)[:left]
-            for id_, label, *more in self._reach.labels(db, kind, ids):
+            for id_, label, *more in closure_rows.labels(db, kind, ids):
                 yield Shown(kind, id_, _short(label), more[0] if more else "", why[id_])
             left -= len(ids)
         for moved in plan.moved[:left]:
@@ -288,7 +289,7 @@ class DeletionService:
             yield Shown(moved.kind, moved.id, _short(label), why=moved.why)
 
     def _label(self, db: Connection, kind: str, id_: int) -> str:
-        found = self._reach.labels(db, kind, [id_])
+        found = closure_rows.labels(db, kind, [id_])
         return _short(found[0][1]) if found else ""
 
 

@@ -11,6 +11,7 @@ from ..fields import Count, Name, RequiredName
 from ..ids import operation_key
 from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
 from ..store.ports import Connection
+from ..store.rows import sources as source_rows
 from .selectors import Selector
 from .service import Wish
 
@@ -90,12 +91,11 @@ class Deletion(Response):
 @ops.operation("memory_source_admin", "list")
 async def list_sources(kernel: SDKMemoryKernel, request: ListSources) -> Sources:
     """List the sources that hold live paragraphs."""
-    sources = kernel.store.sources
     chat = request.chat_id or None
     now = kernel.surroundings.clock.now()
 
     def read(db: Connection) -> Sources:
-        rows = sources.list(db, name=None, chat_id=chat, now=now, limit=request.limit, offset=request.offset)
+        rows = source_rows.listed(db, name=None, chat_id=chat, now=now, limit=request.limit, offset=request.offset)
         items = [
             SourceItem(
                 source=row.source,
@@ -108,7 +108,7 @@ async def list_sources(kernel: SDKMemoryKernel, request: ListSources) -> Sources
             )
             for row in rows
         ]
-        return Sources(items=items, count=len(items), total=sources.count(db, chat, now))
+        return Sources(items=items, count=len(items), total=source_rows.count(db, chat, now))
 
     return await kernel.store.read(read)
 

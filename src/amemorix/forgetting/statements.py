@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..facts import manual_statements
 from ..language.name_pattern import SHORTEST_NAME, NamePattern
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
@@ -36,7 +37,7 @@ class Statements:
     """Finds profiles, facts and relations by hand that name a person, and what is called after them."""
 
     def __init__(self, store: MetadataStore) -> None:
-        self._rows = store.statements
+        pass
 
     def read(self, db: Connection, seeds: Seeds, paragraphs: Collection[int], entities: Collection[int]) -> Stated:
         """What names the persons of the seeds, beside these paragraphs and entities, which go or are told of anyway."""
@@ -51,7 +52,7 @@ class Statements:
         return stated
 
     def _profiles(self, db: Connection, seeds: Seeds, finder: MentionFinder, stated: Stated) -> None:
-        for one in self._rows.overrides(db, [person.row for person in seeds.persons]):
+        for one in manual_statements.overrides(db, [person.row for person in seeds.persons]):
             why = finder.judge(db, 0, one.row["text"])
             if why == "" and seeds.chat is None:
                 stated.profiles.append(one)
@@ -61,7 +62,7 @@ class Statements:
     def _sure(self, db: Connection, kind: Kind, seeds: Seeds, finder: MentionFinder, stated: Stated) -> list[int]:
         """Those that can mean nobody else; the doubtful ones are noted as staying."""
         persons, sure = [one.row for one in seeds.persons], list[int]()
-        for id_, chat, text in self._rows.texts(db, kind, persons, seeds.chat):
+        for id_, chat, text in manual_statements.texts(db, kind, persons, seeds.chat):
             why = finder.judge(db, chat, text)
             if why == "":
                 sure.append(id_)
@@ -80,7 +81,7 @@ class Statements:
         """Entities and persons whose own names hold the person's."""
         names = {name for name in seeds.norms if len(name) >= SHORTEST_NAME}
         pattern = NamePattern(names)
-        found = self._rows.entities(db, names, entities, paragraphs)
+        found = manual_statements.entities(db, names, entities, paragraphs)
         stated.stays += [("entity", id_, CALLED) for id_, text in found if pattern.held(text)]
-        others = self._rows.aliases(db, names, [one.row for one in seeds.persons])
+        others = manual_statements.aliases(db, names, [one.row for one in seeds.persons])
         stated.stays += [("person", id_, ALIAS) for id_, text in others if pattern.held(text)]

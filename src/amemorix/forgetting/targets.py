@@ -10,6 +10,9 @@ from ..indexes.name_directory import NameDirectory
 from ..language.normalise import fold, normalise_name
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import paragraphs as paragraph_rows
+from . import closure as closure_rows
+from . import mention_rows
 from .mentions import Called, Mentioned, MentionFinder, Visible
 from .selectors import Selector
 
@@ -71,7 +74,6 @@ class Selection:
 
     def __init__(self, store: MetadataStore, visible: Visible) -> None:
         self._store = store
-        self._rows = store.reach
         self._visible = visible
 
     def seeds(
@@ -80,14 +82,14 @@ class Selection:
         """Raises NotFound for a chat that is unknown, Conflict for a name that several persons have."""
         chat = self._chat(db, chat_id)
         missing: list[str] = []
-        sources = self._rows.sources_named(db, selector.sources, chat)
+        sources = closure_rows.sources_named(db, selector.sources, chat)
         missing += _lacking(selector.sources, (name for _, name in sources))
         persons = self._persons(db, selector.persons, chat, directory, missing)
         chats = {name: self._store.names.chat_row(db, name) for name in selector.chats}
         missing += [name for name, row in chats.items() if row is None]
         scans = self._query_scan(db, selector, chat)
         finder = self._finder(persons, chat, directory, keep=keep_mentions) if persons else None
-        upto = self._store.paragraphs.highest(db)
+        upto = paragraph_rows.highest(db)
         paragraphs = self._paragraphs(db, selector, chat, missing)
         return Seeds(
             paragraphs=frozenset(paragraphs | {id_ for scan in scans for id_ in self.read(db, scan, 0)}),
@@ -109,7 +111,7 @@ class Selection:
 
     def read(self, db: Connection, scan: Scan, after: int) -> list[int]:
         """The paragraphs past `after` whose text the scan means."""
-        rows = self._rows.texts_after(db, after, scan.chats)
+        rows = closure_rows.texts_after(db, after, scan.chats)
         return [id_ for id_, chat, text in rows if scan.holds(chat, text)]
 
     def _chat(self, db: Connection, chat_id: str) -> int | None:
@@ -128,33 +130,33 @@ class Selection:
                     yield key.chat_id
 
     def _paragraphs(self, db: Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
-        found = set(self._rows.ids(db, "paragraphs_in_chat", selector.paragraphs, chat=chat))
+        found = set(closure_rows.ids(db, "paragraphs_in_chat", selector.paragraphs, chat=chat))
         missing += [f"p{id_}" for id_ in selector.paragraphs if id_ not in found]
         by_other: set[int] = set()
         for query, keys in (
             ("paragraphs_of_hashes", selector.hashes), ("paragraphs_of_external_ids", selector.external_ids),
         ):  # fmt: skip
             for key in keys:
-                some = self._rows.ids(db, query, [key])
-                some = self._rows.ids(db, "paragraphs_in_chat", some, chat=chat)
+                some = closure_rows.ids(db, query, [key])
+                some = closure_rows.ids(db, "paragraphs_in_chat", some, chat=chat)
                 missing += [] if some else [key]
                 by_other.update(some)
         return found | by_other
 
     def _relations(self, db: Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
-        found = set(self._rows.ids(db, "deletable_relations", selector.relations))
+        found = set(closure_rows.ids(db, "deletable_relations", selector.relations))
         if chat is not None:
-            found &= self._rows.flagged(db, "relations_in_chat", found, chat=chat).keys()
+            found &= closure_rows.flagged(db, "relations_in_chat", found, chat=chat).keys()
         missing += [f"r{id_}" for id_ in selector.relations if id_ not in found]
         if not any((selector.sentence, selector.subject, selector.predicate, selector.object)):
             return found
-        return found | {row[0] for row in self._rows.sentences(db) if _says(row, selector)}
+        return found | {row[0] for row in closure_rows.sentences(db) if _says(row, selector)}
 
     def _entities(self, db: Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
         def here(ids: Iterable[int]) -> set[int]:
-            return set(ids if chat is None else self._rows.flagged(db, "entities_in_chat", ids, chat=chat))
+            return set(ids if chat is None else closure_rows.flagged(db, "entities_in_chat", ids, chat=chat))
 
-        found = here(self._rows.ids(db, "deletable_entities", selector.entities))
+        found = here(closure_rows.ids(db, "deletable_entities", selector.entities))
         missing += [f"n{id_}" for id_ in selector.entities if id_ not in found]
         for name in selector.entity_names:
             rows = here(row[0] for row in self._store.names.entities(db, [normalise_name(name)]))
@@ -174,8 +176,8 @@ class Selection:
         for key in keys:
             rows = directory.matching(key, None if chat is None else (chat,)) or directory.matching(key)
             if chat is not None:
-                rows = self._rows.ids(db, "persons_in_chat", rows, chat=chat)
-            known = self._rows.persons_known(db, rows)
+                rows = closure_rows.ids(db, "persons_in_chat", rows, chat=chat)
+            known = closure_rows.persons_known(db, rows)
             if len(known) > 1:
                 ids = sorted(person_id for _, person_id, _ in known)
                 raise Conflict(
@@ -184,7 +186,7 @@ class Selection:
                 )  # fmt: skip
             missing += [] if known else [key]
             for row, person_id, _ in known:
-                names = self._store.mentions.names(db, [row])
+                names = mention_rows.names(db, [row])
                 found[row] = WholePerson(
                     row, person_id, tuple(Called(at, normalise_name(name)) for _, at, name in names)
                 )
@@ -201,13 +203,12 @@ class Selection:
         def holds(_: int, text: str) -> bool:
             return wanted in " ".join(fold(text).split())
 
-        return [Scan(holds, None if chat is None else (chat,), self._store.paragraphs.highest(db))]
+        return [Scan(holds, None if chat is None else (chat,), paragraph_rows.highest(db))]
 
     def _finder(
         self, persons: Sequence[WholePerson], chat: int | None, directory: NameDirectory, *, keep: bool
     ) -> MentionFinder:
         return MentionFinder(
-            self._store.mentions,
             [one.row for one in persons],
             [name for one in persons for name in one.names],
             directory=directory, visible=self._visible, chat=chat, keep=keep,

@@ -10,10 +10,10 @@ from typing import Any, cast
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
 from ..store.queries import array
-from ..store.rows.entity_names import EntityNaming
+from ..store.rows import entity_names
 from .purge_rows import Targets
 
-__all__ = ["ASKED", "QUOTING", "Going", "QuotingRepository", "Record", "leaves"]
+__all__ = ["ASKED", "QUOTING", "Going", "Record", "leaves"]
 
 _QUOTING = {
     "undo_records": "quoting_undo_records", "memory_v5_operations": "quoting_memory_v5_operations",
@@ -102,108 +102,110 @@ class Record:
         return "\n".join((self.free, *(text for _, text in self.fields)))
 
 
-class QuotingRepository:
-    """Finds records and empties them; the caller owns the transaction."""
+def going(db: Connection, targets: Targets, names: Iterable[str], norm: Callable[[str], str]) -> Going:
+    """Who and what goes with these rows; `names` are further names of the persons, `norm` tells which are the same."""
+    rows = {kind: array(getattr(targets, kind)) for kind in ("persons", "paragraphs", "facts", "entities", "relations")}
+    unsaid = entity_names.leaving(db, targets.paragraphs)
+    persons = _column(db, "persons_going", rows)
+    entities = [*_column(db, "entities_going", rows), *unsaid.merged]
+    renamed = {"entities": array({*entities, *unsaid.renamed}), "aliases": array(unsaid.aliases)}
+    ids = {"persons": array(persons), "entities": array(entities)}
+    lost = set(db.run("names_lost", **rows).fetchall())
+    kept = [name for person, name in db.run("persons_borne", **ids) if (person, name) not in lost]
+    kept += _column(db, "names_borne", {**ids, **renamed}) + [name for name, _ in unsaid.renamed.values()]
+    borne = {norm(name) for name in kept}
+    called = [*_column(db, "names_going", ids), *names, *(name for _, name in lost)]
+    things = [*_column(db, "entity_names_going", ids), *unsaid.names]
+    known = record_ids(db, chats=targets.chats, persons=persons, refs=targets.refs)
+    told = tuple(sorted({id_ for some in known.values() for id_ in some if norm(id_) not in borne}))
+    return Going(
+        tuple(persons), tuple(entities), _free(called, borne, norm), _free(things, borne, norm),
+        known, told,
+    )  # fmt: skip
 
-    def __init__(self) -> None:
-        self._naming = EntityNaming()
 
-    def going(self, db: Connection, targets: Targets, names: Iterable[str], norm: Callable[[str], str]) -> Going:
-        """Who and what goes with these rows; `names` are further names of the persons, `norm` tells which are the same."""
-        rows = {
-            kind: array(getattr(targets, kind)) for kind in ("persons", "paragraphs", "facts", "entities", "relations")
-        }
-        unsaid = self._naming.leaving(db, targets.paragraphs)
-        persons = self._column(db, "persons_going", rows)
-        entities = [*self._column(db, "entities_going", rows), *unsaid.merged]
-        renamed = {"entities": array({*entities, *unsaid.renamed}), "aliases": array(unsaid.aliases)}
-        ids = {"persons": array(persons), "entities": array(entities)}
-        lost = set(db.run("names_lost", **rows).fetchall())
-        kept = [name for person, name in db.run("persons_borne", **ids) if (person, name) not in lost]
-        kept += self._column(db, "names_borne", {**ids, **renamed}) + [name for name, _ in unsaid.renamed.values()]
-        borne = {norm(name) for name in kept}
-        called = [*self._column(db, "names_going", ids), *names, *(name for _, name in lost)]
-        things = [*self._column(db, "entity_names_going", ids), *unsaid.names]
-        known = self.ids(db, chats=targets.chats, persons=persons, refs=targets.refs)
-        told = tuple(sorted({id_ for some in known.values() for id_ in some if norm(id_) not in borne}))
-        return Going(
-            tuple(persons), tuple(entities), _free(called, borne, norm), _free(things, borne, norm),
-            known, told,
-        )  # fmt: skip
+def record_ids(
+    db: Connection,
+    *,
+    chats: Iterable[int] = (),
+    persons: Iterable[int] = (),
+    refs: Iterable[int] = (),
+) -> dict[str, tuple[str, ...]]:
+    """The ids of these rows as they are given from outside, by kind; of references those that no other bears."""
+    found = {
+        "chats": ("ids_of_chats", chats),
+        "persons": ("ids_of_persons", persons),
+        "refs": ("ids_of_refs", refs),
+    }
+    return {kind: tuple(_column(db, query, {"ids": array(rows)})) for kind, (query, rows) in found.items()}
 
-    def ids(
-        self,
-        db: Connection,
-        *,
-        chats: Iterable[int] = (),
-        persons: Iterable[int] = (),
-        refs: Iterable[int] = (),
-    ) -> dict[str, tuple[str, ...]]:
-        """The ids of these rows as they are given from outside, by kind; of references those that no other bears."""
-        found = {
-            "chats": ("ids_of_chats", chats),
-            "persons": ("ids_of_persons", persons),
-            "refs": ("ids_of_refs", refs),
-        }
-        return {kind: tuple(self._column(db, query, {"ids": array(rows)})) for kind, (query, rows) in found.items()}
 
-    def records(self, db: Connection, table: str, operation: int) -> Iterator[Record]:
-        """What the rows of a table say that may quote."""
-        for key, free, *held in db.run(_QUOTING[table], operation=operation):
-            yield Record(key, free, tuple(held))
+def records(db: Connection, table: str, operation: int) -> Iterator[Record]:
+    """What the rows of a table say that may quote."""
+    for key, free, *held in db.run(_QUOTING[table], operation=operation):
+        yield Record(key, free, tuple(held))
 
-    def quoting(self, db: Connection, table: str, operation: int, quotes: Callable[[Record], bool]) -> list[int | str]:
-        """Keys of the rows of a table that quote."""
-        return [record.key for record in self.records(db, table, operation) if quotes(record)]
 
-    def names_staying(self, db: Connection, targets: Targets, going: Going) -> Iterator[bytes]:
-        """Names and ids of what stays."""
-        values = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "refs", "chats")}
-        values |= {"persons": array(going.persons), "entities": array(going.entities)}
-        return (row[0].encode() for row in db.run("names_staying", **values))
+def quoting(db: Connection, table: str, operation: int, quotes: Callable[[Record], bool]) -> list[int | str]:
+    """Keys of the rows of a table that quote."""
+    return [record.key for record in records(db, table, operation) if quotes(record)]
 
-    def about(self, db: Connection, table: str, targets: Targets, going: Going) -> list[int | str]:
-        """Keys of the rows of a table that point at what goes, whatever they say of it."""
-        if table == "undo_records":
-            return self._column(db, "changes_of_entities", {"ids": array(going.entities)})
-        if table == "correction_plans":
-            return self._column(db, "plans_about_paragraphs", {"ids": array(targets.paragraphs)})
-        if table == "feedback_tasks":
-            return self._column(db, "feedback_about_paragraphs", {"ids": array(targets.paragraphs)})
-        if table == "audit":
-            going_too = {"persons": array({*targets.persons, *going.persons}), "chats": array(targets.chats)}
-            return self._column(db, "acts_on", going_too)
-        return []
 
-    def kept_of(self, db: Connection, operation: int, targets: Targets) -> list[tuple[str, dict[str, Any]]]:
-        """(key, row) of what other operations have taken out of these persons and chats."""
-        values = {"operation": operation, "persons": array(targets.persons), "chats": array(targets.chats)}
-        rows = db.run("rows_kept_of", **values)
-        return [(key, json.loads(detail)["row"]) for key, detail in rows]
+def names_staying(db: Connection, targets: Targets, going: Going) -> Iterator[bytes]:
+    """Names and ids of what stays."""
+    values = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "refs", "chats")}
+    values |= {"persons": array(going.persons), "entities": array(going.entities)}
+    return (row[0].encode() for row in db.run("names_staying", **values))
 
-    def scrub(self, db: Connection, table: str, keys: Iterable[int | str]) -> int:
-        """Empty the texts of these rows; returns how many there were."""
-        return db.run(_SCRUB[table], ids=array(keys)).rowcount
 
-    def forget(self, db: Connection, targets: Targets) -> dict[str, int]:
-        """Forget what was noted of these rows, by their numbers: reasons, what their files were called and hold.
+def about(db: Connection, table: str, targets: Targets, going: Going) -> list[int | str]:
+    """Keys of the rows of a table that point at what goes, whatever they say of it."""
+    if table == "undo_records":
+        return _column(db, "changes_of_entities", {"ids": array(going.entities)})
+    if table == "correction_plans":
+        return _column(db, "plans_about_paragraphs", {"ids": array(targets.paragraphs)})
+    if table == "feedback_tasks":
+        return _column(db, "feedback_about_paragraphs", {"ids": array(targets.paragraphs)})
+    if table == "audit":
+        going_too = {"persons": array({*targets.persons, *going.persons}), "chats": array(targets.chats)}
+        return _column(db, "acts_on", going_too)
+    return []
 
-        Returns how many records of each table that were; while the rows are still there.
-        """
-        rows = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "relations", "facts")}
-        done = {table: db.run(query, **rows).rowcount for table, query in _FORGET.items()}
-        return {table: count for table, count in done.items() if count}
 
-    def asked(self, db: Connection, table: str, named: Callable[[str], bool]) -> list[int]:
-        """Rows of a table that name as who asked whoever is meant."""
-        return [id_ for id_, by in db.run(_ASKED[table]) if named(by)]
+def kept_of(db: Connection, operation: int, targets: Targets) -> list[tuple[str, dict[str, Any]]]:
+    """(key, row) of what other operations have taken out of these persons and chats."""
+    values = {"operation": operation, "persons": array(targets.persons), "chats": array(targets.chats)}
+    rows = db.run("rows_kept_of", **values)
+    return [(key, json.loads(detail)["row"]) for key, detail in rows]
 
-    def unname(self, db: Connection, table: str, ids: Sequence[int]) -> None:
-        """Forget who asked."""
-        db.run(_UNNAME[table], ids=array(ids))
 
-    def _column(self, db: Connection, query: str, values: dict[str, str]) -> list[Any]:
-        return [row[0] for row in db.run(query, **values)]
+def scrub(db: Connection, table: str, keys: Iterable[int | str]) -> int:
+    """Empty the texts of these rows; returns how many there were."""
+    return db.run(_SCRUB[table], ids=array(keys)).rowcount
+
+
+def forget(db: Connection, targets: Targets) -> dict[str, int]:
+    """Forget what was noted of these rows, by their numbers: reasons, what their files were called and hold.
+
+    Returns how many records of each table that were; while the rows are still there.
+    """
+    rows = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "relations", "facts")}
+    done = {table: db.run(query, **rows).rowcount for table, query in _FORGET.items()}
+    return {table: count for table, count in done.items() if count}
+
+
+def asked(db: Connection, table: str, named: Callable[[str], bool]) -> list[int]:
+    """Rows of a table that name as who asked whoever is meant."""
+    return [id_ for id_, by in db.run(_ASKED[table]) if named(by)]
+
+
+def unname(db: Connection, table: str, ids: Sequence[int]) -> None:
+    """Forget who asked."""
+    db.run(_UNNAME[table], ids=array(ids))
+
+
+def _column(db: Connection, query: str, values: dict[str, str]) -> list[Any]:
+    return [row[0] for row in db.run(query, **values)]
 
 
 def _free(names: Iterable[str], borne: set[str], norm: Callable[[str], str]) -> tuple[str, ...]:

@@ -15,8 +15,11 @@ from ..language.normalise import clean_text, normalise_name
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection, Unit
 from ..store.records import Alias, Entity, Relation
+from ..store.rows import entities as entity_rows
+from ..store.rows import relations as relation_rows
 from ..store.rows.entities import AliasRow, EntityRow
 from ..store.rows.relations import RelationRow
+from . import relation_restore, undo_rows
 from .entity_lookup import GraphFinder, row_id
 from .entity_merge import EntityMerge
 from .requests import AliasEdit, CreateEdge, CreateNode, DeleteNode, EdgeEdit, MergeNodes, RenameNode, WeighEdge
@@ -59,8 +62,6 @@ class GraphEditService:
     def __init__(self, store: MetadataStore, *, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._entities = store.entities
-        self._relations = store.relations
         self._finder = GraphFinder(store)
         self._merging = EntityMerge(store)
         self._knowledge = RelationWriteService(store)
@@ -85,12 +86,12 @@ class GraphEditService:
 
         def unit(db: Connection) -> Changed:
             now, norm = self._clock.now(), normalise_name(request.name)
-            known = self._entities.meant(db, norm)
+            known = entity_rows.meant(db, norm)
             aliases = tuple(Alias(a, normalise_name(a), f"aliases.{i}") for i, a in enumerate(request.aliases))
             written = self._knowledge.entities(db, [Entity(request.name, norm, request.type, aliases)], "admin", now)
             made = known is None or not known.alive
             if made and request.metadata:
-                self._entities.set_metadata(db, written.entities[norm], metadata)
+                entity_rows.set_metadata(db, written.entities[norm], metadata)
             warnings = [*written.warnings, *([] if made else ["The node was there already."])]
             return Changed(written.entities[norm], made=made, warnings=tuple(warnings))
 
@@ -102,14 +103,14 @@ class GraphEditService:
         def unit(db: Connection) -> Changed:
             change = self._change(db, request.requested_by, request.reason)
             node = self._finder.node(db, "node", request.node)
-            rows = [row for row in self._relations.at(db, [node.id]) if row.alive]
-            self._entities.set_deleted(db, [node.id], change.now)
+            rows = [row for row in relation_rows.at(db, [node.id]) if row.alive]
+            entity_rows.set_deleted(db, [node.id], change.now)
             for row in rows:
-                self._relations.put(db, replace(row, deleted_at=change.now))
+                relation_rows.put(db, replace(row, deleted_at=change.now))
             detail = {"entity": node.id, "relations": [row.id for row in rows], "deleted_at": change.now}
             ends = {end for row in rows for end in (row.subject, row.object)} | {node.id}
             undo = self._record(change, "entity_delete", detail, [*_nodes(ends), *_edges(rows)])
-            self._store.relation_return.taken(db, [row.id for row in rows], f"u{undo}")
+            relation_restore.taken(db, [row.id for row in rows], f"u{undo}")
             return Changed(node.id, tuple(row.id for row in rows), undo, count=1 + len(rows))
 
         return await self._written(unit)
@@ -138,22 +139,22 @@ class GraphEditService:
         db = change.db
         if name == node.name:
             return Changed(node.id, warnings=("The node has that name already.",))
-        own_alias, former = self._entities.alias(db, norm), self._entities.named(db, norm)
+        own_alias, former = entity_rows.alias_row(db, norm), entity_rows.named(db, norm)
         was = {"name": node.name, "norm": node.norm}
         detail: dict[str, Any] = {"entity": node.id, "was": was, "alias": None, "exchanged": None, "old_alias": False}
         if former is not None and former.id != node.id:
-            self._entities.exchange_names(db, node, former)
+            entity_rows.exchange_names(db, node, former)
             detail["exchanged"] = former.id
             detail["name"] = former.name
         elif norm != node.norm:
             if own_alias is not None:
-                self._entities.remove_alias(db, norm)
+                entity_rows.remove_alias(db, norm)
                 detail["alias"] = asdict(own_alias)
-            self._entities.put_alias(db, AliasRow(node.norm, node.id, node.name, "admin", change.now))
+            entity_rows.put_alias(db, AliasRow(node.norm, node.id, node.name, "admin", change.now))
             detail["old_alias"] = True
-        self._entities.set_name(db, node.id, name, norm)
-        rows = self._relations.at(db, [node.id])
-        self._relations.forget_vectors(db, [row.id for row in rows])
+        entity_rows.set_name(db, node.id, name, norm)
+        rows = relation_rows.at(db, [node.id])
+        relation_rows.forget_vectors(db, [row.id for row in rows])
         ids = [node.id] if detail["exchanged"] is None else [node.id, detail["exchanged"]]
         undo = self._record(change, "entity_rename", detail, [*_nodes(ids), f"a:{norm}", f"a:{node.norm}"])
         return Changed(node.id, undo=undo, count=1)
@@ -198,7 +199,7 @@ class GraphEditService:
                 )  # fmt: skip
             if meant is not None:
                 return Changed(node.id, warnings=("The node goes by that name already.",))
-            self._entities.put_alias(db, AliasRow(norm, node.id, request.alias, "admin", change.now))
+            entity_rows.put_alias(db, AliasRow(norm, node.id, request.alias, "admin", change.now))
             undo = self._record(change, "entity_alias_add", {"entity": node.id, "norm": norm}, [f"a:{norm}"])
             return Changed(node.id, undo=undo, count=1)
 
@@ -210,18 +211,18 @@ class GraphEditService:
         def unit(db: Connection) -> Changed:
             change = self._change(db, request.requested_by, request.reason)
             norm = normalise_name(request.alias)
-            alias = self._entities.alias(db, norm)
+            alias = entity_rows.alias_row(db, norm)
             node = self._finder.node(db, "node", request.node) if request.node else None
             if alias is None or (node is not None and alias.entity != node.id):
                 raise self._no_alias(db, request.alias, norm)
-            self._entities.remove_alias(db, norm)
+            entity_rows.remove_alias(db, norm)
             undo = self._record(change, "entity_alias_remove", {"alias": asdict(alias)}, [f"a:{norm}"])
             return Changed(alias.entity, undo=undo, count=1)
 
         return await self._written(unit)
 
     def _no_alias(self, db: Connection, said: str, norm: str) -> Conflict | NotFound:
-        own = self._entities.named(db, norm)
+        own = entity_rows.named(db, norm)
         if own is None or own.deleted_at is not None:
             return NotFound(f"alias: there is no alias {said!r} of this node.", field="alias")
         if own.merged_into is None:
@@ -259,7 +260,7 @@ class GraphEditService:
         ends = [self._finder.known(db, said) for said in (request.subject, request.object)]
         if ends[0] is None or ends[1] is None:
             return None
-        return self._relations.equal(db, ends[0].id, request.predicate, ends[1].id)
+        return relation_rows.equal(db, ends[0].id, request.predicate, ends[1].id)
 
     def _end(self, db: Connection, field: str, said: str) -> Entity:
         known = self._finder.known(db, said)
@@ -268,11 +269,11 @@ class GraphEditService:
         return Entity(said, normalise_name(said)) if known is None else Entity(known.name, known.norm)
 
     def _weighed(self, db: Connection, id_: int, weight: float | None, *, made: bool) -> Changed:
-        row = self._relations.rows(db, [id_])[id_]
+        row = relation_rows.rows(db, [id_])[id_]
         if not row.alive:
             raise Conflict(f"predicate: r{id_}, which says this, was forgotten; restore it first.", field="predicate")
         if weight is not None:
-            self._relations.put(db, replace(row, weight=weight))
+            relation_rows.put(db, replace(row, weight=weight))
         asleep = f"r{id_} is inactive ({row.inactive_reason}); it does not count until it is restored."
         warnings = (asleep,) if row.inactive_at is not None else ()
         return Changed(row.subject, (id_,), made=made, count=1, warnings=warnings)
@@ -283,11 +284,11 @@ class GraphEditService:
         def unit(db: Connection) -> Changed:
             change, rows = self._rows(db, request)
             for row in rows:
-                self._relations.put(db, replace(row, deleted_at=change.now))
+                relation_rows.put(db, replace(row, deleted_at=change.now))
             detail = {"relations": [row.id for row in rows], "deleted_at": change.now}
             ends = {end for row in rows for end in (row.subject, row.object)}
             undo = self._record(change, "relation_delete", detail, [*_nodes(ends), *_edges(rows)])
-            self._store.relation_return.taken(db, [row.id for row in rows], f"u{undo}")
+            relation_restore.taken(db, [row.id for row in rows], f"u{undo}")
             return Changed(rows[0].subject, tuple(row.id for row in rows), undo, count=len(rows))
 
         return await self._written(unit)
@@ -298,7 +299,7 @@ class GraphEditService:
         def unit(db: Connection) -> Changed:
             change, rows = self._rows(db, request)
             for row in rows:
-                self._relations.put(db, replace(row, weight=request.weight))
+                relation_rows.put(db, replace(row, weight=request.weight))
             detail = {"relations": [[row.id, row.weight] for row in rows]}
             undo = self._record(change, "relation_weight", detail, _edges(rows))
             return Changed(rows[0].subject, tuple(row.id for row in rows), undo, count=len(rows))
@@ -315,7 +316,7 @@ class GraphEditService:
         return _Change(db, self._clock.now(), requested_by, reason)
 
     def _record(self, change: _Change, kind: str, detail: Mapping[str, Any], touches: Iterable[str]) -> int:
-        return self._store.graph_undo.add(
+        return undo_rows.add(
             change.db, kind, detail, touches, requested_by=change.requested_by, reason=change.reason, now=change.now
         )
 

@@ -9,8 +9,12 @@ from ..language.normalise import normalise_name
 from ..store.access import Sight
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import entities as entity_rows
+from ..store.rows import entity_names
+from ..store.rows import relations as relation_rows
 from ..store.rows.entities import EntityRow
 from ..store.rows.relations import RelationRow
+from . import rows as graph_rows
 
 __all__ = ["GraphFinder", "row_id"]
 
@@ -28,10 +32,7 @@ class GraphFinder:
     """Finds what lives and may be seen; raises NotFound, naming the argument, for everything else."""
 
     def __init__(self, store: MetadataStore) -> None:
-        self._entities = store.entities
-        self._naming = store.entity_naming
-        self._relations = store.relations
-        self._graph = store.graph
+        pass
 
     def node(self, db: Connection, field: str, said: str, sight: Sight | None = None) -> EntityRow:
         """The entity of this id, name or alias; of one that was merged, what it became."""
@@ -44,9 +45,9 @@ class GraphFinder:
 
     def _known_to(self, db: Connection, row: EntityRow, said: str, sight: Sight) -> bool:
         """Whether the node may be seen and, where it is of several names, whoever looks has said this one."""
-        if not self._graph.nodes(db, [row.id], sight):
+        if not graph_rows.nodes(db, [row.id], sight):
             return False
-        names = self._naming.said(db, [row.id], sight.scopes).get(row.id)
+        names = entity_names.said(db, [row.id], sight.scopes).get(row.id)
         if names is None:
             return True
         return bool(names) and (row_id(said, "n") == row.id or normalise_name(said) in names)
@@ -54,12 +55,12 @@ class GraphFinder:
     def known(self, db: Connection, said: str) -> EntityRow | None:
         """The entity of this id, name or alias, deleted ones too."""
         by_id = row_id(said, "n", bare=False)
-        row = self._of_id(db, by_id) or self._entities.meant(db, normalise_name(said))
+        row = self._of_id(db, by_id) or entity_rows.meant(db, normalise_name(said))
         return row or self._of_id(db, row_id(said, "n"))
 
     def _of_id(self, db: Connection, id_: int | None) -> EntityRow | None:
-        row = None if id_ is None else self._entities.row(db, id_)
-        return row if row is None or row.merged_into is None else self._entities.row(db, row.merged_into)
+        row = None if id_ is None else entity_rows.entity_row(db, id_)
+        return row if row is None or row.merged_into is None else entity_rows.entity_row(db, row.merged_into)
 
     def edge(
         self,
@@ -84,10 +85,10 @@ class GraphFinder:
         self, db: Connection, begins: EntityRow, ends: EntityRow, predicate: str, sight: Sight | None
     ) -> list[RelationRow]:
         """The relations from one node to another, or those of them with the predicate; at least one."""
-        found = self._seen(db, self._relations.between(db, begins.id, ends.id, predicate), sight)
+        found = self._seen(db, relation_rows.between(db, begins.id, ends.id, predicate), sight)
         if not found:
             said = f" that says {predicate!r}" if predicate else ""
-            names = self._naming.shown(db, (begins.id, ends.id), None if sight is None else sight.scopes)
+            names = entity_names.shown(db, (begins.id, ends.id), None if sight is None else sight.scopes)
             raise NotFound(
                 f"target: there is no relation from {names.get(begins.id, '')!r} to {names.get(ends.id, '')!r}{said}.",
                 field="target",
@@ -99,9 +100,9 @@ class GraphFinder:
         id_ = row_id(said, "r")
         if id_ is None:
             raise InvalidRequest(f"relation: {said!r} is no id of a relation, such as r12.", field="relation")
-        row = self._relations.rows(db, [id_]).get(id_)
+        row = relation_rows.rows(db, [id_]).get(id_)
         if row is not None and row.merged_into is not None:
-            row = self._relations.rows(db, [row.merged_into]).get(row.merged_into)
+            row = relation_rows.rows(db, [row.merged_into]).get(row.merged_into)
         if row is None or not row.alive or not self._seen(db, [row], sight):
             raise NotFound(f"relation: there is no relation {said!r}.", field="relation")
         return row
@@ -109,7 +110,7 @@ class GraphFinder:
     def _seen(self, db: Connection, rows: list[RelationRow], sight: Sight | None) -> list[RelationRow]:
         if sight is None:
             return rows
-        seen = {edge.id for edge in self._graph.edges(db, [row.id for row in rows], sight)}
+        seen = {edge.id for edge in graph_rows.edges(db, [row.id for row in rows], sight)}
         return [row for row in rows if row.id in seen]
 
     def paragraphs(self, db: Connection, said: list[str]) -> list[int]:
@@ -122,7 +123,7 @@ class GraphFinder:
                     f"paragraphs.{i}: {one!r} is no id of a paragraph, such as p12.", field=f"paragraphs.{i}"
                 )
             ids.append(id_)
-        live = self._graph.live_paragraphs(db, ids)
+        live = graph_rows.live_paragraphs(db, ids)
         for i, id_ in enumerate(ids):
             if id_ not in live:
                 raise NotFound(f"paragraphs.{i}: there is no paragraph {said[i]!r}.", field=f"paragraphs.{i}")
@@ -130,7 +131,7 @@ class GraphFinder:
 
     def owner_of_name(self, db: Connection, norm: str) -> tuple[EntityRow | None, bool]:
         """(what the name means, whether as an alias or a former name); it may be deleted."""
-        row = self._entities.meant(db, norm)
+        row = entity_rows.meant(db, norm)
         return row, row is not None and row.norm != norm
 
     def alive(self, row: EntityRow, field: str) -> EntityRow:

@@ -8,8 +8,11 @@ from typing import Any
 
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import entities as entity_rows
+from ..store.rows import relations as relation_rows
 from ..store.rows.entities import EntityRow
 from ..store.rows.relations import RelationRow
+from . import relation_restore
 
 __all__ = ["EntityMerge", "MergeRecord"]
 
@@ -46,9 +49,7 @@ class EntityMerge:
     """Moves everything of some entities to another one; they keep their rows, which point at it."""
 
     def __init__(self, store: MetadataStore) -> None:
-        self._entities = store.entities
-        self._relations = store.relations
-        self._return = store.relation_return
+        pass
 
     def merge(self, db: Connection, sources: Sequence[EntityRow], target: EntityRow, now: float) -> MergeRecord:
         """Merge live entities into a live one that is none of them."""
@@ -65,63 +66,63 @@ class EntityMerge:
         for source in detail["sources"]:
             self._restore_entity(db, source, target)
         for moved in detail["evidence"]:
-            self._relations.unlink(db, moved["to"], moved["added"])
-            self._relations.link(db, [moved["from"]], moved["paragraphs"])
-        rows = self._relations.rows(db, [one["id"] for one in detail["relations"]])
+            relation_rows.unlink(db, moved["to"], moved["added"])
+            relation_rows.link(db, [moved["from"]], moved["paragraphs"])
+        rows = relation_rows.rows(db, [one["id"] for one in detail["relations"]])
         for one in detail["relations"]:
             if one["id"] in rows:
-                self._relations.put(db, _reverted(rows[one["id"]], one["was"], one["now"]))
-        self._relations.forget_vectors(db, [one["id"] for one in detail["relations"] if _moved(one["was"])])
+                relation_rows.put(db, _reverted(rows[one["id"]], one["was"], one["now"]))
+        relation_rows.forget_vectors(db, [one["id"] for one in detail["relations"] if _moved(one["was"])])
         behind = [paragraph for moved in detail["evidence"] for paragraph in moved["paragraphs"]]
-        self._relations.drop_unsupported(db, behind, now)
+        relation_rows.drop_unsupported(db, behind, now)
         self._drop_loose(db, rows, now)
-        self._return.at(db, [target, *(source["id"] for source in detail["sources"])], now)
+        relation_restore.at(db, [target, *(source["id"] for source in detail["sources"])], now)
 
     def _drop_loose(self, db: Connection, ids: Iterable[int], now: float) -> None:
         """Take away what has come back to life while the entity at its other end was deleted."""
-        rows = [row for row in self._relations.rows(db, ids).values() if row.alive]
-        ends = self._entities.rows(db, {end for row in rows for end in (row.subject, row.object)})
+        rows = [row for row in relation_rows.rows(db, ids).values() if row.alive]
+        ends = entity_rows.rows(db, {end for row in rows for end in (row.subject, row.object)})
         for row in rows:
             if ends[row.subject].deleted_at is not None or ends[row.object].deleted_at is not None:
-                self._relations.put(db, replace(row, deleted_at=now))
+                relation_rows.put(db, replace(row, deleted_at=now))
 
     # entities
 
     def _move_entity(self, db: Connection, source: int, target: int) -> dict[str, Any]:
-        merged = self._entities.merged(db, source)
-        aliases = [alias.norm for alias in self._entities.aliases(db, [source])]
-        paragraphs, facts = self._entities.paragraphs(db, source), self._entities.facts(db, source)
-        linked = sorted(set(paragraphs) - set(self._entities.paragraphs(db, target)))
-        self._entities.set_merged(db, [source, *merged], target)
-        self._entities.move_aliases(db, aliases, target)
-        self._entities.link(db, [target], linked)
-        self._entities.unlink(db, source, paragraphs)
-        self._entities.move_facts(db, facts, target)
+        merged = entity_rows.merged(db, source)
+        aliases = [alias.norm for alias in entity_rows.aliases(db, [source])]
+        paragraphs, facts = entity_rows.paragraphs(db, source), entity_rows.facts(db, source)
+        linked = sorted(set(paragraphs) - set(entity_rows.paragraphs(db, target)))
+        entity_rows.set_merged(db, [source, *merged], target)
+        entity_rows.move_aliases(db, aliases, target)
+        entity_rows.link(db, [target], linked)
+        entity_rows.unlink(db, source, paragraphs)
+        entity_rows.move_facts(db, facts, target)
         moved = {"merged": merged, "aliases": aliases, "paragraphs": paragraphs, "linked": linked, "facts": facts}
         return {"id": source, **moved}
 
     def _restore_entity(self, db: Connection, source: Mapping[str, Any], target: int) -> None:
-        self._entities.set_merged(db, [source["id"]], None)
-        self._entities.set_merged(db, source["merged"], source["id"])
-        self._entities.move_aliases(db, source["aliases"], source["id"])
-        self._entities.unlink(db, target, source["linked"])
-        self._entities.link(db, [source["id"]], source["paragraphs"])
-        self._entities.move_facts(db, source["facts"], source["id"])
+        entity_rows.set_merged(db, [source["id"]], None)
+        entity_rows.set_merged(db, source["merged"], source["id"])
+        entity_rows.move_aliases(db, source["aliases"], source["id"])
+        entity_rows.unlink(db, target, source["linked"])
+        entity_rows.link(db, [source["id"]], source["paragraphs"])
+        entity_rows.move_facts(db, source["facts"], source["id"])
 
     # relations
 
     def _move_relations(self, db: Connection, becomes: Mapping[int, int], record: MergeRecord, now: float) -> None:
-        rows = self._relations.at(db, becomes)
-        ends = self._entities.rows(db, {end for row in rows for end in (row.subject, row.object)})
+        rows = relation_rows.at(db, becomes)
+        ends = entity_rows.rows(db, {end for row in rows for end in (row.subject, row.object)})
         for row in rows:
             if row.merged_into is None and all(ends[end].merged_into is None for end in (row.subject, row.object)):
                 self._move(db, self._current(db, row), becomes, record, now)
         moved = [id_ for id_, was in record.before.items() if _ends(was) != _ends(record.after[id_])]
-        self._relations.forget_vectors(db, moved)
+        relation_rows.forget_vectors(db, moved)
 
     def _current(self, db: Connection, row: RelationRow) -> RelationRow:
         """The row as this merge has left it so far."""
-        return self._relations.rows(db, [row.id])[row.id]
+        return relation_rows.rows(db, [row.id])[row.id]
 
     def _move(
         self, db: Connection, row: RelationRow, becomes: Mapping[int, int], record: MergeRecord, now: float
@@ -130,7 +131,7 @@ class EntityMerge:
         if subject == object_:
             self._put(db, record, row, replace(row, deleted_at=now if row.alive else row.deleted_at))
             return
-        twin = self._relations.equal(db, subject, row.predicate, object_)
+        twin = relation_rows.equal(db, subject, row.predicate, object_)
         if twin is None:
             self._put(db, record, row, replace(row, subject=subject, object=object_))
         else:
@@ -140,19 +141,19 @@ class EntityMerge:
         """Let a relation become part of one that says the same."""
         if row.alive:
             self._put(db, record, twin, _stronger(twin, row))
-            paragraphs = self._relations.evidence(db, row.id)
-            added = sorted(set(paragraphs) - set(self._relations.evidence(db, twin.id)))
-            self._relations.link(db, [twin.id], added)
-            self._relations.unlink(db, row.id, paragraphs)
+            paragraphs = relation_rows.evidence(db, row.id)
+            added = sorted(set(paragraphs) - set(relation_rows.evidence(db, twin.id)))
+            relation_rows.link(db, [twin.id], added)
+            relation_rows.unlink(db, row.id, paragraphs)
             record.evidence.append({"from": row.id, "to": twin.id, "paragraphs": paragraphs, "added": added})
-        for child in self._relations.rows(db, self._relations.joined(db, row.id)).values():
+        for child in relation_rows.rows(db, relation_rows.joined(db, row.id)).values():
             self._put(db, record, child, replace(child, merged_into=twin.id))
         self._put(db, record, row, replace(row, merged_into=twin.id, deleted_at=now if row.alive else row.deleted_at))
 
     def _put(self, db: Connection, record: MergeRecord, was: RelationRow, now: RelationRow) -> None:
         record.before.setdefault(was.id, was)
         record.after[was.id] = now
-        self._relations.put(db, now)
+        relation_rows.put(db, now)
 
 
 def _stronger(twin: RelationRow, row: RelationRow) -> RelationRow:

@@ -24,6 +24,7 @@ from ..store.access import Sight
 from ..store.metadata_store import MetadataStore, noted
 from ..store.ports import Connection
 from ..store.private_files import make_private, private_opener
+from . import rows as graph_rows
 from .entity_lookup import GraphFinder
 from .requests import Export
 from .responses import Exported
@@ -112,23 +113,23 @@ class GraphExportService:
         if request.node:
             node = self._finder.node(db, "node", request.node, sight)
             near = view.graph.around(node.id, request.depth)
-            nodes = [seen.id for seen in self._store.graph.nodes(db, near.tolist(), sight)]
+            nodes = [seen.id for seen in graph_rows.nodes(db, near.tolist(), sight)]
             edges = view.graph.joining(near, near[:0])["id"]
             return _Selection(sight, nodes, edges.tolist(), len(nodes) + len(edges))
         if view.alone is None:
-            size = self._store.graph.entity_count(db) + view.standing.relations
+            size = graph_rows.entity_count(db) + view.standing.relations
             return _Selection(sight, None, None, size)
         linked = np.concatenate((view.standing.nodes, view.alone)).tolist()
-        seen = [node.id for node in self._store.graph.nodes(db, linked, sight)]
+        seen = [node.id for node in graph_rows.nodes(db, linked, sight)]
         return _Selection(sight, seen, view.graph.edges()["id"].tolist(), len(seen) + view.standing.relations)
 
     def _nodes(self, db: Connection, chosen: _Selection) -> Iterator[Row]:
-        for id_, name, kind, created_at, _ in self._store.graph.every_node(db, chosen.nodes):
+        for id_, name, kind, created_at, _ in graph_rows.every_node(db, chosen.nodes):
             yield {"id": f"n{id_}", "name": name, "type": kind, "created_at": created_at}
 
     def _edges(self, db: Connection, chosen: _Selection) -> Iterator[Row]:
         among = None if chosen.nodes is None else set(chosen.nodes)
-        for edge in self._store.graph.every_edge(db, chosen.edges, chosen.sight):
+        for edge in graph_rows.every_edge(db, chosen.edges, chosen.sight):
             if among is None or {edge.subject, edge.object} <= among:
                 yield _edge(edge)
 

@@ -12,17 +12,19 @@ from ..background.change_follower import for_ever
 from ..clock import Clock
 from ..config.model import Extraction as Settings
 from ..errors import MemoryFault
+from ..ingest import late_name_rows
 from ..ingest.late_names import news_sought
 from ..language.normalise import normalise_name
 from ..language.relations.rules import possible_names
 from ..language.strategies import STRATEGIES
 from ..language.strategy import Mention, Passage
 from ..ports import ChatModel
+from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from .extraction_cursor import Place
 from .extraction_model import ModelReader, reading_of
-from .extraction_rows import Origin, Reading, ReadingMaterial
+from .extraction_rows import ExtractionRepository, Origin, Reading, ReadingMaterial
 
 __all__ = ["CURSOR", "MODEL_CURSOR", "ExtractionService"]
 
@@ -61,6 +63,7 @@ class ExtractionService:
         chat: ChatModel | None = None,
     ) -> None:
         self._store = store
+        self._rows = ExtractionRepository(store.names)
         self._settings = settings
         self._clock = clock
         self._background = background
@@ -150,41 +153,41 @@ class ExtractionService:
 
     def lag(self, db: Connection) -> int:
         """Changes not taken up yet by rules."""
-        return self._store.changes.bounds(db)[1] - self._place(db, CURSOR).cursor
+        return change_log.bounds(db)[1] - self._place(db, CURSOR).cursor
 
     def cursor(self, db: Connection) -> int:
         """How far the change log has been read; unlimited while nothing is read by rules."""
         return self._place(db, CURSOR).cursor if self._by_rules else 1 << 62
 
     def _place(self, db: Connection, key: str) -> Place:
-        return Place.parsed(self._store.changes.get(db, key))
+        return Place.parsed(change_log.get(db, key))
 
     def _by_rule(self, db: Connection) -> _Step | None:
         """Read what the next changes name; where the log no longer reaches back so far, every paragraph."""
         place = self._place(db, CURSOR)
-        floor, last = self._store.changes.bounds(db)
+        floor, last = change_log.bounds(db)
         if place.row is None and place.cursor >= last:
             return None
         begun = Place(last, 0) if place.row is None and place.cursor < floor else place
         named: Collection[int] = ()
         if begun.row is not None:
-            ids = self._store.extractions.all_after(db, begun.row, STEP)
+            ids = self._rows.all_after(db, begun.row, STEP)
             after = Place(begun.cursor, ids[-1] if len(ids) == STEP else None)
         else:
-            upto, ids, named = self._store.extractions.changed(db, begun.cursor, STEP)
+            upto, ids, named = self._rows.changed(db, begun.cursor, STEP)
             after = Place(last if upto is None else upto)
-        return _Step(place, after, self._read(db, self._material(db, ids, named)), self._store.namings.last(db))
+        return _Step(place, after, self._read(db, self._material(db, ids, named)), late_name_rows.last(db))
 
     def _unshown(self, db: Connection) -> tuple[Place, Place, list[ReadingMaterial]] | None:
         """(place, the place after, paragraphs) that the chat model has not seen, by row: a row's text never changes."""
         place = self._place(db, MODEL_CURSOR)
-        ids = self._store.extractions.all_after(db, place.row or 0, self._settings.model_batch)
+        ids = self._rows.all_after(db, place.row or 0, self._settings.model_batch)
         return (place, Place(0, ids[-1]), self._material(db, ids, again=True)) if ids else None
 
     def _material(
         self, db: Connection, ids: Sequence[int], named: Collection[int] = (), *, again: bool = False
     ) -> list[ReadingMaterial]:
-        found = self._store.extractions.material(db, ids, named, again=again)
+        found = self._rows.material(db, ids, named, again=again)
         return [one for one in found if one.source_type not in self._settings.disabled_source_types]
 
     def _read(self, db: Connection, material: Sequence[ReadingMaterial]) -> list[Reading]:
@@ -196,7 +199,7 @@ class ExtractionService:
         for one in material:
             self._store.right_of_way.give_way()
             if one.chat not in persons:
-                names = self._store.extractions.person_names(db, one.chat)
+                names = self._rows.person_names(db, one.chat)
                 persons[one.chat] = {normalise_name(name): Mention(name, "person") for name in names}
             met = {norm: known[norm] for norm in possible[one.id] if norm in known}
             passage = Passage(one.content, one.speaker, {**met, **persons[one.chat]})
@@ -209,7 +212,7 @@ class ExtractionService:
 
     def _known(self, db: Connection, norms: Iterable[str]) -> dict[str, Mention]:
         found = self._store.names.entities(db, norms)
-        kinds = self._store.extractions.kinds(db, [id_ for id_, _, _ in found])
+        kinds = self._rows.kinds(db, [id_ for id_, _, _ in found])
         return {norm: Mention(name, kinds.get(id_, "")) for id_, norm, name in found if len(norm) > 1}
 
     def _keep(self, db: Connection, key: str, step: _Step, origin: Origin = "rule") -> None:
@@ -218,8 +221,8 @@ class ExtractionService:
         The kernel that is being replaced may have been quicker, or a name that the rules did not know has been looked for
         meanwhile: the lines that hold it are found by the mark that reading leaves.
         """
-        late = origin == "rule" and step.known < news_sought(self._store, db)
+        late = origin == "rule" and step.known < news_sought(db)
         if late or self._place(db, key) != step.before:
             return
-        self._store.extractions.keep(db, step.readings, origin, self._clock.now(), known=step.known)
-        self._store.changes.put(db, key, str(step.after))
+        self._rows.keep(db, step.readings, origin, self._clock.now(), known=step.known)
+        change_log.put(db, key, str(step.after))

@@ -9,9 +9,9 @@ from typing import Literal
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import Entity, Relation
-from ..store.rows.entities import EntityRepository
+from ..store.rows import entities as entity_rows
+from ..store.rows import relations as relation_rows
 from ..store.rows.names import NameRepository
-from ..store.rows.relations import RelationRepository
 
 __all__ = ["ExtractionRepository", "Origin", "Reading", "ReadingMaterial"]
 
@@ -47,10 +47,8 @@ class Reading:
 class ExtractionRepository:
     """Reads material and writes readings; the caller owns the transaction."""
 
-    def __init__(self, names: NameRepository, entities: EntityRepository, relations: RelationRepository) -> None:
+    def __init__(self, names: NameRepository) -> None:
         self._names = names
-        self._entities = entities
-        self._relations = relations
 
     def changed(self, db: Connection, cursor: int, limit: int) -> tuple[int | None, list[int], set[int]]:
         """(how far this reads, paragraphs, those of them that are to be read again) of the changes after `cursor`.
@@ -98,8 +96,8 @@ class ExtractionRepository:
 
     def _keep(self, db: Connection, reading: Reading, origin: Origin, now: float) -> None:
         entities = {e.norm: self._names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}
-        self._entities.link(db, entities.values(), [reading.paragraph])
-        standing = self._entities.rows(db, entities.values()) if reading.relations else {}
+        entity_rows.link(db, entities.values(), [reading.paragraph])
+        standing = entity_rows.rows(db, entities.values()) if reading.relations else {}
         for relation in reading.relations:
             ends = entities[relation.subject.norm], entities[relation.object.norm]
             if ends[0] != ends[1] and standing[ends[0]].alive and standing[ends[1]].alive:
@@ -128,4 +126,4 @@ class ExtractionRepository:
                 db.run("extraction_relation_revive", **(told | {"id": id_}))
             elif by != "caller" and relation.confidence > confidence:
                 db.run("extraction_relation_confirm", **(told | {"id": id_}))
-        self._relations.link(db, [id_], [paragraph])
+        relation_rows.link(db, [id_], [paragraph])

@@ -7,40 +7,37 @@ from collections.abc import Iterable
 from ..store.ports import Connection
 from ..store.queries import array
 
-__all__ = ["RelationReturn"]
+
+def taken(db: Connection, relations: Iterable[int], by: str) -> None:
+    """Note by which record (u12, c12, d12) relations have just been deleted on purpose."""
+    db.run("relations_taken", ids=array(relations), by=by)
 
 
-class RelationReturn:
-    """Looks again at relations when something that kept them down is undone; the caller owns the transaction.
+def taken_by(db: Connection, relations: Iterable[int], by: str) -> set[int]:
+    """Those of the relations that are still deleted by this record."""
+    rows = db.run("relations_taken_by", ids=array(relations), by=by)
+    return {row[0] for row in rows}
 
-    A relation can be deleted by hand, with an end or with its last paragraph, and only the first of these marks it.
-    """
 
-    def taken(self, db: Connection, relations: Iterable[int], by: str) -> None:
-        """Note by which record (u12, c12, d12) relations have just been deleted on purpose."""
-        db.run("relations_taken", ids=array(relations), by=by)
+def among(db: Connection, relations: Iterable[int], now: float) -> list[int]:
+    """Bring back those of the relations that nothing keeps down any more; returns them."""
+    back = _ids(db, "relations_free", relations)
+    if back:
+        db.run("restore_relations", ids=array(back))
+        db.run("items_back_elsewhere", kind="relation", ids=array(back), now=now)
+    return back
 
-    def taken_by(self, db: Connection, relations: Iterable[int], by: str) -> set[int]:
-        """Those of the relations that are still deleted by this record."""
-        rows = db.run("relations_taken_by", ids=array(relations), by=by)
-        return {row[0] for row in rows}
 
-    def among(self, db: Connection, relations: Iterable[int], now: float) -> list[int]:
-        """Bring back those of the relations that nothing keeps down any more; returns them."""
-        back = self._ids(db, "relations_free", relations)
-        if back:
-            db.run("restore_relations", ids=array(back))
-            db.run("items_back_elsewhere", kind="relation", ids=array(back), now=now)
-        return back
+def at(db: Connection, entities: Iterable[int], now: float) -> list[int]:
+    """The same for all that begins or ends at these entities."""
+    return among(db, _ids(db, "relations_ending_at", entities), now)
 
-    def at(self, db: Connection, entities: Iterable[int], now: float) -> list[int]:
-        """The same for all that begins or ends at these entities."""
-        return self.among(db, self._ids(db, "relations_ending_at", entities), now)
 
-    def resting_on(self, db: Connection, paragraphs: Iterable[int], now: float) -> list[int]:
-        """The same for all that these paragraphs support."""
-        return self.among(db, self._ids(db, "relations_resting_on", paragraphs), now)
+def resting_on(db: Connection, paragraphs: Iterable[int], now: float) -> list[int]:
+    """The same for all that these paragraphs support."""
+    return among(db, _ids(db, "relations_resting_on", paragraphs), now)
 
-    def _ids(self, db: Connection, query: str, ids: Iterable[int]) -> list[int]:
-        given = array(ids)
-        return [] if given == "[]" else sorted({row[0] for row in db.run(query, ids=given)})
+
+def _ids(db: Connection, query: str, ids: Iterable[int]) -> list[int]:
+    given = array(ids)
+    return [] if given == "[]" else sorted({row[0] for row in db.run(query, ids=given)})

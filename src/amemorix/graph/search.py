@@ -9,6 +9,8 @@ from ..language.normalise import normalise_name
 from ..store.access import Sight
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import entity_names
+from . import rows as graph_rows
 from .requests import SearchGraph
 from .responses import Found, FoundItem, RelationItem
 from .rows import NameMatch
@@ -35,7 +37,6 @@ class GraphSearchService:
 
     def __init__(self, store: MetadataStore, views: GraphViewService) -> None:
         self._store = store
-        self._graph = store.graph
         self._views = views
 
     async def search(self, request: SearchGraph) -> Found:
@@ -56,18 +57,18 @@ class GraphSearchService:
         return Found(items=page, count=len(page), more=len(hits) > request.offset + request.limit)
 
     def _names(self, db: Connection, said: str, sight: Sight, wanted: int) -> list[tuple[int, NameMatch]]:
-        begin = self._graph.names_from(db, said, sight, wanted)
+        begin = graph_rows.names_from(db, said, sight, wanted)
         found = [(match.tier, match) for match in begin]
         if len(found) < wanted:
             but = [match.id for match in begin]
-            found += [(2, match) for match in self._graph.names_with(db, said, sight, wanted - len(found), but)]
+            found += [(2, match) for match in graph_rows.names_with(db, said, sight, wanted - len(found), but)]
         return list(self._known_to(db, found, sight))
 
     def _known_to(
         self, db: Connection, found: Sequence[tuple[int, NameMatch]], sight: Sight
     ) -> Iterator[tuple[int, NameMatch]]:
         """The entities by names that whoever looks has said, where they have several; a match with another is none."""
-        known = self._store.entity_naming.said(db, [match.id for _, match in found], sight.scopes)
+        known = entity_names.said(db, [match.id for _, match in found], sight.scopes)
         for tier, match in found:
             names = known.get(match.id)
             if names is None:
@@ -81,10 +82,10 @@ class GraphSearchService:
         """Relations that say it, then those of the entities that are called so."""
         why: dict[int, tuple[int, str, str]] = {}
         for tier, predicates in enumerate(self._predicates(db, said)):
-            for relation in self._graph.saying(db, predicates, sight, wanted) if predicates else ():
+            for relation in graph_rows.saying(db, predicates, sight, wanted) if predicates else ():
                 why.setdefault(relation, (tier, "predicate", ""))
         tiers = {match.id: tier for tier, match in matches[:MOST_ENTITIES] if tier < 2}
-        for one in self._graph.relations_at(db, tiers, sight)[:wanted] if tiers else ():
+        for one in graph_rows.relations_at(db, tiers, sight)[:wanted] if tiers else ():
             end = "subject" if one.subject in tiers else "object"
             tier = tiers[one.subject if end == "subject" else one.object]
             why.setdefault(one.id, (tier, end, ""))
@@ -93,7 +94,7 @@ class GraphSearchService:
 
     def _predicates(self, db: Connection, said: str) -> Iterator[list[str]]:
         """Predicates that are just that, begin like it, hold it."""
-        forms = [(predicate, normalise_name(predicate.replace("_", " "))) for predicate in self._graph.predicates(db)]
+        forms = [(predicate, normalise_name(predicate.replace("_", " "))) for predicate in graph_rows.predicates(db)]
         said = said.replace("_", " ")
         yield [predicate for predicate, form in forms if form == said]
         yield [predicate for predicate, form in forms if form != said and form.startswith(said)]

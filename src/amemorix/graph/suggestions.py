@@ -12,6 +12,7 @@ import numpy as np
 from ..store.access import Sight
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import rows as graph_rows
 from .entity_lookup import GraphFinder
 from .evidence_graph import node_items
 from .merge_candidates import Candidate, better_known, candidates
@@ -59,14 +60,14 @@ class GraphSuggestionService:
     def _names(self, db: Connection, view: View, sight: Sight) -> list[tuple[int, str]]:
         """Every name that a node goes by; for a chat only the names themselves."""
         if view.alone is None:
-            return self._store.graph.all_names(db)
+            return graph_rows.all_names(db)
         ids = np.concatenate((view.standing.nodes, view.alone)).tolist()
-        return [(node.id, node.name) for node in self._store.graph.nodes(db, ids, sight)]
+        return [(node.id, node.name) for node in graph_rows.nodes(db, ids, sight)]
 
     def _told(self, db: Connection, page: list[Candidate], material: _Material) -> list[MergeSuggestion]:
         standing = material.view.standing
         ids = {node for one in page for node in one.pair}
-        nodes = {node.id: node for node in self._store.graph.nodes(db, ids, material.sight)}
+        nodes = {node.id: node for node in graph_rows.nodes(db, ids, material.sight)}
         items = dict(zip(nodes, node_items(list(nodes.values()), standing), strict=True))
         degree = {node: item.degree for node, item in items.items()}
         return [_suggestion(one, items, degree) for one in page if set(one.pair) <= nodes.keys()]

@@ -10,8 +10,11 @@ from ..clock import Clock
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import entities as entity_rows
+from ..store.rows import relations as relation_rows
 from ..store.rows.entities import AliasRow
 from ..store.rows.relations import RelationRow
+from . import relation_restore, undo_rows
 from .entity_lookup import row_id
 from .entity_merge import EntityMerge
 from .undo_rows import UndoRow
@@ -36,9 +39,6 @@ class GraphUndoService:
     def __init__(self, store: MetadataStore, *, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._entities = store.entities
-        self._relations = store.relations
-        self._return = store.relation_return
         self._merging = EntityMerge(store)
         self._ways = {
             "entity_merge": self._merge,
@@ -57,19 +57,19 @@ class GraphUndoService:
             raise InvalidRequest(f"undo_id: {said!r} is no id of a change, such as u12.", field="undo_id")
 
         def unit(db: Connection) -> UndoRow:
-            record = self._store.graph_undo.find(db, id_)
+            record = undo_rows.find(db, id_)
             if record is None:
                 raise NotFound(f"undo_id: there is no change {said!r}.", field="undo_id")
             if record.undone_at is not None:
                 raise Conflict(f"undo_id: u{id_} has been undone already.", field="undo_id")
-            later = self._store.graph_undo.later(db, record)
+            later = undo_rows.later(db, record)
             if later is not None:
                 raise Conflict(
                     f"undo_id: u{later} came after u{id_} and changed the same; undo that first.",
                     field="undo_id", first=f"u{later}",
                 )  # fmt: skip
             now = self._clock.now()
-            self._store.graph_undo.done(db, id_, now)
+            undo_rows.done(db, id_, now)
             self._ways[record.kind](db, {**record.detail, "record": record.id}, now)
             return record
 
@@ -79,10 +79,10 @@ class GraphUndoService:
         """The changes, the newest first."""
 
         def read(db: Connection) -> UndoPage:
-            rows = self._store.graph_undo.list(db, undone=undone, limit=limit, offset=offset)
-            kept = [(row, None if row.undone_at is not None else self._store.graph_undo.later(db, row)) for row in rows]
+            rows = undo_rows.listed(db, undone=undone, limit=limit, offset=offset)
+            kept = [(row, None if row.undone_at is not None else undo_rows.later(db, row)) for row in rows]
             told = [(row, self._sentence(db, row), later) for row, later in kept]
-            return UndoPage(told, self._store.graph_undo.count(db, undone=undone))
+            return UndoPage(told, undo_rows.count(db, undone=undone))
 
         return await self._store.read(read)
 
@@ -93,52 +93,52 @@ class GraphUndoService:
 
     def _rename(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
         entity, was = detail["entity"], detail["was"]
-        node = self._entities.row(db, entity)
+        node = entity_rows.entity_row(db, entity)
         if node is None:
             raise Conflict("undo_id: the node is gone for good.", field="undo_id")
         if detail["exchanged"] is not None:
-            former = self._entities.rows(db, [detail["exchanged"]])[detail["exchanged"]]
-            self._entities.exchange_names(db, replace(node, name=detail["name"]), former)
+            former = entity_rows.rows(db, [detail["exchanged"]])[detail["exchanged"]]
+            entity_rows.exchange_names(db, replace(node, name=detail["name"]), former)
         else:
             if detail["old_alias"]:
-                self._entities.remove_alias(db, was["norm"])
-            self._entities.set_name(db, entity, was["name"], was["norm"])
+                entity_rows.remove_alias(db, was["norm"])
+            entity_rows.set_name(db, entity, was["name"], was["norm"])
         if detail["alias"] is not None:
-            self._entities.put_alias(db, AliasRow(**detail["alias"]))
-        self._relations.forget_vectors(db, [row.id for row in self._relations.at(db, [entity])])
+            entity_rows.put_alias(db, AliasRow(**detail["alias"]))
+        relation_rows.forget_vectors(db, [row.id for row in relation_rows.at(db, [entity])])
 
     def _alias_add(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
-        self._entities.remove_alias(db, detail["norm"])
+        entity_rows.remove_alias(db, detail["norm"])
 
     def _alias_remove(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
         alias = AliasRow(**detail["alias"])
-        taken = self._entities.meant(db, alias.norm)
+        taken = entity_rows.meant(db, alias.norm)
         if taken is not None:
             raise Conflict(f"undo_id: {alias.alias!r} means n{taken.id} by now.", field="undo_id")
-        if self._entities.row(db, alias.entity) is None:
+        if entity_rows.entity_row(db, alias.entity) is None:
             raise Conflict("undo_id: the node is gone for good.", field="undo_id")
-        self._entities.put_alias(db, alias)
+        entity_rows.put_alias(db, alias)
 
     def _delete(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:
         if "entity" in detail:
-            row = self._entities.row(db, detail["entity"])
+            row = entity_rows.entity_row(db, detail["entity"])
             if row is None:
                 raise Conflict("undo_id: the node is gone for good.", field="undo_id")
             if row.deleted_at == detail["deleted_at"]:
-                self._entities.set_deleted(db, [row.id], None)
-        taken = self._return.taken_by(db, detail["relations"], f"u{detail['record']}")
-        rows = list(self._relations.rows(db, taken).values())
+                entity_rows.set_deleted(db, [row.id], None)
+        taken = relation_restore.taken_by(db, detail["relations"], f"u{detail['record']}")
+        rows = list(relation_rows.rows(db, taken).values())
         self._stand(db, rows)
         for row in rows:
-            if not self._relations.evidence(db, row.id):
-                self._relations.put(db, replace(row, deleted_at=None))
-        self._return.among(db, detail["relations"], now)
+            if not relation_rows.evidence(db, row.id):
+                relation_rows.put(db, replace(row, deleted_at=None))
+        relation_restore.among(db, detail["relations"], now)
         if "entity" in detail:
-            self._return.at(db, [detail["entity"]], now)
+            relation_restore.at(db, [detail["entity"]], now)
 
     def _stand(self, db: Connection, rows: Sequence[RelationRow]) -> None:
         """Raise Conflict unless both ends of every relation are there."""
-        ends = self._entities.rows(db, {end for row in rows for end in (row.subject, row.object)})
+        ends = entity_rows.rows(db, {end for row in rows for end in (row.subject, row.object)})
         for row in rows:
             for end in (row.subject, row.object):
                 if not ends[end].alive:
@@ -149,8 +149,8 @@ class GraphUndoService:
 
     def _weight(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
         was = dict(detail["relations"])
-        for row in self._relations.rows(db, was).values():
-            self._relations.put(db, replace(row, weight=was[row.id]))
+        for row in relation_rows.rows(db, was).values():
+            relation_rows.put(db, replace(row, weight=was[row.id]))
 
     # telling
 
@@ -171,5 +171,5 @@ class GraphUndoService:
         return f"{len(detail['relations'])} relations {what}"
 
     def _name(self, db: Connection, id_: int) -> str:
-        row = self._entities.row(db, id_)
+        row = entity_rows.entity_row(db, id_)
         return f"n{id_}" if row is None else row.name

@@ -18,12 +18,18 @@ from ..indexes.graph.edges import EdgeRow, edge_table
 from ..indexes.graph.node_importance import Standing
 from ..indexes.graph.state import GraphState
 from ..indexes.projections import Indexes
+from ..store import changes as change_log
 from ..store.access import Sight, served, visible_scopes
 from ..store.filters import restricts
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import ChatKey
+from ..store.rows import entities as entity_rows
+from ..store.rows import entity_names, relation_validity
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import relations as relation_rows
 from ..store.rows.entities import EntityRow
+from . import rows as graph_rows
 from .entity_lookup import GraphFinder
 from .evidence_graph import EvidenceDrawing, edge_items, node_items, relation_item
 from .requests import EdgeDetail, GetGraph, GraphSight, NodeDetail
@@ -61,7 +67,6 @@ class GraphViewService:
 
     def __init__(self, store: MetadataStore, *, config: Config, indexes: Indexes, clock: Clock) -> None:
         self._store = store
-        self._graph = store.graph
         self._config = config
         self._indexes = indexes
         self._clock = clock
@@ -87,7 +92,7 @@ class GraphViewService:
         if sight.scopes is None:
             self._indexes.graph.catch_up(db)
             return View(self._indexes.graph.index.state, None)
-        key = (tuple(sight.scopes), self._store.changes.bounds(db)[1])
+        key = (tuple(sight.scopes), change_log.bounds(db)[1])
         with self._remembering:
             known = self._views.get(key)
         if known is None:
@@ -99,9 +104,9 @@ class GraphViewService:
         return known
 
     def _made(self, db: Connection, sight: Sight) -> View:
-        rows = [EdgeRow(*row) for row in self._graph.scope_edges(db, sight)]
+        rows = [EdgeRow(*row) for row in graph_rows.scope_edges(db, sight)]
         state = GraphState.merged(edge_table(rows))
-        linked = self._graph.scope_nodes(db, sight)
+        linked = graph_rows.scope_nodes(db, sight)
         return View(state, np.setdiff1d(linked, state.standing.nodes)[::-1])
 
     # a page
@@ -113,9 +118,9 @@ class GraphViewService:
     def _page(self, db: Connection, request: GetGraph) -> GraphPage:
         sight = self.sight(db, request)
         view = self.view(db, sight)
-        total = view.total if view.alone is not None else self._graph.entity_count(db)
+        total = view.total if view.alone is not None else graph_rows.entity_count(db)
         before, ids = self._placed(db, view, request, total)
-        nodes = self._named(db, self._graph.nodes(db, ids.tolist(), sight), sight)
+        nodes = self._named(db, graph_rows.nodes(db, ids.tolist(), sight), sight)
         shown = np.array([node.id for node in nodes], np.int64)
         edges, left_out = self._edges(db, view.graph, shown, before, request, sight)
         end = request.offset + len(ids)
@@ -135,7 +140,7 @@ class GraphViewService:
         """The nodes by the names that whoever looks knows; without those of which it knows none."""
         if sight.scopes is None:
             return list(nodes)
-        names = self._store.entity_naming.shown(db, [node.id for node in nodes], sight.scopes)
+        names = entity_names.shown(db, [node.id for node in nodes], sight.scopes)
         return [replace(node, name=names[node.id]) for node in nodes if node.id in names]
 
     def _placed(self, db: Connection, view: View, request: GetGraph, total: int) -> tuple[Ids, Ids]:
@@ -143,13 +148,13 @@ class GraphViewService:
         end = min(request.offset + request.limit, total)
         order = view.standing.nodes
         if request.order != "importance":
-            order = self._graph.entity_ids(db, by_name=request.order == "name")
+            order = graph_rows.entity_ids(db, by_name=request.order == "name")
             if view.alone is not None:
                 order = order[np.isin(order, np.concatenate((view.standing.nodes, view.alone)))]
         elif end > len(order):
             alone = view.alone
             if alone is None:
-                alone = self._graph.entity_ids(db)
+                alone = graph_rows.entity_ids(db)
                 alone = alone[~np.isin(alone, order)]
             order = np.concatenate((order, alone))
         start = min(request.offset, len(order))
@@ -163,7 +168,7 @@ class GraphViewService:
         kept = found["id"][weightiest][: request.edge_limit]
         if not len(kept):
             return [], len(found)
-        return self._graph.edges(db, kept.tolist(), sight), len(found) - len(kept)
+        return graph_rows.edges(db, kept.tolist(), sight), len(found) - len(kept)
 
     # one node
 
@@ -174,20 +179,20 @@ class GraphViewService:
     def _node(self, db: Connection, request: NodeDetail) -> NodeAnswer:
         sight = self.sight(db, request)
         found = self._finder.node(db, "node", request.node, sight)
-        row = replace(found, name=self._store.entity_naming.shown(db, [found.id], sight.scopes)[found.id])
-        at = self._graph.relations_at(db, [row.id], sight)
+        row = replace(found, name=entity_names.shown(db, [found.id], sight.scopes)[found.id])
+        at = graph_rows.relations_at(db, [row.id], sight)
         relations = self.relations(db, [one.id for one in at[: request.relation_limit]], sight)
-        ids = self._graph.paragraphs_at(db, row.id, sight, request.paragraph_limit)
+        ids = graph_rows.paragraphs_at(db, row.id, sight, request.paragraph_limit)
         open_ = sight.scopes is None
         return NodeAnswer(
             node=_item(row, at),
-            aliases=[alias.alias for alias in self._store.entities.aliases(db, [row.id])] if open_ else [],
-            former_names=[name for _, name, _ in self._store.entities.former_names(db, [row.id])] if open_ else [],
+            aliases=[alias.alias for alias in entity_rows.aliases(db, [row.id])] if open_ else [],
+            former_names=[name for _, name, _ in entity_rows.former_names(db, [row.id])] if open_ else [],
             metadata=json.loads(row.metadata) if open_ else {},
             relations=relations,
             relation_count=len(at),
             paragraphs=self._paragraphs(db, ids),
-            paragraph_count=self._graph.paragraph_count_at(db, row.id, sight),
+            paragraph_count=graph_rows.paragraph_count_at(db, row.id, sight),
             evidence_graph=self._evidence(db, relations, {row.id: row.name}, ids, sight, request.evidence_node_limit),
         )
 
@@ -201,9 +206,9 @@ class GraphViewService:
         sight = self.sight(db, request)
         rows = self._finder.edge(db, request.relation, request.source, request.target, request.predicate, sight)
         ids = [row.id for row in rows]
-        records = self._graph.edges(db, ids, sight)
+        records = graph_rows.edges(db, ids, sight)
         relations = self.relations(db, ids, sight)
-        support = self._store.relations.support(db, ids, sight.scopes, sight.now, request.paragraph_limit)
+        support = relation_rows.support(db, ids, sight.scopes, sight.now, request.paragraph_limit)
         newest = sorted({p for found in support.values() for p in found}, reverse=True)[: request.paragraph_limit]
         return EdgeAnswer(
             edge=next(iter(edge_items(records, self._ends(db, ids, sight))), None),
@@ -221,8 +226,8 @@ class GraphViewService:
 
         def read(db: Connection) -> tuple[NodeItem | None, list[RelationItem]]:
             sight = Sight(None, self._clock.now())
-            row = self._store.entities.row(db, node)
-            at = self._graph.relations_at(db, [node], sight)
+            row = entity_rows.entity_row(db, node)
+            at = graph_rows.relations_at(db, [node], sight)
             item = _item(row, at) if row is not None and row.alive else None
             return item, self.relations(db, relations, sight)
 
@@ -231,9 +236,9 @@ class GraphViewService:
     def relations(self, db: Connection, ids: Iterable[int], sight: Sight) -> list[RelationItem]:
         """Relations that may be seen, in the order given."""
         wanted = list(ids)
-        records = {record.id: record for record in self._graph.edges(db, wanted, sight)}
+        records = {record.id: record for record in graph_rows.edges(db, wanted, sight)}
         ends = {end for record in records.values() for end in (record.subject, record.object)}
-        names = self._store.entity_naming.shown(db, ends, sight.scopes)
+        names = entity_names.shown(db, ends, sight.scopes)
         over = self._ends(db, records, sight)
         told = (records[id_] for id_ in wanted if id_ in records)
         return [
@@ -242,10 +247,10 @@ class GraphViewService:
 
     def _ends(self, db: Connection, ids: Iterable[int], sight: Sight) -> dict[int, float]:
         """Relation -> when it was over, by what may be seen."""
-        return self._store.relation_ends.of(db, ids, sight.scopes, sight.now)
+        return relation_validity.of(db, ids, sight.scopes, sight.now)
 
     def _paragraphs(self, db: Connection, ids: Sequence[int]) -> list[ParagraphItem]:
-        rows = self._store.paragraphs.full(db, ids)
+        rows = paragraph_rows.full(db, ids)
         return [
             ParagraphItem(
                 id=paragraph_key(id_),
@@ -276,9 +281,9 @@ class GraphViewService:
         for relation in relations:
             graph.relation(relation)
         ids = [int(relation.id[1:]) for relation in relations]
-        support = self._store.relations.support(db, ids, sight.scopes, sight.now, limit) if ids else {}
+        support = relation_rows.support(db, ids, sight.scopes, sight.now, limit) if ids else {}
         shown = list(dict.fromkeys([*(p for found in support.values() for p in found), *paragraphs]))[:limit]
-        texts = self._store.paragraphs.contents(db, shown)
+        texts = paragraph_rows.contents(db, shown)
         for paragraph in shown:
             graph.put(paragraph_key(paragraph), "paragraph", texts.get(paragraph, ""))
         for relation, found in support.items():

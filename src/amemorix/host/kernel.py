@@ -13,9 +13,12 @@ from ..background.chat_budget import ChatMeter, MeteredChat
 from ..background.run_to_completion import end_tasks
 from ..config.model import Config
 from ..errors import MemoryFault
+from ..ingest import summary_rows
 from ..runtime.health_metrics import VitalsService
 from ..runtime_status import RuntimeStatus
+from ..store import changes as change_log
 from ..store.ports import Connection
+from ..store.rows import sources as source_rows
 from ..store.time_zones import TimeZones
 from .backups import Copying
 from .checks import checks
@@ -163,7 +166,7 @@ class SDKMemoryKernel:
         await self.care.lifecycle.flush()
         await self.intake.summaries.drain()
         before = -1
-        while before != (before := await self.store.read(lambda db: self.store.changes.bounds(db)[1])):
+        while before != (before := await self.store.read(lambda db: change_log.bounds(db)[1])):
             await self.care.upkeep.follow()
             await self.vectors.embedding.settled()
             for deriver in self.knowledge.derivers.values():
@@ -176,11 +179,11 @@ class SDKMemoryKernel:
         def read(db: Connection) -> dict[str, Any]:
             derived = {name: deriver.lag(db) for name, deriver in self.knowledge.derivers.items()}
             return {
-                **asdict(self.store.sources.counts(db, self.surroundings.clock.now())),
+                **asdict(source_rows.counts(db, self.surroundings.clock.now())),
                 "lag": self.indexes.lag(db) | derived,
                 "embedding": asdict(self.vectors.embedding.progress(db)),
                 "chat": self._chat_state() | self.chat_meter.state(db),
-                "summaries_waiting": self.store.summaries.waiting_count(db),
+                "summaries_waiting": summary_rows.waiting_count(db),
             }
 
         return await self.store.read(read)

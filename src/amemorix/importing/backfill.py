@@ -15,6 +15,7 @@ from ..language.times import find_span
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.time_zones import TimeZones
+from . import rows as import_rows
 from .rows import ImportChunk, ImportFile, ImportTask, Undated
 from .work import Ended, ImportWork, Lease
 
@@ -43,7 +44,6 @@ class TemporalBackfill:
         self, store: MetadataStore, *, work: ImportWork, config: Config, clock: Clock, zones: TimeZones
     ) -> None:
         self._store = store
-        self._rows = store.imports
         self._work = work
         self._settings = config.imports
         self._clock = clock
@@ -52,12 +52,12 @@ class TemporalBackfill:
 
     async def run(self, task: ImportTask, file: ImportFile, lease: Lease) -> None:
         """Date up to `limit` paragraphs. Raises Ended."""
-        most, number = int(task.params["limit"]), await self._store.read(lambda db: self._rows.next_chunk(db, file.id))
+        most, number = int(task.params["limit"]), await self._store.read(lambda db: import_rows.next_chunk(db, file.id))
         total = min(most, file.size)
         while file.records < most:
             started = time.monotonic()
             limit, after = min(self._settings.chunk_records, most - file.records), file.position
-            found = await self._store.read(lambda db, a=after, n=limit: self._rows.undated(db, a, n))
+            found = await self._store.read(lambda db, a=after, n=limit: import_rows.undated(db, a, n))
             if not found:
                 break
             dated = await self._work.off(lambda found=found: self._dated(task, found))
@@ -72,7 +72,7 @@ class TemporalBackfill:
 
     def _end(self, db: Connection, file: ImportFile, lease: Lease) -> None:
         self._work.hold(db, lease)
-        self._rows.file_end(db, file.id, "completed")
+        import_rows.file_end(db, file.id, "completed")
 
     def _dated(self, task: ImportTask, found: Sequence[Undated]) -> list[Dated]:
         return [dated for one in found if (dated := self._one(task, one)) is not None]
@@ -103,18 +103,18 @@ class TemporalBackfill:
         self._work.hold(db, lease)
         dry, counts = bool(task.params.get("dry_run")), Counter[str]()
         for one in dated:
-            if dry or self._rows.date(db, one.id, one.start, one.end, one.terms):
+            if dry or import_rows.date(db, one.id, one.start, one.end, one.terms):
                 counts[one.how] += 1
         counts["left_undated"] += len(read) - counts.total()
         stop = read[-1].id
         chunk = ImportChunk(
             file.id, number, file.position, stop, "completed", len(read), +counts, (), self._clock.now()
         )
-        self._rows.put_chunk(db, chunk)
+        import_rows.put_chunk(db, chunk)
         seconds = (time.monotonic() - started) * (1 + self._settings.idle_share)
         share = min((file.records + len(read)) / max(total, 1), 1.0)
-        self._rows.file_told(db, file, position=stop, share=share, records=len(read), counts=+counts, seconds=seconds)
-        fresh = self._rows.file(db, file.id)
+        import_rows.file_told(db, file, position=stop, share=share, records=len(read), counts=+counts, seconds=seconds)
+        fresh = import_rows.file(db, file.id)
         if fresh is None:
             raise Ended
         return fresh

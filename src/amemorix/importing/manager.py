@@ -18,6 +18,7 @@ from ..ingest.service import IngestService
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.time_zones import TimeZones
+from . import rows as import_rows
 from .backfill import TemporalBackfill
 from .roots import STAGING, Places
 from .rows import ImportFile, ImportTask, NewImportFile
@@ -41,7 +42,6 @@ class ImportTaskManager:
         self, store: MetadataStore, *, config: Config, clock: Clock, zones: TimeZones, ingest: IngestService
     ) -> None:
         self._store = store
-        self._rows = store.imports
         self._settings = config.imports
         self._enabled = config.imports.enabled and config.plugin.enabled
         self._clock = clock
@@ -83,13 +83,13 @@ class ImportTaskManager:
         name({"files": [file.name for file in files]})
 
         def unit(db: Connection) -> int:
-            if self._rows.open_count(db) >= self._settings.max_queue_size:
+            if import_rows.open_count(db) >= self._settings.max_queue_size:
                 raise Conflict(
                     f"{self._settings.max_queue_size} imports wait or are under way (`imports.max_queue_size`): "
                     "let one end, or cancel it.",
                     limit=self._settings.max_queue_size,
                 )
-            created = self._rows.create(db, kind, params, files, parent=parent, requested_by=requested_by, now=now)
+            created = import_rows.create(db, kind, params, files, parent=parent, requested_by=requested_by, now=now)
             name(task_id=f"i{created}")
             return created
 
@@ -104,7 +104,7 @@ class ImportTaskManager:
 
     async def undated(self) -> int:
         """How many paragraphs have no time of their own."""
-        return await self._store.read(self._rows.undated_count)
+        return await self._store.read(import_rows.undated_count)
 
     async def cancel(self, task: int) -> str:
         """Cancel a task; its new state. Raises NotFound, Conflict if it is at its end."""
@@ -113,7 +113,7 @@ class ImportTaskManager:
 
         def unit(db: Connection) -> str:
             found = self._known(db, task)
-            status = self._rows.cancel(db, task, now)
+            status = import_rows.cancel(db, task, now)
             if status is None and found.status != "cancel_requested":
                 raise Conflict(f"task_id: i{task} is {found.status} already.", field="task_id", status=found.status)
             return status or found.status
@@ -153,8 +153,8 @@ class ImportTaskManager:
     def _failed_of(self, db: Connection, task: int) -> tuple[ImportTask, list[NewImportFile]]:
         found = self._known(db, task)
         wanted: list[NewImportFile] = []
-        for file in self._rows.files(db, [task]):
-            chunks = tuple((one.start, one.stop) for one in self._rows.chunks(db, file.id, status="failed"))
+        for file in import_rows.files(db, [task]):
+            chunks = tuple((one.start, one.stop) for one in import_rows.chunks(db, file.id, status="failed"))
             rest = file.status == "failed"
             if chunks or rest:
                 wanted.append(
@@ -173,7 +173,7 @@ class ImportTaskManager:
         return found, wanted
 
     def _known(self, db: Connection, task: int) -> ImportTask:
-        found = self._rows.task(db, task)
+        found = import_rows.task(db, task)
         if found is None:
             raise NotFound(f"task_id: there is no import i{task}.", field="task_id")
         return found
@@ -207,7 +207,7 @@ class ImportTaskManager:
     async def _step(self, worker: str) -> bool:
         """Work on the oldest task, to its end if nothing comes between; False if there is none."""
         seconds, now = self._settings.lease_seconds, self._clock.now()
-        task = await self._store.write(lambda db: self._rows.claim(db, worker=worker, now=now, lease=seconds))
+        task = await self._store.write(lambda db: import_rows.claim(db, worker=worker, now=now, lease=seconds))
         if task is None:
             return False
         self._current, self._store.importing = task.id, True
@@ -231,18 +231,18 @@ class ImportTaskManager:
 
         def begin(db: Connection) -> list[ImportFile]:
             self._work.hold(db, lease)
-            self._rows.running(db, task.id, worker=lease.worker, now=now)
-            return [file for file in self._rows.files(db, [task.id]) if file.status not in AT_REST]
+            import_rows.running(db, task.id, worker=lease.worker, now=now)
+            return [file for file in import_rows.files(db, [task.id]) if file.status not in AT_REST]
 
         files = await self._store.write(begin)
         log.info("import i%d (%s) begins: %d files", task.id, task.kind, len(files))
         for file in files:
-            await self._store.write(lambda db, file=file: self._rows.file_preparing(db, file.id))
+            await self._store.write(lambda db, file=file: import_rows.file_preparing(db, file.id))
             if task.kind == BACKFILL:
                 await self._backfill.run(task, file, lease)
             else:
                 await self._work.file(task, file, lease)
-            _tell(await self._store.read(lambda db, file=file: self._rows.file(db, file.id)))
+            _tell(await self._store.read(lambda db, file=file: import_rows.file(db, file.id)))
         await self._end(task, lease)
 
     async def _end(self, task: ImportTask, lease: Lease) -> None:
@@ -250,13 +250,13 @@ class ImportTaskManager:
 
         def unit(db: Connection) -> tuple[str, list[ImportFile]]:
             self._work.hold(db, lease)
-            files = self._rows.files(db, [task.id])
-            chunks = self._rows.chunk_counts(db, [task.id])
+            files = import_rows.files(db, [task.id])
+            chunks = import_rows.chunk_counts(db, [task.id])
             well = [f for f in files if f.status in ("completed", "skipped") and not f.counts["failed"]]
             some = any(states.get("completed") for states in chunks.values()) or well
             status = "completed" if len(well) == len(files) else "completed_with_errors" if some else "failed"
             error = next((f"{f.name}: {f.error}" for f in files if f.status == "failed"), "")
-            self._rows.end(db, task.id, status, error=error, now=now)
+            import_rows.end(db, task.id, status, error=error, now=now)
             return status, well
 
         status, well = await self._store.write(unit)
@@ -268,10 +268,10 @@ class ImportTaskManager:
         now = self._clock.now()
 
         def unit(db: Connection) -> list[ImportFile]:
-            if (found := self._rows.task(db, task)) is None or found.status != "cancel_requested":
+            if (found := import_rows.task(db, task)) is None or found.status != "cancel_requested":
                 return []
-            self._rows.end(db, task, "cancelled", now=now)
-            return self._rows.files(db, [task])
+            import_rows.end(db, task, "cancelled", now=now)
+            return import_rows.files(db, [task])
 
         if files := await self._store.write(unit):
             log.info("import i%d ends: cancelled", task)
@@ -284,9 +284,9 @@ class ImportTaskManager:
 
         def unit(db: Connection) -> None:
             error = f"{type(exc).__name__}: {exc}"[:500]
-            tries = self._rows.stumbled(db, task.id, worker=worker, until=until, error=error, now=now)
+            tries = import_rows.stumbled(db, task.id, worker=worker, until=until, error=error, now=now)
             if tries is not None and tries >= settings.max_attempts:
-                self._rows.end(db, task.id, "failed", error=error, now=now)
+                import_rows.end(db, task.id, "failed", error=error, now=now)
 
         await self._store.write(unit)
 
@@ -296,13 +296,13 @@ class ImportTaskManager:
         """Remove staged files that no other task wants."""
         paths = {file.path for file in files if file.root == STAGING}
         if paths:
-            wanted = await self._store.read(lambda db: self._rows.staged(db, self._keep_since()))
+            wanted = await self._store.read(lambda db: import_rows.staged(db, self._keep_since()))
             await self.blocking(lambda: [self.staging.remove(path) for path in paths - wanted])
 
     async def _swept(self) -> None:
         try:
             wanted, used = await self._store.read(
-                lambda db: (self._rows.staged(db, self._keep_since()), self._rows.staged_ever(db))
+                lambda db: (import_rows.staged(db, self._keep_since()), import_rows.staged_ever(db))
             )
             await self.blocking(lambda: self.staging.sweep(wanted, used, self._settings.keep_staged_hours))
         except Exception:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InvalidRequest, NotFound
 from ..ops import Operations
 from ..store.ports import Connection
+from . import rows as import_rows
 from .manager import BACKFILL
 from .readers.formats import FORMATS, reader_for
 from .requests import (
@@ -225,13 +226,12 @@ async def create_temporal_backfill(kernel: SDKMemoryKernel, request: CreateBackf
 @ops.operation(COMPONENT, "list")
 async def list_tasks(kernel: SDKMemoryKernel, request: ListTasks) -> Tasks:
     """List imports with their progress."""
-    rows = kernel.store.imports
 
     def read(db: Connection) -> Tasks:
         status = request.status or None
-        found = rows.tasks(db, status=status, limit=request.limit, offset=request.offset)
-        items = items_of(kernel, db, found)
-        return Tasks(items=items, count=len(items), total=rows.task_count(db, status))
+        found = import_rows.tasks(db, status=status, limit=request.limit, offset=request.offset)
+        items = items_of(db, found)
+        return Tasks(items=items, count=len(items), total=import_rows.task_count(db, status))
 
     return await kernel.store.read(read)
 
@@ -245,18 +245,19 @@ async def get_task(kernel: SDKMemoryKernel, request: GetTask) -> Task:
 @ops.operation(COMPONENT, "chunks", "get_chunks")
 async def get_chunks(kernel: SDKMemoryKernel, request: GetChunks) -> Chunks:
     """Show the chunks of a file, with what could not be stored and why."""
-    rows, row = kernel.store.imports, request.row()
+    row = request.row()
 
     def read(db: Connection) -> Chunks:
-        known(kernel, db, row)
-        file = next((f for f in rows.files(db, [row]) if str(f.id) == request.file_id), None)
+        known(db, row)
+        file = next((f for f in import_rows.files(db, [row]) if str(f.id) == request.file_id), None)
         if file is None:
             raise NotFound(f"file_id: i{row} has no file {request.file_id!r}.", field="file_id")
         status = request.status or None
         items = [
-            chunk_item(c) for c in rows.chunks(db, file.id, status=status, limit=request.limit, offset=request.offset)
+            chunk_item(c)
+            for c in import_rows.chunks(db, file.id, status=status, limit=request.limit, offset=request.offset)
         ]
-        counts = rows.chunk_counts(db, [row])[file.id]
+        counts = import_rows.chunk_counts(db, [row])[file.id]
         total = counts.get(status, 0) if status else sum(counts.values())
         return Chunks(task_id=f"i{row}", file_id=request.file_id, items=items, count=len(items), total=total)
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from ..errors import NotFound
 from ..ops import Response
 from ..store.ports import Connection
+from . import rows as import_rows
 from .requests import MOST_CHUNKS
 from .rows import ImportChunk, ImportFile, ImportTask
 from .warnings import sentences
@@ -176,33 +177,30 @@ async def shown(kernel: SDKMemoryKernel, task: int, chunks: bool = False) -> Tas
     """A task as it stands. Raises NotFound."""
 
     def read(db: Connection) -> TaskItem:
-        return items_of(kernel, db, [known(kernel, db, task)], chunks)[0]
+        return items_of(db, [known(db, task)], chunks)[0]
 
     return await kernel.store.read(read)
 
 
-def known(kernel: SDKMemoryKernel, db: Connection, task: int) -> ImportTask:
+def known(db: Connection, task: int) -> ImportTask:
     """The task of a row. Raises NotFound."""
-    found = kernel.store.imports.task(db, task)
+    found = import_rows.task(db, task)
     if found is None:
         raise NotFound(f"task_id: there is no import i{task}.", field="task_id")
     return found
 
 
-def items_of(
-    kernel: SDKMemoryKernel, db: Connection, tasks: Iterable[ImportTask], chunks: bool = False
-) -> list[TaskItem]:
+def items_of(db: Connection, tasks: Iterable[ImportTask], chunks: bool = False) -> list[TaskItem]:
     """Tasks with their files, in their order."""
     tasks = list(tasks)
-    rows, ids = kernel.store.imports, [task.id for task in tasks]
-    counts, files = rows.chunk_counts(db, ids), dict[int, list[ImportFile]]()
-    for file in rows.files(db, ids):
+    ids = [task.id for task in tasks]
+    counts, files = import_rows.chunk_counts(db, ids), dict[int, list[ImportFile]]()
+    for file in import_rows.files(db, ids):
         files.setdefault(file.task, []).append(file)
-    return [_task(kernel, db, task, files.get(task.id, []), counts, chunks) for task in tasks]
+    return [_task(db, task, files.get(task.id, []), counts, chunks) for task in tasks]
 
 
 def _task(
-    kernel: SDKMemoryKernel,
     db: Connection,
     task: ImportTask,
     files: list[ImportFile],
@@ -221,7 +219,7 @@ def _task(
         warnings=[f"{f.name}: {one}" for f in files for one in sentences(f.notes)],
         requested_by=task.requested_by, created_at=task.created_at, started_at=task.started_at,
         finished_at=task.finished_at, updated_at=task.updated_at,
-        files=[_file(kernel, db, f, chunks.get(f.id, {}), with_chunks) for f in files],
+        files=[_file(db, f, chunks.get(f.id, {}), with_chunks) for f in files],
     )  # fmt: skip
 
 
@@ -229,10 +227,8 @@ def _share(file: ImportFile) -> float:
     return 1.0 if file.status in ("completed", "skipped", "failed") else file.share
 
 
-def _file(
-    kernel: SDKMemoryKernel, db: Connection, file: ImportFile, chunks: dict[str, int], with_chunks: bool
-) -> FileItem:
-    listed = kernel.store.imports.chunks(db, file.id, limit=MOST_CHUNKS) if with_chunks else []
+def _file(db: Connection, file: ImportFile, chunks: dict[str, int], with_chunks: bool) -> FileItem:
+    listed = import_rows.chunks(db, file.id, limit=MOST_CHUNKS) if with_chunks else []
     return FileItem(
         file_id=str(file.id), name=file.name, format=file.format, status=file.status, size=file.size,
         progress=round(file.share, 4), records=file.records, counts=dict(file.counts), chunks=chunks, error=file.error,

@@ -19,11 +19,13 @@ from ..ingest.service import IngestService
 from ..language.message_segments import in_words
 from ..language.normalise import clean_text, normalise_name
 from ..ops import Request
+from ..profiles import rows as profile_rows
 from ..store.access import chat_key, served
 from ..store.filters import restricts
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import ChatKey, NewText, Person
+from ..store.rows import persons as person_rows
 from .readers.foreign_values import CutName, Metadata
 from .records import Bad, Record
 from .rows import Problem
@@ -284,20 +286,20 @@ class Writer:
     def _override(self, db: Connection, wish: Override, now: float) -> str:
         """One that is there already was set by hand, or by the same file: it stays."""
         person = self._person(db, wish.person_id, wish.chat_id, now)
-        if self._store.profiles.override(db, person) is not None:
+        if profile_rows.override(db, person) is not None:
             return "existing"
         text = clean_text(wish.text)
-        self._store.profiles.put_override(db, person, text, updated_by=SOURCE_TYPE, source=SOURCE_TYPE, now=now)
+        profile_rows.put_override(db, person, text, updated_by=SOURCE_TYPE, source=SOURCE_TYPE, now=now)
         return "stored"
 
     def _further_name(self, db: Connection, wish: FurtherName, now: float) -> str:
         person = self._person(db, wish.person_id, wish.chat_id, now)
         chat = self._store.names.chat(db, ChatKey(wish.chat_id), now) if wish.chat_id else 0
         alias = (wish.alias, normalise_name(wish.alias))
-        return "stored" if self._store.persons.add_alias(db, person, chat, alias, "caller", now) else "existing"
+        return "stored" if person_rows.add_alias(db, person, chat, alias, "caller", now) else "existing"
 
     def _person(self, db: Connection, person_id: str, chat_id: str, now: float) -> int:
-        known = self._store.persons.by_id(db, person_id)
+        known = person_rows.by_id(db, person_id)
         if known is not None:
             return known
         chat = self._store.names.chat(db, ChatKey(chat_id), now) if chat_id else 0

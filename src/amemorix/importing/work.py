@@ -20,6 +20,7 @@ from ..ingest.requests import NO_CHAT
 from ..ingest.service import IngestService
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import rows as import_rows
 from .roots import Places
 from .rows import ImportChunk, ImportFile, ImportTask, Problem
 from .source_file import SourceFile, Stopped
@@ -65,7 +66,6 @@ class ImportWork:
         thread: Executor,
     ) -> None:
         self._store = store
-        self._rows = store.imports
         self._config = config
         self._settings = config.imports
         self._clock = clock
@@ -116,13 +116,13 @@ class ImportWork:
 
         def unit(db: Connection) -> ImportFile | None:
             self.hold(db, lease)
-            self._rows.file_begin(
+            import_rows.file_begin(
                 db, file.id, format_=source.format, size=source.size, sha256=source.sha256, options=source.options
             )
             fresh = self._fresh(db, file.id)
             wanted = bool(task.params.get("force")) or task.parent is not None or fresh.position > 0
-            known = None if wanted else self._rows.known(db, fresh, self._clock.now())
-            return self._rows.file(db, known[0]) if known else None
+            known = None if wanted else import_rows.known(db, fresh, self._clock.now())
+            return import_rows.file(db, known[0]) if known else None
 
         known = await self._store.write(unit)
         if known is not None:
@@ -132,7 +132,7 @@ class ImportWork:
 
     async def _gone(self, task: ImportTask, known: ImportFile, source: SourceFile, lease: Lease) -> int:
         """How many texts are not there any more of those that a file has told."""
-        if not await self._store.read(lambda db: self._rows.may_lack(db, known.id)):
+        if not await self._store.read(lambda db: import_rows.may_lack(db, known.id)):
             return 0
         preparer = Preparer(self._ingest, name=known.name, params=task.params, clock=self._clock)
         await self.off(lambda: source.begin(0))
@@ -141,7 +141,7 @@ class ImportWork:
             started = time.monotonic()
             chunk = await self.off(lambda: source.next(preparer, self._settings.chunk_records))
             told = [text.external_id for item in chunk.items if isinstance(item.what, tuple) for text in item.what]
-            gone += await self._store.read(lambda db, told=told: self._rows.lacking(db, known.id, told))
+            gone += await self._store.read(lambda db, told=told: import_rows.lacking(db, known.id, told))
             await self._store.write(lambda db: self.hold(db, lease))
             last = chunk.last
             await self._rest(started)
@@ -157,24 +157,24 @@ class ImportWork:
 
         def unit(db: Connection) -> None:
             self.hold(db, lease)
-            self._rows.file_told(
+            import_rows.file_told(
                 db, self._fresh(db, file.id), position=0, share=0.0, records=0, counts=counts, seconds=0.0
             )
-            self._rows.file_end(db, file.id, "skipped", error)
+            import_rows.file_end(db, file.id, "skipped", error)
 
         await self._store.write(unit)
 
     async def _chunks(self, task: ImportTask, file: int, source: SourceFile, lease: Lease) -> None:
         fresh = await self._store.read(lambda db: self._fresh(db, file))
         preparer = Preparer(self._ingest, name=fresh.name, params=task.params, clock=self._clock)
-        mark = await self._store.read(lambda db: self._rows.mark(db, file))
-        for queued in await self._store.read(lambda db: self._rows.chunks(db, file, status="queued")):
+        mark = await self._store.read(lambda db: import_rows.mark(db, file))
+        for queued in await self._store.read(lambda db: import_rows.chunks(db, file, status="queued")):
             await self.off(lambda queued=queued: source.begin(queued.start))
             await self._again(task, fresh, queued, source, preparer, lease)
         if not fresh.rest:
             return
         await self.off(lambda: source.begin(fresh.position, mark))
-        number = await self._store.read(lambda db: self._rows.next_chunk(db, file))
+        number = await self._store.read(lambda db: import_rows.next_chunk(db, file))
         last, told = False, time.monotonic()
         while not last:
             started = time.monotonic()
@@ -247,10 +247,10 @@ class ImportWork:
             file, number, chunk.start, chunk.stop, "failed" if failed else "completed", chunk.records, counts,
             _shortened(chunk.problems), now,
         )  # fmt: skip
-        self._rows.put_chunk(db, row)
+        import_rows.put_chunk(db, row)
         if chunk.mark and position is None:
-            self._rows.put_mark(db, file, chunk.mark)
-        self._rows.file_told(
+            import_rows.put_mark(db, file, chunk.mark)
+        import_rows.file_told(
             db, self._fresh(db, file), position=chunk.stop if position is None else position, share=chunk.share,
             records=chunk.records, counts=counts, notes=None if failed else chunk.notes, seconds=(until := time.monotonic()) - since,
         )  # fmt: skip
@@ -264,14 +264,14 @@ class ImportWork:
         if task.params.get("dry_run"):
             return counts + Counter(readable=len(chunk.items))
         told, sources = self._writer.write(db, chunk.items, now)
-        self._rows.met(db, file, sources)
+        import_rows.met(db, file, sources)
         return counts + told
 
     # what all of it stands on
 
     def hold(self, db: Connection, lease: Lease) -> None:
         """Go on with the lease. Raises Ended if the task is cancelled or another's."""
-        status = self._rows.hold(db, lease.task, worker=lease.worker, now=self._clock.now(), lease=lease.seconds)
+        status = import_rows.hold(db, lease.task, worker=lease.worker, now=self._clock.now(), lease=lease.seconds)
         if status is None or status == "cancel_requested":
             raise Ended
 
@@ -289,7 +289,7 @@ class ImportWork:
         def unit(db: Connection) -> None:
             self.hold(db, lease)
             if status == "completed" and not (fresh := self._fresh(db, file.id)).records:
-                self._rows.file_told(
+                import_rows.file_told(
                     db,
                     fresh,
                     position=fresh.position,
@@ -299,12 +299,12 @@ class ImportWork:
                     notes={"nothing": 1},
                     seconds=0.0,
                 )
-            self._rows.file_end(db, file.id, status, error)
+            import_rows.file_end(db, file.id, status, error)
 
         await self._store.write(unit)
 
     def _fresh(self, db: Connection, file: int) -> ImportFile:
-        found = self._rows.file(db, file)
+        found = import_rows.file(db, file)
         if found is None:
             raise Ended
         return found

@@ -12,6 +12,7 @@ from typing import TypeVar
 from ..background.change_follower import Deriver
 from ..config.model import Advanced
 from ..errors import MemoryFault, StorageFailure
+from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from .projections import Indexes
@@ -79,12 +80,12 @@ class UpkeepService:
 
     async def auto_save(self) -> bool:
         """Whether snapshots are written by themselves."""
-        kept = await self._store.read(lambda db: self._store.changes.get(db, AUTO_SAVE))
+        kept = await self._store.read(lambda db: change_log.get(db, AUTO_SAVE))
         return self._settings.enable_auto_save if kept is None else kept == "on"
 
     async def set_auto_save(self, enabled: bool) -> None:
         """Switch it on or off; kept in the store, so that it outlives a restart."""
-        await self._store.write(lambda db: self._store.changes.put(db, AUTO_SAVE, "on" if enabled else "off"))
+        await self._store.write(lambda db: change_log.put(db, AUTO_SAVE, "on" if enabled else "off"))
 
     def _write(self) -> list[str]:
         try:
@@ -100,11 +101,11 @@ class UpkeepService:
     async def _prune(self) -> None:
         def safe(db: Connection) -> tuple[int, int]:
             read = min(deriver.cursor(db) for deriver in self._derivers)
-            return min(self._indexes.safe_to_prune(), read), self._store.changes.bounds(db)[0]
+            return min(self._indexes.safe_to_prune(), read), change_log.bounds(db)[0]
 
         upto, floor = await self._store.read(safe)
         if upto - floor >= PRUNE_AT:
-            await self._store.write(lambda db: self._store.changes.prune(db, upto))
+            await self._store.write(lambda db: change_log.prune(db, upto))
 
     async def _do(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._background, work)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
 from ..ports import Index
-from ..store.changes import ChangeRepository
+from ..store import changes as change_log
 from ..store.ports import Connection
 from . import snapshot
 from .projection_queries import Feed
@@ -31,14 +31,11 @@ class Projection(Generic[I]):
     up, each with its own view of the database, the one that sees most wins: the row decides what may be seen.
     """
 
-    def __init__(
-        self, index: I, feed: Feed, *, database_id: str, home: Path | None, changes: ChangeRepository | None = None
-    ) -> None:
+    def __init__(self, index: I, feed: Feed, *, database_id: str, home: Path | None) -> None:
         self.index = index
         self._feed = feed
         self._database_id = database_id
         self._home = home
-        self._changes = changes or ChangeRepository()
         self._lock = threading.Lock()
         self._upkeep = threading.Lock()
         self._saved: int | None = None
@@ -61,7 +58,7 @@ class Projection(Generic[I]):
 
     def open(self, db: Connection) -> Literal["loaded", "rebuilt"]:
         """Load the snapshot and catch up; if it is missing, damaged or of other rows, build from the rows."""
-        _, last = self._changes.bounds(db)
+        _, last = change_log.bounds(db)
         with self._lock:
             loaded = self._load()
             if self.cursor is not None and self.cursor > last:
@@ -80,7 +77,7 @@ class Projection(Generic[I]):
         `bounds` are those of the change log in the same snapshot, for who knows them already.
         """
         rebuilt = False
-        floor, last = bounds or self._changes.bounds(db)
+        floor, last = bounds or change_log.bounds(db)
         while self.cursor is None or self.cursor < last:
             with self._lock:
                 if self.cursor is None or self.cursor < floor:
@@ -93,14 +90,14 @@ class Projection(Generic[I]):
     def renew(self, db: Connection) -> None:
         """Build the index from the rows, whatever it holds."""
         with self._lock:
-            self._rebuild(db, self._changes.bounds(db)[1])
+            self._rebuild(db, change_log.bounds(db)[1])
             if self._home is not None:
                 snapshot.discard(self._home)
                 self._saved = None
 
     def lag(self, db: Connection) -> int:
         """Changes not taken up yet."""
-        return self._changes.bounds(db)[1] - (self.cursor or 0)
+        return change_log.bounds(db)[1] - (self.cursor or 0)
 
     def tidy(self) -> bool:
         """Let the index merge what has accumulated."""
@@ -144,7 +141,7 @@ class Projection(Generic[I]):
         return True
 
     def _rebuild(self, db: Connection, last: int) -> None:
-        self.index.build(self._feed.rows(self._changes, db))
+        self.index.build(self._feed.rows(db))
         self.cursor = last
 
     def _step(self, db: Connection, last: int) -> None:
@@ -152,9 +149,9 @@ class Projection(Generic[I]):
         upto = min(last, cursor + STEP)
         if upto <= cursor:
             return
-        ids = self._changes.between(db, cursor, upto, self._feed.kinds)
+        ids = change_log.between(db, cursor, upto, self._feed.kinds)
         if ids:
-            rows = self._feed.rows_of(self._changes, db, ids)
+            rows = self._feed.rows_of(db, ids)
             held = {row.id for row in rows}
             self.index.apply(rows, [id_ for id_ in ids if id_ not in held])
         self.cursor = upto

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..store.changes import ChangeRepository
+from ..store import changes as change_log
 from ..store.ports import Connection
 from .graph.store import EdgeRow
 from .name_directory import PersonRow
@@ -31,14 +31,14 @@ class Feed:
     usable: Callable[[Any], bool] | None = None
     """Rows that are not are passed over, so that one that was damaged takes no others with it; a check tells of them."""
 
-    def rows(self, changes: ChangeRepository, db: Connection) -> Iterator[Any]:
+    def rows(self, db: Connection) -> Iterator[Any]:
         """Every row that the index should hold."""
-        made = (self.make(*row) for row in changes.rows(db, self.query, **dict(self.values)))
+        made = (self.make(*row) for row in change_log.rows(db, self.query, **dict(self.values)))
         return filter(self.usable, made) if self.usable else made
 
-    def rows_of(self, changes: ChangeRepository, db: Connection, ids: Iterable[int]) -> Sequence[Any]:
+    def rows_of(self, db: Connection, ids: Iterable[int]) -> Sequence[Any]:
         """Those of the ids that the index should hold."""
-        made = [self.make(*row) for row in changes.rows_of(db, f"{self.query}_of", ids, **dict(self.values))]
+        made = [self.make(*row) for row in change_log.rows_of(db, f"{self.query}_of", ids, **dict(self.values))]
         return [*filter(self.usable, made)] if self.usable else made
 
 

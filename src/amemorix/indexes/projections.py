@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..ports import Index, SparseIndex
+from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import embeddings as embedding_rows
 from . import projection_queries as feeds
 from . import snapshot
 from .graph.store import GraphStore
@@ -67,7 +69,7 @@ class Indexes:
 
     def open(self) -> dict[str, str]:
         """Load or rebuild everything but vectors; says how each was had. Files of vectors that are gone go too."""
-        self._remove_vectors(self._strays(self._store.read_here(self._store.embeddings.ids)))
+        self._remove_vectors(self._strays(self._store.read_here(embedding_rows.ids)))
         return self._store.read_here(lambda db: {p.name: p.open(db) for p in (self.names, self.graph, self.sparse)})
 
     def vectors(self, generation: int, dimension: int, quantization: str) -> Projection[VectorStore]:
@@ -114,7 +116,7 @@ class Indexes:
     def lanes(self, db: Connection, vectors: Projection[VectorStore] | None) -> Lanes:
         """The indexes, caught up with what the connection sees."""
         relations = self.relations_beside(vectors) if vectors else None
-        bounds = self._store.changes.bounds(db)
+        bounds = change_log.bounds(db)
         for projection in (self.sparse, self.graph, vectors, relations):
             if projection is not None:
                 projection.catch_up(db, bounds)

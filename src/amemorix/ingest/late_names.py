@@ -11,8 +11,10 @@ import numpy as np
 
 from ..background.change_follower import for_ever
 from ..language.normalise import fold, normalise_name, term_hashes, tokens
+from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import late_name_rows
 from .late_name_rows import Blob
 
 __all__ = ["PLACE", "NamingService", "news_sought"]
@@ -99,7 +101,6 @@ class NamingService:
 
     def __init__(self, store: MetadataStore, *, background: Executor) -> None:
         self._store = store
-        self._rows = store.namings
         self._background = background
         self._one = asyncio.Lock()
 
@@ -132,43 +133,43 @@ class NamingService:
 
     def lag(self, db: Connection) -> int:
         """Names not looked for yet."""
-        return self._rows.waiting(db)
+        return late_name_rows.waiting(db)
 
     def cursor(self, db: Connection) -> int:  # noqa: ARG002 - one signature for all
         """The change log is not needed here."""
         return 1 << 62
 
     def _look(self, db: Connection) -> _Step | None:
-        before = self._store.changes.get(db, PLACE) or ""
+        before = change_log.get(db, PLACE) or ""
         place = _Place.parsed(before) or self._begun(db)
         if place is None:
             return None
-        blobs = self._rows.blobs(db, place.row, place.last, SLICE)
+        blobs = late_name_rows.blobs(db, place.row, place.last, SLICE)
         more = _Place(place.news, place.last, blobs[-1].id) if len(blobs) == SLICE else None
         lines, mentions = self._found(db, self._names(db, place.news), blobs) if blobs else ([], {})
         return _Step(before, place, more, lines, mentions)
 
     def _begun(self, db: Connection) -> _Place | None:
-        news = self._rows.next(db, BATCH)
-        return None if news is None else _Place(news, self._rows.last_paragraph(db), 0)
+        news = late_name_rows.next_name(db, BATCH)
+        return None if news is None else _Place(news, late_name_rows.last_paragraph(db), 0)
 
     def _names(self, db: Connection, news: int) -> _Names:
         names = _Names()
-        for person in self._rows.persons(db, news):
+        for person in late_name_rows.persons(db, news):
             names.add(person.name, person.chat)
-        for entity in self._rows.entities(db, news):
+        for entity in late_name_rows.entities(db, news):
             names.add(entity.norm, EVERYWHERE, entity.entity, entity.news)
         return names
 
     def _found(self, db: Connection, names: _Names, blobs: Sequence[Blob]) -> tuple[list[int], dict[int, int]]:
         """The lines that hold a person's name, and those that name an entity, as far as they may have been read without it."""
         may = _candidates(names, blobs)
-        texts = {id_: " ".join(fold(text).split()) for id_, text in self._rows.texts(db, may).items()}
+        texts = {id_: " ".join(fold(text).split()) for id_, text in late_name_rows.texts(db, may).items()}
         held = {id_: [one for one in sought if one.text in texts.get(id_, "")] for id_, sought in may.items()}
         lines = [id_ for id_, names_ in held.items() if any(not one.entity for one in names_)]
         named = {id_: names_ for id_, names_ in held.items() if any(one.entity for one in names_)}
         entities = {one.entity for names_ in named.values() for one in names_ if one.entity}
-        linked = self._rows.linked(db, entities, named) if entities else set[tuple[int, int]]()
+        linked = late_name_rows.linked(db, entities, named) if entities else set[tuple[int, int]]()
         mentions = {
             id_: max((one.news for one in names_ if one.entity and (one.entity, id_) not in linked), default=0)
             for id_, names_ in named.items()
@@ -177,21 +178,21 @@ class NamingService:
 
     def _keep(self, db: Connection, step: _Step) -> None:
         """Store a step, unless the kernel that is being replaced was quicker."""
-        if (self._store.changes.get(db, PLACE) or "") != step.before:
+        if (change_log.get(db, PLACE) or "") != step.before:
             return
-        self._rows.read_again(db, step.lines)
-        marks = self._rows.extracted(db, step.mentions)
+        late_name_rows.read_again(db, step.lines)
+        marks = late_name_rows.extracted(db, step.mentions)
         unknowing = [id_ for id_, news in step.mentions.items() if 0 < marks.get(id_, 0) <= news]
-        self._rows.read_again(db, set(unknowing).difference(step.lines), "mention")
+        late_name_rows.read_again(db, set(unknowing).difference(step.lines), "mention")
         if step.after is None:
-            self._rows.done(db, step.place.news)
-        self._store.changes.put(db, PLACE, str(step.after or ""))
+            late_name_rows.done(db, step.place.news)
+        change_log.put(db, PLACE, str(step.after or ""))
 
 
-def news_sought(store: MetadataStore, db: Connection) -> int:
+def news_sought(db: Connection) -> int:
     """The last piece of news that is being looked for, or has been: what was read without it comes too late."""
-    place = _Place.parsed(store.changes.get(db, PLACE))
-    return place.news if place else store.namings.looked_for(db)
+    place = _Place.parsed(change_log.get(db, PLACE))
+    return place.news if place else late_name_rows.looked_for(db)
 
 
 def _candidates(names: _Names, blobs: Sequence[Blob]) -> dict[int, list[_Sought]]:

@@ -10,6 +10,8 @@ from ..errors import InvalidRequest
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Alias, Entity, NewText, Relation, Stored
+from ..store.rows import entities as entity_rows
+from ..store.rows import relations as relation_rows
 from ..store.rows.entities import AliasRow
 
 __all__ = ["Origin", "RelationWriteService", "Written"]
@@ -34,8 +36,6 @@ class RelationWriteService:
     def __init__(self, store: MetadataStore) -> None:
         self._texts = store.texts
         self._names = store.names
-        self._entities = store.entities
-        self._relations = store.relations
 
     def store(self, db: Connection, text: NewText, now: float, origin: Origin = "caller") -> Stored:
         """Write a text with its entities and relations, and its paragraphs as their evidence; all or nothing.
@@ -72,7 +72,7 @@ class RelationWriteService:
                 f"the relation {relation.predicate!r} between them was left out."
             )
             return None
-        id_ = self._relations.upsert(
+        id_ = relation_rows.upsert(
             db, subject, relation.predicate, object_, confidence=relation.confidence, origin=origin, now=now
         )
         written.relations[id_] = None
@@ -80,15 +80,15 @@ class RelationWriteService:
 
     def support(self, db: Connection, written: Written, paragraphs: Sequence[int]) -> None:
         """Put paragraphs behind what was written."""
-        self._entities.link(db, dict.fromkeys(written.entities.values()), paragraphs)
-        self._relations.link(db, written.relations, paragraphs)
+        entity_rows.link(db, dict.fromkeys(written.entities.values()), paragraphs)
+        relation_rows.link(db, written.relations, paragraphs)
 
     def alias(self, db: Connection, entity: int, alias: Alias, origin: Origin, now: float) -> str:
         """Let an entity go by another name too; returns a warning if that name means something else already.
 
         Raises InvalidRequest if it is another entity's own name.
         """
-        own = self._entities.named(db, alias.norm)
+        own = entity_rows.named(db, alias.norm)
         if own is not None and entity not in (own.id, own.merged_into):
             if own.merged_into is None:
                 raise InvalidRequest(
@@ -97,11 +97,11 @@ class RelationWriteService:
                     field=alias.field, node=f"n{own.id}",
                 )  # fmt: skip
             return _taken(alias, own.merged_into)
-        known = self._entities.alias(db, alias.norm)
+        known = entity_rows.alias_row(db, alias.norm)
         if known is not None and known.entity != entity:
             return _taken(alias, known.entity)
         if own is None and known is None:
-            self._entities.put_alias(db, AliasRow(alias.norm, entity, alias.name, origin, now))
+            entity_rows.put_alias(db, AliasRow(alias.norm, entity, alias.name, origin, now))
         return ""
 
     def _entity(self, db: Connection, written: Written, entity: Entity, origin: Origin, now: float) -> int:
@@ -109,7 +109,7 @@ class RelationWriteService:
             written.entities[entity.norm] = self._names.entity(db, entity, now, origin)
         id_ = written.entities[entity.norm]
         if entity.kind:
-            self._entities.set_kind(db, id_, entity.kind)
+            entity_rows.set_kind(db, id_, entity.kind)
         return id_
 
 

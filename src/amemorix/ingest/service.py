@@ -23,6 +23,7 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Alias, ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
 from ..store.time_zones import TimeZones
+from . import summary_rows
 from .analyser import Analyser
 from .relations import RelationWriteService
 from .requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
@@ -118,13 +119,13 @@ class IngestService:
 
     def _wish(self, db: Connection, chat: ChatKey, now: float, kept: bool) -> bool:
         row = self._store.names.chat_row(db, chat.chat_id)
-        waits = None if row is None else self._store.summaries.want(db, row, now)
+        waits = None if row is None else summary_rows.want(db, row, now)
         if row is None or waits is None:
             raise InvalidRequest(
                 f"messages: the memory holds none of {chat.chat_id!r} to summarise; hand them over.", field="messages"
             )
         if kept and waits:
-            self._store.summaries.keep(db, row, now)
+            summary_rows.keep(db, row, now)
         return waits
 
     # preparing

@@ -18,7 +18,9 @@ from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Entity, NewText, Person, Relation
+from ..store.rows import paragraphs as paragraph_rows
 from ..store.time_zones import TimeZones
+from . import summary_rows
 from .analyser import Analyser
 from .relations import RelationWriteService
 from .summary_prompt import SCHEMA, TASK, Line, Written, question, read_answer
@@ -165,23 +167,23 @@ class SummaryService:
 
     def _window(self, db: Connection) -> _Window | None:
         now = self._clock.now()
-        waiting = self._store.summaries.next(db, now, self._busy)
+        waiting = summary_rows.next_due(db, now, self._busy)
         if waiting is None:
             return None
         if self._chat is None:
             return _Window(waiting, waiting.wanted, (), (), (), ())
         limit = self._settings.window_messages * 2
-        messages = self._fitting(self._store.summaries.messages(db, waiting, now, limit))
+        messages = self._fitting(summary_rows.messages(db, waiting, now, limit))
         if not messages:
             return _Window(waiting, waiting.wanted, (), (), (), ())
-        said_by = self._store.paragraphs.persons(db, [one.id for one in messages])
+        said_by = paragraph_rows.persons(db, [one.id for one in messages])
         speakers = {id_: next((p for p in found if p.role == SPEAKER), None) for id_, found in said_by.items()}
         lines = [
             Line(speaker.name if (speaker := speakers.get(one.id)) else "", one.content, one.at)
             for one in sorted(messages, key=lambda one: (one.at or 0.0, one.id))
         ]
         persons = {p.person_id: Person(p.person_id, p.name) for p in speakers.values() if p}
-        before = self._store.summaries.recent(db, waiting.row, CONTEXT)
+        before = summary_rows.recent(db, waiting.row, CONTEXT)
         return _Window(waiting, messages[-1].id, messages, lines, tuple(persons.values()), before)
 
     def _fitting(self, found: Sequence[SaidInChat]) -> list[SaidInChat]:
@@ -229,9 +231,9 @@ class SummaryService:
         now = self._clock.now()
 
         def unit(db: Connection) -> None:
-            if text is not None and not self._store.summaries.still_there(db, [one.id for one in window.messages]):
+            if text is not None and not summary_rows.still_there(db, [one.id for one in window.messages]):
                 return
-            if self._store.summaries.advance(db, window.waiting, window.upto, now) and text is not None:
+            if summary_rows.advance(db, window.waiting, window.upto, now) and text is not None:
                 self._knowledge.store(db, text, now, "model")
 
         with acting_as(Act("background", "summary", "", "memory", now)):
@@ -250,7 +252,7 @@ class SummaryService:
         pause = max(pause, min(exc.details.get("retry_after") or 0.0, LONGEST_PAUSE))
         now = self._clock.now()
         await self._store.write(
-            lambda db: self._store.summaries.postpone(db, waiting, attempts=attempts, due_at=now + pause, now=now)
+            lambda db: summary_rows.postpone(db, waiting, attempts=attempts, due_at=now + pause, now=now)
         )
 
 

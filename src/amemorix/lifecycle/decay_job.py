@@ -15,9 +15,12 @@ from ..clock import Clock
 from ..config.model import Lifecycle
 from ..errors import MemoryFault
 from ..search.retention import DAY
+from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import retention as retention_rows
 from ..store.rows.retention import Memory, MemoryKind
+from . import trash as trash_rows
 from .service import LifecycleService, snapshot
 
 __all__ = ["LifecycleRounds", "Round"]
@@ -81,7 +84,7 @@ class LifecycleRounds:
 
     async def last(self) -> float | None:
         """When the last round ended, in epoch seconds; None if there was none."""
-        kept = await self._store.read(lambda db: self._store.changes.get(db, LAST_ROUND))
+        kept = await self._store.read(lambda db: change_log.get(db, LAST_ROUND))
         return None if kept is None else float(kept)
 
     async def round(self) -> Round:
@@ -90,7 +93,7 @@ class LifecycleRounds:
             now = self._clock.now()
             with acting_as(Act("background", "lifecycle", BY, "memory", now)):
                 done = await self._round(now)
-            await self._store.write(lambda db: self._store.changes.put(db, LAST_ROUND, repr(now)))
+            await self._store.write(lambda db: change_log.put(db, LAST_ROUND, repr(now)))
             self._last = now
             return done
 
@@ -110,30 +113,30 @@ class LifecycleRounds:
     # steps, each a transaction
 
     def _expire(self, db: Connection, now: float) -> int:
-        ids = self._store.recycling.expired(db, now, self._settings.batch)
+        ids = trash_rows.expired(db, now, self._settings.batch)
         if ids:
-            self._store.recycling.discard(db, ids, "expired", now)
+            trash_rows.discard(db, ids, "expired", now)
             self._log(db, "expire", "paragraph", [{"id": f"p{id_}"} for id_ in ids], now)
         return len(ids)
 
     def _recycle(self, db: Connection, now: float) -> int:
         before = now - self._settings.recycle_after_days * DAY
-        ids = self._store.recycling.faded(db, before, self._settings.batch)
+        ids = trash_rows.faded(db, before, self._settings.batch)
         if ids:
-            self._store.recycling.recycle(db, ids, now)
+            trash_rows.recycle(db, ids, now)
             self._log(db, "recycle", "relation", [{"id": f"r{id_}"} for id_ in ids], now)
         return len(ids)
 
     def _rest(self, db: Connection, ids: Sequence[int], now: float) -> int:
         rules = self._lifecycle.rules
-        memories = self._store.retention.memories(db, [("relation", id_) for id_ in ids], None)
+        memories = retention_rows.memories(db, [("relation", id_) for id_ in ids], None)
         due = [
             memory
             for memory in memories.values()
             if memory.state(now) == "active" and rules.faded("relation", memory.retention, now)
         ]
         if due:
-            self._store.recycling.rest(db, [memory.id for memory in due], "decay", now)
+            trash_rows.rest(db, [memory.id for memory in due], "decay", now)
             self._log(db, "decay", "relation", [self._before(memory, now) for memory in due], now)
         return len(due)
 
@@ -141,7 +144,7 @@ class LifecycleRounds:
         return {"id": memory.key, "before": snapshot(memory, self._lifecycle.rules, now)}
 
     def _log(self, db: Connection, action: str, kind: MemoryKind, items: Sequence[dict[str, Any]], now: float) -> None:
-        self._store.retention.log(db, action, items, kinds=[kind], requested_by=BY, now=now)
+        retention_rows.log(db, action, items, kinds=[kind], requested_by=BY, now=now)
 
     # batches
 
@@ -157,7 +160,7 @@ class LifecycleRounds:
             nonlocal after, moved
             start = after
             rows = await self._read(
-                lambda db: self._store.retention.old_relations(db, cutoff, now, start, self._settings.batch)
+                lambda db: retention_rows.old_relations(db, cutoff, now, start, self._settings.batch)
             )
             if rows:
                 after = rows[-1]
@@ -173,9 +176,7 @@ class LifecycleRounds:
         async def batch() -> int:
             nonlocal after, moved
             start = after
-            ids = await self._read(
-                lambda db: self._store.retention.weakened_relations(db, now, start, self._settings.batch)
-            )
+            ids = await self._read(lambda db: retention_rows.weakened_relations(db, now, start, self._settings.batch))
             if ids:
                 after = ids[-1]
                 moved += await self._store.write(lambda db: self._rest(db, ids, now))

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 from ..clock import Clock
 from ..errors import Conflict, NotFound
+from ..forgetting import rows as deletion_rows
+from ..graph import relation_restore
 from ..ids import paragraph_key
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import persons as person_rows
+from . import evidence_rows
 from .evidence_rows import EvidenceRecord
 
 __all__ = ["EvidenceUndo", "GivenBack"]
@@ -43,12 +47,12 @@ class EvidenceUndo:
         def unit(db: Connection) -> tuple[GivenBack, int | None]:
             record = self._record(db, operation)
             now = self._clock.now()
-            self._store.evidence_undo.done(db, record.id, now)
+            evidence_rows.done(db, record.id, now)
             relations = self._paragraph(db, record, now) if record.paragraphs else self._relation(db, record, now)
             if refresh is not None:
                 refresh(db, record.person)
             back = GivenBack(record.person, record.paragraphs, tuple(relations))
-            return back, self._store.deletions.lower_watermarks(db, record.paragraphs)
+            return back, deletion_rows.lower_watermarks(db, record.paragraphs)
 
         back, unembedded = await self._store.write(unit)
         if unembedded is not None:
@@ -56,19 +60,19 @@ class EvidenceUndo:
         return back
 
     def _record(self, db: Connection, operation: int) -> EvidenceRecord:
-        record = self._store.evidence_undo.find(db, operation)
+        record = evidence_rows.find(db, operation)
         if record is None:
             raise NotFound(f"{FIELD}: no evidence was taken back as {operation}, or it has been purged.", field=FIELD)
         if record.undone_at is not None:
             raise Conflict(f"{FIELD}: {operation} has been undone already.", field=FIELD)
-        if self._store.persons.names(db, record.person) is None:
+        if person_rows.names(db, record.person) is None:
             raise Conflict(f"{FIELD}: the person of {operation} is gone.", field=FIELD)
         return record
 
     def _paragraph(self, db: Connection, record: EvidenceRecord, now: float) -> list[int]:
         """Bring the paragraph back with the relations that went with it; returns those."""
         (row,) = record.paragraphs
-        state = self._store.evidence_undo.paragraph(db, row)
+        state = evidence_rows.paragraph(db, row)
         if state is None:
             raise Conflict(f"{FIELD}: {paragraph_key(row)} has been purged.", field=FIELD)
         self._must_be_taken(paragraph_key(row), state.deleted_at, record)
@@ -76,13 +80,13 @@ class EvidenceUndo:
             raise Conflict(f"{FIELD}: a newer text is stored in the place of {paragraph_key(row)}.", field=FIELD)
         if state.without_reference:
             raise Conflict(f"{FIELD}: the text that {paragraph_key(row)} is part of has been deleted.", field=FIELD)
-        self._store.evidence_undo.bring_back(db, row)
-        return self._store.relation_return.resting_on(db, [row], now)
+        evidence_rows.bring_back(db, row)
+        return relation_restore.resting_on(db, [row], now)
 
     def _relation(self, db: Connection, record: EvidenceRecord, now: float) -> list[int]:
         for row in record.relations:
-            self._must_be_taken(f"r{row}", self._store.evidence_undo.relation_deleted_at(db, row), record)
-        back = self._store.relation_return.among(db, record.relations, now)
+            self._must_be_taken(f"r{row}", evidence_rows.relation_deleted_at(db, row), record)
+        back = relation_restore.among(db, record.relations, now)
         if not back:
             raise Conflict(f"{FIELD}: nothing that stands speaks for r{record.relations[0]} any more.", field=FIELD)
         return back

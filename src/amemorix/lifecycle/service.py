@@ -8,11 +8,15 @@ from typing import Any, Literal
 
 from ..clock import Clock
 from ..config.model import Lifecycle
+from ..episodes import rows as episode_rows
 from ..errors import Conflict, InvalidRequest, NotFound
+from ..graph import relation_restore
 from ..search.retention import RetentionRules
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import retention as retention_rows
 from ..store.rows.retention import Memory, MemoryKind, MemoryState, Ref, Retention
+from . import trash as trash_rows
 
 __all__ = ["Action", "Ask", "Change", "Done", "LifecycleService", "Scopes", "snapshot"]
 
@@ -102,7 +106,7 @@ class LifecycleService:
         ask = Ask("reinforce", requested_by=requested_by, reason=reason)
 
         def unit(db: Connection) -> Done:
-            members = self._store.episodes.members(db, episodes)
+            members = episode_rows.members(db, episodes)
             known = self._every(db, refs, members.values(), scopes)
             missing = [f"{kind[0]}{id_}" for kind, id_ in refs if (kind, id_) not in known]
             missing += [
@@ -132,7 +136,7 @@ class LifecycleService:
         episodes = [id_ for kind, id_ in waiting if kind == "episode"]
 
         def unit(db: Connection) -> Done:
-            members = self._store.episodes.members(db, episodes)
+            members = episode_rows.members(db, episodes)
             refs: list[Ref] = [(kind, id_) for kind, id_ in waiting if kind != "episode"]
             return self._use(db, self._every(db, refs, members.values(), None), None, now, None)
 
@@ -143,7 +147,7 @@ class LifecycleService:
     ) -> dict[Ref, Memory]:
         """The memories named, and the paragraphs of episodes."""
         paragraphs: list[Ref] = [("paragraph", id_) for ids in members for id_ in ids]
-        return self._store.retention.memories(db, [*refs, *paragraphs], scopes)
+        return retention_rows.memories(db, [*refs, *paragraphs], scopes)
 
     # acting
 
@@ -152,14 +156,14 @@ class LifecycleService:
         refusals: list[InvalidRequest | Conflict] = []
         for kind in ("paragraph", "relation"):  # in this order: relations go, and come back, with their paragraphs
             mine = [ref for ref in refs if ref[0] == kind]
-            memories = self._store.retention.memories(db, mine, scopes)
+            memories = retention_rows.memories(db, mine, scopes)
             if missing := [f"{kind[0]}{id_}" for _, id_ in mine if (kind, id_) not in memories]:
                 raise _unknown(missing)
             for memory in memories.values():
                 if refusal := _refusal(ask, memory, now):
                     refusals.append(refusal)
                 else:
-                    self._store.retention.put(db, memory.ref, self._outcome(ask, memory, now))
+                    retention_rows.put(db, memory.ref, self._outcome(ask, memory, now))
                     self._move(db, ask, memory, now)
                     willing.append(memory)
         if refusals and (named or not willing):
@@ -188,20 +192,20 @@ class LifecycleService:
         """Bring the row where its new retention and the action want it."""
         if memory.kind == "paragraph":
             if ask.action == "forget":
-                self._store.recycling.discard(db, [memory.id], "forgotten", now)
+                trash_rows.discard(db, [memory.id], "forgotten", now)
             elif ask.action == "restore":
-                self._store.recycling.revive(db, [memory.id], now)
-                self._store.relation_return.resting_on(db, [memory.id], now)
+                trash_rows.revive(db, [memory.id], now)
+                relation_restore.resting_on(db, [memory.id], now)
             return
         after = self._outcome(ask, memory, now)
         if ask.action == "forget":
-            self._store.recycling.rest(db, [memory.id], "forgotten", now, deleted_at=now)
+            trash_rows.rest(db, [memory.id], "forgotten", now, deleted_at=now)
         elif ask.action == "freeze":
-            self._store.recycling.rest(db, [memory.id], "frozen", now)
+            trash_rows.rest(db, [memory.id], "frozen", now)
         elif ask.action == "weaken" and self.rules.faded("relation", after, now):
-            self._store.recycling.rest(db, [memory.id], "decay", now)
+            trash_rows.rest(db, [memory.id], "decay", now)
         elif memory.inactive_at is not None and self._wakes(ask, memory, after, now):
-            self._store.recycling.wake(db, [memory.id])
+            trash_rows.wake(db, [memory.id])
 
     def _wakes(self, ask: Ask, memory: Memory, after: Retention, now: float) -> bool:
         """Whether a relation at rest is taken up again: what a hand has put to rest always, what has faded if enough is left."""
@@ -210,15 +214,13 @@ class LifecycleService:
         return self.rules.revives(self.rules.left("relation", after, now))
 
     def _use(self, db: Connection, known: dict[Ref, Memory], scopes: Scopes, now: float, ask: Ask | None) -> Done:
-        behind = self._store.retention.relations_of(
-            db, [id_ for kind, id_ in known if kind == "paragraph"], MOST_RELATIONS
-        )
-        relations = self._store.retention.memories(db, [("relation", id_) for id_ in behind], scopes)
+        behind = retention_rows.relations_of(db, [id_ for kind, id_ in known if kind == "paragraph"], MOST_RELATIONS)
+        relations = retention_rows.memories(db, [("relation", id_) for id_ in behind], scopes)
         reached: list[Memory] = []
         for memory in (known | relations).values():
             after = self.rules.accessed(memory.kind, memory.retention, now)
             if after is not None and memory.state(now) == "active":
-                self._store.retention.put(db, memory.ref, after)
+                retention_rows.put(db, memory.ref, after)
                 reached.append(memory)
         passed = set(known) - {memory.ref for memory in reached}
         done = self._logged(db, "used", reached, scopes, ask, now)
@@ -234,7 +236,7 @@ class LifecycleService:
         now: float,
     ) -> Done:
         """What has become of the memories, written down if somebody asked for it."""
-        after = self._store.retention.memories(db, [memory.ref for memory in changed], scopes)
+        after = retention_rows.memories(db, [memory.ref for memory in changed], scopes)
         changes = tuple(Change(memory, after[memory.ref]) for memory in changed)
         if ask is None or not changes:
             return Done(0, changes, (), now)
@@ -247,7 +249,7 @@ class LifecycleService:
             for change in changes
         ]
         strength = ask.strength if action in ("reinforce", "remember_forever", "weaken") else None
-        operation = self._store.retention.log(
+        operation = retention_rows.log(
             db, action, items, kinds=[memory.kind for memory in changed], strength=strength,
             requested_by=ask.requested_by, reason=ask.reason, now=now,
         )  # fmt: skip

@@ -9,70 +9,67 @@ from ..store.ports import Connection
 from ..store.queries import array, optional_array
 from ..store.rows.retention import Ref
 
-__all__ = ["RecyclingRepository"]
-
 Scopes = Sequence[int] | None
 
 
-class RecyclingRepository:
-    """Moves paragraphs and relations out of sight and back; the caller owns the transaction.
+def discard(db: Connection, paragraphs: Collection[int], reason: Literal["forgotten", "expired"], now: float) -> None:
+    """Put live paragraphs into the bin, with the references and relations that rest on nothing else."""
+    ids = array(paragraphs)
+    db.run("paragraphs_discard", ids=ids, reason=reason, now=now)
+    db.run("refs_emptied", ids=ids, now=now)
+    db.run("relations_unsupported", paragraphs=ids, now=now)
 
-    Nothing is erased: texts, terms, vectors and links stay with the row.
-    """
 
-    def discard(
-        self, db: Connection, paragraphs: Collection[int], reason: Literal["forgotten", "expired"], now: float
-    ) -> None:
-        """Put live paragraphs into the bin, with the references and relations that rest on nothing else."""
-        ids = array(paragraphs)
-        db.run("paragraphs_discard", ids=ids, reason=reason, now=now)
-        db.run("refs_emptied", ids=ids, now=now)
-        db.run("relations_unsupported", paragraphs=ids, now=now)
+def revive(db: Connection, paragraphs: Collection[int], now: float) -> None:
+    """Take paragraphs out of the bin, with what went when they went; a time that has run out is lifted."""
+    ids = array(paragraphs)
+    db.run("relations_lost_with", ids=ids)
+    db.run("paragraphs_revive", ids=ids, now=now)
+    db.run("refs_filled", ids=ids)
+    for lowest in sorted(paragraphs)[:1]:
+        db.run("embedded_upto_lower", row=lowest)
 
-    def revive(self, db: Connection, paragraphs: Collection[int], now: float) -> None:
-        """Take paragraphs out of the bin, with what went when they went; a time that has run out is lifted."""
-        ids = array(paragraphs)
-        db.run("relations_lost_with", ids=ids)
-        db.run("paragraphs_revive", ids=ids, now=now)
-        db.run("refs_filled", ids=ids)
-        for lowest in sorted(paragraphs)[:1]:
-            db.run("embedded_upto_lower", row=lowest)
 
-    def rest(
-        self,
-        db: Connection,
-        relations: Iterable[int],
-        reason: Literal["decay", "frozen", "forgotten"],
-        now: float,
-        *,
-        deleted_at: float | None = None,
-    ) -> None:
-        """Make relations inactive: they leave the graph; with `deleted_at` they are in the bin."""
-        values = {"ids": array(relations), "inactive_at": now, "reason": reason, "deleted_at": deleted_at}
-        db.run("relations_set_state", **values)
+def rest(
+    db: Connection,
+    relations: Iterable[int],
+    reason: Literal["decay", "frozen", "forgotten"],
+    now: float,
+    *,
+    deleted_at: float | None = None,
+) -> None:
+    """Make relations inactive: they leave the graph; with `deleted_at` they are in the bin."""
+    values = {"ids": array(relations), "inactive_at": now, "reason": reason, "deleted_at": deleted_at}
+    db.run("relations_set_state", **values)
 
-    def wake(self, db: Connection, relations: Iterable[int]) -> None:
-        """Make relations active again, wherever they were."""
-        values = {"ids": array(relations), "inactive_at": None, "reason": "", "deleted_at": None}
-        db.run("relations_set_state", **values)
 
-    def recycle(self, db: Connection, relations: Iterable[int], now: float) -> None:
-        """Put inactive relations into the bin."""
-        db.run("relations_recycle", ids=array(relations), now=now)
+def wake(db: Connection, relations: Iterable[int]) -> None:
+    """Make relations active again, wherever they were."""
+    values = {"ids": array(relations), "inactive_at": None, "reason": "", "deleted_at": None}
+    db.run("relations_set_state", **values)
 
-    def expired(self, db: Connection, now: float, limit: int) -> list[int]:
-        """Paragraphs whose time has run out and that are not in the bin yet."""
-        return [row[0] for row in db.run("paragraphs_expired", now=now, limit=limit)]
 
-    def faded(self, db: Connection, before: float, limit: int) -> list[int]:
-        """Relations that faded until `before` and are not in the bin yet."""
-        return [row[0] for row in db.run("relations_to_recycle", before=before, limit=limit)]
+def recycle(db: Connection, relations: Iterable[int], now: float) -> None:
+    """Put inactive relations into the bin."""
+    db.run("relations_recycle", ids=array(relations), now=now)
 
-    def bin(self, db: Connection, scopes: Scopes, *, limit: int, offset: int) -> list[Ref]:
-        """What is in the bin, the last first."""
-        values = {"scopes": optional_array(scopes), "limit": limit, "offset": offset}
-        return [(kind, id_) for kind, id_ in db.run("recycle_bin", **values)]
 
-    def bin_count(self, db: Connection, scopes: Scopes) -> int:
-        """How much is in the bin."""
-        return db.run("recycle_bin_count", scopes=optional_array(scopes)).fetchone()[0]
+def expired(db: Connection, now: float, limit: int) -> list[int]:
+    """Paragraphs whose time has run out and that are not in the bin yet."""
+    return [row[0] for row in db.run("paragraphs_expired", now=now, limit=limit)]
+
+
+def faded(db: Connection, before: float, limit: int) -> list[int]:
+    """Relations that faded until `before` and are not in the bin yet."""
+    return [row[0] for row in db.run("relations_to_recycle", before=before, limit=limit)]
+
+
+def in_trash(db: Connection, scopes: Scopes, *, limit: int, offset: int) -> list[Ref]:
+    """What is in the bin, the last first."""
+    values = {"scopes": optional_array(scopes), "limit": limit, "offset": offset}
+    return [(kind, id_) for kind, id_ in db.run("recycle_bin", **values)]
+
+
+def bin_count(db: Connection, scopes: Scopes) -> int:
+    """How much is in the bin."""
+    return db.run("recycle_bin_count", scopes=optional_array(scopes)).fetchone()[0]

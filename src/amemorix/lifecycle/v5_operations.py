@@ -10,7 +10,9 @@ from ..fields import ChatRequest, Count, Name
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..search.retention import DAY, RetentionRules
 from ..store.ports import Connection
+from ..store.rows import retention as retention_rows
 from ..store.rows.retention import Memory
+from . import trash as trash_rows
 from .service import Ask, Done, snapshot
 
 if TYPE_CHECKING:
@@ -167,14 +169,13 @@ async def status(kernel: SDKMemoryKernel, request: StatusRequest) -> Status:
     """Tell how much is left of memories, and what will become of them."""
     now = kernel.surroundings.clock.now()
     rules = kernel.care.lifecycle.rules
-    retention = kernel.store.retention
     if request.target is None:
         scopes = await kernel.recall.targets.scopes(request.chat_id)
-        refs = await kernel.store.read(lambda db: retention.touched(db, scopes, request.limit))
+        refs = await kernel.store.read(lambda db: retention_rows.touched(db, scopes, request.limit))
     else:
         found = await kernel.recall.targets.find(request.target, request.kind or None, request.chat_id)
         refs, scopes = found.refs, found.scopes
-    held = await kernel.store.read(lambda db: retention.memories(db, refs, scopes))
+    held = await kernel.store.read(lambda db: retention_rows.memories(db, refs, scopes))
     wanted = [memory for memory in held.values() if request.kind in ("", memory.kind)][: request.limit]
     if request.target is not None and not wanted:
         raise kernel.recall.targets.missing(request.target)
@@ -269,11 +270,10 @@ def maintained(kernel: SDKMemoryKernel, action: str, done: Done) -> Maintained:
 async def bin_of(kernel: SDKMemoryKernel, request: ListBin) -> Bin:
     """A page of the recycle bin."""
     scopes = await kernel.recall.targets.scopes(request.chat_id)
-    recycling, retention = kernel.store.recycling, kernel.store.retention
 
     def read(db: Connection) -> tuple[list[Memory], int]:
-        refs = recycling.bin(db, scopes, limit=request.limit, offset=request.offset)
-        return list(retention.memories(db, refs, scopes).values()), recycling.bin_count(db, scopes)
+        refs = trash_rows.in_trash(db, scopes, limit=request.limit, offset=request.offset)
+        return list(retention_rows.memories(db, refs, scopes).values()), trash_rows.bin_count(db, scopes)
 
     memories, total = await kernel.store.read(read)
     items = [

@@ -12,8 +12,14 @@ from ..indexes.name_directory import NameDirectory
 from ..language.normalise import fold, is_mostly_cjk, normalise_name
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import persons as person_rows
+from ..store.rows import relation_validity
+from ..store.rows import relations as relation_rows
 from ..store.rows.persons import Namesake, PersonNames
 from ..store.tasks import NO_PARAGRAPH
+from . import material as profile_material
+from . import rows as profile_rows
 from .items import ProfileItem, dump, gathered, load, render
 from .material import SPEAKER, FactOf, Line
 from .retractions import endings, has_ended, outlived
@@ -97,15 +103,15 @@ class ProfileDeriver:
         lines: int | None = None,
     ) -> list[ProfileDraft]:
         """A draft for every scope with news from the paragraph `since` on, of these scopes only if they are given."""
-        names = self._store.persons.names(db, person)
+        names = person_rows.names(db, person)
         if names is None:
             return []
-        namesakes = tuple(self._store.persons.namesakes(db, names))
+        namesakes = tuple(person_rows.namesakes(db, names))
         mine = {person, *(one.row for one in namesakes)}
-        subject = _Subject(names, namesakes, self._store.persons.contested(db, names, mine))
+        subject = _Subject(names, namesakes, person_rows.contested(db, names, mine))
         read = self._lines(db, subject, since, scopes, lines or self._settings.max_lines, now)
         affected = self._affected(db, subject, read, scopes, whole=since <= EVERYTHING)
-        known = {row.scope: row.content for row in self._store.profiles.newest(db, person, affected, len(affected))}
+        known = {row.scope: row.content for row in profile_rows.newest(db, person, affected, len(affected))}
         return [self._draft(db, subject, scope, read, known.get(scope, ""), now) for scope in affected]
 
     def _lines(
@@ -120,14 +126,15 @@ class ProfileDeriver:
         """The person's own paragraphs, those of their namesakes where they are meant, and those that name them."""
         if since >= NO_PARAGRAPH:
             return []
-        material = self._store.profile_material
-        found = {line.id: line for line in material.lines(db, subject.person.row, since, scopes, limit, now)}
+        found = {line.id: line for line in profile_material.lines(db, subject.person.row, since, scopes, limit, now)}
         for one in subject.namesakes:
-            for line in material.lines(db, one.row, since, scopes, limit, now):
+            for line in profile_material.lines(db, one.row, since, scopes, limit, now):
                 if one.is_meant(subject.person, line.chat):
                     found.setdefault(line.id, line)
         names_in = {call.chat for call in subject.person.called}
-        for line in material.told(db, self._entities(db, subject, names_in), since, scopes, limit // 10 + 1, now):
+        for line in profile_material.told(
+            db, self._entities(db, subject, names_in), since, scopes, limit // 10 + 1, now
+        ):
             if subject.own_names((line.chat,)):
                 found.setdefault(line.id, line)
         return [found[row] for row in sorted(found, reverse=True)]
@@ -143,8 +150,8 @@ class ProfileDeriver:
         """Scopes with news; a fact does not say that it is news, so all scopes that hold facts are looked at."""
         found = {line.scope for line in lines}
         if whole:
-            found |= {one.scope for one in self._store.profiles.newest(db, subject.person.row, None, MOST_SCOPES)}
-        found |= set(self._store.profile_material.fact_scopes(db, subject.rows, MOST_SCOPES))
+            found |= {one.scope for one in profile_rows.newest(db, subject.person.row, None, MOST_SCOPES)}
+        found |= set(profile_material.fact_scopes(db, subject.rows, MOST_SCOPES))
         return sorted(found if scopes is None else found & set(scopes))
 
     def _draft(
@@ -152,9 +159,9 @@ class ProfileDeriver:
     ) -> ProfileDraft:
         self._store.right_of_way.give_way()
         lines = [line for line in read if line.scope == scope and line.alive]
-        known = living(db, self._store, load(before) if before else [], (scope,), now)
+        known = living(db, load(before) if before else [], (scope,), now)
         kept = self._still_meant(db, subject, scope, known)
-        facts = _settled(self._store.profile_material.facts(db, subject.rows, scope, FACTS, now))
+        facts = _settled(profile_material.facts(db, subject.rows, scope, FACTS, now))
         stated = [*kept, *self._stated(subject, lines)]
         over = endings(lines, stated)
         said = [item for item in _current(stated, facts) if not has_ended(item, over)]
@@ -166,7 +173,7 @@ class ProfileDeriver:
         ]
         told += self._related(db, subject, scope, lines, now)
         told = [item for item in told if not has_ended(item, over)]
-        items = [*said, *living(db, self._store, told, (scope,), now), *self._topic(db, known, lines)]
+        items = [*said, *living(db, told, (scope,), now), *self._topic(db, known, lines)]
         chosen = tuple(gathered(items, self._settings.items_per_section))
         texts = {line.id: line.content for line in lines[: self._settings.max_evidence]}
         return ProfileDraft(scope, self._called(subject, scope), chosen, self._cited(db, chosen) | texts, before)
@@ -181,7 +188,7 @@ class ProfileDeriver:
             return kept
         chats = (scope,) if scope else [call.chat for call in subject.person.called]
         entities = self._entities(db, subject, chats)
-        meant = self._store.profile_material.named_by(db, told, subject.rows, entities)
+        meant = profile_material.named_by(db, told, subject.rows, entities)
         return [item for item in kept if item.basis != "told" or not meant.isdisjoint(item.evidence)]
 
     def _called(self, subject: _Subject, scope: int) -> str:
@@ -209,12 +216,12 @@ class ProfileDeriver:
     ) -> list[ProfileItem]:
         """What relations say; their support is looked at again whenever the profile is read."""
         entities = self._entities(db, subject, {scope, *(line.chat for line in lines)})
-        found = self._store.profile_material.relations(db, entities, scope, RELATIONS, now)
-        over = self._store.relation_ends.of(db, [one.id for one in found], (scope,), now)
+        found = profile_material.relations(db, entities, scope, RELATIONS, now)
+        over = relation_validity.of(db, [one.id for one in found], (scope,), now)
         relations = [one for one in found if one.id not in over]
         times = {line.id: line.at for line in lines}
         missing = [relation.paragraph for relation in relations if relation.paragraph not in times]
-        rows = self._store.paragraphs.full(db, missing).values()
+        rows = paragraph_rows.full(db, missing).values()
         times |= {row.id: row.recorded_at if row.event_start is None else row.event_start for row in rows}
         return [relation_item(one, times.get(one.paragraph, now)) for one in relations]
 
@@ -223,9 +230,7 @@ class ProfileDeriver:
         said = [(line.id, line.at, line.content) for line in lines if line.role == SPEAKER][:TOPIC_LINES]
         earlier = [item for item in known if item.basis == "topic"]
         if len(said) < TOPIC_LINES and earlier:
-            rows = self._store.paragraphs.full(
-                db, {row for item in earlier for row in item.evidence} - {s[0] for s in said}
-            )
+            rows = paragraph_rows.full(db, {row for item in earlier for row in item.evidence} - {s[0] for s in said})
             said += [
                 (r.id, r.recorded_at if r.event_start is None else r.event_start, r.content) for r in rows.values()
             ]
@@ -234,7 +239,7 @@ class ProfileDeriver:
 
     def _cited(self, db: Connection, items: Sequence[ProfileItem]) -> dict[int, str]:
         rows = list(dict.fromkeys(row for item in items for row in item.evidence[:2]))
-        return self._store.paragraphs.contents(db, rows[: self._settings.max_evidence])
+        return paragraph_rows.contents(db, rows[: self._settings.max_evidence])
 
 
 def _current(items: Sequence[ProfileItem], facts: Sequence[FactOf]) -> list[ProfileItem]:
@@ -258,18 +263,16 @@ def _settled(facts: Sequence[FactOf]) -> list[FactOf]:
     return [replace(fact, holds=False) if outlived(fact, facts) else fact for fact in facts]
 
 
-def living(
-    db: Connection, store: MetadataStore, items: Sequence[ProfileItem], scopes: Sequence[int] | None, now: float
-) -> list[ProfileItem]:
+def living(db: Connection, items: Sequence[ProfileItem], scopes: Sequence[int] | None, now: float) -> list[ProfileItem]:
     """Those of the items that still stand on something alive, current, unexpired and within the scopes.
 
     What was deleted, reworded or has expired is not told any more, however old the snapshot that tells it.
     """
     rows = np.array(sorted({row for item in items for row in item.evidence}), np.int64)
-    seen = set(store.paragraphs.gate(db, rows, scopes, now).ids.tolist())
-    relations = store.relations.seen(db, {i.ref for i in items if i.basis == "relation"}, scopes, now)
-    relations -= store.relation_ends.of(db, relations, scopes, now).keys()
-    facts = store.profile_material.facts_alive(db, {i.ref for i in items if i.basis == "fact"}, now)
+    seen = set(paragraph_rows.gate(db, rows, scopes, now).ids.tolist())
+    relations = relation_rows.seen(db, {i.ref for i in items if i.basis == "relation"}, scopes, now)
+    relations -= relation_validity.of(db, relations, scopes, now).keys()
+    facts = profile_material.facts_alive(db, {i.ref for i in items if i.basis == "fact"}, now)
     standing = [item for item in items if _stands(item, seen, relations, facts)]
     return [replace(item, evidence=tuple(row for row in item.evidence if row in seen)) for item in standing]
 

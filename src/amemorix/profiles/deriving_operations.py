@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from ..fields import Count
 from ..ops import Operations, Request, Response
+from ..store import tasks as task_rows
 from ..store.ports import Connection
 from .person import Who, person_found
 
@@ -113,7 +114,7 @@ async def status(kernel: SDKMemoryKernel, request: AskStatus) -> Status:
 async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:
     """Derive the profiles that wait, now."""
     done, failed = await kernel.knowledge.profiles.process(request.limit)
-    remaining = await kernel.store.read(lambda db: kernel.store.derive_tasks.open_count(db, "profile"))
+    remaining = await kernel.store.read(lambda db: task_rows.open_count(db, "profile"))
     return Processed(processed=done, failed=failed, remaining=remaining)
 
 

@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Conflict, InvalidRequest, NotFound
+from ..graph import relation_restore
 from ..ids import paragraph_key
 from ..language.normalise import normalise_name
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import persons as person_rows
 from ..store.rows.paragraphs import ParagraphRow
 from ..store.rows.persons import PersonNames
+from . import material as profile_material
 from .items import ProfileItem, score
 
 __all__ = ["Evidence", "EvidenceService", "Retraction"]
@@ -63,7 +67,7 @@ class EvidenceService:
         newest = max((item.at for item in items), default=0.0)
         ranked = sorted(items, key=lambda item: -score(item, newest))
         cited = list(dict.fromkeys(row for item in ranked for row in item.evidence))[: limit * 2]
-        rows = self._store.paragraphs.full(db, cited)
+        rows = paragraph_rows.full(db, cited)
         found: dict[str, Evidence] = {}
         for item in ranked:
             for one in self._pieces(item, rows, score(item, newest)):
@@ -96,37 +100,35 @@ class EvidenceService:
         The caller owns the transaction. Raises InvalidRequest, NotFound, Conflict.
         """
         kind, row = _read_key(evidence)
-        named = self._store.persons.names(db, person)
+        named = person_rows.names(db, person)
         if named is None:
             raise NotFound("person_id: that person is gone.", field="person_id")
         take = self._paragraph if kind == "paragraph" else self._relation
         paragraphs, relations = take(db, named, row, now)
         detail = {"person": person, "paragraphs": paragraphs, "relations": relations}
-        undo = self._store.profile_material.record_undo(db, KIND, json.dumps(detail), requested_by, reason, now)
+        undo = profile_material.record_undo(db, KIND, json.dumps(detail), requested_by, reason, now)
         if not paragraphs:
-            self._store.relation_return.taken(db, relations, f"u{undo}")
+            relation_restore.taken(db, relations, f"u{undo}")
         return Retraction(undo, tuple(paragraphs), tuple(relations))
 
     def _paragraph(self, db: Connection, person: PersonNames, row: int, now: float) -> tuple[list[int], list[int]]:
-        material = self._store.profile_material
-        state = material.paragraph_state(db, row)
-        mine = [person.row, *(one.row for one in self._store.persons.namesakes(db, person))]
-        if state is None or not material.is_evidence_of(db, row, mine):
+        state = profile_material.paragraph_state(db, row)
+        mine = [person.row, *(one.row for one in person_rows.namesakes(db, person))]
+        if state is None or not profile_material.is_evidence_of(db, row, mine):
             raise _not_evidence(paragraph_key(row), person)
         if any(state):
             gone = "has been deleted" if state[0] else "has been replaced by a newer wording"
             raise Conflict(f"evidence_id: {paragraph_key(row)} {gone}.", field="evidence_id")
-        return [row], material.delete_paragraph(db, row, now)
+        return [row], profile_material.delete_paragraph(db, row, now)
 
     def _relation(self, db: Connection, person: PersonNames, row: int, now: float) -> tuple[list[int], list[int]]:
-        material = self._store.profile_material
-        state = material.relation_state(db, row)
+        state = profile_material.relation_state(db, row)
         names = {normalise_name(name) for name in person.within(None)}
         if state is None or not names & {state[1], state[2]}:
             raise _not_evidence(f"r{row}", person)
         if state[0]:
             raise Conflict(f"evidence_id: r{row} has been deleted.", field="evidence_id")
-        material.delete_relation(db, row, now)
+        profile_material.delete_relation(db, row, now)
         return [], [row]
 
 

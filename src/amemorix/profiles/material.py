@@ -8,9 +8,9 @@ from typing import Any
 
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
-from ..store.rows.entity_names import EntityNaming
+from ..store.rows import entity_names
 
-__all__ = ["SPEAKER", "FactOf", "Line", "ProfileMaterialRepository", "RelationOf"]
+__all__ = ["SPEAKER", "FactOf", "Line", "RelationOf"]
 
 Scopes = Sequence[int] | None
 SPEAKER, PARTICIPANT, NAMED = 1, 2, 0
@@ -71,113 +71,113 @@ class FactOf:
     """Said by the person themselves, or confirmed by hand."""
 
 
-class ProfileMaterialRepository:
-    """Reads bounded amounts, however much is stored."""
+def lines(db: Connection, person: int, since: float, scopes: Scopes, limit: int, now: float) -> list[Line]:
+    """The newest paragraphs bound to a person from the row `since` on, and the first few of them."""
+    values = {"person": person, "since": since, "scopes": optional_array(scopes), "now": now}
+    sieve = 1 if scopes is None else SIEVED
+    some = {**values, "limit": limit, "looked_at": limit * sieve}
+    newest = db.run("profile_material_newest", **some).fetchall()
+    first = []
+    if len(newest) == limit:
+        some = {**values, "limit": FIRST, "looked_at": FIRST * sieve}
+        first = db.run("profile_material_first", **some).fetchall()
+    return [_line(row) for row in {row[0]: row for row in (*newest, *first)}.values()]
 
-    def __init__(self) -> None:
-        self._naming = EntityNaming()
 
-    def lines(self, db: Connection, person: int, since: float, scopes: Scopes, limit: int, now: float) -> list[Line]:
-        """The newest paragraphs bound to a person from the row `since` on, and the first few of them."""
-        values = {"person": person, "since": since, "scopes": optional_array(scopes), "now": now}
-        sieve = 1 if scopes is None else SIEVED
-        some = {**values, "limit": limit, "looked_at": limit * sieve}
-        newest = db.run("profile_material_newest", **some).fetchall()
-        first = []
-        if len(newest) == limit:
-            some = {**values, "limit": FIRST, "looked_at": FIRST * sieve}
-            first = db.run("profile_material_first", **some).fetchall()
-        return [_line(row) for row in {row[0]: row for row in (*newest, *first)}.values()]
+def told(db: Connection, entities: Iterable[int], since: float, scopes: Scopes, limit: int, now: float) -> list[Line]:
+    """The newest paragraphs that name one of the entities, from the row `since` on."""
+    found: dict[int, Line] = {}
+    for entity in entities:
+        values = {"entity": entity, "since": since, "scopes": optional_array(scopes), "limit": limit, "now": now}
+        found |= {row[0]: _line(row) for row in db.run("profile_material_told", **values)}
+    return list(found.values())
 
-    def told(
-        self, db: Connection, entities: Iterable[int], since: float, scopes: Scopes, limit: int, now: float
-    ) -> list[Line]:
-        """The newest paragraphs that name one of the entities, from the row `since` on."""
-        found: dict[int, Line] = {}
-        for entity in entities:
-            values = {"entity": entity, "since": since, "scopes": optional_array(scopes), "limit": limit, "now": now}
-            found |= {row[0]: _line(row) for row in db.run("profile_material_told", **values)}
-        return list(found.values())
 
-    def named_by(
-        self, db: Connection, paragraphs: Iterable[int], persons: Iterable[int], entities: Iterable[int]
-    ) -> set[int]:
-        """Those of the paragraphs that are bound to one of the persons or speak of one of the entities."""
-        values = {"ids": array(paragraphs), "persons": array(persons), "entities": array(entities)}
-        return {row[0] for row in db.run("profile_named_by", **values)}
+def named_by(db: Connection, paragraphs: Iterable[int], persons: Iterable[int], entities: Iterable[int]) -> set[int]:
+    """Those of the paragraphs that are bound to one of the persons or speak of one of the entities."""
+    values = {"ids": array(paragraphs), "persons": array(persons), "entities": array(entities)}
+    return {row[0] for row in db.run("profile_named_by", **values)}
 
-    def relations(
-        self, db: Connection, entities: Iterable[int], scope: int, limit: int, now: float
-    ) -> list[RelationOf]:
-        """Live relations that end at one of the entities and rest on a paragraph of the scope, the surest first."""
-        values = {"entities": array(entities), "scope": scope, "limit": limit, "now": now}
-        rows = db.run("profile_relations", **values, looked_at=RELATIONS_LOOKED_AT).fetchall()
-        names = self._naming.shown(db, {end for row in rows for end in (row[1], row[3])}, (scope,))
-        return [
-            RelationOf(id_, names[subject], said, names[object_], *more)
-            for id_, subject, said, object_, *more in rows
-            if subject in names and object_ in names
-        ]
 
-    def facts(self, db: Connection, persons: Iterable[int], scope: int, limit: int, now: float) -> list[FactOf]:
-        """Facts of a scope about any of these persons, those that hold and are surest first."""
-        values = {"persons": array(persons), "scope": scope, "limit": limit, "now": now}
-        return [
-            FactOf(*row, holds=bool(holds), evidence=_rows(evidence), contested=bool(contested), own=authority in OWN)
-            for *row, holds, evidence, contested, authority in db.run("profile_facts", **values)
-        ]
+def relations(db: Connection, entities: Iterable[int], scope: int, limit: int, now: float) -> list[RelationOf]:
+    """Live relations that end at one of the entities and rest on a paragraph of the scope, the surest first."""
+    values = {"entities": array(entities), "scope": scope, "limit": limit, "now": now}
+    rows = db.run("profile_relations", **values, looked_at=RELATIONS_LOOKED_AT).fetchall()
+    names = entity_names.shown(db, {end for row in rows for end in (row[1], row[3])}, (scope,))
+    return [
+        RelationOf(id_, names[subject], said, names[object_], *more)
+        for id_, subject, said, object_, *more in rows
+        if subject in names and object_ in names
+    ]
 
-    def fact_scopes(self, db: Connection, persons: Iterable[int], limit: int) -> list[int]:
-        """Scopes that hold facts about these persons."""
-        values = {"persons": array(persons), "limit": limit}
-        return [row[0] for row in db.run("profile_fact_scopes", **values)]
 
-    def facts_alive(self, db: Connection, facts: Iterable[int], now: float) -> set[int]:
-        """Those of the facts that are still held true, contested ones included."""
-        return {row[0] for row in db.run("profile_facts_alive", ids=array(facts), now=now)}
+def facts(db: Connection, persons: Iterable[int], scope: int, limit: int, now: float) -> list[FactOf]:
+    """Facts of a scope about any of these persons, those that hold and are surest first."""
+    values = {"persons": array(persons), "scope": scope, "limit": limit, "now": now}
+    return [
+        FactOf(*row, holds=bool(holds), evidence=_rows(evidence), contested=bool(contested), own=authority in OWN)
+        for *row, holds, evidence, contested, authority in db.run("profile_facts", **values)
+    ]
 
-    def chats_met(self, db: Connection, persons: Iterable[int]) -> list[int]:
-        """Chats where any of these persons was met."""
-        return [row[0] for row in db.run("profile_scopes_met", persons=array(persons))]
 
-    def is_met(self, db: Connection, persons: Iterable[int], scopes: Scopes) -> bool:
-        """Whether something that is not deleted speaks with or of one of these persons, or a name was given them."""
-        values = {"persons": array(persons), "scopes": optional_array(scopes)}
-        return bool(db.run("profile_is_met", **values).fetchone()[0])
+def fact_scopes(db: Connection, persons: Iterable[int], limit: int) -> list[int]:
+    """Scopes that hold facts about these persons."""
+    values = {"persons": array(persons), "limit": limit}
+    return [row[0] for row in db.run("profile_fact_scopes", **values)]
 
-    # taking evidence back
 
-    def paragraph_state(self, db: Connection, paragraph: int) -> tuple[bool, bool] | None:
-        """(deleted, superseded); None if there is no such paragraph."""
-        row = db.run("profile_paragraph_state", id=paragraph).fetchone()
-        return None if row is None else (bool(row[0]), bool(row[1]))
+def facts_alive(db: Connection, facts: Iterable[int], now: float) -> set[int]:
+    """Those of the facts that are still held true, contested ones included."""
+    return {row[0] for row in db.run("profile_facts_alive", ids=array(facts), now=now)}
 
-    def relation_state(self, db: Connection, relation: int) -> tuple[bool, str, str] | None:
-        """(deleted, normalised subject, normalised object); None if there is no such relation."""
-        row = db.run("profile_relation_state", id=relation).fetchone()
-        return None if row is None else (bool(row[0]), row[1], row[2])
 
-    def is_evidence_of(self, db: Connection, paragraph: int, persons: Iterable[int]) -> bool:
-        """Whether the paragraph is bound to one of the persons or stands behind their profiles."""
-        values = {"paragraph": paragraph, "persons": array(persons)}
-        return bool(db.run("profile_evidence_of", **values).fetchone()[0])
+def chats_met(db: Connection, persons: Iterable[int]) -> list[int]:
+    """Chats where any of these persons was met."""
+    return [row[0] for row in db.run("profile_scopes_met", persons=array(persons))]
 
-    def delete_paragraph(self, db: Connection, paragraph: int, now: float) -> list[int]:
-        """Take a paragraph away; returns the relations that nothing supports any more, which go with it."""
-        supported = [row[0] for row in db.run("profile_relations_by", id=paragraph)]
-        db.run("profile_paragraph_delete", id=paragraph, now=now)
-        db.run("relations_unsupported", paragraphs=array([paragraph]), now=now)
-        left = {row[0] for row in db.run("profile_relations_by", id=paragraph)}
-        return [relation for relation in supported if relation not in left]
 
-    def delete_relation(self, db: Connection, relation: int, now: float) -> None:
-        """Take a relation away."""
-        db.run("profile_relation_delete", id=relation, now=now)
+def is_met(db: Connection, persons: Iterable[int], scopes: Scopes) -> bool:
+    """Whether something that is not deleted speaks with or of one of these persons, or a name was given them."""
+    values = {"persons": array(persons), "scopes": optional_array(scopes)}
+    return bool(db.run("profile_is_met", **values).fetchone()[0])
 
-    def record_undo(self, db: Connection, kind: str, detail: str, requested_by: str, reason: str, now: float) -> int:
-        """Note what was done (`detail` is JSON), so that it can be undone; returns the record's row."""
-        values = {"kind": kind, "detail": detail, "requested_by": requested_by, "reason": reason, "now": now}
-        return db.run("profile_undo_insert", **values).fetchone()[0]
+
+def paragraph_state(db: Connection, paragraph: int) -> tuple[bool, bool] | None:
+    """(deleted, superseded); None if there is no such paragraph."""
+    row = db.run("profile_paragraph_state", id=paragraph).fetchone()
+    return None if row is None else (bool(row[0]), bool(row[1]))
+
+
+def relation_state(db: Connection, relation: int) -> tuple[bool, str, str] | None:
+    """(deleted, normalised subject, normalised object); None if there is no such relation."""
+    row = db.run("profile_relation_state", id=relation).fetchone()
+    return None if row is None else (bool(row[0]), row[1], row[2])
+
+
+def is_evidence_of(db: Connection, paragraph: int, persons: Iterable[int]) -> bool:
+    """Whether the paragraph is bound to one of the persons or stands behind their profiles."""
+    values = {"paragraph": paragraph, "persons": array(persons)}
+    return bool(db.run("profile_evidence_of", **values).fetchone()[0])
+
+
+def delete_paragraph(db: Connection, paragraph: int, now: float) -> list[int]:
+    """Take a paragraph away; returns the relations that nothing supports any more, which go with it."""
+    supported = [row[0] for row in db.run("profile_relations_by", id=paragraph)]
+    db.run("profile_paragraph_delete", id=paragraph, now=now)
+    db.run("relations_unsupported", paragraphs=array([paragraph]), now=now)
+    left = {row[0] for row in db.run("profile_relations_by", id=paragraph)}
+    return [relation for relation in supported if relation not in left]
+
+
+def delete_relation(db: Connection, relation: int, now: float) -> None:
+    """Take a relation away."""
+    db.run("profile_relation_delete", id=relation, now=now)
+
+
+def record_undo(db: Connection, kind: str, detail: str, requested_by: str, reason: str, now: float) -> int:
+    """Note what was done (`detail` is JSON), so that it can be undone; returns the record's row."""
+    values = {"kind": kind, "detail": detail, "requested_by": requested_by, "reason": reason, "now": now}
+    return db.run("profile_undo_insert", **values).fetchone()[0]
 
 
 def _line(row: tuple[Any, ...]) -> Line:

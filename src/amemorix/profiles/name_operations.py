@@ -11,6 +11,7 @@ from ..fields import Name, RequiredName
 from ..language.normalise import normalise_name
 from ..ops import Operations, Response
 from ..store.ports import Connection
+from ..store.rows import persons as person_rows
 from ..store.rows.persons import EVERY_CHAT
 from .person import Who, person_found
 
@@ -54,7 +55,7 @@ async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
         chat = _chat(kernel, db, request.chat_id) or EVERY_CHAT
         others = _others(kernel, db, row, request.alias, chat)
         alias = (request.alias, normalise_name(request.alias))
-        added = kernel.store.persons.add_alias(db, row, chat, alias, "admin", now)
+        added = person_rows.add_alias(db, row, chat, alias, "admin", now)
         if added:
             kernel.knowledge.profiles.want(db, row)
         return added, others
@@ -74,7 +75,7 @@ async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
 
     def unit(db: Connection) -> None:
         chat = _chat(kernel, db, request.chat_id)
-        if not kernel.store.persons.remove_alias(db, row, chat, normalise_name(request.alias)):
+        if not person_rows.remove_alias(db, row, chat, normalise_name(request.alias)):
             raise NotFound(f"alias: {request.person_id!r} has no alias {request.alias!r} there.", field="alias")
         kernel.knowledge.profiles.want(db, row)
 
@@ -87,14 +88,14 @@ def _others(kernel: SDKMemoryKernel, db: Connection, row: int, alias: str, chat:
     kernel.indexes.names.catch_up(db)
     directory = kernel.indexes.names.index
     owners = directory.owners(normalise_name(alias), None if chat == EVERY_CHAT else (chat, EVERY_CHAT))
-    known = (kernel.store.persons.names(db, one) for one in sorted(owners - {row}))
-    return [one.person_id for one in known if one is not None and not _is_same(kernel, db, row, one.row)]
+    known = (person_rows.names(db, one) for one in sorted(owners - {row}))
+    return [one.person_id for one in known if one is not None and not _is_same(db, row, one.row)]
 
 
-def _is_same(kernel: SDKMemoryKernel, db: Connection, row: int, other: int) -> bool:
+def _is_same(db: Connection, row: int, other: int) -> bool:
     """Whether the other is the same person, known by a name alone."""
-    person = kernel.store.persons.names(db, row)
-    return person is not None and other in {one.row for one in kernel.store.persons.namesakes(db, person)}
+    person = person_rows.names(db, row)
+    return person is not None and other in {one.row for one in person_rows.namesakes(db, person)}
 
 
 def _chat(kernel: SDKMemoryKernel, db: Connection, chat_id: str) -> int | None:

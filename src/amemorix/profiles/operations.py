@@ -12,6 +12,7 @@ from ..ids import paragraph_key
 from ..language.normalise import clean_text, normalise_name
 from ..ops import Operations, Request, Response
 from ..store.ports import Connection
+from . import rows as profile_rows
 from .person import Who, person_found, person_row
 from .person_operations import EvidenceItem, PersonProfile, Statement, evidence_items, statements_of, told
 
@@ -240,7 +241,7 @@ async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profi
     def read(db: Connection) -> Profiles:
         keyword = request.keyword.lower() or None
         folded = normalise_name(request.keyword) or keyword
-        rows, total = kernel.store.profiles.list(db, keyword, folded, request.limit, request.offset)
+        rows, total = profile_rows.listed(db, keyword, folded, request.limit, request.offset)
         items = [_entry(kernel, db, row.row, row.updated_at) for row in rows]
         return Profiles(items=items, count=len(items), total=total)
 
@@ -251,9 +252,8 @@ async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profi
 async def set_override(kernel: SDKMemoryKernel, request: SetOverride) -> FullProfile:
     """Show a text in the place of a person's profile, in every chat."""
     row, now = await person_found(kernel, request), kernel.surroundings.clock.now()
-    profiles = kernel.store.profiles
     await kernel.store.write(
-        lambda db: profiles.put_override(
+        lambda db: profile_rows.put_override(
             db, row, request.text, updated_by=request.updated_by, source=request.source, now=now
         )
     )
@@ -264,7 +264,7 @@ async def set_override(kernel: SDKMemoryKernel, request: SetOverride) -> FullPro
 async def delete_override(kernel: SDKMemoryKernel, request: Who) -> OverrideDeleted:
     """Show a person's derived profile again."""
     row = await person_found(kernel, request)
-    if not await kernel.store.write(lambda db: kernel.store.profiles.delete_override(db, row)):
+    if not await kernel.store.write(lambda db: profile_rows.delete_override(db, row)):
         raise NotFound(f"person_id: {request.person_id!r} has no override.", field="person_id")
     return OverrideDeleted(profile=await kernel.store.read(lambda db: _full(kernel, db, row, EVIDENCE)))
 

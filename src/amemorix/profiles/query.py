@@ -15,7 +15,11 @@ from ..store.filters import allows, restricts
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import ChatKey
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import persons as person_rows
 from ..store.rows.persons import PersonNames
+from . import material as profile_material
+from . import rows as profile_rows
 from .builder import EVERYTHING, ProfileDeriver, living
 from .items import ProfileItem, gathered, load, render
 from .rows import OverrideRow, SnapshotRow
@@ -129,22 +133,22 @@ class ProfileReader:
 
     def of_row(self, db: Connection, row: int) -> Profile:
         """The profile of this very person, for whoever sees everything."""
-        person = self._store.persons.names(db, row)
+        person = person_rows.names(db, row)
         return Profile(Known("", "", ())) if person is None else self._of(db, person, None, None)
 
     def known(self, db: Connection, row: int, chat_id: str = "") -> Known:
         """A person as the chat knows them; where none is named, as whoever sees everything does."""
-        person = self._store.persons.names(db, row)
+        person = person_rows.names(db, row)
         return Known("", "", ()) if person is None else self._known(person, self._of_chat(db, chat_id))
 
     def history(self, db: Connection, row: int, limit: int, offset: int) -> tuple[list[Version], int]:
         """(snapshots of a person, the last derived first, without what no longer stands; how many there are)."""
-        rows, count = self._store.profiles.history(db, row, None, limit, offset)
+        rows, count = profile_rows.history(db, row, None, limit, offset)
         name = self.known(db, row).name
         return [self._version(db, one, name) for one in rows], count
 
     def _version(self, db: Connection, row: SnapshotRow, name: str) -> Version:
-        items = tuple(living(db, self._store, load(row.content), (row.scope,), self._clock.now()))
+        items = tuple(living(db, load(row.content), (row.scope,), self._clock.now()))
         return Version(row.scope, row.version, render(name, items), items, row.confidence, row.derived_at)
 
     # who asks
@@ -175,7 +179,7 @@ class ProfileReader:
         """The scopes of a profile: those that may be seen, and private chats where the settings open them."""
         if scopes is None or not self._config.profile.share_private or asking.include_private is False:
             return scopes
-        met = set(self._store.profile_material.chats_met(db, self._rows(db, person)))
+        met = set(profile_material.chats_met(db, self._rows(db, person)))
         return tuple(sorted({*scopes, *(row for row in met if self._opened(db, row, asking))}))
 
     def _opened(self, db: Connection, chat: int, asking: Asking) -> bool:
@@ -189,13 +193,13 @@ class ProfileReader:
 
     def _found(self, db: Connection, key: str, scopes: Collection[int] | None) -> PersonNames | None:
         """The person of this id, or else the one who is called so where it may be seen."""
-        exact = self._store.persons.by_id(db, key)
-        person = None if exact is None else self._store.persons.names(db, exact)
+        exact = person_rows.by_id(db, key)
+        person = None if exact is None else person_rows.names(db, exact)
         if person is not None and not person.by_name_alone:
             return person
         self._indexes.names.catch_up(db)
         rows = self._indexes.names.index.matching(key, scopes)
-        named = [one for one in (self._store.persons.names(db, row) for row in sorted(rows)) if one is not None]
+        named = [one for one in (person_rows.names(db, row) for row in sorted(rows)) if one is not None]
         with_id = [one for one in named if not one.by_name_alone]
         if len(with_id) > 1:
             raise _ambiguous(key, with_id, scopes)
@@ -208,7 +212,7 @@ class ProfileReader:
         return Known(person.person_id, names[0] if names else "", tuple(names[1:]), person.row)
 
     def _rows(self, db: Connection, person: PersonNames) -> list[int]:
-        return [person.row, *(one.row for one in self._store.persons.namesakes(db, person))]
+        return [person.row, *(one.row for one in person_rows.namesakes(db, person))]
 
     # what is known
 
@@ -222,13 +226,13 @@ class ProfileReader:
         rows = self._rows(db, person)
         now = self._clock.now()
         stale = self._stale(db, rows)
-        held = self._store.profiles.newest(db, person.row, seen, MOST_SCOPES)
+        held = profile_rows.newest(db, person.row, seen, MOST_SCOPES)
         items = [item for row in held for item in load(row.content)]
         if stale:
             items += self._at_once(db, person, rows, seen, {row.scope for row in held}, now)
-        chosen = tuple(gathered(living(db, self._store, items, seen, now), self._config.profile.items_per_section))
-        override = self._store.profiles.override(db, person.row)
-        if not (chosen or override) and not self._store.profile_material.is_met(db, rows, seen):
+        chosen = tuple(gathered(living(db, items, seen, now), self._config.profile.items_per_section))
+        override = profile_rows.override(db, person.row)
+        if not (chosen or override) and not profile_material.is_met(db, rows, seen):
             return Profile(Known(person.person_id, "", ()))
         known = self._named(db, person, chosen, scopes)
         return Profile(
@@ -248,7 +252,7 @@ class ProfileReader:
         known = self._known(person, scopes)
         if known.name or not items:
             return known
-        persons = self._store.paragraphs.persons(db, [row for item in items for row in item.evidence])
+        persons = paragraph_rows.persons(db, [row for item in items for row in item.evidence])
         used = (p.name for found in persons.values() for p in found if p.person_id == person.person_id)
         return replace(known, name=next((name for name in used if name != person.person_id), ""))
 
@@ -256,7 +260,7 @@ class ProfileReader:
         """Whether something is still to be derived; always, while nothing is derived in the background."""
         if not self._config.profile.enabled or self._service.lag(db) > LOOKED_AT:
             return True
-        return self._store.profiles.is_stale(db, rows, self._service.position(db), LOOKED_AT)
+        return profile_rows.is_stale(db, rows, self._service.position(db), LOOKED_AT)
 
     def _at_once(
         self,
@@ -268,7 +272,7 @@ class ProfileReader:
         now: float,
     ) -> list[ProfileItem]:
         """What rules read out of the newest lines of scopes that have no snapshot yet."""
-        met = {EVERYONE, *self._store.profile_material.chats_met(db, rows)} - set(held)
+        met = {EVERYONE, *profile_material.chats_met(db, rows)} - set(held)
         missing = sorted(met if seen is None else met & set(seen))[-MOST_SCOPES:]
         if not missing:
             return []

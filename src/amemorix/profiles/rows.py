@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 
-__all__ = ["OverrideRow", "ProfileRepository", "ProfiledPerson", "SnapshotDraft", "SnapshotRow"]
+__all__ = ["OverrideRow", "ProfiledPerson", "SnapshotDraft", "SnapshotRow"]
 
 Scopes = Sequence[int] | None
 
@@ -56,87 +56,90 @@ class ProfiledPerson:
     has_override: bool
 
 
-class ProfileRepository:
-    """Reads and writes profiles; the caller owns the transaction."""
+def newest(db: Connection, person: int, scopes: Scopes, limit: int) -> list[SnapshotRow]:
+    """The newest snapshot of each scope, the last derived first."""
+    values = {"person": person, "scopes": optional_array(scopes), "limit": limit}
+    return [SnapshotRow(*row) for row in db.run("profile_newest", **values)]
 
-    def newest(self, db: Connection, person: int, scopes: Scopes, limit: int) -> list[SnapshotRow]:
-        """The newest snapshot of each scope, the last derived first."""
-        values = {"person": person, "scopes": optional_array(scopes), "limit": limit}
-        return [SnapshotRow(*row) for row in db.run("profile_newest", **values)]
 
-    def history(
-        self, db: Connection, person: int, scopes: Scopes, limit: int, offset: int
-    ) -> tuple[list[SnapshotRow], int]:
-        """(snapshots, the last derived first; how many there are)."""
-        values = {"person": person, "scopes": optional_array(scopes), "limit": limit, "offset": offset}
-        rows = [SnapshotRow(*row) for row in db.run("profile_history", **values)]
-        values = {"person": person, "scopes": optional_array(scopes)}
-        return rows, db.run("profile_history_count", **values).fetchone()[0]
+def history(db: Connection, person: int, scopes: Scopes, limit: int, offset: int) -> tuple[list[SnapshotRow], int]:
+    """(snapshots, the last derived first; how many there are)."""
+    values = {"person": person, "scopes": optional_array(scopes), "limit": limit, "offset": offset}
+    rows = [SnapshotRow(*row) for row in db.run("profile_history", **values)]
+    values = {"person": person, "scopes": optional_array(scopes)}
+    return rows, db.run("profile_history_count", **values).fetchone()[0]
 
-    def store(self, db: Connection, person: int, draft: SnapshotDraft, keep: int, now: float) -> None:
-        """Add a version, and forget all but the newest `keep` of its scope."""
-        values = {
-            "person": person,
-            "scope": draft.scope,
-            "text": draft.text,
-            "content": draft.content,
-            "confidence": draft.confidence,
-            "now": now,
-        }
-        snapshot = db.run("profile_snapshot_insert", **values).fetchone()[0]
-        evidence = {"snapshot": snapshot, "paragraphs": array(draft.evidence)}
-        db.run("profile_evidence_insert", **evidence)
-        db.run("profile_snapshots_prune", person=person, scope=draft.scope, keep=keep)
 
-    def override(self, db: Connection, person: int) -> OverrideRow | None:
-        """What stands in the place of the person's profile."""
-        row = db.run("profile_override", person=person).fetchone()
-        return None if row is None else OverrideRow(*row)
+def store(db: Connection, person: int, draft: SnapshotDraft, keep: int, now: float) -> None:
+    """Add a version, and forget all but the newest `keep` of its scope."""
+    values = {
+        "person": person,
+        "scope": draft.scope,
+        "text": draft.text,
+        "content": draft.content,
+        "confidence": draft.confidence,
+        "now": now,
+    }
+    snapshot = db.run("profile_snapshot_insert", **values).fetchone()[0]
+    evidence = {"snapshot": snapshot, "paragraphs": array(draft.evidence)}
+    db.run("profile_evidence_insert", **evidence)
+    db.run("profile_snapshots_prune", person=person, scope=draft.scope, keep=keep)
 
-    def put_override(self, db: Connection, person: int, text: str, *, updated_by: str, source: str, now: float) -> None:
-        """Put a text in the place of the person's profile."""
-        values = {"person": person, "text": text, "updated_by": updated_by, "source": source, "now": now}
-        db.run("profile_override_put", **values)
 
-    def delete_override(self, db: Connection, person: int) -> bool:
-        """Let the derived profile be seen again; False if nothing stood in its place."""
-        return db.run("profile_override_delete", person=person).rowcount > 0
+def override(db: Connection, person: int) -> OverrideRow | None:
+    """What stands in the place of the person's profile."""
+    row = db.run("profile_override", person=person).fetchone()
+    return None if row is None else OverrideRow(*row)
 
-    def list(
-        self, db: Connection, keyword: str | None, folded: str | None, limit: int, offset: int
-    ) -> tuple[list[ProfiledPerson], int]:
-        """(persons with a profile whose id, name or alias holds the keyword, the last changed first; how many)."""
-        values = {"keyword": keyword, "folded": folded}
-        rows = db.run("profiles_list", **values, limit=limit, offset=offset)
-        found = [ProfiledPerson(*row, has_override=bool(held)) for *row, held in rows]
-        return found, db.run("profiles_count", **values).fetchone()[0]
 
-    # what is to be derived
+def put_override(db: Connection, person: int, text: str, *, updated_by: str, source: str, now: float) -> None:
+    """Put a text in the place of the person's profile."""
+    values = {"person": person, "text": text, "updated_by": updated_by, "source": source, "now": now}
+    db.run("profile_override_put", **values)
 
-    def news(self, db: Connection, cursor: int, seen: int, limit: int) -> tuple[int, int, list[tuple[int, float]]]:
-        """(how far this reads, the last paragraph met, persons with the first paragraph that is news to them).
 
-        For the changes after `cursor`, of which the paragraphs up to `seen` have been met before.
-        """
-        upto, highest = db.run("profile_news_upto", cursor=cursor, limit=limit).fetchone()
-        if upto is None:
-            return cursor, seen, []
-        values = {"cursor": cursor, "upto": upto, "seen": seen}
-        return upto, max(seen, highest), db.run("profile_news", **values).fetchall()
+def delete_override(db: Connection, person: int) -> bool:
+    """Let the derived profile be seen again; False if nothing stood in its place."""
+    return db.run("profile_override_delete", person=person).rowcount > 0
 
-    def all_persons(self, db: Connection, after: int, limit: int) -> list[int]:
-        """The next persons by row."""
-        return [row[0] for row in db.run("profile_all_persons", after=after, limit=limit)]
 
-    def is_due(self, db: Connection, *, worker: str, now: float, most: int) -> bool:
-        """Whether a claim would find a task."""
-        values = {"worker": worker, "now": now, "most": most}
-        return bool(db.run("profile_tasks_due", **values).fetchone()[0])
+def listed(
+    db: Connection, keyword: str | None, folded: str | None, limit: int, offset: int
+) -> tuple[list[ProfiledPerson], int]:
+    """(persons with a profile whose id, name or alias holds the keyword, the last changed first; how many)."""
+    values = {"keyword": keyword, "folded": folded}
+    rows = db.run("profiles_list", **values, limit=limit, offset=offset)
+    found = [ProfiledPerson(*row, has_override=bool(held)) for *row, held in rows]
+    return found, db.run("profiles_count", **values).fetchone()[0]
 
-    def is_stale(self, db: Connection, persons: Iterable[int], cursor: int, limit: int) -> bool:
-        """Whether something is still to be derived for one of these persons, or may be."""
-        rows = array(persons)
-        values = {"cursor": cursor, "persons": rows, "limit": limit}
-        if db.run("profile_has_news", **values).fetchone()[0]:
-            return True
-        return bool(db.run("profile_tasks_open", persons=rows).fetchone()[0])
+
+def news(db: Connection, cursor: int, seen: int, limit: int) -> tuple[int, int, list[tuple[int, float]]]:
+    """(how far this reads, the last paragraph met, persons with the first paragraph that is news to them).
+
+    For the changes after `cursor`, of which the paragraphs up to `seen` have been met before.
+    """
+    upto, highest = db.run("profile_news_upto", cursor=cursor, limit=limit).fetchone()
+    if upto is None:
+        return cursor, seen, []
+    values = {"cursor": cursor, "upto": upto, "seen": seen}
+    return upto, max(seen, highest), db.run("profile_news", **values).fetchall()
+
+
+def all_persons(db: Connection, after: int, limit: int) -> list[int]:
+    """The next persons by row."""
+    return [row[0] for row in db.run("profile_all_persons", after=after, limit=limit)]
+
+
+def is_due(db: Connection, *, worker: str, now: float, most: int) -> bool:
+    """Whether a claim would find a task."""
+    values = {"worker": worker, "now": now, "most": most}
+    return bool(db.run("profile_tasks_due", **values).fetchone()[0])
+
+
+def is_stale(db: Connection, persons: Iterable[int], cursor: int, limit: int) -> bool:
+    """Whether something is still to be derived for one of these persons, or may be."""
+    rows = array(persons)
+    values = {"cursor": cursor, "persons": rows, "limit": limit}
+    if db.run("profile_has_news", **values).fetchone()[0]:
+        return True
+    return bool(db.run("profile_tasks_open", persons=rows).fetchone()[0])

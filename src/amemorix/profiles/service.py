@@ -16,9 +16,14 @@ from ..config.model import Profile
 from ..errors import ChatUnavailable, MemoryFault
 from ..indexes.name_directory import NameDirectory
 from ..ports import ChatModel
+from ..store import changes as change_log
+from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import persons as person_rows
 from ..store.tasks import Claim, DeriveTask
+from . import rows as profile_rows
 from .builder import EVERYTHING, ProfileDeriver, ProfileDraft
 from .model import improved
 
@@ -131,7 +136,7 @@ class PersonProfileService:
     def want(self, db: Connection, person: int) -> None:
         """Derive the whole profile of a person again, at once; the caller owns the transaction."""
         now = self._clock.now()
-        self._store.derive_tasks.want(db, KIND, person, since=EVERYTHING, due_at=now, now=now)
+        task_rows.want(db, KIND, person, since=EVERYTHING, due_at=now, now=now)
 
     async def at_rest(self) -> None:
         """Wait until what was read before this call has been stored."""
@@ -140,11 +145,11 @@ class PersonProfileService:
 
     def lag(self, db: Connection) -> int:
         """Changes not taken up yet."""
-        return self._store.changes.bounds(db)[1] - self.position(db)
+        return change_log.bounds(db)[1] - self.position(db)
 
     def position(self, db: Connection) -> int:
         """How far the change log has been read."""
-        return int(self._store.changes.get(db, CURSOR) or 0)
+        return int(change_log.get(db, CURSOR) or 0)
 
     def cursor(self, db: Connection) -> int:
         """The same for whoever prunes the log: unlimited while profiles are switched off."""
@@ -152,8 +157,8 @@ class PersonProfileService:
 
     def queue(self, db: Connection, status: str | None, limit: int, offset: int) -> Queue:
         """The tasks with how many there are of each kind."""
-        tasks = self._store.derive_tasks.list(db, KIND, status=status, limit=limit, offset=offset)
-        return Queue(self._store.derive_tasks.counts(db, KIND), self.lag(db), tasks)
+        tasks = task_rows.listed(db, KIND, status=status, limit=limit, offset=offset)
+        return Queue(task_rows.counts(db, KIND), self.lag(db), tasks)
 
     # who has news
 
@@ -169,19 +174,19 @@ class PersonProfileService:
     def _news(self, db: Connection) -> tuple[int, int, int, list[tuple[int, float]]] | None:
         """(place in the log, the place after, the last paragraph met, persons with news); None if there are no changes."""
         cursor = self.position(db)
-        floor, last = self._store.changes.bounds(db)
+        floor, last = change_log.bounds(db)
         if cursor >= last:
             return None
         if cursor < floor:
             everybody = [(person, EVERYTHING) for person in self._everybody(db)]
-            return cursor, last, self._store.paragraphs.highest(db), everybody
-        seen = int(self._store.changes.get(db, SEEN) or 0)
-        upto, seen, wanted = self._store.profiles.news(db, cursor, seen, STEP)
+            return cursor, last, paragraph_rows.highest(db), everybody
+        seen = int(change_log.get(db, SEEN) or 0)
+        upto, seen, wanted = profile_rows.news(db, cursor, seen, STEP)
         return cursor, upto if upto > cursor else last, seen, wanted
 
     def _everybody(self, db: Connection) -> list[int]:
         found: list[int] = []
-        while some := self._store.profiles.all_persons(db, found[-1] if found else 0, STEP):
+        while some := profile_rows.all_persons(db, found[-1] if found else 0, STEP):
             found += some
         return found
 
@@ -192,9 +197,9 @@ class PersonProfileService:
         now = self._clock.now()
         due = now + self._settings.debounce_seconds
         for person, since in wanted:
-            self._store.derive_tasks.want(db, KIND, person, since=since, due_at=due, now=now)
-        self._store.changes.put(db, CURSOR, str(upto))
-        self._store.changes.put(db, SEEN, str(seen))
+            task_rows.want(db, KIND, person, since=since, due_at=due, now=now)
+        change_log.put(db, CURSOR, str(upto))
+        change_log.put(db, SEEN, str(seen))
 
     # deriving
 
@@ -213,22 +218,24 @@ class PersonProfileService:
 
     async def _release(self) -> None:
         """Let go of what this batch holds."""
-        tasks, worker, now = self._store.derive_tasks, self._worker, self._clock.now()
+        worker, now = self._worker, self._clock.now()
         with contextlib.suppress(MemoryFault):
-            await self._store.write(lambda db: tasks.release(db, KIND, worker=worker, now=now))
+            await self._store.write(lambda db: task_rows.release(db, KIND, worker=worker, now=now))
 
     def _batch(self, most: int) -> int:
         """A model is asked for one person at a time, so that what it said is stored at once."""
         return 1 if self._chat else most
 
     async def _claim(self, now: float, limit: int) -> list[Claim]:
-        tasks, worker = self._store.derive_tasks, self._worker
+        worker = self._worker
 
         def due(db: Connection) -> bool:
-            return self._store.profiles.is_due(db, worker=worker, now=now, most=MOST_ATTEMPTS)
+            return profile_rows.is_due(db, worker=worker, now=now, most=MOST_ATTEMPTS)
 
         def take(db: Connection) -> list[Claim]:
-            return tasks.claim(db, KIND, worker=worker, now=now, lease=LEASE_SECONDS, most=MOST_ATTEMPTS, limit=limit)
+            return task_rows.claim(
+                db, KIND, worker=worker, now=now, lease=LEASE_SECONDS, most=MOST_ATTEMPTS, limit=limit
+            )
 
         return await self._store.write(take) if await self._store.read(due) else []
 
@@ -267,17 +274,15 @@ class PersonProfileService:
         for one in done:
             if one.error:
                 due = now + BACKOFF_SECONDS * 2**one.claim.attempts
-                self._store.derive_tasks.failed(
-                    db, KIND, one.claim, worker=self._worker, error=one.error, due_at=due, now=now
-                )
-            elif self._store.derive_tasks.done(db, KIND, one.claim, worker=self._worker, now=now):
+                task_rows.failed(db, KIND, one.claim, worker=self._worker, error=one.error, due_at=due, now=now)
+            elif task_rows.done(db, KIND, one.claim, worker=self._worker, now=now):
                 self._store_drafts(db, one, now)
 
     def _store_drafts(self, db: Connection, one: _Derived, now: float) -> None:
-        if self._store.persons.names(db, one.claim.key) is None:
-            self._store.derive_tasks.forget(db, KIND, [one.claim.key])
+        if person_rows.names(db, one.claim.key) is None:
+            task_rows.forget(db, KIND, [one.claim.key])
             return
         for draft in one.drafts:
             snapshot = draft.snapshot()
             if snapshot is not None:
-                self._store.profiles.store(db, one.claim.key, snapshot, self._settings.max_history, now)
+                profile_rows.store(db, one.claim.key, snapshot, self._settings.max_history, now)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from ..clock import Clock
 from ..copies.backup_folder import ON_PURPOSE, BackupFolder
+from ..importing import rows as import_rows
+from ..store import integrity
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 
@@ -40,7 +42,7 @@ class VitalsService:
         """The figures now. Raises StorageFailure."""
 
         def unit(db: Connection) -> tuple[dict[str, int], dict[str, int]]:
-            return self._store.imports.states(db), self._store.health.failed_by_kind(db)
+            return import_rows.states(db), integrity.failed_by_kind(db)
 
         imports, failed = await self._store.read(unit)
         return await asyncio.to_thread(lambda: Vitals(imports, failed, self._backup_age(), self._disk_free()))

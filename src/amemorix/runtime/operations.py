@@ -10,6 +10,8 @@ from pydantic import BaseModel, Field
 from ..errors import NotReady
 from ..ops import Operations, Request, Response
 from ..store.ports import Connection
+from ..store.rows import embeddings as embedding_rows
+from ..store.rows import paragraphs as paragraph_rows
 from .stats import EmbeddingState
 
 if TYPE_CHECKING:
@@ -154,7 +156,7 @@ async def set_auto_save(kernel: SDKMemoryKernel, request: AutoSave) -> AutoSaved
 @ops.operation("memory_runtime_admin", "rebuild_all_vectors", effect="write")
 async def rebuild_all_vectors(kernel: SDKMemoryKernel, request: RebuildVectors) -> Rebuild:
     """Embed everything again in the background; the old vectors answer until the new ones are complete."""
-    total = await kernel.store.read(kernel.store.paragraphs.live_count)
+    total = await kernel.store.read(paragraph_rows.live_count)
     if request.dry_run:
         return Rebuild(dry_run=True, paragraphs=total, embedding=await _embedding(kernel))
     generation = await kernel.vectors.embedding.rebuild()
@@ -168,12 +170,12 @@ async def rebuild_status(kernel: SDKMemoryKernel, request: Nothing) -> RebuildSt
 
     def read(db: Connection) -> RebuildStatus:
         progress = kernel.vectors.embedding.progress(db)
-        total = store.paragraphs.live_count(db)
+        total = paragraph_rows.live_count(db)
         items = [
             GenerationItem(
                 id=g.id, provider=g.provider, model=g.model, dimension=g.dimension, status=g.status, vectors=n
             )
-            for g, n in store.embeddings.all(db)
+            for g, n in embedding_rows.every_generation(db)
         ]
         done = 1.0 if not total or progress.state == "off" else 1.0 - progress.pending / total
         return RebuildStatus(

@@ -15,13 +15,12 @@ from ..indexes.projections import Lanes
 from ..language.normalise import fold, query_terms, term_hashes
 from ..language.text_flags import CJK
 from ..ports import SparseScores
-from ..store.changes import ChangeRepository
+from ..store import changes as change_log
 from ..store.ports import Connection
-from ..store.rows.embeddings import EmbeddingRepository
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import revisions as revision_rows
 from ..store.rows.names import NameRepository
-from ..store.rows.paragraphs import ParagraphRepository, Visible
-from ..store.rows.relations import RelationRepository
-from ..store.rows.revisions import RevisionRepository
+from ..store.rows.paragraphs import Visible
 from ..store.time_limit import time_limit
 from ..tracing import span
 from .chronology import anchor_span, anchored, ordered
@@ -100,21 +99,9 @@ class _Lanes:
 class DualPathRetriever:
     """Finds by words, by meaning and over the graph at once; the row decides what may be seen."""
 
-    def __init__(
-        self,
-        names: NameRepository,
-        paragraphs: ParagraphRepository,
-        embeddings: EmbeddingRepository,
-        relations: RelationRepository,
-        changes: ChangeRepository,
-        revisions: RevisionRepository,
-    ) -> None:
+    def __init__(self, names: NameRepository) -> None:
         self._names = names
-        self._paragraphs = paragraphs
-        self._relations = relations
-        self._changes = changes
-        self._revisions = revisions
-        self._reranker = Reranker(embeddings, paragraphs)
+        self._reranker = Reranker()
 
     def lexical(self, db: Connection, lanes: Lanes, plan: SearchPlan) -> Lexical:
         """All that can be done while the query's vector is still being made."""
@@ -122,16 +109,16 @@ class DualPathRetriever:
         nobody = np.zeros(0, np.int64)
         scores = empty_scores()
         if plan.settings.sparse.enabled:
-            scores = lane.run("sparse", lambda: sparse_lane(db, lanes, self._paragraphs, plan, allow), scores)
-        graph = lane.run("graph", lambda: graph_lane(db, lanes, self._names, self._paragraphs, plan), {})
-        person = lane.run("person", lambda: person_lane(db, self._paragraphs, plan), nobody)
-        time = lane.run("time", lambda: time_lane(db, self._paragraphs, plan), nobody)
+            scores = lane.run("sparse", lambda: sparse_lane(db, lanes, plan, allow), scores)
+        graph = lane.run("graph", lambda: graph_lane(db, lanes, self._names, plan), {})
+        person = lane.run("person", lambda: person_lane(db, plan), nobody)
+        time = lane.run("time", lambda: time_lane(db, plan), nobody)
         others = (np.fromiter(graph, np.int64, len(graph)), person, time)
         found = _within(candidates(scores, nothing_dense(), others, plan.settings.candidates), allow, plan.hidden)
-        visible = self._paragraphs.gate(db, found, plan.scopes, plan.now)
+        visible = paragraph_rows.gate(db, found, plan.scopes, plan.now)
         likely = visible.ids[_best_by_words(visible.ids, scores, plan.settings.rerank.depth)]
         held = lane.run("rerank", lambda: self._reranker.fetch(db, plan, likely, scores), Held(0, {}))
-        return Lexical(allow, scores, graph, others, found, visible, held, lane.degraded, self._changes.bounds(db)[1])
+        return Lexical(allow, scores, graph, others, found, visible, held, lane.degraded, change_log.bounds(db)[1])
 
     def rank(self, db: Connection, lanes: Lanes, plan: SearchPlan, lexical: Lexical) -> Ranking:
         """Rank what may be seen; at most a few hundred candidates."""
@@ -139,27 +126,27 @@ class DualPathRetriever:
             lexical = self.lexical(db, lanes, plan)
         lane = _Lanes(db, plan, [*plan.degraded, *lexical.failed])
         allow, sparse = lexical.allow, lexical.scores
-        dense = lane.run("dense", lambda: dense_lane(db, lanes, self._paragraphs, plan, sparse, allow), nothing_dense())
-        related = lane.run("relations", lambda: relation_lane(db, lanes, self._relations, plan), {})
+        dense = lane.run("dense", lambda: dense_lane(db, lanes, plan, sparse, allow), nothing_dense())
+        related = lane.run("relations", lambda: relation_lane(db, lanes, plan), {})
         others = (*lexical.others, np.fromiter(related, np.int64, len(related)))
         found = _within(candidates(sparse, dense, others, plan.settings.candidates), allow, plan.hidden)
         further = np.setdiff1d(found, lexical.asked, assume_unique=True)
-        visible = lexical.visible.join(self._paragraphs.gate(db, further, plan.scopes, plan.now))
+        visible = lexical.visible.join(paragraph_rows.gate(db, further, plan.scopes, plan.now))
         fused = self._fused(db, plan, visible, sparse, dense, _highest(lexical.graph, related))
         fused = cut(fused, plan, _in_another_language(visible, plan))
         head = lane.run("rerank", lambda: self._reranker.rerank(db, plan, fused, sparse, lexical.held), Reranked(fused))
         if head.late:
             lane.failed.append("rerank")
-        further = lane.run("linked", lambda: linked(db, self._paragraphs, plan, head.fused), head.fused)
+        further = lane.run("linked", lambda: linked(db, plan, head.fused), head.fused)
         ranked = self._in_order(db, lanes, plan, further, visible)
         return Ranking(ranked, lane.degraded, allow)
 
     def _changed(self, db: Connection, lexical: Lexical) -> bool:
         """Whether a candidate was revised or deleted while the query was being embedded."""
-        last = self._changes.bounds(db)[1]
+        last = change_log.bounds(db)[1]
         if last == lexical.seen:
             return False
-        changed = self._changes.between(db, lexical.seen, last, ("paragraph",))
+        changed = change_log.between(db, lexical.seen, last, ("paragraph",))
         return bool(np.isin(lexical.asked, np.array(changed, np.int64)).any())
 
     def _in_order(self, db: Connection, lanes: Lanes, plan: SearchPlan, fused: Fused, visible: Visible) -> Fused:
@@ -185,20 +172,20 @@ class DualPathRetriever:
         scores = lanes.sparse.search(hashes, scopes=plan.scopes, hidden=plan.hidden, limit=1)
         if not len(scores.ids) or not scores.paragraph.max() > 0:
             return float("nan")
-        best = self._paragraphs.gate(db, scores.ids[[int(scores.paragraph.argmax())]], plan.scopes, plan.now)
+        best = paragraph_rows.gate(db, scores.ids[[int(scores.paragraph.argmax())]], plan.scopes, plan.now)
         return float(best.event_start[0]) if len(best.ids) else float("nan")
 
     def _allowed(self, db: Connection, plan: SearchPlan) -> Ids | None:
         """Sorted ids that meet the time window, the person, the source and the state of the memory asked for; None if nothing restricts."""
         sets: list[Ids] = []
         if plan.window is not None:
-            sets.append(self._paragraphs.in_window(db, plan.window.start, plan.window.end, plan.scopes))
+            sets.append(paragraph_rows.in_window(db, plan.window.start, plan.window.end, plan.scopes))
         if plan.persons is not None:
-            sets.append(self._paragraphs.of_persons(db, plan.persons))
+            sets.append(paragraph_rows.of_persons(db, plan.persons))
         if plan.sources is not None:
-            sets.append(self._paragraphs.of_sources(db, plan.sources))
+            sets.append(paragraph_rows.of_sources(db, plan.sources))
         if plan.as_of is not None:
-            sets.append(self._revisions.current(db, plan.as_of, plan.scopes))
+            sets.append(revision_rows.current(db, plan.as_of, plan.scopes))
         if not sets:
             return None
         return reduce(partial(np.intersect1d, assume_unique=True), sets)
@@ -215,7 +202,7 @@ class DualPathRetriever:
         evidence = Evidence(
             sparse, dense, graph,
             mentions=lambda unsaid: self._mentions(db, plan, unsaid),
-            questions=lambda ids: self._paragraphs.questions(db, ids),
+            questions=lambda ids: paragraph_rows.questions(db, ids),
         )  # fmt: skip
         signals = gather(plan, visible, evidence) | _fading(plan, visible)
         return fuse(visible.ids, signals, plan.settings.weights, sparse, dense)
@@ -223,7 +210,7 @@ class DualPathRetriever:
     def _mentions(self, db: Connection, plan: SearchPlan, unsaid: Ids) -> NDArray[np.float32]:
         """1 for each paragraph whose text holds the name that the query holds."""
         names = [fold(name) for name in plan.query.names] if plan.query else []
-        texts = self._paragraphs.contents(db, unsaid.tolist())
+        texts = paragraph_rows.contents(db, unsaid.tolist())
         return np.array(
             [any(name in fold(texts.get(id_, "")) for name in names) for id_ in unsaid.tolist()], np.float32
         )

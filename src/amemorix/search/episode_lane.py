@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..episodes.rows import EpisodeRepository
+from ..episodes import rows as episode_rows
 from ..language.normalise import term_hashes
 from ..store.ports import Connection
 from .dual_path import Ranking
@@ -36,17 +36,15 @@ class _Own:
     words: tuple[str, ...]
 
 
-def rank_episodes(
-    db: Connection, episodes: EpisodeRepository, ranking: Ranking, plan: SearchPlan
-) -> dict[int, tuple[float, dict[str, Any]]]:
+def rank_episodes(db: Connection, ranking: Ranking, plan: SearchPlan) -> dict[int, tuple[float, dict[str, Any]]]:
     """Episode -> (score in 0..1, explanation), best first.
 
     An episode scores as its best paragraph does, a little more for each further one that answers, and more if its own
     words do. One that only its own words find has to hold most of the query.
     """
-    found = _paragraphs(db, episodes, ranking.fused, plan.now)
-    own = _own_words(db, episodes, plan)
-    alone = _alone(db, episodes, ranking, plan, {id_: one for id_, one in own.items() if id_ not in found})
+    found = _paragraphs(db, ranking.fused, plan.now)
+    own = _own_words(db, plan)
+    alone = _alone(db, ranking, plan, {id_: one for id_, one in own.items() if id_ not in found})
     scores = {id_: _lifted(_score(of), own.get(id_)) for id_, of in found.items()}
     scores |= {id_: OWN_ALONE * one.share for id_, one in alone.items()}
     ranked = sorted(scores, key=lambda id_: (-scores[id_], id_))[: plan.limit]
@@ -55,11 +53,9 @@ def rank_episodes(
     }
 
 
-def _paragraphs(
-    db: Connection, episodes: EpisodeRepository, fused: Fused, now: float
-) -> dict[int, list[tuple[float, int]]]:
+def _paragraphs(db: Connection, fused: Fused, now: float) -> dict[int, list[tuple[float, int]]]:
     """Episode -> (score, paragraph) of those that answer, best first."""
-    of = episodes.of_paragraphs(db, fused.ids.tolist(), now)
+    of = episode_rows.of_paragraphs(db, fused.ids.tolist(), now)
     found: dict[int, list[tuple[float, int]]] = {}
     for paragraph, score in zip(fused.ids.tolist(), fused.score.tolist(), strict=True):
         if paragraph in of:
@@ -67,16 +63,16 @@ def _paragraphs(
     return found
 
 
-def _own_words(db: Connection, episodes: EpisodeRepository, plan: SearchPlan) -> dict[int, _Own]:
+def _own_words(db: Connection, plan: SearchPlan) -> dict[int, _Own]:
     """Episodes with words of the query among their own; a rare word weighs more."""
     terms = list(dict.fromkeys(plan.query.terms)) if plan.query else []
     if not terms:
         return {}
     hashes = [int(term_hashes([term])[0]) for term in terms]
-    places = episodes.by_terms(db, hashes, plan.scopes)
+    places = episode_rows.by_terms(db, hashes, plan.scopes)
     if not places:
         return {}
-    count = episodes.count(db, plan.scopes)
+    count = episode_rows.count(db, plan.scopes)
     weight = {h: math.log(1 + (count + 1) / (1 + len(places.get(h, ())))) for h in hashes}
     held: dict[int, list[tuple[str, float]]] = {}
     for term, hash_ in zip(terms, hashes, strict=True):
@@ -86,16 +82,14 @@ def _own_words(db: Connection, episodes: EpisodeRepository, plan: SearchPlan) ->
     return {id_: _Own(sum(w for _, w in words) / total, tuple(t for t, _ in words)) for id_, words in held.items()}
 
 
-def _alone(
-    db: Connection, episodes: EpisodeRepository, ranking: Ranking, plan: SearchPlan, own: Mapping[int, _Own]
-) -> dict[int, _Own]:
+def _alone(db: Connection, ranking: Ranking, plan: SearchPlan, own: Mapping[int, _Own]) -> dict[int, _Own]:
     """Those that hold enough of the query, may be seen whole, and meet what else is asked."""
     likely = sorted((id_ for id_, one in own.items() if one.share >= ENOUGH), key=lambda id_: (-own[id_].share, id_))
-    members = episodes.members(db, likely[:MOST_ALONE])
+    members = episode_rows.members(db, likely[:MOST_ALONE])
     whole = {
         id_: paragraphs
         for id_, paragraphs in members.items()
-        if episodes.live_members(db, id_, plan.scopes, plan.now) == paragraphs
+        if episode_rows.live_members(db, id_, plan.scopes, plan.now) == paragraphs
     }
     return {id_: own[id_] for id_, paragraphs in whole.items() if _is_allowed(paragraphs, ranking)}
 

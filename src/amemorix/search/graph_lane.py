@@ -10,8 +10,8 @@ from ..indexes.graph.store import GraphStore
 from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, normalise_name
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
+from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows.names import NameRepository
-from ..store.rows.paragraphs import ParagraphRepository
 from .plan import SearchPlan
 
 __all__ = ["HUB", "is_over", "recall"]
@@ -44,7 +44,6 @@ def recall(
     db: Connection,
     graph: GraphStore,
     names: NameRepository,
-    paragraphs: ParagraphRepository,
     plan: SearchPlan,
 ) -> dict[int, float]:
     """Paragraph -> score in 0..1, by personalised PageRank from the query's entities.
@@ -55,19 +54,19 @@ def recall(
     if plan.query is None:
         return {}
     found = names.entities(db, {name for name in _possible_names(plan.query.text) if _tells(name)})
-    seeds = paragraphs.rarely_linked(db, dict.fromkeys(row[0] for row in found), HUB)
+    seeds = paragraph_rows.rarely_linked(db, dict.fromkeys(row[0] for row in found), HUB)
     if not seeds:
         return {}
     persons = {normalise_name(name) for name in plan.query.names}
     named = {row[0] for row in found if row[1] in persons}
-    around = _around(db, paragraphs, seeds, named, plan) if paragraphs.any_told(db) else ({}, set[int](), False)
+    around = _around(db, seeds, named, plan) if paragraph_rows.any_told(db) else ({}, set[int](), False)
     neighbours, told, over = around
     if not told:  # nothing that a step would lead to counts
         weight = dict.fromkeys(seeds, 1.0 / len(seeds))
     else:
         weight = _walk(seeds, neighbours) if over or plan.scopes is not None else _everywhere(graph, seeds)
-    kept = dict.fromkeys(paragraphs.rarely_linked(db, weight, HUB))
-    evidence = paragraphs.evidence(db, kept, plan.scopes, plan.now, EVIDENCE)
+    kept = dict.fromkeys(paragraph_rows.rarely_linked(db, weight, HUB))
+    evidence = paragraph_rows.evidence(db, kept, plan.scopes, plan.now, EVIDENCE)
     trust = {entity: 1.0 if entity in told or (entity in seeds and entity not in named) else RULED for entity in kept}
     return _supported(evidence, weight, trust, set(seeds))
 
@@ -78,7 +77,7 @@ def _tells(name: str) -> bool:
 
 
 def _around(
-    db: Connection, paragraphs: ParagraphRepository, seeds: Sequence[int], persons: set[int], plan: SearchPlan
+    db: Connection, seeds: Sequence[int], persons: set[int], plan: SearchPlan
 ) -> tuple[Neighbours, set[int], bool]:
     """(neighbours of the seeds and of those, entities that somebody has told a relation of, whether any is over).
 
@@ -91,8 +90,8 @@ def _around(
     left_out = False
     edge, walked = set(seeds), set[int]()
     for _ in range(HOPS):
-        found = paragraphs.relations_of(db, edge, plan.scopes, plan.now, RELATIONS)
-        over = is_over(db, paragraphs, (row[0] for row in found), plan)
+        found = paragraph_rows.relations_of(db, edge, plan.scopes, plan.now, RELATIONS)
+        over = is_over(db, (row[0] for row in found), plan)
         left_out = left_out or bool(over)
         for relation, one, other, weight, origin in found:
             if relation in over:
@@ -111,12 +110,10 @@ def _around(
     return neighbours, told, left_out
 
 
-def is_over(
-    db: Connection, paragraphs: ParagraphRepository, relations: Iterable[int], plan: SearchPlan
-) -> Collection[int]:
+def is_over(db: Connection, relations: Iterable[int], plan: SearchPlan) -> Collection[int]:
     """Those of the relations that tell nothing of the time that is asked for; of the past all may tell."""
     past = plan.as_of is not None or plan.window is not None or (plan.query and _PAST.search(plan.query.text))
-    return () if past else paragraphs.relations_ended(db, relations, plan.scopes, plan.now).keys()
+    return () if past else paragraph_rows.relations_ended(db, relations, plan.scopes, plan.now).keys()
 
 
 def _everywhere(graph: GraphStore, seeds: Sequence[int]) -> dict[int, float]:

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..episodes.rows import EpisodeRepository, EpisodeRow
+from ..episodes import rows as episode_rows
+from ..episodes.rows import EpisodeRow
 from ..ids import episode_key, paragraph_key
 from ..language.normalise import content_hash, normalise_name, tokens
 from ..language.times import format_time
 from ..store.ports import Connection
-from ..store.rows.entity_names import EntityNaming
-from ..store.rows.paragraphs import ParagraphRepository, ParagraphRow, PersonOf
-from ..store.rows.retention import Retention, RetentionRepository
+from ..store.rows import entity_names
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import retention as retention_rows
+from ..store.rows.paragraphs import ParagraphRow, PersonOf
+from ..store.rows.retention import Retention
 from .dual_path import Ranking
 from .fusion import Fused
 from .plan import SearchPlan
@@ -49,15 +52,8 @@ class HitWriter:
 
     def __init__(
         self,
-        paragraphs: ParagraphRepository,
-        episodes: EpisodeRepository,
-        retention: RetentionRepository,
-        naming: EntityNaming,
     ) -> None:
-        self._paragraphs = paragraphs
-        self._naming = naming
-        self._retention = retention
-        self._episodes = episodes
+        pass
 
     def paragraphs(self, db: Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
         """The first `limit` paragraphs of a ranking."""
@@ -85,7 +81,7 @@ class HitWriter:
         self, db: Connection, scores: Mapping[int, tuple[float, dict[str, Any]]], plan: SearchPlan
     ) -> list[Hit]:
         """Episodes in the order given."""
-        rows = self._episodes.full(db, scores)
+        rows = episode_rows.full(db, scores)
         return [self._episode(rows[id_], *scores[id_], plan) for id_ in list(scores)[: plan.limit] if id_ in rows]
 
     def _hits(
@@ -96,13 +92,13 @@ class HitWriter:
         plan: SearchPlan,
         rows: Mapping[int, ParagraphRow] | None = None,
     ) -> list[Hit]:
-        rows = self._paragraphs.full(db, ids) if rows is None else rows
-        persons = self._paragraphs.persons(db, ids)
-        known = self._paragraphs.entity_norms(db, ids)
-        relations = self._paragraphs.relations(db, known)
+        rows = paragraph_rows.full(db, ids) if rows is None else rows
+        persons = paragraph_rows.persons(db, ids)
+        known = paragraph_rows.entity_norms(db, ids)
+        relations = paragraph_rows.relations(db, known)
         called = self._called(db, known, relations, plan)
         over = self._over(db, relations, plan)
-        touched = self._retention.of(db, "paragraph", ids)
+        touched = retention_rows.of(db, "paragraph", ids)
         hits: list[Hit] = []
         for id_ in ids:
             if id_ in rows:
@@ -132,7 +128,7 @@ class HitWriter:
         ends = {
             end for found in relations.values() for subject, _, object_ in found.values() for end in (subject, object_)
         }
-        return self._naming.shown(db, ends | {e for found in known.values() for e, _ in found}, plan.scopes)
+        return entity_names.shown(db, ends | {e for found in known.values() for e, _ in found}, plan.scopes)
 
     def _over(
         self, db: Connection, relations: Mapping[int, Mapping[int, tuple[int, str, int]]], plan: SearchPlan
@@ -142,7 +138,7 @@ class HitWriter:
             return {}
         ids = {row for those in relations.values() for row in those}
         then = plan.now if plan.as_of is None else plan.as_of
-        ends = self._paragraphs.relations_ended(db, ids, plan.scopes, plan.now)
+        ends = paragraph_rows.relations_ended(db, ids, plan.scopes, plan.now)
         return {row: at for row, at in ends.items() if at <= then}
 
     def _paragraph(

@@ -11,8 +11,8 @@ from ..indexes.projections import Lanes
 from ..language.normalise import query_terms, term_hashes
 from ..ports import SparseScores
 from ..store.ports import Connection
+from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows.names import NameRepository
-from ..store.rows.paragraphs import ParagraphRepository
 from .graph_lane import recall
 from .plan import SearchPlan
 
@@ -62,21 +62,19 @@ def empty_scores() -> SparseScores:
     return SparseScores(ids, nothing, nothing, nothing, nothing, nothing, ids)
 
 
-def sparse_lane(
-    db: Connection, lanes: Lanes, paragraphs: ParagraphRepository, plan: SearchPlan, allow: Ids | None
-) -> SparseScores:
+def sparse_lane(db: Connection, lanes: Lanes, plan: SearchPlan, allow: Ids | None) -> SparseScores:
     """BM25 of paragraph, window and session; by the words of the other language too, where that is a scan of a chat."""
     limit = plan.settings.candidates
     hashes = plan.query.hashes if plan.query else np.zeros(0, np.uint32)
     own = lanes.sparse.search(hashes, scopes=plan.scopes, allow=allow, hidden=plan.hidden, limit=limit)
-    abroad, share = _translated(db, paragraphs, plan) if own.complete else (np.zeros(0, np.uint32), 0.0)
+    abroad, share = _translated(db, plan) if own.complete else (np.zeros(0, np.uint32), 0.0)
     if not len(abroad):
         return own
     other = lanes.sparse.search(abroad, scopes=plan.scopes, allow=allow, hidden=plan.hidden, limit=limit)
     return _better(own, other, np.float32(share))
 
 
-def _translated(db: Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> tuple[NDArray[np.uint32], float]:
+def _translated(db: Connection, plan: SearchPlan) -> tuple[NDArray[np.uint32], float]:
     """The query's terms in the other language, word by word, and the share of them that has a translation.
 
     None in Chinese where nothing is Chinese.
@@ -85,7 +83,7 @@ def _translated(db: Connection, paragraphs: ParagraphRepository, plan: SearchPla
     if plan.glosses is not None and query is not None:
         if query.cjk:
             other, share = plan.glosses.english(query.bare), 1.0
-        elif paragraphs.any_cjk(db, plan.scopes):
+        elif paragraph_rows.any_cjk(db, plan.scopes):
             other = plan.glosses.chinese(query.terms)
             share = len(other.split()) / max(len(query.terms), 1)
     return np.unique(term_hashes(query_terms(other))), share
@@ -109,7 +107,6 @@ def _better(one: SparseScores, other: SparseScores, share: np.float32) -> Sparse
 def dense_lane(
     db: Connection,
     lanes: Lanes,
-    paragraphs: ParagraphRepository,
     plan: SearchPlan,
     scored: SparseScores,
     allow: Ids | None,
@@ -124,7 +121,7 @@ def dense_lane(
     if scored.complete:
         return DenseScores(ids, cosine, _noise(cosine[~np.isnan(cosine)]), _highest(cosine))
     if allow is None and plan.scopes is not None:
-        allow = paragraphs.in_scopes(db, plan.scopes)
+        allow = paragraph_rows.in_scopes(db, plan.scopes)
     near, near_cosine = _shown(*vectors.search(query, plan.settings.candidates, allow), plan.hidden)
     every, first = np.unique(np.concatenate([ids, near]), return_index=True)
     floor = _noise(vectors.background(query))
@@ -149,31 +146,29 @@ def _highest(cosine: NDArray[np.float32]) -> float:
     return float(known.max()) if len(known) else 0.0
 
 
-def graph_lane(
-    db: Connection, lanes: Lanes, names: NameRepository, paragraphs: ParagraphRepository, plan: SearchPlan
-) -> dict[int, float]:
+def graph_lane(db: Connection, lanes: Lanes, names: NameRepository, plan: SearchPlan) -> dict[int, float]:
     """Paragraphs that support what the query's entities are related to, scored 0..1."""
     if plan.query is None:
         return {}
-    return recall(db, lanes.graph, names, paragraphs, plan)
+    return recall(db, lanes.graph, names, plan)
 
 
-def person_lane(db: Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> Ids:
+def person_lane(db: Connection, plan: SearchPlan) -> Ids:
     """The newest paragraphs of the person named, when the query says nothing else."""
     if plan.query is None or plan.query.terms or not plan.query.persons:
         return np.zeros(0, np.int64)
     found = [
-        paragraphs.recent_of(db, person, plan.scopes, plan.now, plan.settings.candidates)
+        paragraph_rows.recent_of(db, person, plan.scopes, plan.now, plan.settings.candidates)
         for person in set().union(*plan.query.persons)
     ]
     return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
 
-def time_lane(db: Connection, paragraphs: ParagraphRepository, plan: SearchPlan) -> Ids:
+def time_lane(db: Connection, plan: SearchPlan) -> Ids:
     """The newest paragraphs of each stretch of time that the query names."""
     spans = plan.query.spans if plan.query else ()
     found = [
-        paragraphs.newest_begun(db, span.start, span.end, plan.scopes, plan.settings.candidates // len(spans))
+        paragraph_rows.newest_begun(db, span.start, span.end, plan.scopes, plan.settings.candidates // len(spans))
         for span in spans
     ]
     return np.unique(np.array([id_ for ids in found for id_ in ids], np.int64))

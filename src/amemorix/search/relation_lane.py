@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..indexes.projections import Lanes
 from ..indexes.vectors.store import VectorStore
 from ..store.ports import Connection
-from ..store.rows.relations import RelationRepository
+from ..store.rows import relations as relation_rows
 from .plan import SearchPlan
 
 __all__ = ["relation_lane"]
@@ -29,16 +29,16 @@ Near = dict[int, float]
 """Relation -> cosine, the nearest first."""
 
 
-def relation_lane(db: Connection, lanes: Lanes, relations: RelationRepository, plan: SearchPlan) -> dict[int, float]:
+def relation_lane(db: Connection, lanes: Lanes, plan: SearchPlan) -> dict[int, float]:
     """Paragraph -> score: the cosine of the nearest relation that it supports, scaled from 0.2..1 to 0..1.
 
     Only relations that rest on a paragraph which may be seen take part, and only such paragraphs are returned: what
     stands elsewhere neither shows nor crowds out. What rules have read has no vector: it is in the paragraph's own words.
     """
-    nearest = _nearest(db, lanes, relations, plan)
+    nearest = _nearest(db, lanes, plan)
     if not nearest:
         return {}
-    support = relations.support(db, nearest, plan.scopes, plan.now, PARAGRAPHS)
+    support = relation_rows.support(db, nearest, plan.scopes, plan.now, PARAGRAPHS)
     found: dict[int, float] = {}
     for relation, cosine in nearest.items():
         for paragraph in support.get(relation, ()):
@@ -47,13 +47,13 @@ def relation_lane(db: Connection, lanes: Lanes, relations: RelationRepository, p
     return found
 
 
-def _nearest(db: Connection, lanes: Lanes, relations: RelationRepository, plan: SearchPlan) -> Near:
+def _nearest(db: Connection, lanes: Lanes, plan: SearchPlan) -> Near:
     """The nearest of those that rest on what may be seen."""
     if lanes.relations is None or plan.encoded is None or not len(lanes.relations):
         return {}
     found: Near = {}
     for near in _wider_and_wider(lanes.relations, plan.encoded.vector):
-        seen = relations.seen(db, near, plan.scopes, plan.now)
+        seen = relation_rows.seen(db, near, plan.scopes, plan.now)
         found = {id_: cosine for id_, cosine in near.items() if id_ in seen}
         if len(found) >= RELATIONS:
             break

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ..models.glosses.table import GlossTable
 from ..ports import Encoded, SparseScores
 from ..store.ports import Connection
-from ..store.rows.embeddings import EmbeddingRepository
-from ..store.rows.paragraphs import ParagraphRepository
+from ..store.rows import embeddings as embedding_rows
+from ..store.rows import paragraphs as paragraph_rows
 from .fusion import Fused, weighted
 from .late_interaction import best_matches
 from .plan import SearchPlan
@@ -58,16 +58,12 @@ class Reranker:
     A word of the query may find its partner in the paragraph before or after. The rest keeps its order below the head.
     """
 
-    def __init__(self, embeddings: EmbeddingRepository, paragraphs: ParagraphRepository) -> None:
-        self._embeddings = embeddings
-        self._paragraphs = paragraphs
-
     def fetch(self, db: Connection, plan: SearchPlan, likely: Ids, sparse: SparseScores) -> Held:
         """What `rerank` will want of these paragraphs, read while the query is still being embedded."""
         if not plan.settings.rerank.enabled or not plan.generation or not len(likely):
             return Held(0, {})
         ids = _with_neighbours(likely, sparse)[0].tolist()
-        return Held(plan.generation, dict.fromkeys(ids, b"") | self._embeddings.tokens(db, plan.generation, ids))
+        return Held(plan.generation, dict.fromkeys(ids, b"") | embedding_rows.tokens(db, plan.generation, ids))
 
     def rerank(self, db: Connection, plan: SearchPlan, fused: Fused, sparse: SparseScores, held: Held) -> Reranked:
         """The ranking with its first `rerank.depth` candidates in their new order."""
@@ -98,7 +94,7 @@ class Reranker:
 
     def _by_words(self, db: Connection, glosses: GlossTable, query: str, head: Ids) -> dict[str, Floats]:
         """How near the Chinese words of each paragraph are to the query's."""
-        texts = self._paragraphs.contents(db, head.tolist())
+        texts = paragraph_rows.contents(db, head.tolist())
         near = likeness(glosses, query, [texts.get(id_, "") for id_ in head.tolist()])
         return {"word_mean": near.mean, "word_found": near.found, "word_told": near.told}
 
@@ -108,7 +104,7 @@ class Reranker:
         """How well the query's words are met by each paragraph, alone and with its neighbours."""
         ids, before, after = _with_neighbours(head, sparse)
         further = [id_ for id_ in ids.tolist() if id_ not in held.tokens]
-        more = self._embeddings.tokens(db, held.generation, further) if further else {}
+        more = embedding_rows.tokens(db, held.generation, further) if further else {}
         matches = best_matches(query, ids.tolist(), held.tokens | more)
         matches = np.concatenate([matches, np.zeros((1, matches.shape[1]), np.float32)])
 

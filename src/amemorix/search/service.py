@@ -24,6 +24,10 @@ from ..store.filters import restricts
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import ChatKey
+from ..store.rows import embeddings as embedding_rows
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import revisions as revision_rows
+from ..store.rows import sources as source_rows
 from ..store.time_limit import time_limit
 from ..store.time_zones import TimeZones
 from ..tracing import carried, span
@@ -103,10 +107,8 @@ class SearchService:
         self._right_of_way = right_of_way
         self._glosses = glosses
         self._hidden = np.unique(np.array(hidden, np.int64)) if hidden else None
-        self._retriever = DualPathRetriever(
-            store.names, store.paragraphs, store.embeddings, store.relations, store.changes, store.revisions
-        )
-        self._writer = HitWriter(store.paragraphs, store.episodes, store.retention, store.entity_naming)
+        self._retriever = DualPathRetriever(store.names)
+        self._writer = HitWriter()
         self._past = PastWordings(store, self._writer)
         self._facts = FactReader(store)
         self._aggregate = AggregateQueryService()
@@ -144,7 +146,7 @@ class SearchService:
         meant = replace(begun.wide, encoded=asked.encoded, generation=asked.generation)
 
         def answer(db: Connection) -> RetrievalResult:
-            dropped = asked.vectors is not None and not self._store.embeddings.is_whole(db, asked.generation)
+            dropped = asked.vectors is not None and not embedding_rows.is_whole(db, asked.generation)
             degraded = ("dense",) if asked.failed or dropped else ()
             ranking = self._retriever.rank(
                 db, self._indexes.lanes(db, asked.vectors), replace(meant, degraded=degraded), begun.lexical
@@ -219,7 +221,7 @@ class SearchService:
             scopes=scopes,
             window=ask.window,
             persons=tuple(directory.matching(request.person_id, scopes)) if request.person_id else None,
-            sources=tuple(self._store.sources.named(db, ask.source, None)) if ask.source else None,
+            sources=tuple(source_rows.named(db, ask.source, None)) if ask.source else None,
             min_score=request.min_score,
             glosses=self._glosses,
             as_of=ask.as_of,
@@ -238,7 +240,7 @@ class SearchService:
         return replace(plan, settings=_with_candidates(plan.settings, plan.limit * EPISODE_BREADTH))
 
     def _episodes(self, db: Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
-        found = rank_episodes(db, self._store.episodes, ranking, plan)
+        found = rank_episodes(db, ranking, plan)
         return self._writer.episodes(db, found, plan)
 
     def _aggregated(self, db: Connection, ranking: Ranking, plan: SearchPlan) -> list[Hit]:
@@ -253,16 +255,15 @@ class SearchService:
     def _by_time(self, db: Connection, plan: SearchPlan) -> RetrievalResult:
         """What happened in the window, the newest first."""
         window = plan.window or Window(LONG_AGO, plan.now)
-        paragraphs = self._store.paragraphs
         if plan.persons is None and plan.as_of is None:
-            ids = paragraphs.newest_in_window(db, window.start, window.end, plan.scopes, plan.now, plan.limit)
+            ids = paragraph_rows.newest_in_window(db, window.start, window.end, plan.scopes, plan.now, plan.limit)
         else:
-            held = paragraphs.in_window(db, window.start, window.end, plan.scopes)
+            held = paragraph_rows.in_window(db, window.start, window.end, plan.scopes)
             if plan.persons is not None:
-                held = np.intersect1d(paragraphs.of_persons(db, plan.persons), held)
+                held = np.intersect1d(paragraph_rows.of_persons(db, plan.persons), held)
             if plan.as_of is not None:
-                held = np.intersect1d(self._store.revisions.current(db, plan.as_of, plan.scopes), held)
-            seen = paragraphs.gate(db, held, plan.scopes, plan.now)
+                held = np.intersect1d(revision_rows.current(db, plan.as_of, plan.scopes), held)
+            seen = paragraph_rows.gate(db, held, plan.scopes, plan.now)
             ids = seen.ids[np.lexsort((-seen.ids, -seen.event_start))][: plan.limit].tolist()
         hits = self._writer.by_time(db, ids, plan)
         return _result("time", hits if plan.as_of is None else self._past.newest(db, hits, plan), plan, ())

@@ -10,6 +10,8 @@ import numpy as np
 from ..language.normalise import unpack_terms
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import revisions as revision_rows
 from ..store.rows.revisions import Revision
 from .hits import HitWriter
 from .plan import SearchPlan
@@ -43,7 +45,7 @@ class PastWordings:
             one.id: (top * share, {"revision": "replaced", "coverage": round(share, 3), "lanes": {"sparse": {}}})
             for share, one in kept[: plan.limit]
         }
-        found = self._writer.revisions(db, self._store.revisions.full(db, why), why, plan)
+        found = self._writer.revisions(db, revision_rows.full(db, why), why, plan)
         return sorted([*found, *hits], key=lambda hit: -hit.score)[: plan.limit]
 
     def newest(self, db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list[Hit]:
@@ -54,15 +56,15 @@ class PastWordings:
             one.id: (1.0, {"revision": "replaced", "order": "newest first", "lanes": {"time": {}}})
             for one in dated[: plan.limit]
         }
-        found = self._writer.revisions(db, self._store.revisions.full(db, why), why, plan)
+        found = self._writer.revisions(db, revision_rows.full(db, why), why, plan)
         return sorted([*found, *hits], key=lambda hit: -(hit.time.start or 0.0))[: plan.limit]
 
     def _found(self, db: Connection, plan: SearchPlan) -> Iterator[Revision]:
         """Those that the window and the person allow; none within a source, where the present alone is looked at."""
         if plan.as_of is None or plan.sources is not None:
             return
-        mine = None if plan.persons is None else set(self._store.paragraphs.of_persons(db, plan.persons).tolist())
-        for one in self._store.revisions.replaced(db, plan.as_of, plan.scopes, plan.now, MOST):
+        mine = None if plan.persons is None else set(paragraph_rows.of_persons(db, plan.persons).tolist())
+        for one in revision_rows.replaced(db, plan.as_of, plan.scopes, plan.now, MOST):
             if (mine is None or one.id in mine) and _in_window(one, plan):
                 yield one
 

@@ -14,6 +14,7 @@ from ..store.access import served, visible_scopes
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import ChatKey
+from ..store.rows import retention as retention_rows
 from ..store.rows.retention import MemoryKind, Ref
 from .request import KernelSearchRequest
 from .service import SearchService
@@ -83,7 +84,7 @@ class MemoryTargets:
         return NotFound(f"target: there is nothing {where} that {target[:80]!r} means.", field="target")
 
     def _relations(self, db: Connection, norm: str, scopes: Sequence[int] | None, gone: bool) -> list[Ref]:
-        ids = self._store.retention.relations_by_words(db, norm, scopes, gone=gone, limit=MOST)
+        ids = retention_rows.relations_by_words(db, norm, scopes, gone=gone, limit=MOST)
         return [("relation", id_) for id_ in ids]
 
     async def _paragraphs(self, text: str, chat_id: str) -> list[Ref]:
@@ -94,7 +95,7 @@ class MemoryTargets:
 
     async def _gone(self, text: str, scopes: Sequence[int] | None) -> list[Ref]:
         asked = fold(text)
-        held = await self._store.read(lambda db: self._store.retention.paragraphs_in_bin(db, scopes))
+        held = await self._store.read(lambda db: retention_rows.paragraphs_in_bin(db, scopes))
         return [("paragraph", id_) for id_, content in held if asked in fold(content)]
 
 

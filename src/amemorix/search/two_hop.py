@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..store.ports import Connection
-from ..store.rows.paragraphs import ParagraphRepository
+from ..store.rows import paragraphs as paragraph_rows
 from .fusion import Fused
 from .graph_lane import HUB, is_over
 from .plan import SearchPlan
@@ -28,15 +28,15 @@ RELATIONS, EVIDENCE = 400, 4_000
 """Relations and links looked at."""
 
 
-def linked(db: Connection, paragraphs: ParagraphRepository, plan: SearchPlan, fused: Fused) -> Fused:
+def linked(db: Connection, plan: SearchPlan, fused: Fused) -> Fused:
     """The ranking with `weights.linked` times the signal `linked` added to the score, at most to 1."""
     weight = plan.settings.weights.linked
     if plan.query is None or weight <= 0 or len(fused.ids) <= 1:
         return fused
-    bridges = _bridges(db, paragraphs, plan, fused)
+    bridges = _bridges(db, plan, fused)
     if not bridges:
         return fused
-    bonus = _reached(paragraphs.evidence(db, bridges, plan.scopes, plan.now, EVIDENCE), bridges)
+    bonus = _reached(paragraph_rows.evidence(db, bridges, plan.scopes, plan.now, EVIDENCE), bridges)
     signal = np.array([min(1.0, bonus.get(id_, 0.0)) for id_ in fused.ids.tolist()], np.float32)
     signal[:FIRST] = 0
     if not signal.any():
@@ -52,23 +52,23 @@ def linked(db: Connection, paragraphs: ParagraphRepository, plan: SearchPlan, fu
     return marked.take(np.argsort(-total, kind="stable"))
 
 
-def _bridges(db: Connection, paragraphs: ParagraphRepository, plan: SearchPlan, fused: Fused) -> dict[int, float]:
+def _bridges(db: Connection, plan: SearchPlan, fused: Fused) -> dict[int, float]:
     """Entity -> share of the best score: those of the first hits, and those related to them."""
     first = fused.ids[:FIRST].tolist()
     top = float(fused.score[0]) or 1.0
     worth = {id_: float(score) / top for id_, score in zip(first, fused.score[:FIRST], strict=True)}
     met: dict[int, float] = {}
-    for paragraph, entity in paragraphs.entities_of(db, first):
+    for paragraph, entity in paragraph_rows.entities_of(db, first):
         met[entity] = max(met.get(entity, 0.0), worth[paragraph])
-    met = {entity: met[entity] for entity in paragraphs.rarely_linked(db, met, HUB)}
+    met = {entity: met[entity] for entity in paragraph_rows.rarely_linked(db, met, HUB)}
     further: dict[int, float] = {}
-    related = paragraphs.relations_of(db, met, plan.scopes, plan.now, RELATIONS)
-    over = is_over(db, paragraphs, (row[0] for row in related), plan)
+    related = paragraph_rows.relations_of(db, met, plan.scopes, plan.now, RELATIONS)
+    over = is_over(db, (row[0] for row in related), plan)
     for _, one, other, _, _ in (row for row in related if row[0] not in over):
         for known, new in ((one, other), (other, one)):
             if known in met and new not in met:
                 further[new] = max(further.get(new, 0.0), BEYOND * met[known])
-    return met | {entity: further[entity] for entity in paragraphs.rarely_linked(db, further, HUB)}
+    return met | {entity: further[entity] for entity in paragraph_rows.rarely_linked(db, further, HUB)}
 
 
 def _reached(evidence: list[tuple[int, int, bool]], bridges: Mapping[int, float]) -> dict[int, float]:

@@ -9,46 +9,46 @@ from typing import Any
 from .ports import Connection
 from .queries import array
 
-__all__ = ["ChangeRepository"]
-
-
 CHUNK, BREATH_SECONDS = 500, 0.001
 """Rows read at a time for an index that is made anew, and the pause after them: the event loop and searches go first."""
 
 
-class ChangeRepository:
-    """Reads and prunes the change log, and reads the rows that projections are made of."""
+def bounds(db: Connection) -> tuple[int, int]:
+    """(floor, last): a cursor within them can be caught up, any other has to begin anew."""
+    return db.run("changes_bounds").fetchone()
 
-    def bounds(self, db: Connection) -> tuple[int, int]:
-        """(floor, last): a cursor within them can be caught up, any other has to begin anew."""
-        return db.run("changes_bounds").fetchone()
 
-    def between(self, db: Connection, cursor: int, upto: int, kinds: Iterable[str]) -> list[int]:
-        """Ids of these kinds that changed after `cursor`, up to and including `upto`."""
-        values = {"cursor": cursor, "upto": upto, "kinds": array(kinds)}
-        return [row[0] for row in db.run("changes_between", **values)]
+def between(db: Connection, cursor: int, upto: int, kinds: Iterable[str]) -> list[int]:
+    """Ids of these kinds that changed after `cursor`, up to and including `upto`."""
+    values = {"cursor": cursor, "upto": upto, "kinds": array(kinds)}
+    return [row[0] for row in db.run("changes_between", **values)]
 
-    def prune(self, db: Connection, upto: int) -> None:
-        """Forget changes up to `upto`; cursors below it will have to begin anew."""
-        db.run("changes_prune", upto=upto)
-        db.run("changes_floor_raise", upto=upto)
 
-    def rows(self, db: Connection, query: str, **values: Any) -> Iterator[tuple[Any, ...]]:
-        """All rows of a projection (`term_rows`, `vector_rows`, `edge_rows`)."""
-        cursor = db.run(query, **values)
-        while rows := cursor.fetchmany(CHUNK):
-            yield from rows
-            time.sleep(BREATH_SECONDS)
+def prune(db: Connection, upto: int) -> None:
+    """Forget changes up to `upto`; cursors below it will have to begin anew."""
+    db.run("changes_prune", upto=upto)
+    db.run("changes_floor_raise", upto=upto)
 
-    def rows_of(self, db: Connection, query: str, ids: Iterable[int], **values: Any) -> Sequence[tuple[Any, ...]]:
-        """The rows of a projection with these ids (`term_rows_of`, `vector_rows_of`, `edge_rows_of`)."""
-        return db.run(query, ids=array(ids), **values).fetchall()
 
-    def get(self, db: Connection, key: str) -> str | None:
-        """A value of the store about itself."""
-        row = db.run("meta_get", key=key).fetchone()
-        return None if row is None else row[0]
+def rows(db: Connection, query: str, **values: Any) -> Iterator[tuple[Any, ...]]:
+    """All rows of a projection (`term_rows`, `vector_rows`, `edge_rows`)."""
+    cursor = db.run(query, **values)
+    while rows := cursor.fetchmany(CHUNK):
+        yield from rows
+        time.sleep(BREATH_SECONDS)
 
-    def put(self, db: Connection, key: str, value: str) -> None:
-        """Set a value of the store about itself."""
-        db.run("meta_put", key=key, value=value)
+
+def rows_of(db: Connection, query: str, ids: Iterable[int], **values: Any) -> Sequence[tuple[Any, ...]]:
+    """The rows of a projection with these ids (`term_rows_of`, `vector_rows_of`, `edge_rows_of`)."""
+    return db.run(query, ids=array(ids), **values).fetchall()
+
+
+def get(db: Connection, key: str) -> str | None:
+    """A value of the store about itself."""
+    row = db.run("meta_get", key=key).fetchone()
+    return None if row is None else row[0]
+
+
+def put(db: Connection, key: str, value: str) -> None:
+    """Set a value of the store about itself."""
+    db.run("meta_put", key=key, value=value)

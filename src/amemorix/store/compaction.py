@@ -13,7 +13,7 @@ from .connection import SqliteConnection, connect
 from .ports import Connection
 from .private_files import create_private
 
-__all__ = ["Compaction", "RawFiles", "file_chunks", "in_memory", "one_transaction", "open_copy"]
+__all__ = ["RawFiles", "file_chunks", "in_memory", "one_transaction", "open_copy"]
 
 CHUNK = 1 << 20
 IN_MEMORY_BYTES = 256 << 20
@@ -21,30 +21,29 @@ IN_MEMORY_BYTES = 256 << 20
 BREATH_SECONDS = 0.0005
 
 
-class Compaction:
-    """Folds the write-ahead log and rewrites the file; for the writer's connection, outside any transaction."""
+def fold(db: Connection) -> bool:
+    """Bring the log into the database and empty it; False if a reader was in the way."""
+    db.run("wait_briefly")
+    try:
+        busy = db.run("log_fold").fetchone()[0]
+    finally:
+        db.run("wait_long")
+    return busy == 0
 
-    def fold(self, db: Connection) -> bool:
-        """Bring the log into the database and empty it; False if a reader was in the way."""
-        db.run("wait_briefly")
-        try:
-            busy = db.run("log_fold").fetchone()[0]
-        finally:
-            db.run("wait_long")
-        return busy == 0
 
-    def rewrite(self, db: Connection, size: int) -> None:
-        """Write the whole database anew, without what its pages held before."""
-        if size > IN_MEMORY_BYTES:
-            db.run("temporary_in_file")
-        try:
-            db.run("rewrite_file")
-        finally:
-            db.run("temporary_in_memory")
+def rewrite(db: Connection, size: int) -> None:
+    """Write the whole database anew, without what its pages held before."""
+    if size > IN_MEMORY_BYTES:
+        db.run("temporary_in_file")
+    try:
+        db.run("rewrite_file")
+    finally:
+        db.run("temporary_in_memory")
 
-    def version(self, db: Connection) -> int:
-        """The number of the schema."""
-        return db.run("schema_version").fetchone()[0]
+
+def version(db: Connection) -> int:
+    """The number of the schema."""
+    return db.run("schema_version").fetchone()[0]
 
 
 class RawFiles:

@@ -8,73 +8,74 @@ from collections.abc import Iterable
 from .ports import Connection
 from .queries import array
 
-__all__ = ["HealthRepository"]
+
+def damage(db: Connection, *, deep: bool = False) -> list[str]:
+    """What SQLite's own check found, at most 20 lines; `deep` compares its indexes with the tables as well."""
+    lines = [str(row[0]) for row in db.run("integrity_deep" if deep else "integrity")]
+    return [] if lines == ["ok"] else lines
 
 
-class HealthRepository:
-    """Asks the database whether it is whole."""
+def broken_references(db: Connection) -> dict[tuple[str, str], int]:
+    """(table, table pointed to) -> rows whose foreign key points to nothing."""
+    return dict(Counter((row[0], row[2]) for row in db.run("foreign_keys")))
 
-    def damage(self, db: Connection, *, deep: bool = False) -> list[str]:
-        """What SQLite's own check found, at most 20 lines; `deep` compares its indexes with the tables as well."""
-        lines = [str(row[0]) for row in db.run("integrity_deep" if deep else "integrity")]
-        return [] if lines == ["ok"] else lines
 
-    def broken_references(self, db: Connection) -> dict[tuple[str, str], int]:
-        """(table, table pointed to) -> rows whose foreign key points to nothing."""
-        return dict(Counter((row[0], row[2]) for row in db.run("foreign_keys")))
+def reindex(db: Connection) -> None:
+    """Make every index of the database anew; outside any transaction."""
+    db.run("reindex")
 
-    def reindex(self, db: Connection) -> None:
-        """Make every index of the database anew; outside any transaction."""
-        db.run("reindex")
 
-    def expected(self, db: Connection) -> dict[str, int]:
-        """How many rows each index should hold."""
-        found = dict(db.run("expected_rows").fetchall())
-        return {name: int(count) for name, count in found.items()}
+def expected(db: Connection) -> dict[str, int]:
+    """How many rows each index should hold."""
+    found = dict(db.run("expected_rows").fetchall())
+    return {name: int(count) for name, count in found.items()}
 
-    # words
 
-    def without_terms(self, db: Connection) -> int:
-        """Live paragraphs without terms."""
-        return db.run("terms_missing_count").fetchone()[0]
+def without_terms(db: Connection) -> int:
+    """Live paragraphs without terms."""
+    return db.run("terms_missing_count").fetchone()[0]
 
-    def texts_without_terms(self, db: Connection, limit: int) -> list[tuple[int, str, float | None, str]]:
-        """(paragraph, text, when it happened, chat) of some of them."""
-        return db.run("terms_missing", limit=limit).fetchall()
 
-    def put_terms(self, db: Connection, terms: Iterable[tuple[int, bytes]]) -> None:
-        """Give paragraphs their terms, and let the indexes know."""
-        for id_, packed in terms:
-            db.run("terms_insert", id=id_, v=packed)
-            db.run("paragraph_changed", id=id_)
+def texts_without_terms(db: Connection, limit: int) -> list[tuple[int, str, float | None, str]]:
+    """(paragraph, text, when it happened, chat) of some of them."""
+    return db.run("terms_missing", limit=limit).fetchall()
 
-    # vectors
 
-    def misshapen_vectors(self, db: Connection, generation: int, dimension: int) -> list[int]:
-        """Paragraphs whose vector of a generation has another length than it should."""
-        values = {"generation": generation, "bytes": 2 * dimension}
-        return [row[0] for row in db.run("vectors_misshapen", **values)]
+def put_terms(db: Connection, terms: Iterable[tuple[int, bytes]]) -> None:
+    """Give paragraphs their terms, and let the indexes know."""
+    for id_, packed in terms:
+        db.run("terms_insert", id=id_, v=packed)
+        db.run("paragraph_changed", id=id_)
 
-    def vectors(self, db: Connection, generation: int, after: int, limit: int) -> list[tuple[int, bytes]]:
-        """(paragraph, vector) by paragraph."""
-        values = {"generation": generation, "after": after, "limit": limit}
-        return db.run("vectors_page", **values).fetchall()
 
-    def drop_vectors(self, db: Connection, generation: int, paragraphs: Iterable[int]) -> None:
-        """Forget these vectors."""
-        db.run("vectors_forget", generation=generation, ids=array(paragraphs))
+def misshapen_vectors(db: Connection, generation: int, dimension: int) -> list[int]:
+    """Paragraphs whose vector of a generation has another length than it should."""
+    values = {"generation": generation, "bytes": 2 * dimension}
+    return [row[0] for row in db.run("vectors_misshapen", **values)]
 
-    # work
 
-    def failed_work(self, db: Connection, kind: str) -> tuple[int, str] | None:
-        """How many tasks of a kind failed, and the error of the last; None if none did."""
-        count, error = db.run("work_failed", kind=kind).fetchone()
-        return (count, error or "") if count else None
+def vectors(db: Connection, generation: int, after: int, limit: int) -> list[tuple[int, bytes]]:
+    """(paragraph, vector) by paragraph."""
+    values = {"generation": generation, "after": after, "limit": limit}
+    return db.run("vectors_page", **values).fetchall()
 
-    def failed_by_kind(self, db: Connection) -> dict[str, int]:
-        """How many tasks of each kind failed."""
-        return dict(db.run("work_failed_by_kind").fetchall())
 
-    def retry_work(self, db: Connection, now: float) -> int:
-        """Let every failed task be tried again now; returns how many."""
-        return db.run("work_retry", now=now).rowcount
+def drop_vectors(db: Connection, generation: int, paragraphs: Iterable[int]) -> None:
+    """Forget these vectors."""
+    db.run("vectors_forget", generation=generation, ids=array(paragraphs))
+
+
+def failed_work(db: Connection, kind: str) -> tuple[int, str] | None:
+    """How many tasks of a kind failed, and the error of the last; None if none did."""
+    count, error = db.run("work_failed", kind=kind).fetchone()
+    return (count, error or "") if count else None
+
+
+def failed_by_kind(db: Connection) -> dict[str, int]:
+    """How many tasks of each kind failed."""
+    return dict(db.run("work_failed_by_kind").fetchall())
+
+
+def retry_work(db: Connection, now: float) -> int:
+    """Let every failed task be tried again now; returns how many."""
+    return db.run("work_retry", now=now).rowcount

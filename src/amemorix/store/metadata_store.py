@@ -9,59 +9,16 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ..audit_context import Act, acting
-from ..episodes.deriving_rows import EpisodeDerivingRepository
-from ..episodes.rows import EpisodeRepository
 from ..errors import MemoryFault
-from ..facts.evidence import FactEvidenceRepository
-from ..facts.manual_statements import StatementRepository
-from ..facts.material import FactMaterialRepository
-from ..facts.rows import FactRepository
 from ..foreground_priority import RightOfWay
-from ..forgetting.closure import ReachRepository
-from ..forgetting.mention_rows import MentionRepository
-from ..forgetting.operation_rows import DeleteOperationRepository
-from ..forgetting.purge_rows import ErasureRepository
-from ..forgetting.rows import DeletionRepository
-from ..forgetting.text_references import QuotingRepository
-from ..graph.extraction_rows import ExtractionRepository
-from ..graph.relation_restore import RelationReturn
-from ..graph.rows import GraphRepository
-from ..graph.undo_rows import GraphUndoRepository
-from ..importing.rows import ImportRepository
-from ..ingest.late_name_rows import NamingRepository
-from ..ingest.summary_rows import SummaryRepository
-from ..lifecycle.evidence_rows import EvidenceUndoRepository
-from ..lifecycle.trash import RecyclingRepository
-from ..profiles.material import ProfileMaterialRepository
-from ..profiles.rows import ProfileRepository
-from ..store.copies import CopyRepository
-from ..store.portable import PortableRepository
-from ..tuning.material import TuningMaterialRepository
-from ..tuning.profile_rows import RetrievalProfileRepository
-from ..tuning.rows import TuningRepository
+from . import compaction, integrity
 from .audit import AuditRepository
-from .changes import ChangeRepository
-from .compaction import Compaction
 from .file_swap import DATABASE_FILE
-from .integrity import HealthRepository
 from .ports import Unit
 from .reserve import make_room
-from .rows.chat_usage import ChatUsageRepository
 from .rows.documents import TextRepository
-from .rows.embeddings import EmbeddingRepository
-from .rows.entities import EntityRepository
-from .rows.entity_names import EntityNaming
 from .rows.names import NameRepository
-from .rows.paragraphs import ParagraphRepository
-from .rows.persons import PersonRepository
-from .rows.relation_validity import RelationEndRepository
-from .rows.relations import RelationRepository
-from .rows.retention import RetentionRepository
-from .rows.revisions import RevisionRepository
-from .rows.sources import SourceRepository
 from .sqlite import Database
-from .tasks import DeriveTaskRepository
-from .undo_records import UndoRepository
 
 __all__ = ["MetadataStore", "noted"]
 
@@ -94,59 +51,15 @@ class MetadataStore:
         self.right_of_way = RightOfWay()
         """Searches take it; what works in the background gives way."""
         self.names = NameRepository()
-        self.namings = NamingRepository()
         self.texts = TextRepository(self.names)
-        self.paragraphs = ParagraphRepository()
-        self.embeddings = EmbeddingRepository()
-        self.entities = EntityRepository()
-        self.entity_naming = EntityNaming()
-        self.relations = RelationRepository()
-        self.relation_ends = RelationEndRepository()
-        self.relation_return = RelationReturn()
-        self.graph = GraphRepository()
-        self.graph_undo = GraphUndoRepository()
-        self.retention = RetentionRepository()
-        self.recycling = RecyclingRepository()
-        self.episodes = EpisodeRepository()
-        self.extractions = ExtractionRepository(self.names, self.entities, self.relations)
-        self.facts = FactRepository()
-        self.fact_evidence = FactEvidenceRepository()
-        self.fact_material = FactMaterialRepository()
-        self.undo_records = UndoRepository()
-        self.statements = StatementRepository()
-        self.episode_deriving = EpisodeDerivingRepository()
-        self.derive_tasks = DeriveTaskRepository()
-        self.persons = PersonRepository()
-        self.profiles = ProfileRepository()
-        self.profile_material = ProfileMaterialRepository()
-        self.evidence_undo = EvidenceUndoRepository()
-        self.revisions = RevisionRepository()
-        self.sources = SourceRepository()
-        self.summaries = SummaryRepository()
-        self.chat_usage = ChatUsageRepository()
-        self.changes = ChangeRepository()
         self.audit = AuditRepository()
-        self.health = HealthRepository()
-        self.imports = ImportRepository()
-        self.copies = CopyRepository()
-        self.portable = PortableRepository()
-        self.deletions = DeletionRepository()
-        self.delete_operations = DeleteOperationRepository()
-        self.reach = ReachRepository()
-        self.mentions = MentionRepository()
-        self.erasure = ErasureRepository(self._forget)
-        self.quoting = QuotingRepository()
-        self.tuning = TuningRepository()
-        self.tuning_material = TuningMaterialRepository()
-        self.retrieval_profiles = RetrievalProfileRepository()
-        self._compaction = Compaction()
         make_room(folder)
         self._database = Database(
             folder / DATABASE_FILE,
             synchronous=synchronous,
             readers=readers,
             group_commit_max=group_commit_max,
-            on_rollback=self._forget,
+            on_rollback=self.forget,
         )
 
     @property
@@ -178,16 +91,16 @@ class MetadataStore:
 
     async def fold_log(self) -> bool:
         """Bring the write-ahead log into the database and empty it; False if a reader was in the way."""
-        return await self._database.alone(self._compaction.fold)
+        return await self._database.alone(compaction.fold)
 
     async def rewrite(self) -> None:
         """Write the database file anew; nothing else is written meanwhile."""
         size = self._database.path.stat().st_size
-        await self._database.alone(lambda db: self._compaction.rewrite(db, size))
+        await self._database.alone(lambda db: compaction.rewrite(db, size))
 
     async def reindex(self) -> None:
         """Make the database's own indexes anew; nothing else is written meanwhile."""
-        await self._database.alone(self.health.reindex)
+        await self._database.alone(integrity.reindex)
 
     @property
     def files(self) -> tuple[Path, Path]:
@@ -203,7 +116,8 @@ class MetadataStore:
         """Finish pending writes and let go of the files."""
         self._database.close()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Let go of what is remembered of rows that may be gone."""
         self.names.forget()
         self.texts.forget()
         self.audit.forget()

@@ -14,7 +14,7 @@ from ..store.queries import array
 from .connection import SqliteConnection, of_file
 from .ports import Connection
 
-__all__ = ["FLOOR", "OWN_KEYS", "PortableRepository", "building"]
+__all__ = ["FLOOR", "OWN_KEYS", "building"]
 
 Row = tuple[Any, ...]
 PAGE = 500
@@ -24,53 +24,55 @@ OWN_KEYS = ("database_id", "incarnation", FLOOR)
 """What a database says of itself alone."""
 
 
-class PortableRepository:
-    """Knows tables and columns from the schema alone, so that no table is ever left out because nobody thought of it."""
+def tables(db: Connection) -> dict[str, list[str]]:
+    """Table -> its columns, in the order in which the tables were made."""
+    names = [row[0] for row in db.run("tables_listed")]
+    return {name: [row[0] for row in db.run("table_columns", table=name)] for name in names}
 
-    def tables(self, db: Connection) -> dict[str, list[str]]:
-        """Table -> its columns, in the order in which the tables were made."""
-        names = [row[0] for row in db.run("tables_listed")]
-        return {name: [row[0] for row in db.run("table_columns", table=name)] for name in names}
 
-    def required(self, db: Connection, table: str) -> set[str]:
-        """The columns that every row of a table has to bring."""
-        return {row[0] for row in db.run("columns_required", table=table)}
+def required(db: Connection, table: str) -> set[str]:
+    """The columns that every row of a table has to bring."""
+    return {row[0] for row in db.run("columns_required", table=table)}
 
-    def rows(self, db: Connection, table: str, columns: Sequence[str]) -> Iterator[Row]:
-        """Every row of a table, with these columns."""
-        sql = db.run("statement_reading", table=table, columns=array(columns)).fetchone()[0]
-        cursor = of_file(db).execute(sql)
-        while page := cursor.fetchmany(PAGE):
-            yield from page
 
-    def changes(self, db: Connection, after: int) -> Iterator[Row]:
-        """The change log past a number."""
-        cursor = db.run("changes_after", cursor=after)
-        while page := cursor.fetchmany(PAGE):
-            yield from page
+def rows(db: Connection, table: str, columns: Sequence[str]) -> Iterator[Row]:
+    """Every row of a table, with these columns."""
+    sql = db.run("statement_reading", table=table, columns=array(columns)).fetchone()[0]
+    cursor = of_file(db).execute(sql)
+    while page := cursor.fetchmany(PAGE):
+        yield from page
 
-    def meta(self, db: Connection) -> dict[str, str]:
-        """What the store keeps of itself, but what is of this database alone."""
-        return {key: value for key, value in self.kept(db).items() if key not in OWN_KEYS}
 
-    def kept(self, db: Connection) -> dict[str, str]:
-        """Everything that the store keeps of itself."""
-        return dict(db.run("meta_all").fetchall())
+def changes(db: Connection, after: int) -> Iterator[Row]:
+    """The change log past a number."""
+    cursor = db.run("changes_after", cursor=after)
+    while page := cursor.fetchmany(PAGE):
+        yield from page
 
-    # writing, into a database that `building` makes
 
-    def write(self, db: Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Write rows of a table as they are."""
-        sql = db.run("statement_writing", table=table, columns=array(columns)).fetchone()[0]
-        of_file(db).executemany(sql, rows)
+def meta(db: Connection) -> dict[str, str]:
+    """What the store keeps of itself, but what is of this database alone."""
+    return {key: value for key, value in kept(db).items() if key not in OWN_KEYS}
 
-    def finish(self, db: Connection, floor: int, meta: Mapping[str, str], numbers: Mapping[str, int]) -> None:
-        """Write what the store kept of itself, where its change log begins, and how far numbers were given out."""
-        for key, value in {**meta, FLOOR: str(floor)}.items():
-            db.run("meta_put", key=key, value=value)
-        for name, highest in numbers.items():
-            db.run("number_counter_raise", name=name, seq=highest)
-            db.run("number_counter_add", name=name, seq=highest)
+
+def kept(db: Connection) -> dict[str, str]:
+    """Everything that the store keeps of itself."""
+    return dict(db.run("meta_all").fetchall())
+
+
+def write(db: Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows of a table as they are."""
+    sql = db.run("statement_writing", table=table, columns=array(columns)).fetchone()[0]
+    of_file(db).executemany(sql, rows)
+
+
+def finish(db: Connection, floor: int, meta: Mapping[str, str], numbers: Mapping[str, int]) -> None:
+    """Write what the store kept of itself, where its change log begins, and how far numbers were given out."""
+    for key, value in {**meta, FLOOR: str(floor)}.items():
+        db.run("meta_put", key=key, value=value)
+    for name, highest in numbers.items():
+        db.run("number_counter_raise", name=name, seq=highest)
+        db.run("number_counter_add", name=name, seq=highest)
 
 
 @contextmanager

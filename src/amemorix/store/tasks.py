@@ -9,7 +9,7 @@ from typing import Literal
 from .ports import Connection
 from .queries import array
 
-__all__ = ["NO_PARAGRAPH", "Claim", "DeriveKind", "DeriveTask", "DeriveTaskRepository"]
+__all__ = ["NO_PARAGRAPH", "Claim", "DeriveKind", "DeriveTask"]
 
 DeriveKind = Literal["episodes", "profile"]
 NEVER_ENDED = "It was begun {} times and never came to an end: the process may have died of it each time."
@@ -43,85 +43,81 @@ class DeriveTask:
     updated_at: float
 
 
-class DeriveTaskRepository:
-    """Reads and moves tasks; the caller owns the transaction.
+def want(db: Connection, kind: DeriveKind, key: int, *, since: float | None, due_at: float, now: float) -> None:
+    """Ask for the work, from `since` on; one that waits already becomes due at the earlier of both times."""
+    values = {"kind": kind, "key": key, "since": since, "due_at": due_at, "now": now}
+    db.run("derive_want", **values)
 
-    A worker claims a task, does the work outside any transaction, and stores the result together with `done`: if `done`
-    is false another worker has taken the task over, and the result must not be stored. A worker that is cut short
-    releases what it holds. A lease that ran out, or that was held by another worker (only one lives at a time), is
-    claimed again, which counts as a try.
+
+def claim(
+    db: Connection, kind: DeriveKind, *, worker: str, now: float, lease: float, most: int, limit: int
+) -> list[Claim]:
+    """Take up to `limit` tasks that are due, for `lease` seconds; those that failed `most` times are left alone.
+
+    Of those that a worker who is gone had begun it takes one at a time: one that ends the process takes no other
+    along, and after `most` tries it counts as failed.
     """
+    values = {"kind": kind, "worker": worker, "now": now, "most": most, "error": NEVER_ENDED.format(most)}
+    db.run("derive_give_up", **values)
+    taking = {"kind": kind, "worker": worker, "now": now, "until": now + lease}
+    left = db.run("derive_claim_left", **taking).fetchall()
+    due = left or db.run("derive_claim", **taking, most=most, limit=limit).fetchall()
+    return [Claim(*row) for row in due]
 
-    def want(
-        self, db: Connection, kind: DeriveKind, key: int, *, since: float | None, due_at: float, now: float
-    ) -> None:
-        """Ask for the work, from `since` on; one that waits already becomes due at the earlier of both times."""
-        values = {"kind": kind, "key": key, "since": since, "due_at": due_at, "now": now}
-        db.run("derive_want", **values)
 
-    def claim(
-        self, db: Connection, kind: DeriveKind, *, worker: str, now: float, lease: float, most: int, limit: int
-    ) -> list[Claim]:
-        """Take up to `limit` tasks that are due, for `lease` seconds; those that failed `most` times are left alone.
+def release(db: Connection, kind: DeriveKind, *, worker: str, now: float) -> None:
+    """Whatever this worker holds waits again, as if it had not been begun."""
+    db.run("derive_release", kind=kind, worker=worker, now=now)
 
-        Of those that a worker who is gone had begun it takes one at a time: one that ends the process takes no other
-        along, and after `most` tries it counts as failed.
-        """
-        values = {"kind": kind, "worker": worker, "now": now, "most": most, "error": NEVER_ENDED.format(most)}
-        db.run("derive_give_up", **values)
-        taking = {"kind": kind, "worker": worker, "now": now, "until": now + lease}
-        left = db.run("derive_claim_left", **taking).fetchall()
-        due = left or db.run("derive_claim", **taking, most=most, limit=limit).fetchall()
-        return [Claim(*row) for row in due]
 
-    def release(self, db: Connection, kind: DeriveKind, *, worker: str, now: float) -> None:
-        """Whatever this worker holds waits again, as if it had not been begun."""
-        db.run("derive_release", kind=kind, worker=worker, now=now)
+def any_due(db: Connection, kind: DeriveKind, *, worker: str, now: float, most: int) -> bool:
+    """Whether `claim` would find anything."""
+    values = {"kind": kind, "worker": worker, "now": now, "most": most}
+    return db.run("derive_any_due", **values).fetchone() is not None
 
-    def any_due(self, db: Connection, kind: DeriveKind, *, worker: str, now: float, most: int) -> bool:
-        """Whether `claim` would find anything."""
-        values = {"kind": kind, "worker": worker, "now": now, "most": most}
-        return db.run("derive_any_due", **values).fetchone() is not None
 
-    def hurry(self, db: Connection, kind: DeriveKind, now: float) -> None:
-        """What waits becomes due; what failed keeps its pause."""
-        db.run("derive_hurry", kind=kind, now=now)
+def hurry(db: Connection, kind: DeriveKind, now: float) -> None:
+    """What waits becomes due; what failed keeps its pause."""
+    db.run("derive_hurry", kind=kind, now=now)
 
-    def done(self, db: Connection, kind: DeriveKind, claim: Claim, *, worker: str, now: float) -> bool:
-        """The work is stored in this transaction; False if the task is no longer this worker's."""
-        values = {"kind": kind, "key": claim.key, "revision": claim.revision, "worker": worker, "now": now}
-        return db.run("derive_done", **values).fetchone() is not None
 
-    def failed(
-        self,
-        db: Connection,
-        kind: DeriveKind,
-        claim: Claim,
-        *,
-        worker: str,
-        error: str,
-        due_at: float,
-        now: float,
-    ) -> None:
-        """The work stumbled; it is due again at `due_at`."""
-        values = {"kind": kind, "key": claim.key, "worker": worker, "error": error, "due_at": due_at, "now": now}
-        db.run("derive_failed", **values)
+def done(db: Connection, kind: DeriveKind, claim: Claim, *, worker: str, now: float) -> bool:
+    """The work is stored in this transaction; False if the task is no longer this worker's."""
+    values = {"kind": kind, "key": claim.key, "revision": claim.revision, "worker": worker, "now": now}
+    return db.run("derive_done", **values).fetchone() is not None
 
-    def counts(self, db: Connection, kind: DeriveKind) -> dict[str, int]:
-        """Status -> how many tasks."""
-        return dict(db.run("derive_counts", kind=kind).fetchall())
 
-    def open_count(self, db: Connection, kind: DeriveKind) -> int:
-        """Tasks that wait or are under way."""
-        return db.run("derive_open", kind=kind).fetchone()[0]
+def failed(
+    db: Connection,
+    kind: DeriveKind,
+    claim: Claim,
+    *,
+    worker: str,
+    error: str,
+    due_at: float,
+    now: float,
+) -> None:
+    """The work stumbled; it is due again at `due_at`."""
+    values = {"kind": kind, "key": claim.key, "worker": worker, "error": error, "due_at": due_at, "now": now}
+    db.run("derive_failed", **values)
 
-    def list(
-        self, db: Connection, kind: DeriveKind, *, status: str | None, limit: int, offset: int
-    ) -> list[DeriveTask]:
-        """Tasks, the last touched first."""
-        values = {"kind": kind, "status": status, "limit": limit, "offset": offset}
-        return [DeriveTask(*row) for row in db.run("derive_list", **values)]
 
-    def forget(self, db: Connection, kind: DeriveKind, keys: Iterable[int]) -> None:
-        """Drop tasks whose object is gone."""
-        db.run("derive_forget", kind=kind, keys=array(keys))
+def counts(db: Connection, kind: DeriveKind) -> dict[str, int]:
+    """Status -> how many tasks."""
+    return dict(db.run("derive_counts", kind=kind).fetchall())
+
+
+def open_count(db: Connection, kind: DeriveKind) -> int:
+    """Tasks that wait or are under way."""
+    return db.run("derive_open", kind=kind).fetchone()[0]
+
+
+def listed(db: Connection, kind: DeriveKind, *, status: str | None, limit: int, offset: int) -> list[DeriveTask]:
+    """Tasks, the last touched first."""
+    values = {"kind": kind, "status": status, "limit": limit, "offset": offset}
+    return [DeriveTask(*row) for row in db.run("derive_list", **values)]
+
+
+def forget(db: Connection, kind: DeriveKind, keys: Iterable[int]) -> None:
+    """Drop tasks whose object is gone."""
+    db.run("derive_forget", kind=kind, keys=array(keys))

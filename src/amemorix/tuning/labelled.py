@@ -12,6 +12,7 @@ from ..language.normalise import content_hash
 from ..store.access import EVERYONE, visible_scopes
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import material as tuning_material
 from .query_set import Draft
 
 __all__ = ["Labelled", "read_labelled"]
@@ -41,12 +42,10 @@ def read_labelled(
             raise InvalidRequest(f"{field}: the memory knows no chat {one.chat_id!r}.", field=field)
         labels[one.chat_id].update(one.expected)
     meant = {chat: _meant(store, db, config, chat, some, now) for chat, some in labels.items()}
-    return [_draft(store, db, one, meant[one.chat_id], f"queries.{place}", now) for place, one in enumerate(given)]
+    return [_draft(db, one, meant[one.chat_id], f"queries.{place}", now) for place, one in enumerate(given)]
 
 
-def _draft(
-    store: MetadataStore, db: Connection, one: Labelled, meant: Mapping[str, set[int]], field: str, now: float
-) -> Draft:
+def _draft(db: Connection, one: Labelled, meant: Mapping[str, set[int]], field: str, now: float) -> Draft:
     for place, label in enumerate(one.expected):
         if label not in meant:
             where = f"{field}.expected.{place}"
@@ -54,7 +53,7 @@ def _draft(
                 f"{where}: {label[:80]!r} is no paragraph, external id or text that this chat may see.", field=where
             )
     targets = sorted(set[int]().union(*(meant[label] for label in one.expected)))
-    lines = store.tuning_material.lines(db, targets, now)
+    lines = tuning_material.lines(db, targets, now)
     return Draft("labelled", one.chat_id, one.query, tuple(targets), frozenset(line.session for line in lines.values()))
 
 
@@ -66,12 +65,11 @@ def _meant(
     Without a chat, texts are those that everyone may see.
     """
     scopes = visible_scopes(db, store.names, config, chat_id, "", "", respect_filter=False)
-    material = store.tuning_material
     rows = {label: int(bare) for label in labels if (bare := label.removeprefix("p")).isdecimal() and len(bare) < 19}
     hashes = {label: content_hash(label) for label in labels}
     own = (EVERYONE, *filter(None, [store.names.chat_row(db, chat_id) if chat_id else None]))
-    by_text = material.expected(db, "texts", hashes.values(), own if scopes is None else scopes, now)
-    by_row = material.expected(db, "ids", rows.values(), scopes, now)
+    by_text = tuning_material.expected(db, "texts", hashes.values(), own if scopes is None else scopes, now)
+    by_row = tuning_material.expected(db, "ids", rows.values(), scopes, now)
     found = {label: by_text[hash_] for label, hash_ in hashes.items() if hash_ in by_text}
     found |= {label: by_row[str(row)] for label, row in rows.items() if str(row) in by_row}
-    return found | material.expected(db, "references", labels, scopes, now)
+    return found | tuning_material.expected(db, "references", labels, scopes, now)

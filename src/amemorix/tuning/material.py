@@ -9,7 +9,7 @@ from typing import Literal
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 
-__all__ = ["Highest", "Line", "Matter", "Told", "TuningMaterialRepository"]
+__all__ = ["Highest", "Line", "Matter", "Told"]
 
 REACH = 2_000
 """Rows looked through for the next one that is of use."""
@@ -60,43 +60,44 @@ class Told:
     paragraph: int
 
 
-class TuningMaterialRepository:
-    """Reads what questions are made of; all of it may be seen by nobody but a background task."""
+def highest(db: Connection) -> Highest:
+    """The last row of each kind."""
+    return Highest(*db.run("tuning_highest").fetchone())
 
-    def highest(self, db: Connection) -> Highest:
-        """The last row of each kind."""
-        return Highest(*db.run("tuning_highest").fetchone())
 
-    def rows_from(self, db: Connection, what: Matter, starts: Iterable[int], now: float) -> list[int]:
-        """The next useful row at or after each of these, each once."""
-        values = {"starts": array(starts), "reach": REACH, "now": now}
-        return [row[0] for row in db.run(_FROM[what], **values) if row[0] is not None]
+def rows_from(db: Connection, what: Matter, starts: Iterable[int], now: float) -> list[int]:
+    """The next useful row at or after each of these, each once."""
+    values = {"starts": array(starts), "reach": REACH, "now": now}
+    return [row[0] for row in db.run(_FROM[what], **values) if row[0] is not None]
 
-    def reply(self, db: Connection, question: int, now: float) -> int | None:
-        """The next paragraph of the session that somebody else said."""
-        row = db.run("tuning_reply", id=question, now=now).fetchone()
-        return None if row is None else row[0]
 
-    def lines(self, db: Connection, ids: Iterable[int], now: float) -> dict[int, Line]:
-        """Those of the paragraphs that live."""
-        rows = db.run("tuning_paragraphs", ids=array(ids), now=now)
-        return {row[0]: Line(*row) for row in rows}
+def reply(db: Connection, question: int, now: float) -> int | None:
+    """The next paragraph of the session that somebody else said."""
+    row = db.run("tuning_reply", id=question, now=now).fetchone()
+    return None if row is None else row[0]
 
-    def told(self, db: Connection, what: Literal["facts", "relations", "episodes"], ids: Sequence[int]) -> list[Told]:
-        """What these rows say, a row for each paragraph that says it."""
-        return [Told(*row) for row in db.run(_TOLD[what], ids=array(ids))]
 
-    def expected(
-        self,
-        db: Connection,
-        by: Literal["ids", "references", "texts"],
-        labels: Iterable[str | int],
-        scopes: Sequence[int] | None,
-        now: float,
-    ) -> dict[str, set[int]]:
-        """Row, external id or content hash, whichever the labels are -> the living paragraphs of the scopes that it means."""
-        values = {"labels": array(labels), "scopes": optional_array(scopes), "now": now}
-        found: dict[str, set[int]] = {}
-        for paragraph, label in db.run(_EXPECTED[by], **values):
-            found.setdefault(str(label), set()).add(paragraph)
-        return found
+def lines(db: Connection, ids: Iterable[int], now: float) -> dict[int, Line]:
+    """Those of the paragraphs that live."""
+    rows = db.run("tuning_paragraphs", ids=array(ids), now=now)
+    return {row[0]: Line(*row) for row in rows}
+
+
+def told(db: Connection, what: Literal["facts", "relations", "episodes"], ids: Sequence[int]) -> list[Told]:
+    """What these rows say, a row for each paragraph that says it."""
+    return [Told(*row) for row in db.run(_TOLD[what], ids=array(ids))]
+
+
+def expected(
+    db: Connection,
+    by: Literal["ids", "references", "texts"],
+    labels: Iterable[str | int],
+    scopes: Sequence[int] | None,
+    now: float,
+) -> dict[str, set[int]]:
+    """Row, external id or content hash, whichever the labels are -> the living paragraphs of the scopes that it means."""
+    values = {"labels": array(labels), "scopes": optional_array(scopes), "now": now}
+    found: dict[str, set[int]] = {}
+    for paragraph, label in db.run(_EXPECTED[by], **values):
+        found.setdefault(str(label), set()).add(paragraph)
+    return found

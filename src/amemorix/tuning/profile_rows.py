@@ -10,7 +10,7 @@ from typing import Any
 from ..store.ports import Connection
 from ..store.queries import optional_array
 
-__all__ = ["AppliedProfile", "RetrievalProfileRepository"]
+__all__ = ["AppliedProfile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,42 +30,42 @@ class AppliedProfile:
     rolled_back_at: float | None
 
 
-class RetrievalProfileRepository:
-    """Reads and writes the history of profiles; the caller owns the transaction."""
+def begin(
+    db: Connection,
+    *,
+    task: int | None,
+    profile: Mapping[str, Any],
+    previous: Mapping[str, Any],
+    reason: str,
+    now: float,
+) -> int:
+    """Keep what is about to be applied."""
+    values = {
+        "task": task, "profile": json.dumps(profile, sort_keys=True), "reason": reason, "now": now,
+        "previous": json.dumps(previous, sort_keys=True),
+    }  # fmt: skip
+    return db.run("retrieval_profile_insert", **values).fetchone()[0]
 
-    def begin(
-        self,
-        db: Connection,
-        *,
-        task: int | None,
-        profile: Mapping[str, Any],
-        previous: Mapping[str, Any],
-        reason: str,
-        now: float,
-    ) -> int:
-        """Keep what is about to be applied."""
-        values = {
-            "task": task, "profile": json.dumps(profile, sort_keys=True), "reason": reason, "now": now,
-            "previous": json.dumps(previous, sort_keys=True),
-        }  # fmt: skip
-        return db.run("retrieval_profile_insert", **values).fetchone()[0]
 
-    def applied(self, db: Connection, id_: int) -> None:
-        """It is at work."""
-        db.run("retrieval_profile_applied", id=id_)
+def applied(db: Connection, id_: int) -> None:
+    """It is at work."""
+    db.run("retrieval_profile_applied", id=id_)
 
-    def drop(self, db: Connection, id_: int) -> None:
-        """It was not applied."""
-        db.run("retrieval_profile_drop", id=id_)
 
-    def rolled_back(self, db: Connection, id_: int, now: float) -> None:
-        """It was taken back."""
-        db.run("retrieval_profile_rolled_back", id=id_, now=now)
+def drop(db: Connection, id_: int) -> None:
+    """It was not applied."""
+    db.run("retrieval_profile_drop", id=id_)
 
-    def list(self, db: Connection, statuses: Sequence[str] | None = None, *, limit: int) -> list[AppliedProfile]:
-        """What was applied, the newest first."""
-        values = {"statuses": optional_array(statuses), "limit": limit}
-        return [
-            AppliedProfile(id_, task, json.loads(profile), json.loads(previous), *rest)
-            for id_, task, profile, previous, *rest in db.run("retrieval_profiles_list", **values)
-        ]
+
+def rolled_back(db: Connection, id_: int, now: float) -> None:
+    """It was taken back."""
+    db.run("retrieval_profile_rolled_back", id=id_, now=now)
+
+
+def listed(db: Connection, statuses: Sequence[str] | None = None, *, limit: int) -> list[AppliedProfile]:
+    """What was applied, the newest first."""
+    values = {"statuses": optional_array(statuses), "limit": limit}
+    return [
+        AppliedProfile(id_, task, json.loads(profile), json.loads(previous), *rest)
+        for id_, task, profile, previous, *rest in db.run("retrieval_profiles_list", **values)
+    ]

@@ -16,6 +16,7 @@ from ..errors import Conflict, InvalidRequest
 from ..runtime_status import Configure
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import profile_rows as retrieval_profile_rows
 from .profile_rows import AppliedProfile
 from .search_space import TUNABLE, Profile, changed, flat, profile_of, with_profile
 
@@ -42,7 +43,6 @@ class RetrievalProfileService:
 
     def __init__(self, store: MetadataStore, *, config: Config, configure: Configure | None, clock: Clock) -> None:
         self._store = store
-        self._history = store.retrieval_profiles
         self._config = config
         self._configure = configure
         self._clock = clock
@@ -57,7 +57,7 @@ class RetrievalProfileService:
 
     async def history(self, limit: int = MOST_KEPT) -> list[AppliedProfile]:
         """What was applied, the newest first."""
-        return await self._store.read(lambda db: self._history.list(db, limit=limit))
+        return await self._store.read(lambda db: retrieval_profile_rows.listed(db, limit=limit))
 
     def read(self, given: Mapping[str, Any], *, validate: bool = True) -> Profile:
         """A profile out of nested or dotted settings, with every value checked.
@@ -94,15 +94,15 @@ class RetrievalProfileService:
         now = self._clock.now()
 
         def begin(db: Connection) -> int:
-            return self._history.begin(db, task=task, profile=new, previous=previous, reason=reason, now=now)
+            return retrieval_profile_rows.begin(db, task=task, profile=new, previous=previous, reason=reason, now=now)
 
         id_ = await self._store.write(begin)
         try:
             await configure(new)
         except BaseException:
-            await self._store.write(lambda db: self._history.drop(db, id_))
+            await self._store.write(lambda db: retrieval_profile_rows.drop(db, id_))
             raise
-        await self._store.write(lambda db: self._history.applied(db, id_))
+        await self._store.write(lambda db: retrieval_profile_rows.applied(db, id_))
         return Applied(id_, new, previous)
 
     async def rollback(self, *, validate: bool = True) -> Applied:
@@ -119,17 +119,17 @@ class RetrievalProfileService:
         naming()(settings=",".join(sorted(last.profile)))
         await configure(last.previous)
         now = self._clock.now()
-        await self._store.write(lambda db: self._history.rolled_back(db, last.id, now))
+        await self._store.write(lambda db: retrieval_profile_rows.rolled_back(db, last.id, now))
         return Applied(last.id, last.previous, last.profile)
 
     async def _last(self) -> AppliedProfile:
         """The newest that was applied; one that was begun and never came to be is forgotten."""
         now_set = dict(flat(self._config.retrieval, "retrieval."))
         statuses = ("applied", "applying")
-        for one in await self._store.read(lambda db: self._history.list(db, statuses, limit=MOST_KEPT)):
+        for one in await self._store.read(lambda db: retrieval_profile_rows.listed(db, statuses, limit=MOST_KEPT)):
             if one.status == "applied" or not changed(one.profile, now_set):
                 return one
-            await self._store.write(lambda db, gone=one.id: self._history.drop(db, gone))
+            await self._store.write(lambda db, gone=one.id: retrieval_profile_rows.drop(db, gone))
         raise Conflict("No profile has been applied that could be taken back.")
 
     def _must_configure(self) -> Configure:

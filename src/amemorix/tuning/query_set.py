@@ -11,8 +11,8 @@ from typing import Literal
 
 from ..language.normalise import fold
 from ..language.text_flags import CJK
-from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import material as tuning_material
 from .material import Highest, Line, Matter, Told
 from .questions import about_fact, about_relation, content_words, copies, from_turn
 from .rows import NewQuery, Split
@@ -51,12 +51,12 @@ class Draft:
     hidden: tuple[int, ...] = ()
 
 
-def drafted(store: MetadataStore, db: Connection, wanted: int, *, seed: int, now: float) -> list[Draft]:
+def drafted(db: Connection, wanted: int, *, seed: int, now: float) -> list[Draft]:
     """Up to `wanted` questions, the same ones for the same rows and seed; none is worded like its answer.
 
     Looks at a few rows for each, however many there are.
     """
-    maker = _Maker(store, db, seed, now)
+    maker = _Maker(db, seed, now)
     found: dict[tuple[str, str], Draft] = {}
     targets, asked = set[int](), set[int]()
     for kind, share in SHARES:
@@ -80,20 +80,19 @@ def _clashes(draft: Draft, targets: set[int], asked: set[int]) -> bool:
     return not asked.isdisjoint(draft.targets) or not targets.isdisjoint(_turn(draft))
 
 
-def statements(store: MetadataStore, db: Connection, wanted: int, *, seed: int, now: float) -> list[Line]:
+def statements(db: Connection, wanted: int, *, seed: int, now: float) -> list[Line]:
     """Up to `wanted` lines that say something, for somebody to ask about."""
-    return _Maker(store, db, seed, now).statements(wanted)
+    return _Maker(db, seed, now).statements(wanted)
 
 
 class _Maker:
     """Reads rows from random places on, and makes questions of them."""
 
-    def __init__(self, store: MetadataStore, db: Connection, seed: int, now: float) -> None:
-        self._material = store.tuning_material
+    def __init__(self, db: Connection, seed: int, now: float) -> None:
         self._db = db
         self._seed = seed
         self._now = now
-        self._highest: Highest = self._material.highest(db)
+        self._highest: Highest = tuning_material.highest(db)
 
     def drafts(self, kind: Kind, wanted: int) -> Iterator[Draft]:
         """Questions of a kind, as many as there may be in so many tries."""
@@ -108,24 +107,24 @@ class _Maker:
     def statements(self, wanted: int) -> list[Line]:
         """Lines that say something."""
         rows = self._rows("statements", self._highest.paragraphs, wanted)
-        lines = self._material.lines(self._db, rows, self._now)
+        lines = tuning_material.lines(self._db, rows, self._now)
         return [lines[row] for row in rows if row in lines and _says_something(lines[row].content)][:wanted]
 
     def _rows(self, what: Matter, highest: int, wanted: int) -> list[int]:
         """Rows in an order that the seed decides."""
         rng = random.Random(f"{what}:{self._seed}")
         starts = rng.sample(range(1, highest + 1), min(highest, max(0, wanted) * TRIES))
-        rows = sorted(self._material.rows_from(self._db, what, starts, self._now))
+        rows = sorted(tuning_material.rows_from(self._db, what, starts, self._now))
         rng.shuffle(rows)
         return rows
 
     def _replies(self, wanted: int) -> Iterator[Draft]:
         """Questions of a chat, answered by what somebody else said next; the question itself is hidden."""
         for row in self._rows("questions", self._highest.paragraphs, wanted):
-            answer = self._material.reply(self._db, row, self._now)
+            answer = tuning_material.reply(self._db, row, self._now)
             if answer is None:
                 continue
-            lines = self._material.lines(self._db, (row, answer), self._now)
+            lines = tuning_material.lines(self._db, (row, answer), self._now)
             if len(lines) == 2:
                 asked, told = lines[row], lines[answer]
                 text = from_turn(asked.content, asker=asked.speaker, answerer=told.speaker)
@@ -140,12 +139,12 @@ class _Maker:
         make: Callable[[Sequence[Told], Mapping[int, Line]], Draft | None],
     ) -> Iterator[Draft]:
         rows = self._rows(what, highest, wanted)
-        told = {id_: [*some] for id_, some in groupby(self._material.told(self._db, what, rows), lambda one: one.id)}
+        told = {id_: [*some] for id_, some in groupby(tuning_material.told(self._db, what, rows), lambda one: one.id)}
         for row in rows:
             some = told.get(row, [])
             if len(some) > MOST_TOLD:
                 continue
-            lines = self._material.lines(self._db, [one.paragraph for one in some], self._now)
+            lines = tuning_material.lines(self._db, [one.paragraph for one in some], self._now)
             draft = make(some, lines) if lines else None
             if draft is not None:
                 yield draft

@@ -22,6 +22,8 @@ from ..extras import require
 from ..ports import ChatModel
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from . import material as tuning_material
+from . import rows as tuning_rows
 from .evaluation import Cancelled, Evaluator
 from .labelled import Labelled, read_labelled
 from .metrics import Objective, percentile, worth
@@ -102,7 +104,6 @@ class TuningService:
         chat: ChatModel | None,
     ) -> None:
         self._store = store
-        self._tasks = store.tuning
         self._config = config
         self._settings = config.tuning
         self._evaluator = evaluator
@@ -130,16 +131,16 @@ class TuningService:
 
         def unit(db: Connection) -> TaskRow | None:
             most = self._settings.max_queue_size
-            if self._tasks.count(db, OPEN) >= most:
+            if tuning_rows.count(db, OPEN) >= most:
                 raise Conflict(f"{most} tuning tasks wait already.", setting="tuning.max_queue_size")
             baseline = profile_of(self._config)
-            id_ = self._tasks.add(
+            id_ = tuning_rows.add(
                 db, options=options, baseline=baseline, rounds=wish.rounds, reason=wish.reason, now=now
             )
-            self._tasks.keep_queries(db, id_, _undivided(labelled))
-            self._tasks.prune(db, self._settings.keep_tasks)
+            tuning_rows.keep_queries(db, id_, _undivided(labelled))
+            tuning_rows.prune(db, self._settings.keep_tasks)
             name(task_id=f"t{id_}")
-            return self._tasks.get(db, id_)
+            return tuning_rows.get(db, id_)
 
         created = await self._store.write(unit)
         assert created is not None
@@ -149,11 +150,11 @@ class TuningService:
         """A task. Raises NotFound."""
 
         def unit(db: Connection) -> Found | None:
-            task = self._tasks.get(db, id_)
+            task = tuning_rows.get(db, id_)
             if task is None:
                 return None
-            done = self._tasks.rounds(db, id_) if rounds else []
-            return Found(task, done, self._tasks.query_counts(db, id_))
+            done = tuning_rows.rounds(db, id_) if rounds else []
+            return Found(task, done, tuning_rows.query_counts(db, id_))
 
         found = await self._store.read(unit)
         if found is None:
@@ -165,21 +166,21 @@ class TuningService:
 
         def unit(db: Connection) -> tuple[list[TaskRow], int]:
             some = statuses or None
-            return self._tasks.list(db, some, limit=limit, offset=offset), self._tasks.count(db, some)
+            return tuning_rows.listed(db, some, limit=limit, offset=offset), tuning_rows.count(db, some)
 
         return await self._store.read(unit)
 
     async def rounds(self, id_: int, *, limit: int, offset: int) -> list[RoundRow]:
         """Rounds of a task in their order. Raises NotFound."""
         await self.get(id_)
-        return await self._store.read(lambda db: self._tasks.rounds(db, id_, limit=limit, offset=offset))
+        return await self._store.read(lambda db: tuning_rows.rounds(db, id_, limit=limit, offset=offset))
 
     async def cancel(self, id_: int) -> TaskRow:
         """End a task that waits or is under way. Raises NotFound, Conflict if it has ended."""
         task = (await self.get(id_)).task
         now = self._clock.now()
         naming()(task_id=f"t{id_}")
-        if not await self._store.write(lambda db: self._tasks.cancel(db, id_, now)):
+        if not await self._store.write(lambda db: tuning_rows.cancel(db, id_, now)):
             raise Conflict(f"Tuning task {id_} is {task.status}: there is nothing to cancel.", field="task_id")
         self._cancelled.add(id_)
         return (await self.get(id_)).task
@@ -219,9 +220,9 @@ class TuningService:
         """Work on a task to its end; False if none waits."""
         async with self._turn():
             now, lease = self._clock.now(), self._settings.lease_seconds
-            if not await self._store.read(lambda db: self._tasks.any_due(db, worker=self._worker, now=now)):
+            if not await self._store.read(lambda db: tuning_rows.any_due(db, worker=self._worker, now=now)):
                 return False
-            id_ = await self._store.write(lambda db: self._tasks.claim(db, worker=self._worker, now=now, lease=lease))
+            id_ = await self._store.write(lambda db: tuning_rows.claim(db, worker=self._worker, now=now, lease=lease))
             if id_ is not None:
                 await self._work(id_)
             return id_ is not None
@@ -254,13 +255,13 @@ class TuningService:
             await self._failed(id_, error)
             return
         now = self._clock.now()
-        await self._store.write(lambda db: self._tasks.release(db, id_, worker=self._worker, now=now, error=error))
+        await self._store.write(lambda db: tuning_rows.release(db, id_, worker=self._worker, now=now, error=error))
         await asyncio.sleep(self._settings.poll_interval_seconds)
 
     async def _failed(self, id_: int, error: str) -> None:
         now = self._clock.now()
         await self._store.write(
-            lambda db: self._tasks.finish(db, id_, "failed", worker=self._worker, now=now, error=error)
+            lambda db: tuning_rows.finish(db, id_, "failed", worker=self._worker, now=now, error=error)
         )
 
     async def _through(self, id_: int) -> None:
@@ -287,7 +288,7 @@ class TuningService:
 
         def unit(db: Connection) -> None:
             self._hold(db, task.id, "rounds")
-            self._tasks.keep_queries(db, task.id, parts)
+            tuning_rows.keep_queries(db, task.id, parts)
 
         await self._store.write(unit)
         log.info("tuning task %d asks %d questions", task.id, len(parts))
@@ -295,7 +296,7 @@ class TuningService:
     async def _again(self, given: Sequence[QueryRow]) -> list[Draft]:
         """The questions that were given, with the sessions of their answers as they are now."""
         ids, now = {id_ for query in given for id_ in query.targets}, self._clock.now()
-        lines = await self._store.read(lambda db: self._store.tuning_material.lines(db, ids, now))
+        lines = await self._store.read(lambda db: tuning_material.lines(db, ids, now))
         return [
             Draft("labelled", q.chat_id, q.text, q.targets, frozenset(lines[id_].session for id_ in q.targets))
             for q in given
@@ -308,10 +309,10 @@ class TuningService:
         asked: list[Draft] = []
         if self._chat is not None and options["use_chat_model"]:
             most = int(wanted * FROM_MODEL)
-            lines = await self._read(lambda db: statements(self._store, db, most, seed=seed, now=now))
+            lines = await self._read(lambda db: statements(db, most, seed=seed, now=now))
             asked = await asked_by_model(self._chat, lines)
         left = wanted - len(asked)
-        own = await self._read(lambda db: drafted(self._store, db, left, seed=seed, now=now))
+        own = await self._read(lambda db: drafted(db, left, seed=seed, now=now))
         hidden = {id_ for draft in own if draft.kind == "reply" for id_ in draft.hidden}
         return [*(draft for draft in asked if hidden.isdisjoint(draft.targets)), *own]
 
@@ -322,7 +323,7 @@ class TuningService:
 
     async def _questions(self, id_: int, split: str = "") -> list[QueryRow]:
         now = self._clock.now()
-        found = await self._store.read(lambda db: self._tasks.queries_of(db, id_, now))
+        found = await self._store.read(lambda db: tuning_rows.queries_of(db, id_, now))
         return [query for query in found if not split or query.split == split]
 
     # rounds
@@ -352,7 +353,7 @@ class TuningService:
 
         def unit(db: Connection) -> None:
             self._hold(db, task.id, "rounds")
-            self._tasks.keep_round(db, task.id, kept, self._clock.now())
+            tuning_rows.keep_round(db, task.id, kept, self._clock.now())
 
         await self._store.write(unit)
 
@@ -370,7 +371,7 @@ class TuningService:
             )  # fmt: skip
         result, now = verdict.to_record(), self._clock.now()
         await self._store.write(
-            lambda db: self._tasks.finish(db, task.id, "completed", worker=self._worker, now=now, result=result)
+            lambda db: tuning_rows.finish(db, task.id, "completed", worker=self._worker, now=now, result=result)
         )
 
     async def _ask(
@@ -383,7 +384,7 @@ class TuningService:
     def _hold(self, db: Connection, id_: int, stage: Stage) -> None:
         """Raises _NoLongerMine, which undoes the unit of work."""
         now, lease = self._clock.now(), self._settings.lease_seconds
-        if not self._tasks.hold(db, id_, stage, worker=self._worker, now=now, lease=lease):
+        if not tuning_rows.hold(db, id_, stage, worker=self._worker, now=now, lease=lease):
             raise _NoLongerMine
 
 

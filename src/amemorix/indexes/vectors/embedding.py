@@ -16,6 +16,7 @@ from ...errors import Conflict, MemoryFault, ModelUnavailable
 from ...ports import Embedder
 from ...store.metadata_store import MetadataStore
 from ...store.ports import Connection
+from ...store.rows import embeddings as embedding_rows
 from ...store.rows.embeddings import Generation
 from ..projection import Projection
 from ..projections import Indexes
@@ -247,8 +248,8 @@ class EmbeddingService:
         if target is None:
             return EmbeddingProgress(error=self._fault)
         generation = target.generation
-        pending = self._store.embeddings.pending_count(db, generation.id, target.watermark)
-        waiting = self._store.embeddings.waiting(db, generation.id)
+        pending = embedding_rows.pending_count(db, generation.id, target.watermark)
+        waiting = embedding_rows.waiting(db, generation.id)
         served = serving.generation.id if serving else 0
         rebuilding = generation.status != "serving" or self._begun_elsewhere(db, target)
         return EmbeddingProgress(

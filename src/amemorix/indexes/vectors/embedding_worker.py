@@ -17,6 +17,9 @@ from ...clock import Clock
 from ...config.model import Embedding
 from ...store.metadata_store import MetadataStore
 from ...store.ports import Connection, Unit
+from ...store.rows import embeddings as embedding_rows
+from ...store.rows import paragraphs as paragraph_rows
+from ...store.rows import relations as relation_rows
 from ...store.rows.embeddings import ParagraphVectors, Pending, Waiting
 from ...store.rows.relations import PendingRelation, RelationVector
 from ..projections import Indexes
@@ -53,7 +56,7 @@ class VectorFiller:
         self._settings = settings
         self._indexes = indexes
         self._clock = clock
-        self._relations = DueRelations(store, retry_seconds=settings.retry_seconds, give_up_after=GIVE_UP_AFTER)
+        self._relations = DueRelations(retry_seconds=settings.retry_seconds, give_up_after=GIVE_UP_AFTER)
         self._pool = ThreadPoolExecutor(threads, "amemorix-embed", initializer=_be_nice)
         self._ahead = settings.batch_size * threads * BATCHES_AHEAD
 
@@ -67,15 +70,15 @@ class VectorFiller:
 
     def holds_up(self, db: Connection, target: Filling) -> bool:
         """Whether a vector is still to be had: one that failed often enough is not waited for."""
-        pending = self._store.embeddings.pending_count(db, target.generation.id, target.watermark)
-        if pending > self._store.embeddings.hopeless(db, target.generation.id, GIVE_UP_AFTER):
+        pending = embedding_rows.pending_count(db, target.generation.id, target.watermark)
+        if pending > embedding_rows.hopeless(db, target.generation.id, GIVE_UP_AFTER):
             return True
         return self._relations.left(db, target.generation.id)
 
     async def retry_now(self) -> int:
         """Let what has failed wait no longer; returns how many paragraphs did."""
         self._relations.retry_now()
-        return await self._store.write(self._store.embeddings.retry_now)
+        return await self._store.write(embedding_rows.retry_now)
 
     async def read(self, unit: Unit[T]) -> T:
         """Read on an embedding thread: these looks can be long, and searches need theirs."""
@@ -88,12 +91,12 @@ class VectorFiller:
     def _due(self, db: Connection, target: Filling, now: float) -> list[Pending]:
         """The next texts, and the names that are left out of them as they are known with these texts."""
         self._indexes.names.catch_up(db)
-        return self._store.embeddings.pending(db, target.generation.id, target.watermark, now, self._ahead)
+        return embedding_rows.pending(db, target.generation.id, target.watermark, now, self._ahead)
 
     def _due_later(self, db: Connection, target: Filling) -> tuple[Waiting, int]:
-        highest = self._store.paragraphs.highest(db)
-        pending = self._store.embeddings.pending_count(db, target.generation.id, target.watermark)
-        waiting = self._store.embeddings.waiting(db, target.generation.id)
+        highest = paragraph_rows.highest(db)
+        pending = embedding_rows.pending_count(db, target.generation.id, target.watermark)
+        waiting = embedding_rows.waiting(db, target.generation.id)
         return replace(waiting, count=max(waiting.count, pending)), highest
 
     async def _embed_paragraphs(self, target: Filling, now: float) -> bool:
@@ -134,14 +137,14 @@ class VectorFiller:
         vectors = [made for made in outcomes if isinstance(made, ParagraphVectors)]
         failures = [made for made in outcomes if isinstance(made, Failure)]
         now, down = self._clock.now(), failure_of_all(failures)
-        repository, generation = self._store.embeddings, target.generation.id
+        generation = target.generation.id
 
         def unit(db: Connection) -> None:
-            repository.put(db, generation, vectors)
+            embedding_rows.put(db, generation, vectors)
             blamed = [] if down else failures
-            tries = repository.attempts(db, generation, [failed.id for failed in blamed])
+            tries = embedding_rows.attempts(db, generation, [failed.id for failed in blamed])
             pauses = [(f.id, now + self._pause(tries.get(f.id, 0)), str(f.error)) for f in blamed]
-            repository.fail(db, generation, pauses)
+            embedding_rows.fail(db, generation, pauses)
 
         if vectors or not down:
             await self._store.write(unit)
@@ -152,7 +155,7 @@ class VectorFiller:
         failures = [made for made in outcomes if isinstance(made, Failure)]
         generation, now = target.generation.id, self._clock.now()
         if vectors:
-            await self._store.write(lambda db: self._store.relations.put_relations(db, generation, vectors))
+            await self._store.write(lambda db: relation_rows.put_relations(db, generation, vectors))
         blamed = [] if failure_of_all(failures) else [failed.id for failed in failures]
         self._relations.note([made.relation for made in vectors], blamed, now)
         self._heed(target, failures, now)

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from ...clock import Clock
 from ...ports import EmbedderInfo
+from ...store import changes as change_log
 from ...store.metadata_store import MetadataStore
 from ...store.ports import Connection
+from ...store.rows import embeddings as embedding_rows
 from ...store.rows.embeddings import WATERMARK, Generation
 
 __all__ = ["Choice", "Generations"]
@@ -34,15 +36,14 @@ class Generations:
 
     def __init__(self, store: MetadataStore, clock: Clock) -> None:
         self._store = store
-        self._rows = store.embeddings
         self._clock = clock
 
     def choice(self, db: Connection, info: EmbedderInfo) -> Choice:
         """The generation of this model that is being built, else the one that answers, else the newest, else a new one."""
-        serving, building = self._rows.serving(db), self._rows.building(db)
+        serving, building = embedding_rows.serving(db), embedding_rows.building(db)
         mine = [one for one in (building, serving) if one and one.fingerprint == info.fingerprint]
-        filling = mine[0] if mine else self._rows.of_model(db, info.fingerprint) or _without_row(info)
-        return Choice(serving, filling, int(self._store.changes.get(db, WATERMARK.format(filling.id)) or 0))
+        filling = mine[0] if mine else embedding_rows.of_model(db, info.fingerprint) or _without_row(info)
+        return Choice(serving, filling, int(change_log.get(db, WATERMARK.format(filling.id)) or 0))
 
     async def claim(self, info: EmbedderInfo) -> Choice:
         """Choose, and write it down: the generation has a row, and no other one is being built."""
@@ -53,22 +54,22 @@ class Generations:
         choice = self.choice(db, info)
         filling = choice.filling
         if not filling.id:
-            filling = self._rows.create(db, info, "building" if choice.serving else "serving", now)
+            filling = embedding_rows.create(db, info, "building" if choice.serving else "serving", now)
         elif filling.status == "retired":
-            self._rows.build(db, filling.id)
+            embedding_rows.build(db, filling.id)
             filling = replace(filling, status="building")
-        self._rows.retire_building(db, filling.id)
+        embedding_rows.retire_building(db, filling.id)
         return replace(choice, filling=filling)
 
     async def begin(self, info: EmbedderInfo) -> Generation:
         """A new, empty generation that is being built; an older one that was is given up."""
         now = self._clock.now()
-        return await self._store.write(lambda db: self._rows.create(db, info, "building", now))
+        return await self._store.write(lambda db: embedding_rows.create(db, info, "building", now))
 
     async def serve(self, generation: Generation) -> Generation:
         """Let it answer from now on."""
         now = self._clock.now()
-        await self._store.write(lambda db: self._rows.serve(db, generation.id, now))
+        await self._store.write(lambda db: embedding_rows.serve(db, generation.id, now))
         return replace(generation, status="serving")
 
     async def note(self, generation: Generation, watermark: int) -> None:
@@ -78,13 +79,13 @@ class Generations:
     def _note(self, db: Connection, generation: int, watermark: int) -> None:
         """Unless a paragraph has come back meanwhile that lacks a vector."""
         key = WATERMARK.format(generation)
-        known = int(self._store.changes.get(db, key) or 0)
-        if not self._rows.pending_before(db, generation, known, watermark):
-            self._store.changes.put(db, key, str(watermark))
+        known = int(change_log.get(db, key) or 0)
+        if not embedding_rows.pending_before(db, generation, known, watermark):
+            change_log.put(db, key, str(watermark))
 
     async def drop_old(self, keep: int) -> Sequence[int]:
         """Delete retired generations but for the last `keep`; returns those that are gone."""
-        retired = await self._store.read(self._rows.retired)
+        retired = await self._store.read(embedding_rows.retired)
         for generation in retired[keep:]:
             while not await self._store.write(lambda db, g=generation: self._drop_some(db, g)):
                 pass
@@ -92,8 +93,8 @@ class Generations:
 
     def _drop_some(self, db: Connection, generation: int) -> bool:
         """Some vectors go, and with them what was known to be complete: the model may come back before the rest goes."""
-        self._store.changes.put(db, WATERMARK.format(generation), "0")
-        return self._rows.drop_some(db, generation, DROP_STEP)
+        change_log.put(db, WATERMARK.format(generation), "0")
+        return embedding_rows.drop_some(db, generation, DROP_STEP)
 
 
 def _without_row(info: EmbedderInfo) -> Generation:

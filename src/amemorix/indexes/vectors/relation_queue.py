@@ -6,8 +6,9 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from ...store.metadata_store import MetadataStore
+from ...store import changes as change_log
 from ...store.ports import Connection
+from ...store.rows import relations as relation_rows
 from ...store.rows.relations import PendingRelation
 
 __all__ = ["DueRelations"]
@@ -42,9 +43,7 @@ class DueRelations:
     One thread at a time asks for what is due, then notes what became of it; any may ask whether something is left.
     """
 
-    def __init__(self, store: MetadataStore, *, retry_seconds: float, give_up_after: int) -> None:
-        self._changes = store.changes
-        self._relations = store.relations
+    def __init__(self, *, retry_seconds: float, give_up_after: int) -> None:
         self._retry_seconds = retry_seconds
         self._give_up_after = give_up_after
         self._look = _Look(0)
@@ -53,7 +52,7 @@ class DueRelations:
     def due(self, db: Connection, generation: int, now: float, limit: int) -> list[PendingRelation]:
         """The next relations to embed."""
         look = self._of(generation)
-        _, last = self._changes.bounds(db)
+        _, last = change_log.bounds(db)
         found = self._pending(db, look, [id_ for id_, failed in look.failed.items() if failed.next_at > now], limit)
         with self._noting:
             latest = self._of(generation)
@@ -89,11 +88,11 @@ class DueRelations:
         among = self._suspects(db, look)
         if among is not None and not among:
             return []
-        return self._relations.pending_relations(db, look.generation, limit, among=among, but=but)
+        return relation_rows.pending_relations(db, look.generation, limit, among=among, but=but)
 
     def _suspects(self, db: Connection, look: _Look) -> set[int] | None:
         """The relations that may lack a vector; None if any may."""
-        floor, last = self._changes.bounds(db)
+        floor, last = change_log.bounds(db)
         if look.cursor is None or look.cursor < floor:
             return None
-        return {*self._changes.between(db, look.cursor, last, KINDS), *look.failed}
+        return {*change_log.between(db, look.cursor, last, KINDS), *look.failed}

@@ -10,8 +10,10 @@ from ...clock import Clock
 from ...copies.cursor_check import ReadingMarks
 from ...indexes.projections import Indexes
 from ...indexes.vectors.embedding import EmbeddingService
+from ...store import integrity
 from ...store.metadata_store import MetadataStore
 from ...store.ports import Connection
+from ...store.rows import embeddings as embedding_rows
 from ...store.rows.embeddings import Generation
 from .finding import Check, Finding
 
@@ -33,7 +35,7 @@ class IndexCheck(Check):
         return await asyncio.to_thread(self._store.read_here, self._all)
 
     def _all(self, db: Connection) -> list[Finding]:
-        expected = self._store.health.expected(db)
+        expected = integrity.expected(db)
         found: list[Finding] = []
         for projection in self._indexes:
             projection.catch_up(db)
@@ -49,7 +51,7 @@ class IndexCheck(Check):
         return await asyncio.to_thread(self._store.read_here, self._renew)
 
     def _renew(self, db: Connection) -> str:
-        expected, renewed = self._store.health.expected(db), list[str]()
+        expected, renewed = integrity.expected(db), list[str]()
         for projection in self._indexes:
             if projection.name in expected and expected[projection.name] != len(projection.index):
                 projection.renew(db)
@@ -70,7 +72,7 @@ class VectorCheck(Check):
 
     def _all(self, db: Connection, deep: bool) -> list[Finding]:
         found = [self._progress(db)]
-        for generation, vectors in self._store.embeddings.all(db):
+        for generation, vectors in embedding_rows.every_generation(db):
             bad, lost = len(self._bad(db, generation, deep)), self._lost(db, generation)
             detail = f"{vectors:,} vectors of {generation.model or generation.provider}, {generation.status}"
             if bad or lost:
@@ -95,13 +97,13 @@ class VectorCheck(Check):
         progress = self._embedding.progress(db)
         if generation.id != progress.generation:
             return 0
-        return max(0, self._store.embeddings.pending_count(db, generation.id, 0) - progress.pending)
+        return max(0, embedding_rows.pending_count(db, generation.id, 0) - progress.pending)
 
     def _bad(self, db: Connection, generation: Generation, deep: bool) -> list[int]:
         """Paragraphs whose vector has not the length of the generation or, looked at deeply, is no vector."""
-        bad = set(self._store.health.misshapen_vectors(db, generation.id, generation.dimension))
+        bad = set(integrity.misshapen_vectors(db, generation.id, generation.dimension))
         after = 0
-        while deep and (rows := self._store.health.vectors(db, generation.id, after, BATCH)):
+        while deep and (rows := integrity.vectors(db, generation.id, after, BATCH)):
             bad.update(id_ for id_, vector in rows if id_ not in bad and not _finite(vector))
             after = rows[-1][0]
         return sorted(bad)
@@ -111,10 +113,10 @@ class VectorCheck(Check):
 
         def unit(db: Connection) -> tuple[int, int]:
             bad = lost = 0
-            for generation, _ in self._store.embeddings.all(db):
+            for generation, _ in embedding_rows.every_generation(db):
                 lost += self._lost(db, generation)
                 gone = self._bad(db, generation, True)
-                self._store.health.drop_vectors(db, generation.id, gone)
+                integrity.drop_vectors(db, generation.id, gone)
                 bad += len(gone)
             return bad, lost
 
@@ -141,7 +143,7 @@ class WorkCheck(Check):
         return await self._store.read(lambda db: [self._one(db, kind) for kind in WORK])
 
     def _one(self, db: Connection, kind: str) -> Finding:
-        failed = self._store.health.failed_work(db, kind)
+        failed = integrity.failed_work(db, kind)
         if not failed:
             return Finding(f"work-{kind}", True, "nothing was given up")
         detail = f"{failed[0]:,} tasks failed, the last with: {failed[1]}"
@@ -152,7 +154,7 @@ class WorkCheck(Check):
     async def mend(self) -> str:
         """Try again what failed."""
         now = self._clock.now()
-        count = await self._store.write(lambda db: self._store.health.retry_work(db, now))
+        count = await self._store.write(lambda db: integrity.retry_work(db, now))
         return f"{count:,} tasks are tried again"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ...ingest.analyser import Analyser
 from ...lazy_regex import lazy_regex
+from ...store import integrity
 from ...store.metadata_store import MetadataStore
 from ...store.migrations import migrations
 from ...store.ports import Connection
@@ -31,7 +32,7 @@ class DatabaseCheck(Check):
 
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
         """Whether the file is whole."""
-        damage = await asyncio.to_thread(self._store.read_here, lambda db: self._store.health.damage(db, deep=deep))
+        damage = await asyncio.to_thread(self._store.read_here, lambda db: integrity.damage(db, deep=deep))
         if not damage:
             return [Finding("database", True, f"intact, schema {migrations()[-1][0]}, opened by amemorix {program()}")]
         repairable = all(INDEX_DAMAGE.search(line) for line in damage)
@@ -55,7 +56,7 @@ class ReferenceCheck(Check):
 
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
         """How many, by table."""
-        broken = await asyncio.to_thread(self._store.read_here, self._store.health.broken_references)
+        broken = await asyncio.to_thread(self._store.read_here, integrity.broken_references)
         if not broken:
             return [Finding("references", True, "every row that is pointed to is there")]
         detail = ", ".join(f"{count:,} of {table} to {parent}" for (table, parent), count in broken.items())
@@ -72,7 +73,7 @@ class TermCheck(Check):
 
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
         """How many."""
-        missing = await asyncio.to_thread(self._store.read_here, self._store.health.without_terms)
+        missing = await asyncio.to_thread(self._store.read_here, integrity.without_terms)
         if not missing:
             return [Finding("words", True, "every live paragraph has its words")]
         detail = f"{missing:,} live paragraphs are not found by their words"
@@ -81,7 +82,7 @@ class TermCheck(Check):
     async def mend(self) -> str:
         """Read them again, some at a time."""
         done = 0
-        while texts := await self._store.read(lambda db: self._store.health.texts_without_terms(db, BATCH)):
+        while texts := await self._store.read(lambda db: integrity.texts_without_terms(db, BATCH)):
             await self._write(texts)
             done += len(texts)
         return f"the words of {done:,} paragraphs were read again"
@@ -94,6 +95,6 @@ class TermCheck(Check):
         terms = await asyncio.to_thread(analyse)
 
         def unit(db: Connection) -> None:
-            self._store.health.put_terms(db, terms)
+            integrity.put_terms(db, terms)
 
         await self._store.write(unit)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..ports import Connection
 
-__all__ = ["ChatUsage", "ChatUsageRepository"]
+__all__ = ["ChatUsage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,25 +19,24 @@ class ChatUsage:
     completion_tokens: int = 0
 
 
-class ChatUsageRepository:
-    """Adds up and reads the counters; the caller owns the transaction."""
+def add(db: Connection, day: str, task: str, used: ChatUsage) -> None:
+    """Count more of a task on a day."""
+    values = {
+        "day": day,
+        "task": task,
+        "calls": used.calls,
+        "failures": used.failures,
+        "prompt_tokens": used.prompt_tokens,
+        "completion_tokens": used.completion_tokens,
+    }
+    db.run("chat_usage_add", **values)
 
-    def add(self, db: Connection, day: str, task: str, used: ChatUsage) -> None:
-        """Count more of a task on a day."""
-        values = {
-            "day": day,
-            "task": task,
-            "calls": used.calls,
-            "failures": used.failures,
-            "prompt_tokens": used.prompt_tokens,
-            "completion_tokens": used.completion_tokens,
-        }
-        db.run("chat_usage_add", **values)
 
-    def tokens(self, db: Connection, day: str) -> int:
-        """Tokens used on a day, questions and answers together."""
-        return db.run("chat_usage_tokens", day=day).fetchone()[0]
+def tokens(db: Connection, day: str) -> int:
+    """Tokens used on a day, questions and answers together."""
+    return db.run("chat_usage_tokens", day=day).fetchone()[0]
 
-    def by_task(self, db: Connection) -> dict[str, ChatUsage]:
-        """Task -> what it came to on all days."""
-        return {task: ChatUsage(*counts) for task, *counts in db.run("chat_usage_by_task")}
+
+def by_task(db: Connection) -> dict[str, ChatUsage]:
+    """Task -> what it came to on all days."""
+    return {task: ChatUsage(*counts) for task, *counts in db.run("chat_usage_by_task")}

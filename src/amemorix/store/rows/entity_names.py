@@ -10,7 +10,7 @@ from ...language.normalise import fold
 from ..ports import Connection
 from ..queries import array, optional_array
 
-__all__ = ["EntityNaming", "Leaving"]
+__all__ = ["Leaving"]
 
 LOOKED_AT = 200
 """Paragraphs, the newest, by which it is told how a chat calls an entity."""
@@ -39,78 +39,82 @@ class Leaving:
     """All that goes."""
 
 
-class EntityNaming:
-    """Tells by the texts which names were said; where a text holds none, by what it was linked to before the merge."""
+def shown(db: Connection, entities: Iterable[int], scopes: Sequence[int] | None) -> dict[int, str]:
+    """Entity -> the name by which these chats know it; without those of which they have said no name."""
+    ids = list(entities)
+    known: dict[int, str] = dict(db.run("entity_names", ids=array(ids)).fetchall())
+    for entity, norms in said(db, ids, scopes).items():
+        if norms:
+            known[entity] = next(iter(norms.values()))
+        else:
+            known.pop(entity, None)
+    return known
 
-    def shown(self, db: Connection, entities: Iterable[int], scopes: Sequence[int] | None) -> dict[int, str]:
-        """Entity -> the name by which these chats know it; without those of which they have said no name."""
-        ids = list(entities)
-        known: dict[int, str] = dict(db.run("entity_names", ids=array(ids)).fetchall())
-        for entity, norms in self.said(db, ids, scopes).items():
-            if norms:
-                known[entity] = next(iter(norms.values()))
-            else:
-                known.pop(entity, None)
-        return known
 
-    def said(self, db: Connection, entities: Iterable[int], scopes: Sequence[int] | None) -> dict[int, dict[str, str]]:
-        """Entity -> the names (normalised -> as written) that these chats have said, the one to show first.
+def said(db: Connection, entities: Iterable[int], scopes: Sequence[int] | None) -> dict[int, dict[str, str]]:
+    """Entity -> the names (normalised -> as written) that these chats have said, the one to show first.
 
-        Only of entities that have names of several origins; nothing is kept from whoever sees everything.
-        """
-        if scopes is None:
-            return {}
-        mixed = self._ids(db, "naming_mixed", {"ids": array(entities)})
-        return {entity: self._said_in(db, entity, names, scopes) for entity, names in self._names(db, mixed).items()}
+    Only of entities that have names of several origins; nothing is kept from whoever sees everything.
+    """
+    if scopes is None:
+        return {}
+    mixed = _ids(db, "naming_mixed", {"ids": array(entities)})
+    return {entity: _said_in(db, entity, names, scopes) for entity, names in _names(db, mixed).items()}
 
-    def _said_in(self, db: Connection, entity: int, names: Sequence[_Name], scopes: Sequence[int]) -> dict[str, str]:
-        where = {"scopes": optional_array(scopes), "but": None, "among": None, "limit": LOOKED_AT}
-        said = list(dict.fromkeys(self._spoken(db, entity, names, where)))
-        return {name.norm: name.name for name in sorted(said, key=lambda name: name.row != entity)}
 
-    def leaving(self, db: Connection, paragraphs: Sequence[int]) -> Leaving:
-        """What goes with these paragraphs because nothing else says it."""
-        leaving, going = Leaving(), array(paragraphs)
-        touched = self._ids(db, "naming_touched", {"ids": going})
-        for entity, names in self._names(db, touched).items():
-            where = {"scopes": None, "but": None, "among": going, "limit": -1}
-            said = set(self._spoken(db, entity, names, where))
-            kept = dict.fromkeys(self._spoken(db, entity, names, {**where, "but": going, "among": None}))
-            bearing = list(kept) or [name for name in names if name.row == entity]
-            if lost := said - set(bearing):
-                _leave(leaving, entity, lost, bearing)
-        return leaving
+def _said_in(db: Connection, entity: int, names: Sequence[_Name], scopes: Sequence[int]) -> dict[str, str]:
+    where = {"scopes": optional_array(scopes), "but": None, "among": None, "limit": LOOKED_AT}
+    said = list(dict.fromkeys(_spoken(db, entity, names, where)))
+    return {name.norm: name.name for name in sorted(said, key=lambda name: name.row != entity)}
 
-    def _names(self, db: Connection, entities: Sequence[int]) -> dict[int, list[_Name]]:
-        found: dict[int, list[_Name]] = {}
-        for entity, *name in db.run("naming_names", ids=array(entities)):
-            found.setdefault(entity, []).append(_Name(*name))
-        return found
 
-    def _spoken(
-        self, db: Connection, entity: int, names: Sequence[_Name], where: Mapping[str, str | int | None]
-    ) -> Iterator[_Name]:
-        """The names that the paragraphs linked to an entity say, the newest first."""
-        pattern, by_norm = _pattern(names), {name.norm: name for name in names}
-        linked: dict[int, _Name] | None = None
-        for paragraph, text in db.run("naming_paragraphs", entity=entity, **where).fetchall():
-            met = pattern.findall(" ".join(fold(text).split()))
-            yield from (by_norm[norm] for norm in met)
-            if not met:
-                linked = self._linked(db, entity, names) if linked is None else linked
-                yield linked.get(paragraph) or next(name for name in names if name.row == entity)
+def leaving(db: Connection, paragraphs: Sequence[int]) -> Leaving:
+    """What goes with these paragraphs because nothing else says it."""
+    leaving, going = Leaving(), array(paragraphs)
+    touched = _ids(db, "naming_touched", {"ids": going})
+    for entity, names in _names(db, touched).items():
+        where = {"scopes": None, "but": None, "among": going, "limit": -1}
+        said = set(_spoken(db, entity, names, where))
+        kept = dict.fromkeys(_spoken(db, entity, names, {**where, "but": going, "among": None}))
+        bearing = list(kept) or [name for name in names if name.row == entity]
+        if lost := said - set(bearing):
+            _leave(leaving, entity, lost, bearing)
+    return leaving
 
-    def _linked(self, db: Connection, entity: int, names: Sequence[_Name]) -> dict[int, _Name]:
-        """Paragraph -> what it was linked to before it was merged."""
-        rows = {name.row: name for name in names if name.row not in (0, entity)}
-        found = db.run("naming_merges", ids=array(rows))
-        linked: dict[int, _Name] = {}
-        for source, paragraph in found:
-            linked.setdefault(paragraph, rows[source])
-        return linked
 
-    def _ids(self, db: Connection, query: str, values: Mapping[str, str]) -> list[int]:
-        return [row[0] for row in db.run(query, **values)]
+def _names(db: Connection, entities: Sequence[int]) -> dict[int, list[_Name]]:
+    found: dict[int, list[_Name]] = {}
+    for entity, *name in db.run("naming_names", ids=array(entities)):
+        found.setdefault(entity, []).append(_Name(*name))
+    return found
+
+
+def _spoken(
+    db: Connection, entity: int, names: Sequence[_Name], where: Mapping[str, str | int | None]
+) -> Iterator[_Name]:
+    """The names that the paragraphs linked to an entity say, the newest first."""
+    pattern, by_norm = _pattern(names), {name.norm: name for name in names}
+    linked: dict[int, _Name] | None = None
+    for paragraph, text in db.run("naming_paragraphs", entity=entity, **where).fetchall():
+        met = pattern.findall(" ".join(fold(text).split()))
+        yield from (by_norm[norm] for norm in met)
+        if not met:
+            linked = _linked(db, entity, names) if linked is None else linked
+            yield linked.get(paragraph) or next(name for name in names if name.row == entity)
+
+
+def _linked(db: Connection, entity: int, names: Sequence[_Name]) -> dict[int, _Name]:
+    """Paragraph -> what it was linked to before it was merged."""
+    rows = {name.row: name for name in names if name.row not in (0, entity)}
+    found = db.run("naming_merges", ids=array(rows))
+    linked: dict[int, _Name] = {}
+    for source, paragraph in found:
+        linked.setdefault(paragraph, rows[source])
+    return linked
+
+
+def _ids(db: Connection, query: str, values: Mapping[str, str]) -> list[int]:
+    return [row[0] for row in db.run(query, **values)]
 
 
 def _leave(leaving: Leaving, entity: int, lost: set[_Name], kept: Sequence[_Name]) -> None:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ..ports import Connection, Rows
 from ..queries import array, optional_array
-from .relation_validity import RelationEndRepository
+from . import relation_validity
 
-__all__ = ["ParagraphRepository", "ParagraphRow", "PersonOf", "Visible"]
+__all__ = ["ParagraphRow", "PersonOf", "Visible"]
 
 Scopes = Sequence[int] | None
 
@@ -101,134 +101,148 @@ class PersonOf:
     role: int
 
 
-class ParagraphRepository:
-    """Reads paragraphs; everything it returns may be seen in the scopes given."""
+def gate(db: Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> Visible:
+    """Those of the ids that are alive, current, unexpired and in scope."""
+    values = {"ids": array(ids.tolist()), "scopes": optional_array(scopes), "now": now}
+    return Visible.of(db.run("gate", **values).fetchall() if len(ids) else [])
 
-    def __init__(self) -> None:
-        self._ends = RelationEndRepository()
 
-    def gate(self, db: Connection, ids: NDArray[np.int64], scopes: Scopes, now: float) -> Visible:
-        """Those of the ids that are alive, current, unexpired and in scope."""
-        values = {"ids": array(ids.tolist()), "scopes": optional_array(scopes), "now": now}
-        return Visible.of(db.run("gate", **values).fetchall() if len(ids) else [])
+def any_cjk(db: Connection, scopes: Scopes) -> bool:
+    """Whether anything in these scopes was ever Chinese, Japanese or Korean."""
+    if scopes is None:
+        return bool(db.run("any_cjk").fetchone()[0])
+    return bool(db.run("any_cjk_in", scopes=array(scopes)).fetchone()[0])
 
-    def any_cjk(self, db: Connection, scopes: Scopes) -> bool:
-        """Whether anything in these scopes was ever Chinese, Japanese or Korean."""
-        if scopes is None:
-            return bool(db.run("any_cjk").fetchone()[0])
-        return bool(db.run("any_cjk_in", scopes=array(scopes)).fetchone()[0])
 
-    def questions(self, db: Connection, ids: NDArray[np.int64]) -> set[int]:
-        """Those of the ids whose text is a question."""
-        return {row[0] for row in db.run("questions_among", ids=array(ids.tolist()))}
+def questions(db: Connection, ids: NDArray[np.int64]) -> set[int]:
+    """Those of the ids whose text is a question."""
+    return {row[0] for row in db.run("questions_among", ids=array(ids.tolist()))}
 
-    def contents(self, db: Connection, ids: Iterable[int]) -> dict[int, str]:
-        """Paragraph -> text."""
-        return dict(db.run("paragraph_contents", ids=array(ids)).fetchall())
 
-    def full(self, db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
-        """Paragraph -> row."""
-        rows = db.run("paragraphs_full", ids=array(ids))
-        return {row[0]: ParagraphRow(*row) for row in rows}
+def contents(db: Connection, ids: Iterable[int]) -> dict[int, str]:
+    """Paragraph -> text."""
+    return dict(db.run("paragraph_contents", ids=array(ids)).fetchall())
 
-    def persons(self, db: Connection, ids: Iterable[int]) -> dict[int, list[PersonOf]]:
-        """Paragraph -> persons, who said it first."""
-        found: dict[int, list[PersonOf]] = {}
-        for paragraph, *person in db.run("paragraph_persons_of", ids=array(ids)):
-            found.setdefault(paragraph, []).append(PersonOf(*person))
-        return found
 
-    def entity_norms(self, db: Connection, ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
-        """Paragraph -> (entity it is linked to, one of the normalised names that this goes by)."""
-        found: dict[int, list[tuple[int, str]]] = {}
-        for paragraph, entity, norm in db.run("paragraph_entity_norms", ids=array(ids)):
-            found.setdefault(paragraph, []).append((entity, norm))
-        return found
+def full(db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
+    """Paragraph -> row."""
+    rows = db.run("paragraphs_full", ids=array(ids))
+    return {row[0]: ParagraphRow(*row) for row in rows}
 
-    def relations(self, db: Connection, ids: Iterable[int]) -> dict[int, dict[int, tuple[int, str, int]]]:
-        """Paragraph -> (subject, predicate, object) of each relation that it supports."""
-        found: dict[int, dict[int, tuple[int, str, int]]] = {}
-        for paragraph, relation, *said in db.run("paragraph_relations_of", ids=array(ids)):
-            found.setdefault(paragraph, {})[relation] = (said[0], said[1], said[2])
-        return found
 
-    def relations_ended(self, db: Connection, relations: Iterable[int], scopes: Scopes, now: float) -> dict[int, float]:
-        """Relation -> when what it says was over, by the facts of what may be seen; those that hold are not there."""
-        return self._ends.of(db, relations, scopes, now)
+def persons(db: Connection, ids: Iterable[int]) -> dict[int, list[PersonOf]]:
+    """Paragraph -> persons, who said it first."""
+    found: dict[int, list[PersonOf]] = {}
+    for paragraph, *person in db.run("paragraph_persons_of", ids=array(ids)):
+        found.setdefault(paragraph, []).append(PersonOf(*person))
+    return found
 
-    def of_persons(self, db: Connection, persons: Iterable[int]) -> NDArray[np.int64]:
-        """Sorted ids of the paragraphs bound to any of these persons."""
-        return _ids(db.run("paragraphs_by_person", persons=array(persons)))
 
-    def of_sources(self, db: Connection, sources: Iterable[int]) -> NDArray[np.int64]:
-        """Sorted ids of the paragraphs of these sources, dead ones included."""
-        return _ids(db.run("paragraphs_by_sources", sources=array(sources)))
+def entity_norms(db: Connection, ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
+    """Paragraph -> (entity it is linked to, one of the normalised names that this goes by)."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    for paragraph, entity, norm in db.run("paragraph_entity_norms", ids=array(ids)):
+        found.setdefault(paragraph, []).append((entity, norm))
+    return found
 
-    def recent_of(self, db: Connection, person: int, scopes: Scopes, now: float, limit: int) -> NDArray[np.int64]:
-        """Sorted ids of the newest paragraphs bound to a person."""
-        values = {"person": person, "scopes": optional_array(scopes), "now": now, "limit": limit}
-        return np.unique(np.array([row[0] for row in db.run("recent_by_person", **values)], np.int64))
 
-    def in_window(self, db: Connection, start: float, end: float, scopes: Scopes) -> NDArray[np.int64]:
-        """Sorted ids of the dated paragraphs whose time meets [start, end]."""
-        values: dict[str, Any] = {"start": start, "end": end, "scopes": optional_array(scopes)}
-        name = "paragraphs_in_window" if scopes is None else "paragraphs_in_window_scoped"
-        points = _ids(db.run(name, **values))
-        intervals = _ids(db.run("intervals_over_start", **values))
-        return _distinct(np.concatenate([points, intervals])) if len(intervals) else points
+def relations(db: Connection, ids: Iterable[int]) -> dict[int, dict[int, tuple[int, str, int]]]:
+    """Paragraph -> (subject, predicate, object) of each relation that it supports."""
+    found: dict[int, dict[int, tuple[int, str, int]]] = {}
+    for paragraph, relation, *said in db.run("paragraph_relations_of", ids=array(ids)):
+        found.setdefault(paragraph, {})[relation] = (said[0], said[1], said[2])
+    return found
 
-    def in_scopes(self, db: Connection, scopes: Sequence[int]) -> NDArray[np.int64]:
-        """Sorted ids of every paragraph of these scopes, dead ones included."""
-        return _ids(db.run("paragraphs_in_scopes", scopes=array(scopes)))
 
-    def newest_in_window(
-        self, db: Connection, start: float, end: float, scopes: Scopes, now: float, limit: int
-    ) -> list[int]:
-        """Ids of the dated paragraphs whose time meets [start, end], the newest first."""
-        name = "newest_in_window_everywhere" if scopes is None else "newest_in_window"
-        values = {"start": start, "end": end, "scopes": optional_array(scopes), "now": now, "limit": limit}
-        return [row[0] for row in db.run(name, **values)]
+def relations_ended(db: Connection, relations: Iterable[int], scopes: Scopes, now: float) -> dict[int, float]:
+    """Relation -> when what it says was over, by the facts of what may be seen; those that hold are not there."""
+    return relation_validity.of(db, relations, scopes, now)
 
-    def newest_begun(self, db: Connection, start: float, end: float, scopes: Scopes, limit: int) -> list[int]:
-        """Ids of the paragraphs whose time begins in [start, end], the newest first."""
-        name = "newest_begun_everywhere" if scopes is None else "newest_begun"
-        values = {"start": start, "end": end, "scopes": optional_array(scopes), "limit": limit}
-        return [row[0] for row in db.run(name, **values)]
 
-    def evidence(
-        self, db: Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
-    ) -> list[tuple[int, int, bool]]:
-        """(entity, paragraph, whether the text holds the entity's name) of links that may be seen."""
-        values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
-        return db.run("evidence_of_entities", **values).fetchall()
+def of_persons(db: Connection, persons: Iterable[int]) -> NDArray[np.int64]:
+    """Sorted ids of the paragraphs bound to any of these persons."""
+    return _ids(db.run("paragraphs_by_person", persons=array(persons)))
 
-    def any_told(self, db: Connection) -> bool:
-        """Whether there is a relation that rules did not read."""
-        return bool(db.run("relations_told").fetchone()[0])
 
-    def rarely_linked(self, db: Connection, entities: Iterable[int], most: int) -> list[int]:
-        """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
-        values = {"entities": array(entities), "most": most}
-        return [row[0] for row in db.run("entities_rarely_linked", **values)]
+def of_sources(db: Connection, sources: Iterable[int]) -> NDArray[np.int64]:
+    """Sorted ids of the paragraphs of these sources, dead ones included."""
+    return _ids(db.run("paragraphs_by_sources", sources=array(sources)))
 
-    def entities_of(self, db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
-        """(paragraph, entity) of the links of these paragraphs."""
-        return db.run("entities_of_paragraphs", ids=array(ids)).fetchall()
 
-    def relations_of(
-        self, db: Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
-    ) -> list[tuple[int, int, int, float, str]]:
-        """(relation, subject, object, weight, origin) of the newest relations of these entities that a paragraph supports which may be seen."""
-        values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
-        return db.run("relations_of", **values).fetchall()
+def recent_of(db: Connection, person: int, scopes: Scopes, now: float, limit: int) -> NDArray[np.int64]:
+    """Sorted ids of the newest paragraphs bound to a person."""
+    values = {"person": person, "scopes": optional_array(scopes), "now": now, "limit": limit}
+    return np.unique(np.array([row[0] for row in db.run("recent_by_person", **values)], np.int64))
 
-    def highest(self, db: Connection) -> int:
-        """The last row given out."""
-        return db.run("highest_paragraph").fetchone()[0]
 
-    def live_count(self, db: Connection) -> int:
-        """Paragraphs that are alive and current."""
-        return db.run("live_paragraph_count").fetchone()[0]
+def in_window(db: Connection, start: float, end: float, scopes: Scopes) -> NDArray[np.int64]:
+    """Sorted ids of the dated paragraphs whose time meets [start, end]."""
+    values: dict[str, Any] = {"start": start, "end": end, "scopes": optional_array(scopes)}
+    name = "paragraphs_in_window" if scopes is None else "paragraphs_in_window_scoped"
+    points = _ids(db.run(name, **values))
+    intervals = _ids(db.run("intervals_over_start", **values))
+    return _distinct(np.concatenate([points, intervals])) if len(intervals) else points
+
+
+def in_scopes(db: Connection, scopes: Sequence[int]) -> NDArray[np.int64]:
+    """Sorted ids of every paragraph of these scopes, dead ones included."""
+    return _ids(db.run("paragraphs_in_scopes", scopes=array(scopes)))
+
+
+def newest_in_window(db: Connection, start: float, end: float, scopes: Scopes, now: float, limit: int) -> list[int]:
+    """Ids of the dated paragraphs whose time meets [start, end], the newest first."""
+    name = "newest_in_window_everywhere" if scopes is None else "newest_in_window"
+    values = {"start": start, "end": end, "scopes": optional_array(scopes), "now": now, "limit": limit}
+    return [row[0] for row in db.run(name, **values)]
+
+
+def newest_begun(db: Connection, start: float, end: float, scopes: Scopes, limit: int) -> list[int]:
+    """Ids of the paragraphs whose time begins in [start, end], the newest first."""
+    name = "newest_begun_everywhere" if scopes is None else "newest_begun"
+    values = {"start": start, "end": end, "scopes": optional_array(scopes), "limit": limit}
+    return [row[0] for row in db.run(name, **values)]
+
+
+def evidence(
+    db: Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+) -> list[tuple[int, int, bool]]:
+    """(entity, paragraph, whether the text holds the entity's name) of links that may be seen."""
+    values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
+    return db.run("evidence_of_entities", **values).fetchall()
+
+
+def any_told(db: Connection) -> bool:
+    """Whether there is a relation that rules did not read."""
+    return bool(db.run("relations_told").fetchone()[0])
+
+
+def rarely_linked(db: Connection, entities: Iterable[int], most: int) -> list[int]:
+    """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
+    values = {"entities": array(entities), "most": most}
+    return [row[0] for row in db.run("entities_rarely_linked", **values)]
+
+
+def entities_of(db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
+    """(paragraph, entity) of the links of these paragraphs."""
+    return db.run("entities_of_paragraphs", ids=array(ids)).fetchall()
+
+
+def relations_of(
+    db: Connection, entities: Iterable[int], scopes: Scopes, now: float, limit: int
+) -> list[tuple[int, int, int, float, str]]:
+    """(relation, subject, object, weight, origin) of the newest relations of these entities that a paragraph supports which may be seen."""
+    values = {"entities": array(entities), "scopes": optional_array(scopes), "now": now, "limit": limit}
+    return db.run("relations_of", **values).fetchall()
+
+
+def highest(db: Connection) -> int:
+    """The last row given out."""
+    return db.run("highest_paragraph").fetchone()[0]
+
+
+def live_count(db: Connection) -> int:
+    """Paragraphs that are alive and current."""
+    return db.run("live_paragraph_count").fetchone()[0]
 
 
 def _ids(cursor: Rows) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..ports import Connection
 from ..queries import array
 
-__all__ = ["EVERY_CHAT", "Called", "Namesake", "PersonNames", "PersonRepository"]
+__all__ = ["EVERY_CHAT", "Called", "Namesake", "PersonNames"]
 
 EVERY_CHAT = 0
 """The chat of an alias that counts everywhere."""
@@ -70,51 +70,52 @@ class Namesake:
         return self.name in person.within((chat,))
 
 
-class PersonRepository:
-    """Reads persons and their names, and writes aliases; the caller owns the transaction."""
+def names(db: Connection, person: int) -> PersonNames | None:
+    """The person of this row with every name."""
+    row = db.run("profile_person", person=person).fetchone()
+    if row is None:
+        return None
+    called = db.run("profile_person_names", person=person)
+    return PersonNames(row[0], row[1], row[2], tuple(Called(*one) for one in called))
 
-    def names(self, db: Connection, person: int) -> PersonNames | None:
-        """The person of this row with every name."""
-        row = db.run("profile_person", person=person).fetchone()
-        if row is None:
-            return None
-        called = db.run("profile_person_names", person=person)
-        return PersonNames(row[0], row[1], row[2], tuple(Called(*one) for one in called))
 
-    def by_id(self, db: Connection, person_id: str) -> int | None:
-        """The row of the person with this id."""
-        row = db.run("person_by_key", person_id=person_id).fetchone()
-        return None if row is None else row[0]
+def by_id(db: Connection, person_id: str) -> int | None:
+    """The row of the person with this id."""
+    row = db.run("person_by_key", person_id=person_id).fetchone()
+    return None if row is None else row[0]
 
-    def namesakes(self, db: Connection, person: PersonNames) -> list[Namesake]:
-        """Those known by one of the person's names alone."""
-        if person.by_name_alone:
-            return []
-        names = {c.name for c in person.called} - {person.person_id}
-        alone = db.run("profile_by_name_alone", names=_array(names)).fetchall()
-        mine = {person.row, *(row for row, _ in alone)}
-        return [Namesake(row, name, frozenset(self._contested(db, name, mine))) for row, name in alone]
 
-    def contested(self, db: Connection, person: PersonNames, mine: Collection[int]) -> dict[str, set[int | None]]:
-        """Name -> chats where somebody besides `mine` has it too; None for everywhere."""
-        return {name: set(self._contested(db, name, mine)) for name in {c.name for c in person.called}}
+def namesakes(db: Connection, person: PersonNames) -> list[Namesake]:
+    """Those known by one of the person's names alone."""
+    if person.by_name_alone:
+        return []
+    names = {c.name for c in person.called} - {person.person_id}
+    alone = db.run("profile_by_name_alone", names=_array(names)).fetchall()
+    mine = {person.row, *(row for row, _ in alone)}
+    return [Namesake(row, name, frozenset(_contested(db, name, mine))) for row, name in alone]
 
-    def _contested(self, db: Connection, name: str, mine: Collection[int]) -> Iterator[int | None]:
-        for person, chat in db.run("profile_known_as", names=_array([name])):
-            if person not in mine:
-                yield chat
 
-    def add_alias(
-        self, db: Connection, person: int, chat: int, alias: tuple[str, str], origin: str, now: float
-    ) -> bool:
-        """Let (alias, normalised) mean the person in a chat (0: in every one); False if it already does."""
-        values = {"person": person, "chat": chat, "alias": alias[0], "norm": alias[1], "origin": origin, "now": now}
-        return db.run("person_alias_insert", **values).fetchone() is not None
+def contested(db: Connection, person: PersonNames, mine: Collection[int]) -> dict[str, set[int | None]]:
+    """Name -> chats where somebody besides `mine` has it too; None for everywhere."""
+    return {name: set(_contested(db, name, mine)) for name in {c.name for c in person.called}}
 
-    def remove_alias(self, db: Connection, person: int, chat: int | None, norm: str) -> int:
-        """Take a normalised alias away in a chat, or wherever it counts (None); returns from how many places."""
-        values = {"person": person, "chat": chat, "norm": norm}
-        return len(db.run("person_alias_delete", **values).fetchall())
+
+def _contested(db: Connection, name: str, mine: Collection[int]) -> Iterator[int | None]:
+    for person, chat in db.run("profile_known_as", names=_array([name])):
+        if person not in mine:
+            yield chat
+
+
+def add_alias(db: Connection, person: int, chat: int, alias: tuple[str, str], origin: str, now: float) -> bool:
+    """Let (alias, normalised) mean the person in a chat (0: in every one); False if it already does."""
+    values = {"person": person, "chat": chat, "alias": alias[0], "norm": alias[1], "origin": origin, "now": now}
+    return db.run("person_alias_insert", **values).fetchone() is not None
+
+
+def remove_alias(db: Connection, person: int, chat: int | None, norm: str) -> int:
+    """Take a normalised alias away in a chat, or wherever it counts (None); returns from how many places."""
+    values = {"person": person, "chat": chat, "norm": norm}
+    return len(db.run("person_alias_delete", **values).fetchall())
 
 
 def _array(names: Iterable[str]) -> str:

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from ..ports import Connection
 from ..queries import array, optional_array
 
-__all__ = ["RelationEndRepository"]
-
 _LIKED = (("like", 1),)
 _DISLIKED = (("like", -1), ("avoids", 1), ("allergy", 1))
 _BOND = (("spouse", 1), ("partner", 1))
@@ -33,14 +31,9 @@ _MEANINGS = json.dumps(
 """[predicate, attribute, polarity]: the facts that a text tells by which such a relation was read."""
 
 
-class RelationEndRepository:
-    """Reads ends; nothing of them is stored, so what comes back is whole again at once."""
-
-    def of(
-        self, db: Connection, relations: Iterable[int], scopes: Sequence[int] | None, now: float
-    ) -> dict[int, float]:
-        """Relation -> when it was over at the time `now`, by what may be seen; those that still hold are not there."""
-        values = {
-            "ids": array(relations), "meanings": _MEANINGS, "scopes": optional_array(scopes), "now": now
-        }  # fmt: skip
-        return dict(db.run("relations_ended", **values).fetchall())
+def of(db: Connection, relations: Iterable[int], scopes: Sequence[int] | None, now: float) -> dict[int, float]:
+    """Relation -> when it was over at the time `now`, by what may be seen; those that still hold are not there."""
+    values = {
+        "ids": array(relations), "meanings": _MEANINGS, "scopes": optional_array(scopes), "now": now
+    }  # fmt: skip
+    return dict(db.run("relations_ended", **values).fetchall())

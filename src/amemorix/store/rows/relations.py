@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from ..ports import Connection
 from ..queries import array, optional_array
 
-__all__ = ["PendingRelation", "RelationRepository", "RelationRow", "RelationVector"]
+__all__ = ["PendingRelation", "RelationRow", "RelationVector"]
 
 Scopes = Sequence[int] | None
 
@@ -60,105 +60,111 @@ class RelationRow:
         return self.deleted_at is None
 
 
-class RelationRepository:
-    """Reads and writes relations, what supports them, and their vectors; the caller owns the transaction."""
+def upsert(
+    db: Connection,
+    subject: int,
+    predicate: str,
+    object_: int,
+    *,
+    confidence: float,
+    origin: str,
+    now: float,
+) -> int:
+    """The relation of these ends, which differ: made, confirmed (the higher confidence counts), or alive again."""
+    values = {"subject": subject, "predicate": predicate, "object": object_, "confidence": confidence}
+    return db.run("relation_upsert", **values, origin=origin, now=now).fetchone()[0]
 
-    # rows
 
-    def upsert(
-        self,
-        db: Connection,
-        subject: int,
-        predicate: str,
-        object_: int,
-        *,
-        confidence: float,
-        origin: str,
-        now: float,
-    ) -> int:
-        """The relation of these ends, which differ: made, confirmed (the higher confidence counts), or alive again."""
-        values = {"subject": subject, "predicate": predicate, "object": object_, "confidence": confidence}
-        return db.run("relation_upsert", **values, origin=origin, now=now).fetchone()[0]
+def rows(db: Connection, ids: Iterable[int]) -> dict[int, RelationRow]:
+    """Id -> row, of those that exist."""
+    return {row.id: row for row in _rows(db, "relation_rows_of", ids=array(ids))}
 
-    def rows(self, db: Connection, ids: Iterable[int]) -> dict[int, RelationRow]:
-        """Id -> row, of those that exist."""
-        return {row.id: row for row in self._rows(db, "relation_rows_of", ids=array(ids))}
 
-    def at(self, db: Connection, entities: Iterable[int]) -> list[RelationRow]:
-        """Every relation that begins or ends at one of these entities, whatever its state."""
-        return self._rows(db, "relation_rows_at", entities=array(entities))
+def at(db: Connection, entities: Iterable[int]) -> list[RelationRow]:
+    """Every relation that begins or ends at one of these entities, whatever its state."""
+    return _rows(db, "relation_rows_at", entities=array(entities))
 
-    def equal(self, db: Connection, subject: int, predicate: str, object_: int) -> RelationRow | None:
-        """The one relation that says this, whatever its state."""
-        found = self._rows(db, "relation_row_of", subject=subject, predicate=predicate, object=object_)
-        return found[0] if found else None
 
-    def between(self, db: Connection, subject: int, object_: int, predicate: str = "") -> list[RelationRow]:
-        """The relations from one entity to another that are not deleted, all or those with the predicate."""
-        return self._rows(db, "relations_between", subject=subject, object=object_, predicate=predicate)
+def equal(db: Connection, subject: int, predicate: str, object_: int) -> RelationRow | None:
+    """The one relation that says this, whatever its state."""
+    found = _rows(db, "relation_row_of", subject=subject, predicate=predicate, object=object_)
+    return found[0] if found else None
 
-    def joined(self, db: Connection, relation: int) -> list[int]:
-        """What has become part of this relation."""
-        return [row[0] for row in db.run("relations_merged_into", id=relation)]
 
-    def put(self, db: Connection, row: RelationRow) -> None:
-        """Store the row's state as it is given."""
-        db.run("relation_set", **asdict(row))
+def between(db: Connection, subject: int, object_: int, predicate: str = "") -> list[RelationRow]:
+    """The relations from one entity to another that are not deleted, all or those with the predicate."""
+    return _rows(db, "relations_between", subject=subject, object=object_, predicate=predicate)
 
-    def evidence(self, db: Connection, relation: int) -> list[int]:
-        """Every paragraph behind a relation, whatever its state."""
-        return [row[0] for row in db.run("relation_paragraphs", relation=relation)]
 
-    def link(self, db: Connection, relations: Iterable[int], paragraphs: Iterable[int]) -> None:
-        """Put each of the paragraphs that exist behind each of the relations."""
-        values = {"relations": array(relations), "paragraphs": array(paragraphs)}
-        db.run("relation_paragraphs_link", **values)
+def joined(db: Connection, relation: int) -> list[int]:
+    """What has become part of this relation."""
+    return [row[0] for row in db.run("relations_merged_into", id=relation)]
 
-    def unlink(self, db: Connection, relation: int, paragraphs: Iterable[int]) -> None:
-        """Take paragraphs from behind a relation."""
-        db.run("relation_paragraphs_unlink", relation=relation, paragraphs=array(paragraphs))
 
-    def drop_unsupported(self, db: Connection, paragraphs: Iterable[int], now: float) -> None:
-        """Take away those relations of these paragraphs that no live paragraph supports, and no hand has asserted."""
-        db.run("relations_unsupported", paragraphs=array(paragraphs), now=now)
+def put(db: Connection, row: RelationRow) -> None:
+    """Store the row's state as it is given."""
+    db.run("relation_set", **asdict(row))
 
-    def forget_vectors(self, db: Connection, relations: Iterable[int]) -> None:
-        """Remove vectors of relations whose sentence reads differently now, so that they are made anew."""
-        db.run("relation_vectors_remove", ids=array(relations))
 
-    def _rows(self, db: Connection, query: str, **values: int | str) -> list[RelationRow]:
-        return [RelationRow(*row) for row in db.run(query, **values)]
+def evidence(db: Connection, relation: int) -> list[int]:
+    """Every paragraph behind a relation, whatever its state."""
+    return [row[0] for row in db.run("relation_paragraphs", relation=relation)]
 
-    # vectors
 
-    def pending_relations(
-        self, db: Connection, generation: int, limit: int, *, among: Iterable[int] | None, but: Iterable[int]
-    ) -> list[PendingRelation]:
-        """Live relations that lack a vector of the generation, of those among `among` (None: of all) without `but`."""
-        values = {"generation": generation, "limit": limit, "but": array(but)}
-        if among is None:
-            rows = db.run("relations_pending", **values)
-        else:
-            rows = db.run("relations_pending_among", **values, among=array(among))
-        return [PendingRelation(*row) for row in rows]
+def link(db: Connection, relations: Iterable[int], paragraphs: Iterable[int]) -> None:
+    """Put each of the paragraphs that exist behind each of the relations."""
+    values = {"relations": array(relations), "paragraphs": array(paragraphs)}
+    db.run("relation_paragraphs_link", **values)
 
-    def put_relations(self, db: Connection, generation: int, made: Iterable[RelationVector]) -> None:
-        """Store vectors of relations; relations that are gone are passed over."""
-        for one in made:
-            values = {"relation": one.relation, "generation": generation, "vector": one.vector}
-            db.run("relation_embedding_put", **values, sentence=one.sentence)
 
-    def seen(self, db: Connection, relations: Iterable[int], scopes: Scopes, now: float) -> set[int]:
-        """Those that somebody told, and that rest on a paragraph which is alive, current, unexpired and in scope."""
-        values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now}
-        return {row[0] for row in db.run("relations_seen", **values)}
+def unlink(db: Connection, relation: int, paragraphs: Iterable[int]) -> None:
+    """Take paragraphs from behind a relation."""
+    db.run("relation_paragraphs_unlink", relation=relation, paragraphs=array(paragraphs))
 
-    def support(
-        self, db: Connection, relations: Iterable[int], scopes: Scopes, now: float, each: int
-    ) -> dict[int, list[int]]:
-        """Relation -> its newest `each` paragraphs that are alive, current, unexpired and in scope, the newest first."""
-        values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now, "each": each}
-        found: dict[int, list[int]] = {}
-        for relation, paragraph in db.run("relation_support", **values):
-            found.setdefault(relation, []).append(paragraph)
-        return {relation: sorted(paragraphs, reverse=True) for relation, paragraphs in found.items()}
+
+def drop_unsupported(db: Connection, paragraphs: Iterable[int], now: float) -> None:
+    """Take away those relations of these paragraphs that no live paragraph supports, and no hand has asserted."""
+    db.run("relations_unsupported", paragraphs=array(paragraphs), now=now)
+
+
+def forget_vectors(db: Connection, relations: Iterable[int]) -> None:
+    """Remove vectors of relations whose sentence reads differently now, so that they are made anew."""
+    db.run("relation_vectors_remove", ids=array(relations))
+
+
+def _rows(db: Connection, query: str, **values: int | str) -> list[RelationRow]:
+    return [RelationRow(*row) for row in db.run(query, **values)]
+
+
+def pending_relations(
+    db: Connection, generation: int, limit: int, *, among: Iterable[int] | None, but: Iterable[int]
+) -> list[PendingRelation]:
+    """Live relations that lack a vector of the generation, of those among `among` (None: of all) without `but`."""
+    values = {"generation": generation, "limit": limit, "but": array(but)}
+    if among is None:
+        rows = db.run("relations_pending", **values)
+    else:
+        rows = db.run("relations_pending_among", **values, among=array(among))
+    return [PendingRelation(*row) for row in rows]
+
+
+def put_relations(db: Connection, generation: int, made: Iterable[RelationVector]) -> None:
+    """Store vectors of relations; relations that are gone are passed over."""
+    for one in made:
+        values = {"relation": one.relation, "generation": generation, "vector": one.vector}
+        db.run("relation_embedding_put", **values, sentence=one.sentence)
+
+
+def seen(db: Connection, relations: Iterable[int], scopes: Scopes, now: float) -> set[int]:
+    """Those that somebody told, and that rest on a paragraph which is alive, current, unexpired and in scope."""
+    values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now}
+    return {row[0] for row in db.run("relations_seen", **values)}
+
+
+def support(db: Connection, relations: Iterable[int], scopes: Scopes, now: float, each: int) -> dict[int, list[int]]:
+    """Relation -> its newest `each` paragraphs that are alive, current, unexpired and in scope, the newest first."""
+    values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now, "each": each}
+    found: dict[int, list[int]] = {}
+    for relation, paragraph in db.run("relation_support", **values):
+        found.setdefault(relation, []).append(paragraph)
+    return {relation: sorted(paragraphs, reverse=True) for relation, paragraphs in found.items()}

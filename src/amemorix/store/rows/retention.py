@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ..ports import Connection
 from ..queries import array, optional_array
 
-__all__ = ["Memory", "MemoryKind", "MemoryState", "Ref", "Retention", "RetentionRepository"]
+__all__ = ["Memory", "MemoryKind", "MemoryState", "Ref", "Retention"]
 
 MemoryKind = Literal["paragraph", "relation"]
 MemoryState = Literal["active", "inactive", "deleted", "expired", "superseded"]
@@ -75,104 +75,105 @@ class Memory:
         return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
 
 
-class RetentionRepository:
-    """Reads memories with their retention, and writes it; the caller owns the transaction."""
+def memories(db: Connection, refs: Iterable[Ref], scopes: Scopes) -> dict[Ref, Memory]:
+    """Those of the memories that exist, in the scopes given, whatever their state."""
+    wanted = list(dict.fromkeys(refs))
+    found: dict[Ref, Memory] = {}
+    for kind, query, read in (
+        ("paragraph", "memory_paragraphs", _paragraph),
+        ("relation", "memory_relations", _relation),
+    ):
+        ids = [id_ for of, id_ in wanted if of == kind]
+        values = {"ids": array(ids), "scopes": optional_array(scopes)}
+        found |= {memory.ref: memory for memory in map(read, db.run(query, **values) if ids else ())}
+    return {ref: found[ref] for ref in wanted if ref in found}
 
-    def memories(self, db: Connection, refs: Iterable[Ref], scopes: Scopes) -> dict[Ref, Memory]:
-        """Those of the memories that exist, in the scopes given, whatever their state."""
-        wanted = list(dict.fromkeys(refs))
-        found: dict[Ref, Memory] = {}
-        for kind, query, read in (
-            ("paragraph", "memory_paragraphs", _paragraph),
-            ("relation", "memory_relations", _relation),
-        ):
-            ids = [id_ for of, id_ in wanted if of == kind]
-            values = {"ids": array(ids), "scopes": optional_array(scopes)}
-            found |= {memory.ref: memory for memory in map(read, db.run(query, **values) if ids else ())}
-        return {ref: found[ref] for ref in wanted if ref in found}
 
-    def of(self, db: Connection, kind: MemoryKind, ids: Iterable[int]) -> dict[int, Retention]:
-        """Row -> retention, of those that were ever touched."""
-        rows = db.run("retention_of", kind=kind, ids=array(ids))
-        return {id_: _retention(0.0, values) for id_, *values in rows}
+def of(db: Connection, kind: MemoryKind, ids: Iterable[int]) -> dict[int, Retention]:
+    """Row -> retention, of those that were ever touched."""
+    rows = db.run("retention_of", kind=kind, ids=array(ids))
+    return {id_: _retention(0.0, values) for id_, *values in rows}
 
-    def put(self, db: Connection, ref: Ref, retention: Retention) -> None:
-        """Write it down."""
-        values = {
-            "kind": ref[0],
-            "id": ref[1],
-            "strength": retention.strength,
-            "anchor_at": retention.anchor_at,
-            "pinned": int(retention.pinned),
-            "protected_until": retention.protected_until,
-            "accessed_at": retention.accessed_at,
-            "reinforced_at": retention.reinforced_at,
-            "reinforcements": retention.reinforcements,
-        }
-        db.run("retention_put", **values)
 
-    def touched(self, db: Connection, scopes: Scopes, limit: int) -> list[Ref]:
-        """What use or a hand has touched, the last touched first."""
-        rows = db.run("retention_touched", scopes=optional_array(scopes), limit=limit)
-        return [(kind, id_) for kind, id_ in rows]
+def put(db: Connection, ref: Ref, retention: Retention) -> None:
+    """Write it down."""
+    values = {
+        "kind": ref[0],
+        "id": ref[1],
+        "strength": retention.strength,
+        "anchor_at": retention.anchor_at,
+        "pinned": int(retention.pinned),
+        "protected_until": retention.protected_until,
+        "accessed_at": retention.accessed_at,
+        "reinforced_at": retention.reinforced_at,
+        "reinforcements": retention.reinforcements,
+    }
+    db.run("retention_put", **values)
 
-    def log(
-        self,
-        db: Connection,
-        action: str,
-        items: Sequence[Mapping[str, Any]],
-        *,
-        kinds: Iterable[MemoryKind],
-        strength: float | None = None,
-        requested_by: str = "",
-        reason: str = "",
-        now: float,
-    ) -> int:
-        """Record what was done; returns the operation's number."""
-        distinct = sorted(set(kinds))
-        values = {
-            "action": action,
-            "kind": distinct[0] if len(distinct) == 1 else "mixed",
-            "items": json.dumps(list(items)),
-            "strength": strength,
-            "requested_by": requested_by,
-            "reason": reason,
-            "now": now,
-        }
-        return db.run("v5_operation_insert", **values).fetchone()[0]
 
-    # finding
+def touched(db: Connection, scopes: Scopes, limit: int) -> list[Ref]:
+    """What use or a hand has touched, the last touched first."""
+    rows = db.run("retention_touched", scopes=optional_array(scopes), limit=limit)
+    return [(kind, id_) for kind, id_ in rows]
 
-    def relations_by_words(self, db: Connection, norm: str, scopes: Scopes, *, gone: bool, limit: int) -> list[int]:
-        """Relations with the name at an end or as predicate; where none has it, those that hold it. `gone`: inactive ones."""
-        values = {"norm": norm, "scopes": optional_array(scopes), "gone": gone, "limit": limit}
-        rows = db.run("relations_by_words", **values).fetchall()
-        exact = [id_ for id_, whole in rows if whole]
-        return exact or [id_ for id_, _ in rows]
 
-    def paragraphs_in_bin(self, db: Connection, scopes: Scopes) -> list[tuple[int, str]]:
-        """(row, text) of the paragraphs in the recycle bin, the last first."""
-        return db.run("paragraphs_in_bin", scopes=optional_array(scopes)).fetchall()
+def log(
+    db: Connection,
+    action: str,
+    items: Sequence[Mapping[str, Any]],
+    *,
+    kinds: Iterable[MemoryKind],
+    strength: float | None = None,
+    requested_by: str = "",
+    reason: str = "",
+    now: float,
+) -> int:
+    """Record what was done; returns the operation's number."""
+    distinct = sorted(set(kinds))
+    values = {
+        "action": action,
+        "kind": distinct[0] if len(distinct) == 1 else "mixed",
+        "items": json.dumps(list(items)),
+        "strength": strength,
+        "requested_by": requested_by,
+        "reason": reason,
+        "now": now,
+    }
+    return db.run("v5_operation_insert", **values).fetchone()[0]
 
-    def relations_of(self, db: Connection, paragraphs: Iterable[int], limit: int) -> list[int]:
-        """Active relations that these paragraphs support."""
-        values = {"ids": array(paragraphs), "limit": limit}
-        return [row[0] for row in db.run("relations_of_paragraphs", **values)]
 
-    # what is due
+def relations_by_words(db: Connection, norm: str, scopes: Scopes, *, gone: bool, limit: int) -> list[int]:
+    """Relations with the name at an end or as predicate; where none has it, those that hold it. `gone`: inactive ones."""
+    values = {"norm": norm, "scopes": optional_array(scopes), "gone": gone, "limit": limit}
+    rows = db.run("relations_by_words", **values).fetchall()
+    exact = [id_ for id_, whole in rows if whole]
+    return exact or [id_ for id_, _ in rows]
 
-    def old_relations(
-        self, db: Connection, cutoff: float, now: float, after: tuple[float, int], limit: int
-    ) -> list[tuple[float, int]]:
-        """(created, row) past `after` of active, unprotected relations recorded up to `cutoff` that nothing refreshed
-        since, or that were weakened."""
-        values = {"cutoff": cutoff, "now": now, "after_at": after[0], "after_id": after[1], "limit": limit}
-        return [(at, id_) for id_, at in db.run("relations_faded_by_age", **values)]
 
-    def weakened_relations(self, db: Connection, now: float, after: int, limit: int) -> list[int]:
-        """Active, unprotected relations past `after` of which less than the whole was left at some time."""
-        values = {"now": now, "after": after, "limit": limit}
-        return [row[0] for row in db.run("relations_weakened", **values)]
+def paragraphs_in_bin(db: Connection, scopes: Scopes) -> list[tuple[int, str]]:
+    """(row, text) of the paragraphs in the recycle bin, the last first."""
+    return db.run("paragraphs_in_bin", scopes=optional_array(scopes)).fetchall()
+
+
+def relations_of(db: Connection, paragraphs: Iterable[int], limit: int) -> list[int]:
+    """Active relations that these paragraphs support."""
+    values = {"ids": array(paragraphs), "limit": limit}
+    return [row[0] for row in db.run("relations_of_paragraphs", **values)]
+
+
+def old_relations(
+    db: Connection, cutoff: float, now: float, after: tuple[float, int], limit: int
+) -> list[tuple[float, int]]:
+    """(created, row) past `after` of active, unprotected relations recorded up to `cutoff` that nothing refreshed
+    since, or that were weakened."""
+    values = {"cutoff": cutoff, "now": now, "after_at": after[0], "after_id": after[1], "limit": limit}
+    return [(at, id_) for id_, at in db.run("relations_faded_by_age", **values)]
+
+
+def weakened_relations(db: Connection, now: float, after: int, limit: int) -> list[int]:
+    """Active, unprotected relations past `after` of which less than the whole was left at some time."""
+    values = {"now": now, "after": after, "limit": limit}
+    return [row[0] for row in db.run("relations_weakened", **values)]
 
 
 def _retention(since: float, values: Sequence[Any]) -> Retention:

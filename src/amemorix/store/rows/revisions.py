@@ -12,7 +12,7 @@ from ..ports import Connection
 from ..queries import array, optional_array
 from .paragraphs import ParagraphRow
 
-__all__ = ["Revision", "RevisionRepository"]
+__all__ = ["Revision"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +24,19 @@ class Revision:
     terms: bytes
 
 
-class RevisionRepository:
-    """Reads the memory as of a time; everything it returns may be seen in the scopes given."""
+def current(db: Connection, as_of: float, scopes: Sequence[int] | None) -> NDArray[np.int64]:
+    """Sorted ids of the current paragraphs that were recorded by then and had happened by then."""
+    name = "paragraphs_as_of" if scopes is None else "paragraphs_as_of_scoped"
+    found = db.run(name, as_of=as_of, scopes=optional_array(scopes)).fetchone()[0]
+    return np.sort(np.array([int(id_) for id_ in found.split(",")] if found else [], np.int64))
 
-    def current(self, db: Connection, as_of: float, scopes: Sequence[int] | None) -> NDArray[np.int64]:
-        """Sorted ids of the current paragraphs that were recorded by then and had happened by then."""
-        name = "paragraphs_as_of" if scopes is None else "paragraphs_as_of_scoped"
-        found = db.run(name, as_of=as_of, scopes=optional_array(scopes)).fetchone()[0]
-        return np.sort(np.array([int(id_) for id_ in found.split(",")] if found else [], np.int64))
 
-    def replaced(
-        self, db: Connection, as_of: float, scopes: Sequence[int] | None, now: float, limit: int
-    ) -> list[Revision]:
-        """Wordings that were current then and have been replaced since, the newest first."""
-        values = {"as_of": as_of, "scopes": optional_array(scopes), "now": now, "limit": limit}
-        return [Revision(*row) for row in db.run("revisions_as_of", **values)]
+def replaced(db: Connection, as_of: float, scopes: Sequence[int] | None, now: float, limit: int) -> list[Revision]:
+    """Wordings that were current then and have been replaced since, the newest first."""
+    values = {"as_of": as_of, "scopes": optional_array(scopes), "now": now, "limit": limit}
+    return [Revision(*row) for row in db.run("revisions_as_of", **values)]
 
-    def full(self, db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
-        """Paragraph -> row, of replaced wordings too."""
-        return {row[0]: ParagraphRow(*row) for row in db.run("revisions_full", ids=array(ids))}
+
+def full(db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
+    """Paragraph -> row, of replaced wordings too."""
+    return {row[0]: ParagraphRow(*row) for row in db.run("revisions_full", ids=array(ids))}

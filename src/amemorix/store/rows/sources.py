@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..ports import Connection
 
-__all__ = ["Counts", "SourceRepository", "SourceRow"]
+__all__ = ["Counts", "SourceRow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +39,24 @@ class Counts:
     external_refs: int
 
 
-class SourceRepository:
-    """Lists sources and counts rows."""
+def listed(
+    db: Connection, *, name: str | None, chat_id: str | None, now: float, limit: int, offset: int
+) -> list[SourceRow]:
+    """Sources with live paragraphs, the last written first."""
+    values = {"name": name, "chat_id": chat_id, "now": now, "limit": limit, "offset": offset}
+    return [SourceRow(*row) for row in db.run("sources_list", **values)]
 
-    def list(
-        self, db: Connection, *, name: str | None, chat_id: str | None, now: float, limit: int, offset: int
-    ) -> list[SourceRow]:
-        """Sources with live paragraphs, the last written first."""
-        values = {"name": name, "chat_id": chat_id, "now": now, "limit": limit, "offset": offset}
-        return [SourceRow(*row) for row in db.run("sources_list", **values)]
 
-    def count(self, db: Connection, chat_id: str | None, now: float) -> int:
-        """Sources with live paragraphs."""
-        return db.run("sources_count", chat_id=chat_id, now=now).fetchone()[0]
+def count(db: Connection, chat_id: str | None, now: float) -> int:
+    """Sources with live paragraphs."""
+    return db.run("sources_count", chat_id=chat_id, now=now).fetchone()[0]
 
-    def named(self, db: Connection, name: str, chat_id: str | None) -> list[int]:
-        """Rows of the sources of that name."""
-        return [row[0] for row in db.run("sources_named", name=name, chat_id=chat_id)]
 
-    def counts(self, db: Connection, now: float) -> Counts:
-        """All counts in one snapshot."""
-        return Counts(*db.run("stats_counts", now=now).fetchone())
+def named(db: Connection, name: str, chat_id: str | None) -> list[int]:
+    """Rows of the sources of that name."""
+    return [row[0] for row in db.run("sources_named", name=name, chat_id=chat_id)]
+
+
+def counts(db: Connection, now: float) -> Counts:
+    """All counts in one snapshot."""
+    return Counts(*db.run("stats_counts", now=now).fetchone())
