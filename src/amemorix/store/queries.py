@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from ..lazy_regex import lazy_regex
 
-__all__ = ["FOREIGN", "array", "optional_array", "queries"]
+__all__ = ["FOLDERS", "FOREIGN", "array", "optional_array", "queries"]
 
 FOLDERS = (
     "store/sql", "ingest", "facts", "episodes", "graph", "profiles", "lifecycle", "corrections", "forgetting",
