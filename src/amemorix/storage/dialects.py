@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -14,7 +14,7 @@ from ..lazy_regex import lazy_regex
 from .migrations import migrations
 from .queries import queries, sqlite_only
 
-__all__ = ["Statement", "postgres_schema", "postgres_statements"]
+__all__ = ["Statement", "postgres_schema", "postgres_statements", "to_postgres"]
 
 Node: TypeAlias = "str | list[Node]"
 """A token, or the tokens between two parentheses."""
@@ -58,11 +58,32 @@ class Statement:
 @cache
 def postgres_statements() -> dict[str, Statement]:
     """Every statement that is not about SQLite itself; a second wording without a first one is a ValueError."""
-    translated = {name: sql for name, sql in queries().items() if name not in sqlite_only()}
-    again = queries("postgres")
-    if unknown := sorted(set(again) - set(translated)):
+    portable = {name: sql for name, sql in queries().items() if name not in sqlite_only()}
+    again = _second_wordings("queries", portable)
+    return {name: _numbered(again[name]) if name in again else to_postgres(sql) for name, sql in portable.items()}
+
+
+def to_postgres(sql: str) -> Statement:
+    """A statement of SQLite with the phrases replaced that PostgreSQL has other words for."""
+    text = _worded(_tree(sql.replace("insert or ignore into", "insert into", 1)))
+    if sql.startswith("insert or ignore into"):
+        text += " on conflict do nothing"
+    text = _NULL_TEST.sub(lambda found: f":{found[1]}{_cast(found[1], text)} is", text)
+    return _numbered(_UNNESTED.sub(lambda found: _list_rows(found[1], found[2], text), text))
+
+
+@cache
+def postgres_schema() -> str:
+    """The statements that build the tables, indexes, views and triggers of the newest schema."""
+    again = _second_wordings("schema", {name for name, _ in _schema()})
+    return ";\n\n".join(again[name] if name in again else _created(nodes) for name, nodes in _schema()) + ";\n"
+
+
+def _second_wordings(folder: str, known: Container[str]) -> dict[str, str]:
+    found = queries("postgres", folder)
+    if unknown := [name for name in found if name not in known]:
         raise ValueError(f"worded for PostgreSQL only: {', '.join(unknown)}")
-    return {name: _numbered(again[name] if name in again else _translated(sql)) for name, sql in translated.items()}
+    return found
 
 
 def _numbered(sql: str) -> Statement:
@@ -79,23 +100,17 @@ def _numbered(sql: str) -> Statement:
     return Statement(_PARAMETER.sub(number, sql), tuple(names), frozenset(_LISTED.findall(sql)))
 
 
-def _translated(sql: str) -> str:
-    text = _worded(_tree(sql.replace("insert or ignore into", "insert into", 1)))
-    if sql.startswith("insert or ignore into"):
-        text += " on conflict do nothing"
-    text = _NULL_TEST.sub(lambda found: f":{found[1]}{_cast(found[1], text)} is", text)
-    return _UNNESTED.sub(lambda found: _list_rows(found[1], found[2], text) + found[0][found[0].index(" ") :], text)
-
-
 def _list_rows(parameter: str, alias: str, text: str) -> str:
     """The elements of a list, whose type the text tells where it compares them or looks into them."""
     value = rf"\b{alias}\.value" if alias != "json_each" else r"(?<!\.)\bvalue"
-    if re.search(rf"{value}::jsonb", text):
-        return f"jsonb_array_elements_text(:{parameter}::jsonb)"
     compared = re.search(rf"(\w+) = {value}\b", text)
-    if re.search(rf"position\(\({value}\)", text) or (compared and _column_types()[compared[1]] == "text"):
-        return f"unnest(:{parameter}::text[])"
-    return f"unnest(:{parameter}::bigint[])"
+    if re.search(rf"{value}::jsonb", text):
+        rows = f"jsonb_array_elements_text(:{parameter}::jsonb)"
+    elif re.search(rf"position\(\({value}\)", text) or (compared and _column_types()[compared[1]] == "text"):
+        rows = f"unnest(:{parameter}::text[])"
+    else:
+        rows = f"unnest(:{parameter}::bigint[])"
+    return f"{rows} with ordinality as {alias}"
 
 
 def _cast(parameter: str, text: str) -> str:
@@ -239,12 +254,9 @@ def _sorted(nodes: Sequence[Node]) -> str:
     terms: list[str] = []
     for term in _split(nodes):
         column = [node for node in term if node != "desc"][-1]
-        nulls = (
-            f" nulls {'last' if 'desc' in term else 'first'}"
-            if isinstance(column, str) and column in _nullable()
-            else ""
-        )
-        terms.append(_worded(term) + nulls)
+        terms.append(_worded(term))
+        if isinstance(column, str) and column in _nullable():
+            terms[-1] += " nulls last" if "desc" in term else " nulls first"
     return ", ".join(terms)
 
 
@@ -272,10 +284,13 @@ def _call(nodes: Sequence[Node], at: int) -> Phrase | None:
 def _kinds(nodes: Sequence[Node]) -> set[str]:
     """The types of the columns that are named."""
     kinds = _column_types()
-    found = (
-        _kinds(node) if isinstance(node, list) else {kinds[node]} if node in kinds else set[str]() for node in nodes
-    )
-    return set().union(*found)
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, list):
+            found |= _kinds(node)
+        elif node in kinds:
+            found.add(kinds[node])
+    return found
 
 
 def _at_path(document: str, path: str) -> str:
@@ -326,25 +341,15 @@ _PHRASES = (_member, _elements, _index_hint, _cross_join, _null_safe, _number_as
 
 
 @cache
-def postgres_schema() -> str:
-    """The statements that build the tables, indexes, views and triggers of the newest schema."""
-    again = queries("postgres", "schema")
-    found = {name: _created(nodes) for name, nodes in _schema().items()}
-    if unknown := sorted(set(again) - set(found)):
-        raise ValueError(f"worded for PostgreSQL only: {', '.join(unknown)}")
-    return ";\n\n".join((found | again).values()) + ";\n"
-
-
-@cache
-def _schema() -> dict[str, list[Node]]:
-    """The statements that build the newest schema by the name of what they make; a trigger is one statement."""
-    found: dict[str, list[Node]] = {}
+def _schema() -> list[tuple[str, list[Node]]]:
+    """The statements of the migrations, each with the name of what it makes; a trigger is one statement."""
+    found: list[tuple[str, list[Node]]] = []
     statement: list[Node] = []
     depth = 0
     for node in _tree("\n".join(sql for _, _, sql in migrations())):
         if node == ";" and not depth:
             name = statement[3 if statement[1] == "unique" else 2]
-            found[f"rows of {name}" if statement[0] == "insert" else str(name)] = statement
+            found.append((str(name) if statement[0] == "create" else "", statement))
             statement = []
             continue
         depth += (node in ("begin", "case")) - (node == "end")
@@ -354,7 +359,7 @@ def _schema() -> dict[str, list[Node]]:
 
 def _columns() -> Iterator[tuple[str, str, list[Node]]]:
     """(name, type, the rest of its definition) of every column of every table."""
-    for nodes in _schema().values():
+    for _, nodes in _schema():
         if nodes[1] == "table":
             for part in _split(nodes[3]):
                 match part:

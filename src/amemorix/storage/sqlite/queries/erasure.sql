@@ -600,6 +600,7 @@ pragma temp_store = file;
 pragma temp_store = memory;
 
 -- name: rewrite_file
+-- only: sqlite
 vacuum;
 
 -- name: chat_persons_in
