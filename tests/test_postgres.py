@@ -48,7 +48,7 @@ class Both:
         return in_sqlite(self.sqlite, name, values), in_postgres(self.postgres, name, values)
 
     def rows(self) -> list[dict[str, list[Row]]]:
-        """All rows of the one and of the other; the order of changes, and how often one is told, is that of the triggers."""
+        """All rows of each; in which order changes are told, and how often the same one, is left to the triggers."""
         columns = {"changes": "distinct kind, id", "name_news": "person, chat, entity"}
         commands = {table: f'select {columns.get(table, "*")} from "{table}"' for table in self.tables}
         return [
@@ -177,13 +177,13 @@ def fill(both: Both) -> None:
     both.run("relations_taken", by="u1", ids="[1]")
     undo = both.new("undo_insert", kind="entity_merge", requested_by="mia", reason="Mia said so", now=15.0, detail=json.dumps(
         {"target": 2, "touches": ["n2", "r1"], "sources": [{"id": 3, "paragraphs": [1, 2]}]}))  # fmt: skip
-    for i, status in enumerate(("porto", "kyoto", "*"), 1):
+    for i, value in enumerate(("porto", "lisbon", "*", "kyoto"), 1):
         both.new(
-            "fact_insert", person=1 if i < 3 else None, entity=None if i < 3 else 2, scope=1, attribute="home", value=status,
-            norm=status, polarity=1, cardinality="single", stability="stable", authority="direct_user", confidence=0.9,
-            asserted_at=None if i < 3 else 16.0, merged=i == 1, valid_from=900.0, valid_to=None, now=17.0,
+            "fact_insert", person=None if i == 3 else 1, entity=2 if i == 3 else None, scope=1, attribute="home", value=value,
+            norm=value, polarity=1, cardinality="single", stability="stable", authority="direct_user", confidence=0.9,
+            asserted_at=16.0 if i == 3 else None, merged=i == 1, valid_from=900.0, valid_to=None, now=17.0,
         )  # fmt: skip
-        for paragraph in (i, i + 1):
+        for paragraph in (i % 4 + 1, 2):
             both.run("fact_evidence_put", fact=i, paragraph=paragraph, value="porto", at=900.0 + paragraph, until=None,
                      told=900.5 + paragraph, authority="direct_user", confidence=0.9)  # fmt: skip
         both.run("fact_transition_insert", fact=i, was="", became="active", cause=None, undo=undo, requested_by="",
@@ -248,7 +248,7 @@ def fill(both: Both) -> None:
                  errors='["no"]', now=71.0)  # fmt: skip
         both.run("import_source_met", file=file, source=1)
         both.run("import_mark_put", file=file, mark=b"m")
-        both.new("audit_insert", at=72.0, component="mia", action="a", target="task_id=i1", requested_by="mia", door="sdk",
+        both.new("audit_insert", at=72.0, component="memory_import_admin", action="a", target="retry task_id=i1", requested_by="mia", door="sdk",
                  records='{"delete": [1], "undo": [1]}', rows=1)  # fmt: skip
         tuning = both.new("tuning_insert", options="{}", baseline="{}", rounds=3, reason="mia", now=73.0)
         query = both.new("tuning_query_insert", task=tuning, split="train", kind="fact", chat_id="c", text="mia")
@@ -256,27 +256,58 @@ def fill(both: Both) -> None:
         both.run("tuning_round_insert", task=tuning, round=1, params="{}", profile="{}", score=0.5, merit=0.5, figures="{}",
                  seconds=1.5, now=74.0)  # fmt: skip
         both.new("retrieval_profile_insert", task=tuning, profile="{}", previous="{}", reason="", now=75.0)
+    both.run("entity_set_merged", target=2, ids="[3]")
+    both.run("entity_set_deleted", at=80.0, ids="[4]")
+    both.run("correction_relations_end", now=81.0, ids="[1, 4]")
+    both.run("relations_taken", by="c2", ids="[1]")
+    both.run("relations_taken", by="d1", ids="[4]")
+    both.run("fact_update", id=4, value="kyoto", authority="direct_user", status="superseded", confidence=0.8, valid_from=900.0,
+             valid_to=950.0, superseded_at=950.0, superseded_by=2, outdone_at=940.0)  # fmt: skip
+    both.run("operation_items_wanted", operation=1, kind="relation", ids="[1]")
+    both.run("purge_begin", id=2)
+    both.run("profile_paragraph_delete", now=90.0, id=8)
+    both.run("relations_set_state", inactive_at=82.0, reason="decay", deleted_at=None, ids="[2]")
+    both.run("correction_supersede", now=910.0, ids="[5]")
+    both.run(
+        "correction_copy", flags=16, now=910.0, content_hash=b"n", content="mia lives in kyoto", metadata="{}", old=5
+    )
+    both.run("fact_evidence_refute", stance="refute", fact=2, paragraph=3)
+    for kind in ("profile", "episodes"):
+        both.run("derive_want", kind=kind, key=3, since=1.0, due_at=60.0, now=60.0)
+    both.run("derive_claim", kind="episodes", limit=1, most=9, now=70.0, until=80.0, worker="me")
+    both.run("feedback_claim", limit=1, now=70.0, until=80.0, worker="me")
+    both.run("import_claim", now=70.0, until=80.0, worker="me")
+    both.run("tuning_claim", now=70.0, until=80.0, worker="me")
 
 
 VALUES: dict[str, list[Any]] = {
-    "bigint": [1, 2, 0],
+    "bigint": [1, 2, 3],
     "integer": [4, 2, 0],
-    "bigint[]": [array([1, 2, 3]), array([2]), array([])],
     "double precision": [905.0, 60.0, 2000.0],
     "text": ["mia", "porto", ""],
-    "text[]": [array(["mia", "porto", "e1", "active"]), array(["home"]), array([])],
+    "bigint[]": [array(range(1, 10)), array([2, 99]), array([])],
+    "text[]": [array(["mia", "porto", "e1", "c", "home"]), array(["source 1", "kyoto", "entity_merge"]), array([])],
     "boolean": [1, 0, 1],
-    "bytea": [b"\x01\x02", b"\x03", b""],
+    "bytea": [b"\x01\x02", b"\x09", b""],
 }
 """What is given for the parameters of each type, one turn after the other."""
 TURNS = 4
-CLOSED = {
-    "limit": 100, "offset": 0, "status": "failed", "origin": "caller", "knowledge": "quote", "mode": "mixed", "stance": "refute",
-    "polarity": 1, "cardinality": "set", "stability": "stable", "authority": "rule", "role": 1, "split": "train", "stage": "done",
-    "confidence": 0.5, "strength": 0.5, "dimension": 3, "rounds": 2, "pinned": 1, "anew": 1, "rest": 1,
-    "meanings": '[["lives in", "home", 1]]',
+FITTING: dict[str, list[Any]] = {
+    "limit": [100, -1], "offset": [0], "after": [0], "cursor": [0], "most": [9], "upto": [99, 2, 1], "role": [1], "polarity": [1],
+    "confidence": [0.5], "strength": [0.5], "dimension": [3], "rounds": [2], "pinned": [1], "anew": [1], "rest": [1], "attempts": [1],
+    "kind": ["paragraph", "episodes", "relation"], "kinds": [array(["paragraph", "entity_merge", "relation"])],
+    "status": ["completed", "failed", "executed"], "statuses": [array(["active", "failed", "executed", "pending"])],
+    "origin": ["caller", "admin", "rule"], "mode": ["mixed"], "knowledge": ["quote"], "stance": ["refute"], "cardinality": ["set"],
+    "stability": ["stable"], "authority": ["rule"], "split": ["train"], "stage": ["done"], "segmented_by": ["model"],
+    "inactive_reason": ["decay"], "reason": ["", "decay", "frozen"], "worker": ["me", "", "me"], "attribute": ["home"],
+    "norm": ["porto", "mi", "kyoto"], "folded": ["mi"], "predicate": ["lives_in"], "predicates": [array(["lives_in"])],
+    "chat_id": ["c"], "group_id": ["g", "", "g"], "user_id": ["u"], "person_id": ["p-mia"], "external_id": ["e1"],
+    "name": ["mia", "source 1", "Mi"], "alias": ["Mi"], "key": ["q1", "changes_floor", "x"], "key:bigint": [1, 2, 3],
+    "first": ["a"], "last": ["z"], "last:bigint": [9], "text": ["orto", "mia", "yoto"], "by": ["d1", "u1", "c2"], "but:bigint[]": [array([99])], "now": [2000.0, 60.0, 905.0], "id:text": [1],
+    "meanings": ['[["lives in", "home", 1]]'], "norms": [array(["porto", "kyoto", "mi", "*"])], "names": [array(["mia", "orto", "Mi"])],
+    "attributes": [array(["home"])], "labels:text[]": [array(["e1", "01", "mia"])], "subject": [1], "object": [2],
 }  # fmt: skip
-"""What may not be anything of its type."""
+"""What is given for parameters of these names, where rows are found by it or a check allows nothing else."""
 DOCUMENT = re.compile("detail|records|metadata|tags|plan|counts|result|hits|items|stays|selector|receipt|decision|params|"
                       "options|baseline|profile|previous|figures|content|participants|keywords|errors|notes")  # fmt: skip
 
@@ -320,12 +351,11 @@ def arguments(statement: Statement, types: list[str], turn: int) -> dict[str, An
     for number, (parameter, kind) in enumerate(zip(statement.parameters, types, strict=True), 1):
         if turn == TURNS - 1 and re.search(rf"\${number}::[\w ]+(\[\])? is null", statement.text):
             given[parameter] = None
-        elif parameter in CLOSED:
-            given[parameter] = CLOSED[parameter]
         elif kind == "text" and DOCUMENT.fullmatch(parameter):
             given[parameter] = "{}"
         else:
-            given[parameter] = VALUES[kind][turn % 3]
+            values = FITTING.get(f"{parameter}:{kind}") or FITTING.get(parameter) or VALUES[kind]
+            given[parameter] = values[turn % len(values)]
     return given
 
 

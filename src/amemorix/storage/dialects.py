@@ -323,12 +323,14 @@ _CALLS: dict[str, Callable[..., str]] = {
 }
 
 
-def _literal(nodes: Sequence[Node], at: int) -> Phrase | None:
+def _word(nodes: Sequence[Node], at: int) -> Phrase | None:
     match nodes[at : at + 2]:
         case ["9e999", *_]:
             return "double precision 'infinity'", 1
         case ["like", *_]:
             return "ilike", 1
+        case ["limit", str(parameter)] if parameter.startswith(":"):
+            return f"limit nullif({parameter}::bigint, -1)", 2
         case ["glob", str(pattern)]:
             return f"~ '^{pattern[1:-1].replace('*', '.*').replace('?', '.')}$'", 2
         case [str(blob), *_] if blob.startswith("x'"):
@@ -337,7 +339,7 @@ def _literal(nodes: Sequence[Node], at: int) -> Phrase | None:
             return None
 
 
-_PHRASES = (_member, _elements, _index_hint, _cross_join, _null_safe, _number_as_condition, _order, _call, _literal)
+_PHRASES = (_member, _elements, _index_hint, _cross_join, _null_safe, _number_as_condition, _order, _call, _word)
 
 
 @cache

@@ -18,7 +18,10 @@ _SQLITE_ONLY = "-- only: sqlite\n"
 
 @cache
 def queries(dialect: str = "sqlite", folder: str = "queries") -> dict[str, str]:
-    """Every statement of the dialect by its name; a name defined twice is a ValueError."""
+    """Every statement of the dialect by its name; a name defined twice is a ValueError.
+
+    `sqlite` is the whole set; `postgres` holds what `dialects` cannot translate from it.
+    """
     return {name: sql for name, (_, sql) in _read(dialect, folder).items()}
 
 
