@@ -14,7 +14,7 @@ limit :limit;
 
 -- name: episode_spans
 -- from when to when the paragraphs of these episodes reach, and where they began when they were made
-select e.source, min(coalesce(p.event_start, p.recorded_at), coalesce(e.event_start, p.recorded_at)),
+select e.source, min(min(coalesce(p.event_start, p.recorded_at), coalesce(e.event_start, p.recorded_at))),
        max(coalesce(p.event_start, p.recorded_at))
 from episodes e join episode_paragraphs m on m.episode = e.id join paragraphs p on p.id = m.paragraph
 where e.id in (select value from json_each(:ids)) group by e.id;
@@ -132,4 +132,4 @@ update episodes set model_due = :due, model_attempts = :attempts where id = :id 
 select 1 from episodes where id = :id and revision = :revision and model_due is not null;
 
 -- name: episode_model_counts
-select count(*), coalesce(sum(model_due <= :now), 0) from episodes where model_due is not null;
+select count(*), count(*) filter (where model_due <= :now) from episodes where model_due is not null;

@@ -153,7 +153,8 @@ insert into fact_evidence (fact, paragraph, value, at, until, told, authority, c
 values (:fact, :paragraph, :value, :at, :until, :told, :authority, :confidence) on conflict (fact, paragraph) do nothing;
 
 -- name: fact_evidence_move
-update or ignore fact_evidence set fact = :to where fact = :fact and paragraph = :paragraph;
+update fact_evidence set fact = :to where fact = :fact and paragraph = :paragraph
+  and not exists (select 1 from fact_evidence o where o.fact = :to and o.paragraph = :paragraph);
 
 -- name: fact_evidence_refute
 update fact_evidence set stance = :stance where fact = :fact and paragraph = :paragraph;

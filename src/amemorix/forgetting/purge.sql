@@ -285,6 +285,7 @@ where p.id > :after order by p.id limit 2000;
 select id, v from terms where id > :after order by id limit 5000;
 
 -- name: names_kept
+-- only: sqlite
 -- the other texts of rows, with the program's own words: names of tables and kinds
 select chat_id || char(10) || group_id || char(10) || user_id from chats
 union all select name from sources
@@ -305,6 +306,7 @@ union all select requested_by || char(10) || counts || char(10) || receipt from 
 union all select coalesce(sql, '') from sqlite_schema;
 
 -- name: statements_reading_texts
+-- only: sqlite
 -- for each table the statement that reads its texts and blobs
 select m.name, printf('select %s from "%w"', group_concat(printf('"%w"', c.name), ', '), m.name)
 from sqlite_schema m, pragma_table_info(m.name) c
@@ -574,24 +576,31 @@ update profile_overrides set updated_by = '' where person in (select value from 
 update audit set requested_by = '' where id in (select value from json_each(:ids));
 
 -- name: schema_version
+-- only: sqlite
 pragma user_version;
 
 -- name: wait_briefly
+-- only: sqlite
 pragma busy_timeout = 250;
 
 -- name: wait_long
+-- only: sqlite
 pragma busy_timeout = 30000;
 
 -- name: log_fold
+-- only: sqlite
 pragma wal_checkpoint(truncate);
 
 -- name: temporary_in_file
+-- only: sqlite
 pragma temp_store = file;
 
 -- name: temporary_in_memory
+-- only: sqlite
 pragma temp_store = memory;
 
 -- name: rewrite_file
+-- only: sqlite
 vacuum;
 
 -- name: chat_persons_in

@@ -403,7 +403,7 @@ select id from external_memory_refs r where id in (select value from json_each(:
                 and (p.superseded_at is null or p.revision = r.revision));
 
 -- name: facts_to_restore
-select f.id, f.deleted_at is null, coalesce((select e.deleted_at is not null from entities e where e.id = f.entity), 0), f.id
+select f.id, f.deleted_at is null, coalesce((select e.deleted_at is not null from entities e where e.id = f.entity), false), f.id
 from facts f where f.id in (select value from json_each(:ids));
 
 -- name: moved_summary_cursors

@@ -19,7 +19,7 @@ where r.id in (select value from json_each(:ids)) and r.deleted_at is not null a
                             where i.operation = cast(substr(r.deleted_by, 2) as integer) and i.kind = 'relation' and i.id = r.id
                               and i.restored_at is null and o.status in ('executed', 'purging')
                               and json_extract(i.detail, '$.why') <> 'evidence')
-      else 0 end
+      else false end
 order by r.id;
 
 -- name: relations_ending_at

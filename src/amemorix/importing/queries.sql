@@ -50,7 +50,7 @@ where id = :id and status in ('queued', 'preparing', 'running', 'cancel_requeste
 -- name: import_cancel
 -- what waits is cancelled at once, what runs is asked to end
 update import_tasks set status = iif(status = 'queued', 'cancelled', 'cancel_requested'),
-                        finished_at = iif(status = 'queued', :now, null), updated_at = :now
+                        finished_at = iif(status = 'queued', cast(:now as real), null), updated_at = :now
 where id = :id and status in ('queued', 'preparing', 'running') returning status;
 
 -- name: import_open_params

@@ -36,7 +36,7 @@ select entity, paragraph from paragraph_entities
 where paragraph in (select value from json_each(:ids)) and entity in (select value from json_each(:entities));
 
 -- name: naming_unread
-update paragraphs set extracted = 0 where id in (select value from json_each(:ids)) and extracted;
+update paragraphs set extracted = 0 where id in (select value from json_each(:ids)) and extracted <> 0;
 
 -- name: naming_tell
 insert into changes (kind, id) select :kind, id from paragraphs where id in (select value from json_each(:ids)) order by id;

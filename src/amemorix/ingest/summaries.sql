@@ -6,8 +6,8 @@ order by id desc limit 1;
 
 -- name: summary_want
 insert into summary_cursors (chat, upto, wanted, due_at, updated_at) values (:chat, 0, :wanted, :now, :now)
-on conflict (chat) do update set wanted = max(wanted, excluded.wanted), updated_at = excluded.updated_at
-returning upto < wanted;
+on conflict (chat) do update set wanted = max(summary_cursors.wanted, excluded.wanted), updated_at = excluded.updated_at
+returning summary_cursors.upto < summary_cursors.wanted;
 
 -- name: summary_keep
 update summary_cursors set upto = max(upto, wanted), attempts = 0, updated_at = :now where chat = :chat;

@@ -13,9 +13,9 @@ with touched as materialized (
     select e.paragraph, e.paragraph from changes c join relation_evidence e on e.relation = c.id
     where c.seq > :cursor and c.seq <= :upto and c.kind = 'relation'),
 bound as materialized (
-    select pp.person, n.name, n.person_id = n.name as by_name, p.chat, min(t.since) as since
+    select n.id as person, n.name, n.person_id = n.name as by_name, p.chat, min(t.since) as since
     from touched t join paragraphs p on p.id = t.paragraph join paragraph_persons pp on pp.paragraph = t.paragraph
-    join persons n on n.id = pp.person group by pp.person, p.chat),
+    join persons n on n.id = pp.person group by n.id, p.chat),
 met as materialized (
     select n.chat, n.name from changes c join chat_persons n on n.person = c.id
     where c.seq > :cursor and c.seq <= :upto and c.kind = 'person'
@@ -111,31 +111,33 @@ order by pe.paragraph desc limit :limit;
 
 -- name: profile_relations
 -- the newest live relations that end at one of these entities, with the newest paragraph of the scope that supports each
-select r.id, r.subject, r.predicate, r.object, r.confidence,
-       (select max(e.paragraph) from relation_evidence e join paragraphs p on p.id = e.paragraph
-        where e.relation = r.id and p.scope = :scope and p.deleted_at is null and p.superseded_at is null
-          and (p.expires_at is null or p.expires_at > :now)) as paragraph
-from (select id, subject, predicate, object, confidence from relations
-      where deleted_at is null and inactive_at is null and merged_into is null and id in (
-          select id from relations where subject in (select value from json_each(:entities))
-          union select id from relations where object in (select value from json_each(:entities)))
-      order by id desc limit :looked_at) r
-where paragraph is not null order by r.confidence desc, r.id desc limit :limit;
+select id, subject, predicate, object, confidence, paragraph from (
+    select r.id, r.subject, r.predicate, r.object, r.confidence,
+           (select max(e.paragraph) from relation_evidence e join paragraphs p on p.id = e.paragraph
+            where e.relation = r.id and p.scope = :scope and p.deleted_at is null and p.superseded_at is null
+              and (p.expires_at is null or p.expires_at > :now)) as paragraph
+    from (select id, subject, predicate, object, confidence from relations
+          where deleted_at is null and inactive_at is null and merged_into is null and id in (
+              select id from relations where subject in (select value from json_each(:entities))
+              union select id from relations where object in (select value from json_each(:entities)))
+          order by id desc limit :looked_at) r) told
+where paragraph is not null order by confidence desc, id desc limit :limit;
 
 -- name: profile_fact_scopes
 select distinct scope from facts where person in (select value from json_each(:persons)) limit :limit;
 
 -- name: profile_facts
 -- facts of a scope, those that hold or are contested first; the others tell which sentences are out of date
-select f.id, f.attribute, f.value, f.polarity, f.confidence, coalesce(f.valid_from, f.recorded_at),
-       f.status = 'active' and f.superseded_at is null and (f.valid_to is null or f.valid_to > :now) as holds,
-       (select group_concat(e.paragraph) from fact_evidence e where e.fact = f.id),
-       f.status = 'conflicted' and (f.valid_to is null or f.valid_to > :now) as contested, f.authority
-from facts f
-where f.person in (select value from json_each(:persons)) and f.scope = :scope and f.deleted_at is null
-  and (f.norm <> '*' or f.attribute = 'diet'
-       or (f.attribute not in ('partner', 'spouse') and exists (select 1 from facts o where o.superseded_by = f.id)))
-order by holds or contested desc, f.confidence desc, f.id desc limit :limit;
+select * from (
+    select f.id, f.attribute, f.value, f.polarity, f.confidence, coalesce(f.valid_from, f.recorded_at),
+           f.status = 'active' and f.superseded_at is null and (f.valid_to is null or f.valid_to > :now) as holds,
+           (select group_concat(e.paragraph) from fact_evidence e where e.fact = f.id),
+           f.status = 'conflicted' and (f.valid_to is null or f.valid_to > :now) as contested, f.authority
+    from facts f
+    where f.person in (select value from json_each(:persons)) and f.scope = :scope and f.deleted_at is null
+      and (f.norm <> '*' or f.attribute = 'diet'
+           or (f.attribute not in ('partner', 'spouse') and exists (select 1 from facts o where o.superseded_by = f.id)))) told
+order by holds or contested desc, confidence desc, id desc limit :limit;
 
 -- name: profile_facts_alive
 select id from facts

@@ -2,10 +2,10 @@
 insert into chat_usage (day, task, calls, failures, prompt_tokens, completion_tokens)
 values (:day, :task, :calls, :failures, :prompt_tokens, :completion_tokens)
 on conflict (day, task) do update set
-    calls = calls + excluded.calls,
-    failures = failures + excluded.failures,
-    prompt_tokens = prompt_tokens + excluded.prompt_tokens,
-    completion_tokens = completion_tokens + excluded.completion_tokens;
+    calls = chat_usage.calls + excluded.calls,
+    failures = chat_usage.failures + excluded.failures,
+    prompt_tokens = chat_usage.prompt_tokens + excluded.prompt_tokens,
+    completion_tokens = chat_usage.completion_tokens + excluded.completion_tokens;
 
 -- name: chat_usage_tokens
 select coalesce(sum(prompt_tokens + completion_tokens), 0) from chat_usage where day = :day;

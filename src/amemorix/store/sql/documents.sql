@@ -31,7 +31,7 @@ where ref = :ref and revision = :revision and deleted_at is null and expires_at 
 update paragraphs set superseded_at = :now where ref = :ref and superseded_at is null and deleted_at is null;
 
 -- name: session_last
-select s.id, max(coalesce(p.event_start, p.recorded_at)), count(p.id)
+select max(s.id), max(coalesce(p.event_start, p.recorded_at)), count(p.id)
 from sessions s join paragraphs p on p.session = s.id
 where s.id = (select max(id) from sessions where source = :source and scope = :scope);
 

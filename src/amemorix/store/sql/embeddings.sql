@@ -76,7 +76,7 @@ where generation = :generation and paragraph in (select value from json_each(:id
 insert into embedding_failures (paragraph, generation, attempts, next_at, error)
 select :paragraph, :generation, 1, :next_at, :error where exists (select 1 from paragraphs where id = :paragraph)
 on conflict (generation, paragraph) do update
-set attempts = attempts + 1, next_at = excluded.next_at, error = excluded.error;
+set attempts = embedding_failures.attempts + 1, next_at = excluded.next_at, error = excluded.error;
 
 -- name: embedding_failure_clear
 delete from embedding_failures where generation = :generation and paragraph = :paragraph;

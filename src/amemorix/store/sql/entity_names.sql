@@ -33,8 +33,8 @@ order by p.id desc limit :limit;
 
 -- name: naming_merges
 -- what was linked to these entities when they were merged, the first merge first
-select json_extract(s.value, '$.id'), t.value
+select cast(json_extract(s.value, '$.id') as integer), cast(t.value as integer)
 from undo_records u, json_each(u.detail, '$.sources') s, json_each(s.value, '$.paragraphs') t
 where u.kind = 'entity_merge' and u.undone_at is null
-  and json_extract(s.value, '$.id') in (select value from json_each(:ids))
+  and cast(json_extract(s.value, '$.id') as integer) in (select value from json_each(:ids))
 order by u.id;

@@ -1,13 +1,17 @@
 -- name: integrity
+-- only: sqlite
 pragma quick_check(20);
 
 -- name: integrity_deep
+-- only: sqlite
 pragma integrity_check(20);
 
 -- name: reindex
+-- only: sqlite
 reindex;
 
 -- name: foreign_keys
+-- only: sqlite
 pragma foreign_key_check;
 
 -- name: expected_rows
@@ -44,7 +48,7 @@ delete from embeddings where generation = :generation and paragraph in (select v
 select count(*), max(error) from derive_tasks where kind = :kind and status = 'failed';
 
 -- name: work_failed_by_kind
-select kind, sum(status = 'failed') from derive_tasks group by kind;
+select kind, count(*) filter (where status = 'failed') from derive_tasks group by kind;
 
 -- name: work_retry
 update derive_tasks set status = 'pending', attempts = 0, due_at = :now, error = '', updated_at = :now

@@ -1,7 +1,7 @@
 -- name: gate
 -- what fusion needs of the candidates that may be seen; what is pinned is as strong as if it were never past
 select p.id, p.speaker, p.flags, p.event_start, coalesce(t.strength, 1.0),
-       iif(t.pinned, 9e999, coalesce(t.anchor_at, p.recorded_at))
+       iif(t.pinned = 1, 9e999, coalesce(t.anchor_at, p.recorded_at))
 from paragraphs p left join retention t on t.kind = 'paragraph' and t.id = p.id
 where p.id in (select value from json_each(:ids))
   and p.deleted_at is null and p.superseded_at is null

@@ -2,7 +2,7 @@
 -- when each of the relations that were read from texts was over: the facts that the same paragraphs tell of the same ends have
 -- all ended, and nothing has been read as saying it again since; first those are sifted out of which no such fact has ended
 with meanings (predicate, attribute, polarity) as materialized (
-    select json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') from json_each(:meanings)),
+    select json_extract(value, '$[0]'), json_extract(value, '$[1]'), cast(json_extract(value, '$[2]') as integer) from json_each(:meanings)),
 doubted (id) as materialized (
     select distinct e.relation
     from json_each(:ids) j
@@ -30,7 +30,7 @@ ended (id, at, known) as materialized (
            or exists (select 1 from person_aliases n where n.person = f.person and n.norm = s.norm)
            or exists (select 1 from chat_persons n join entity_aliases a on a.norm = lower(n.name) where n.person = f.person and a.entity = s.id))
     group by r.id
-    having max(f.status in ('active', 'conflicted') and (f.valid_to is null or f.valid_to > :now)) = 0)
+    having count(*) filter (where f.status in ('active', 'conflicted') and (f.valid_to is null or f.valid_to > :now)) = 0)
 select id, at from ended
 where at <= :now and not exists (
     select 1 from relation_evidence e join paragraphs p on p.id = e.paragraph

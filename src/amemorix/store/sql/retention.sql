@@ -51,16 +51,16 @@ where p.id in (select value from json_each(:ids))
 -- name: relations_by_words
 -- relations with this name at an end or as predicate, exact ones first, then those that hold it; `gone`: those to restore
 with ends as materialized (
-    select id, norm = :norm as exact from entities where norm = :norm or (length(:norm) > 1 and instr(norm, :norm) > 0)
+    select id, iif(norm = :norm, 1, 0) as exact from entities where norm = :norm or (length(:norm) > 1 and instr(norm, :norm) > 0)
     union all
-    select entity, norm = :norm from entity_aliases
+    select entity, iif(norm = :norm, 1, 0) from entity_aliases
     where norm = :norm or (length(:norm) > 1 and instr(norm, :norm) > 0)),
 found as (
     select r.id, n.exact from ends n join relations r on r.subject = n.id
     union all
     select r.id, n.exact from ends n join relations r on r.object = n.id
     union all
-    select r.id, lower(r.predicate) = :norm from relations r
+    select r.id, iif(lower(r.predicate) = :norm, 1, 0) from relations r
     where lower(r.predicate) = :norm or (length(:norm) > 1 and instr(lower(r.predicate), :norm) > 0))
 select f.id, max(f.exact) from found f join relations r on r.id = f.id
 where r.merged_into is null and ((:gone and r.inactive_at is not null) or (not :gone and r.deleted_at is null))

@@ -1,5 +1,5 @@
 -- name: sources_list
-select s.id, s.name, s.source_type, coalesce(c.chat_id, ''), count(p.id), max(p.recorded_at),
+select s.id, s.name, s.source_type, coalesce(max(c.chat_id), ''), count(p.id), max(p.recorded_at),
        min(p.event_start), max(p.event_end)
 from sources s
 left join chats c on c.id = s.chat
