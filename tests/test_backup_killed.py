@@ -21,7 +21,7 @@ from amemorix import AMemorixHostService
 from backup_life import ADMIN, begin, note
 from entrance import contents, stats
 
-ROUNDS = int(os.environ.get("AMEMORIX_BACKUP_KILLS", "5"))
+ROUNDS = int(os.environ.get("AMEMORIX_BACKUP_KILLS", "2"))
 
 
 def killed(what: str, folder: Path, delay: float) -> list[dict[str, Any]]:
@@ -96,7 +96,7 @@ async def test_a_process_killed_during_backups_leaves_whole_ones_only(tmp_path: 
     assert clean(tmp_path) == []
 
 
-@pytest.mark.parametrize("seed", range(ROUNDS + 3))
+@pytest.mark.parametrize("seed", range(2 * ROUNDS))
 async def test_a_process_killed_during_restores_has_the_old_rows_or_the_new(tmp_path: Path, seed: int) -> None:
     async with begin(tmp_path) as host:
         for number in range(20):

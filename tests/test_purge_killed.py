@@ -22,7 +22,7 @@ from memory_dump import rows_of
 from test_purge import admin, left
 
 LIFE = Path(__file__).with_name("purge_life.py")
-SEEDS = int(os.environ.get("AMEMORIX_PURGES", "3"))
+SEEDS = int(os.environ.get("AMEMORIX_PURGES", "2"))
 
 
 def begun(what: str, folder: Path, seed: int, backend: str) -> subprocess.Popen[str]:
