@@ -16,6 +16,7 @@ from typing import Any
 from amemorix import AMemorixHostService
 from amemorix.assembly.surroundings import Surroundings
 from amemorix.clock import SystemClock
+from amemorix.components import OPERATIONS
 from amemorix.config import default_toml, parse
 from amemorix.indexes import projection
 from amemorix.services import embedding, episode_grouping, episodes, generations, upkeep
@@ -62,6 +63,7 @@ def small_steps() -> None:
 def warm_up() -> None:
     """Do once, before any fork, what every process would do once: it starts no thread."""
     parse(default_toml())
+    list(OPERATIONS)
     tokens("Quellin 雨伞")
 
     is_question("?")
