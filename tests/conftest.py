@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from amemorix import AMemorixHostService
 from amemorix.models.catalog import DEFAULT_MODEL
 from amemorix.models.install import installed
+from amemorix.storage.database import Database
 from amemorix.testing import HashEmbedder, memory_host
 
 Open = Callable[..., Awaitable[AMemorixHostService]]
@@ -22,12 +26,32 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 
+@cache
+def empty_database() -> tuple[bytes, str]:
+    """A database without rows, and its id."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(Path(folder) / "memory.db")
+        database.close()
+        return database.path.read_bytes(), database.database_id
+
+
+def begin(folder: Path) -> None:
+    """Lay an empty database where a new memory would make one statement by statement, which takes longer than the rest."""
+    data = folder / "data" / "a-memorix"
+    if not data.exists():
+        data.mkdir(parents=True, mode=0o700)
+        raw, id_ = empty_database()
+        (data / "memory.db").write_bytes(raw.replace(id_.encode(), secrets.token_hex(len(id_) // 2).encode()))
+
+
 @pytest.fixture
 async def opened(tmp_path: Path) -> AsyncIterator[Open]:
     """Opens memories with settings of their own; the first below the test's folder, others where `folder` says."""
     async with AsyncExitStack() as stack:
 
         async def open_(folder: Path | None = None, **settings: Any) -> AMemorixHostService:
+            if "storage" not in settings:
+                begin(folder or tmp_path)
             return await stack.enter_async_context(memory_host(folder or tmp_path, **settings))
 
         yield open_
