@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +19,7 @@ from amemorix.storage.episode_deriving import EpisodeDerivingRepository
 from amemorix.testing import FrozenClock, memory_host
 from conftest import Open
 from entrance import said, told
+from lives import Life, Tell
 
 DAY = 86_400.0
 START = 1_680_000_000.0
@@ -349,20 +346,11 @@ async def test_a_paragraph_that_is_removed_takes_the_words_of_its_episode_along(
     assert [item["summary"] for item in (await asked(host, "list"))["items"]] == ["Ada: an open kite"]
 
 
-CHILD = """
-import asyncio, sys
-from pathlib import Path
-from amemorix.testing import memory_host
-
-async def main():
+async def live(tell: Tell, folder: Path) -> None:
     settings = {"poll_interval_seconds": 0.01, "debounce_seconds": 0, "max_paragraphs": 8, "max_attempts": 50}
-    async with memory_host(Path(sys.argv[1]), episode=settings) as host:
-        print("open", flush=True)
+    async with memory_host(folder, episode=settings) as host:
+        tell("open")
         await host.settle(120)
-        print("done", flush=True)
-
-asyncio.run(main())
-"""
 
 
 async def test_a_kill_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
@@ -391,10 +379,7 @@ async def fill(host: AMemorixHostService, topics: tuple[str, ...]) -> None:
 
 def killed(folder: Path, delay: float) -> None:
     """Open the memory in a process of its own and kill it so long after it was open."""
-    with subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(folder)], stdout=subprocess.PIPE, text=True, env={**os.environ}
-    ) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "open\n"
-        time.sleep(delay)
-        child.send_signal(signal.SIGKILL)
+    life = Life(live, folder)
+    assert life.heard() == "open"
+    time.sleep(delay)
+    life.kill()
