@@ -22,8 +22,20 @@ from amemorix.testing import HashEmbedder, memory_host
 
 Open = Callable[..., Awaitable[AMemorixHostService]]
 ROOT = Path(__file__).parent.parent
+QUICK, ENTRANCE = 5, {"host", "dense_host", "opened"}
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Mark what `-m quick` runs: of each file, one case each of the first tests that call a memory."""
+    chosen: dict[Path, set[str]] = {}
+    for item in items:
+        names = chosen.setdefault(item.path, set())
+        if len(names) < QUICK and item.originalname not in names and not ENTRANCE.isdisjoint(item.fixturenames):
+            names.add(item.originalname)
+            item.add_marker("quick")
 
 
 @cache
