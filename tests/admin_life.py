@@ -22,7 +22,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import amemorix.kernel  # noqa: F401 - imported once, and not by each life
+
 from amemorix import AMemorixHostService
+from amemorix.host.operations import OPERATIONS
 from amemorix.testing import HashEmbedder, memory_host
 
 __all__ = ["CHAPTERS"]
@@ -179,6 +182,7 @@ def forked(folder: Path, number: int, acknowledged: dict[Seen, int], pipe: Conne
 
 def main() -> None:
     """Live until every call of every chapter was killed once."""
+    list(OPERATIONS)  # their modules are imported once, and not by each life
     folder, rng = Path(sys.argv[1]), random.Random(int(sys.argv[2]))
     acknowledged: dict[Seen, int] = {}
     killed: list[str] = []

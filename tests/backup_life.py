@@ -1,26 +1,21 @@
-"""A process that writes while it backs itself up or restores a backup, to be killed: `python backup_life.py WHAT FOLDER`.
+"""A process that writes while it backs itself up or restores a backup, to be killed.
 
-Each line tells, as JSON, what is true from then on: a note that was acknowledged, a backup that is there.
+It tells what is true from then on: a note that was acknowledged, a backup that is there.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, memory_host
+from lives import Tell
 
-__all__ = ["ADMIN", "begin", "note"]
+__all__ = ["ADMIN", "begin", "live", "note"]
 
 ADMIN = "memory_runtime_admin"
-
-
-def tell(**what: Any) -> None:
-    print(json.dumps(what), flush=True)
 
 
 def note(name: str) -> dict[str, Any]:
@@ -34,39 +29,35 @@ def begin(folder: Path) -> Any:
     return memory_host(folder, embed=HashEmbedder(16))
 
 
-async def write(host: AMemorixHostService, name: str) -> None:
+async def write(tell: Tell, host: AMemorixHostService, name: str) -> None:
     number = 0
     while True:
         answer = await host.invoke("ingest_text", note(f"{name}-{number}"))
         assert answer["success"], answer
-        tell(note=f"{name}-{number}")
+        tell({"note": f"{name}-{number}"})
         number += 1
 
 
-async def writing_and(host: AMemorixHostService, action: dict[str, Any], writers: int) -> None:
+async def writing_and(tell: Tell, host: AMemorixHostService, action: dict[str, Any], writers: int) -> None:
     """Write, and do something again and again meanwhile."""
     async with asyncio.TaskGroup() as group:
         for writer in range(writers):
-            group.create_task(write(host, f"w{writer}"))
+            group.create_task(write(tell, host, f"w{writer}"))
         while True:
-            tell(begun=action["action"])
+            tell({"begun": action["action"]})
             answer = await host.invoke(ADMIN, action)
             assert answer["success"], answer
-            tell(done=answer["backup"]["id"])
+            tell({"done": answer["backup"]["id"]})
 
 
-async def live(what: str, folder: Path) -> None:
+async def live(tell: Tell, what: str, folder: Path) -> None:
     """`backup`, `restore ID`, or `import FILE`, until killed."""
     async with begin(folder) as host:
         action, _, which = what.partition(" ")
         if action == "backup":
-            await writing_and(host, {"action": "backup"}, 3)
+            await writing_and(tell, host, {"action": "backup"}, 3)
         if action == "restore":
-            await writing_and(host, {"action": "restore_backup", "backup": which}, 0)
-        tell(begun="import")
-        tell(done=await host.invoke(ADMIN, {"action": "import_export", "path": which}))
+            await writing_and(tell, host, {"action": "restore_backup", "backup": which}, 0)
+        tell({"begun": "import"})
+        tell({"done": await host.invoke(ADMIN, {"action": "import_export", "path": which})})
         await asyncio.sleep(60)
-
-
-if __name__ == "__main__":
-    asyncio.run(live(sys.argv[1], Path(sys.argv[2])))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +17,43 @@ from hypothesis import HealthCheck, settings
 from amemorix import AMemorixHostService
 from amemorix.models.local.catalog import DEFAULT_MODEL
 from amemorix.models.local.install import installed
+from amemorix.store.sqlite import Database
 from amemorix.testing import HashEmbedder, memory_host
 
 Open = Callable[..., Awaitable[AMemorixHostService]]
 ROOT = Path(__file__).parent.parent
+QUICK, ENTRANCE = 5, {"host", "dense_host", "opened"}
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Mark what `-m quick` runs: of each file, one case each of the first tests that call a memory."""
+    chosen: dict[Path, set[str]] = {}
+    for item in items:
+        names = chosen.setdefault(item.path, set())
+        if len(names) < QUICK and item.originalname not in names and not ENTRANCE.isdisjoint(item.fixturenames):
+            names.add(item.originalname)
+            item.add_marker("quick")
+
+
+@cache
+def empty_database() -> tuple[bytes, str]:
+    """A database without rows, and its id."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(Path(folder) / "memory.db")
+        database.close()
+        return database.path.read_bytes(), database.database_id
+
+
+def begin(folder: Path) -> None:
+    """Lay an empty database where a new memory would make one statement by statement, which takes longer than the rest."""
+    data = folder / "data" / "a-memorix"
+    if not data.exists():
+        data.mkdir(parents=True, mode=0o700)
+        raw, id_ = empty_database()
+        (data / "memory.db").write_bytes(raw.replace(id_.encode(), secrets.token_hex(len(id_) // 2).encode()))
 
 
 @pytest.fixture
@@ -28,6 +62,8 @@ async def opened(tmp_path: Path) -> AsyncIterator[Open]:
     async with AsyncExitStack() as stack:
 
         async def open_(folder: Path | None = None, **settings: Any) -> AMemorixHostService:
+            if "storage" not in settings:
+                begin(folder or tmp_path)
             return await stack.enter_async_context(memory_host(folder or tmp_path, **settings))
 
         yield open_

@@ -1,22 +1,18 @@
-"""A process that dies of deriving: `python deadly_life.py FOLDER WHAT`.
-
-WHAT is `episodes` (it dies of the source that speaks of a bomb) or `profile` (of the person `deadly`).
-"""
+"""A process that dies of deriving."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import sqlite3
-import sys
 from pathlib import Path
 from typing import Any
 
 from amemorix.episodes.grouping import Derived, EpisodeGrouping
 from amemorix.testing import ScriptedChat, memory_host
+from lives import Tell
 
-__all__ = ["MOST", "SETTINGS"]
+__all__ = ["MOST", "SETTINGS", "live"]
 
 MOST = {"episodes": 2, "profile": 4}
 """Tries after which a task is given up."""
@@ -49,16 +45,12 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def live(folder: Path, what: str) -> None:
-    """Derive until dead."""
+async def live(tell: Tell, folder: Path, what: str) -> None:
+    """Derive `episodes`, and die of the source that speaks of a bomb, or `profile`, and die of the person `deadly`."""
     if what == "episodes":
         dying_of_a_bomb()
     chat = ScriptedChat(asked) if what == "profile" else None
     async with memory_host(folder, chat=chat, **SETTINGS) as host:
-        print("open", flush=True)
+        tell("open")
         await host.settle(120)
-        print("alive", flush=True)
-
-
-if __name__ == "__main__":
-    asyncio.run(live(Path(sys.argv[1]), sys.argv[2]))
+        tell("alive")

@@ -19,6 +19,7 @@ from amemorix.config import default_toml, parse
 from amemorix.episodes import grouping as episode_grouping
 from amemorix.episodes import service as episodes
 from amemorix.host.environment import Surroundings
+from amemorix.host.operations import OPERATIONS
 from amemorix.indexes import maintenance as upkeep
 from amemorix.indexes import projection
 from amemorix.indexes.vectors import embedding, generations
@@ -65,6 +66,7 @@ def small_steps() -> None:
 def warm_up() -> None:
     """Do once, before any fork, what every process would do once: it starts no thread."""
     parse(default_toml())
+    list(OPERATIONS)
     tokens("Quellin 雨伞")
 
     is_question("?")

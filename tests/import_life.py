@@ -1,19 +1,19 @@
-"""A process that imports a file and tells how far it is: `python import_life.py FOLDER FILE CHUNK`."""
+"""A process that imports a file and tells how far it is."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 
 from amemorix.importing import source_file
 from amemorix.testing import memory_host
 from import_entrance import admin
+from lives import Tell
 
-__all__: list[str] = []
+__all__ = ["live"]
 
 
-async def live(folder: Path, file: Path, chunk: int) -> None:
+async def live(tell: Tell, folder: Path, file: Path, chunk: int) -> None:
     """Begin the import, or go on with it; the records stored are told whenever there are more."""
     source_file.MARK_EVERY = 1  # the place of the reader is kept with every chunk
     settings = {"roots": [str(file.parent)], "chunk_records": chunk, "idle_share": 1}
@@ -26,12 +26,8 @@ async def live(folder: Path, file: Path, chunk: int) -> None:
             task = (await admin(host, "get", task_id="i1"))["task"]
             if task["records"] != told:
                 told = task["records"]
-                print(told, flush=True)
+                tell(told)
             if task["status"] not in ("queued", "preparing", "running"):
-                print(task["status"], flush=True)
+                tell(task["status"])
                 return
             await asyncio.sleep(0.001)
-
-
-if __name__ == "__main__":
-    asyncio.run(live(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])))

@@ -1,15 +1,15 @@
-"""A life of a memory that tells of persons until it is killed: `python profile_life.py FOLDER FIRST`."""
+"""A life of a memory that tells of persons until it is killed."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
 from amemorix.testing import FrozenClock, memory_host
+from lives import Tell
 
-__all__ = ["PERSONS", "SETTINGS", "batch"]
+__all__ = ["PERSONS", "SETTINGS", "batch", "live"]
 
 PERSONS, CHATS, BATCH, MOST = 12, 5, 10, 15
 SETTINGS: dict[str, Any] = {
@@ -29,15 +29,11 @@ def batch(number: int) -> dict[str, Any]:
     return {"chat_id": f"c{number % CHATS}", "messages": messages}
 
 
-async def live(folder: Path, first: int) -> None:
+async def live(tell: Tell, folder: Path, first: int) -> None:
     """Store batches, and say which have been acknowledged; then wait to be killed."""
     async with memory_host(folder, clock=FrozenClock(), **SETTINGS) as host:
         for number in range(first, first + MOST):
             answer = await host.invoke("ingest_messages", batch(number))
             assert answer["success"], answer
-            print(number, flush=True)
+            tell(number)
         await asyncio.sleep(600)
-
-
-if __name__ == "__main__":
-    asyncio.run(live(Path(sys.argv[1]), int(sys.argv[2])))

@@ -1,23 +1,21 @@
-"""A process that fills a memory, or purges it until it is killed: `python purge_life.py fill|purge|finish FOLDER SEED BACKEND`."""
+"""A process that fills a memory, or purges it until it is killed."""
 
 from __future__ import annotations
 
-import asyncio
-import json
 import random
-import sys
 from pathlib import Path
 from typing import Any
 
 from amemorix.forgetting import purge_worker as purging
 from amemorix.testing import HashEmbedder, memory_host
+from lives import Tell
 from test_purge import ADMIN, admin, backed_up, data_of, fill
 
-__all__: list[str] = []
+__all__ = ["live"]
 
 
-async def live(what: str, folder: Path, seed: int, backend: str) -> None:
-    """One life; each thing that is reached is told in a line."""
+async def live(tell: Tell, what: str, folder: Path, seed: int, backend: str) -> None:
+    """`fill`, `purge`, or `finish`, and tell of each thing that is reached."""
     purging.STEP = 4
     settings: dict[str, Any] = {"retrieval": {"sparse": {"backend": backend}}}
     async with memory_host(folder, embed=HashEmbedder(32), **settings) as host:
@@ -36,11 +34,3 @@ async def live(what: str, folder: Path, seed: int, backend: str) -> None:
         await host.invoke(ADMIN, {"action": "purge", "operation_id": "d1"})
         shown = await admin(host, "get_operation", operation_id="d1")
         tell(shown["operation"])
-
-
-def tell(something: Any) -> None:
-    print(json.dumps(something), flush=True)
-
-
-if __name__ == "__main__":
-    asyncio.run(live(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))

@@ -1,20 +1,17 @@
-"""A process that has a chat summed up and kills itself: `python summary_life.py FOLDER QUESTION DELAY`.
-
-It dies that many seconds after it was asked that question of the chat model.
-"""
+"""A process that has a chat summed up and kills itself."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
-import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from amemorix.testing import ScriptedChat, memory_host
+from lives import Tell
 
 __all__ = ["MESSAGES", "SETTINGS", "digest", "live", "turns"]
 
@@ -37,8 +34,8 @@ def digest(user: str) -> dict[str, Any]:
     return {"summary": f"walrus {' '.join(numbers)}", "entities": [], "relations": []}
 
 
-async def live(folder: Path, question: int, delay: float) -> None:
-    """Store the messages with the wish, and die."""
+async def live(tell: Tell, folder: Path, question: int, delay: float) -> None:
+    """Store the messages with the wish, and die that many seconds after that question was asked of the chat model."""
     asked = 0
 
     def script(task: str, user: str) -> Mapping[str, Any]:
@@ -54,7 +51,3 @@ async def live(folder: Path, question: int, delay: float) -> None:
         answer = await host.invoke("ingest_summary", {"external_id": "a", "chat_id": "c", "messages": turns()})
         assert answer["queued"], answer
         await asyncio.sleep(20)
-
-
-if __name__ == "__main__":
-    asyncio.run(live(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))

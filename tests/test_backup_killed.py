@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -16,30 +13,20 @@ from typing import Any
 
 import pytest
 
-import backup_life
 from amemorix import AMemorixHostService
-from backup_life import ADMIN, begin, note
+from backup_life import ADMIN, begin, live, note
 from entrance import contents, stats
+from lives import Life
 
-ROUNDS = int(os.environ.get("AMEMORIX_BACKUP_KILLS", "5"))
+ROUNDS = int(os.environ.get("AMEMORIX_BACKUP_KILLS", "2"))
 
 
 def killed(what: str, folder: Path, delay: float) -> list[dict[str, Any]]:
     """What a process told that was killed so long after it had begun."""
-    process = subprocess.Popen(
-        [sys.executable, backup_life.__file__, what, str(folder)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert process.stdout is not None and process.stderr is not None
-    first = process.stdout.readline()
-    if not first:
-        raise AssertionError(process.stderr.read())
+    life = Life(live, what, folder)
+    first = life.heard()
     time.sleep(delay)
-    process.kill()
-    rest, _ = process.communicate()
-    lines = [line for line in (first + rest).split("\n")[:-1] if line]
-    return [json.loads(line) for line in lines]
+    return [first, *life.kill()]
 
 
 def names_in(database: Path) -> tuple[set[str], list[int]]:
@@ -96,7 +83,7 @@ async def test_a_process_killed_during_backups_leaves_whole_ones_only(tmp_path: 
     assert clean(tmp_path) == []
 
 
-@pytest.mark.parametrize("seed", range(ROUNDS + 3))
+@pytest.mark.parametrize("seed", range(2 * ROUNDS))
 async def test_a_process_killed_during_restores_has_the_old_rows_or_the_new(tmp_path: Path, seed: int) -> None:
     async with begin(tmp_path) as host:
         for number in range(20):

@@ -22,7 +22,7 @@ from amemorix_bench.workspace import open_memory, read_setting
 
 NO_MODEL = {"embedding.provider": "none"}
 ROWS = 300
-EFFORT = Effort(searches=5, embedded_texts=50, seconds=1.0, runs=1)
+EFFORT = Effort(searches=5, embedded_texts=50, seconds=0.3, runs=1)
 
 
 def test_the_corpus_is_the_same_every_time_and_has_the_size_asked_for() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from amemorix.episodes.service import EpisodeService
 from amemorix.testing import memory_host
 from conftest import Open
 from entrance import said
+from lives import Life
 from pace import until
 
 QUIET = {"poll_interval_seconds": 3600, "debounce_seconds": 0}
@@ -24,9 +23,8 @@ QUIET = {"poll_interval_seconds": 3600, "debounce_seconds": 0}
 
 def killed(folder: Path, what: str) -> None:
     """Let a process derive until it dies of it."""
-    command = [sys.executable, deadly_life.__file__, str(folder), what]
-    died = subprocess.run(command, timeout=300, check=False, capture_output=True, text=True)
-    assert (died.returncode, died.stdout) == (-signal.SIGKILL, "open\n"), died.stderr
+    life = Life(deadly_life.live, folder, what)
+    assert (life.rest(), life.exitcode) == (["open"], -signal.SIGKILL)
 
 
 async def status(host: AMemorixHostService, component: str) -> dict[str, Any]:
@@ -52,7 +50,7 @@ async def test_a_source_that_kills_the_process_is_given_up_and_takes_no_other_al
         for chat, text in (("a", "a kite by the sea"), ("b", deadly), ("c", "海边的风筝")):
             await said(host, chat, ("Ada", text))
     for _ in range(deadly_life.MOST["episodes"]):
-        await asyncio.to_thread(killed, tmp_path, "episodes")
+        killed(tmp_path, "episodes")
     async with memory_host(tmp_path, **deadly_life.SETTINGS) as host:
         await host.settle(120)
         found = await status(host, "memory_episode_admin")
@@ -69,7 +67,7 @@ async def test_a_source_that_was_given_up_can_be_asked_for_again(tmp_path: Path)
     async with memory_host(tmp_path, episode=QUIET) as host:
         await said(host, "b", ("Ada", "the bomb ticks"))
     for _ in range(deadly_life.MOST["episodes"]):
-        await asyncio.to_thread(killed, tmp_path, "episodes")
+        killed(tmp_path, "episodes")
     async with memory_host(tmp_path, **deadly_life.SETTINGS) as host:
         await host.settle(120)
         done = await host.invoke("memory_episode_admin", {"action": "process_pending"})
@@ -82,7 +80,7 @@ async def test_a_profile_that_kills_the_process_is_given_up(tmp_path: Path) -> N
         for person, text in (("deadly", "我喜欢喝茶"), ("Ada", "I love coffee")):
             await said(host, "c", (person, text))
     for _ in range(deadly_life.MOST["profile"]):
-        await asyncio.to_thread(killed, tmp_path, "profile")
+        killed(tmp_path, "profile")
     async with memory_host(tmp_path, profile=QUIET) as host:
         await host.settle(120)
         found = await status(host, "memory_profile_admin")

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import subprocess
-import sys
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -22,6 +19,7 @@ from amemorix.store.tasks import DeriveTaskRepository
 from amemorix.testing import FrozenClock, memory_host
 from conftest import Open
 from entrance import said, told
+from lives import Life, Tell
 
 DAY = 86_400.0
 START = 1_680_000_000.0
@@ -127,23 +125,23 @@ async def test_an_appended_paragraph_reads_its_neighbourhood_only(
 async def test_a_revision_in_a_very_long_source_reads_a_page_or_two(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """20,000 paragraphs: an edit of an old turn, and one far away in the same step, are two places and not a stretch."""
+    """6,000 paragraphs: an edit of an old turn, and one far away in the same step, are two places and not a stretch."""
     host = await opened(episode=MANUAL)
-    for at in range(0, 20_000, 5_000):
+    for at in range(0, 6_000, 2_000):
         turns = [
             {"external_id": f"m{n}", "speaker": "Ada", "text": f"kite {n % 11} over the bay {n % 5}",
              "time": START + n * 60 + (n // 500) * 2 * DAY}
-            for n in range(at, at + 5_000)
+            for n in range(at, at + 2_000)
         ]  # fmt: skip
         await host.invoke("ingest_messages", {"chat_id": "c", "messages": turns})
     await host.settle(120)
     before = await written(host)
     pages = counting(monkeypatch)
 
-    await edited(host, 7_003)
+    await edited(host, 3_003)
     await host.settle(120)
     once = sum(pages)
-    await edited(host, 3_001, 17_777)
+    await edited(host, 901, 5_555)
     await host.settle(120)
 
     assert 0 < once <= 2 * episode_grouping.PAGE
@@ -151,7 +149,7 @@ async def test_a_revision_in_a_very_long_source_reads_a_page_or_two(
     after = await written(host)
     assert len(after) == len(before)
     assert 3 <= len(set(after) - set(before)) <= 6, "no more than the edited episodes have a new revision"
-    assert sum(count for _, _, count in after) == 20_000
+    assert sum(count for _, _, count in after) == 6_000
 
 
 async def edited(host: AMemorixHostService, *turns: int) -> None:
@@ -348,20 +346,11 @@ async def test_a_paragraph_that_is_removed_takes_the_words_of_its_episode_along(
     assert [item["summary"] for item in (await asked(host, "list"))["items"]] == ["Ada: an open kite"]
 
 
-CHILD = """
-import asyncio, sys
-from pathlib import Path
-from amemorix.testing import memory_host
-
-async def main():
+async def live(tell: Tell, folder: Path) -> None:
     settings = {"poll_interval_seconds": 0.01, "debounce_seconds": 0, "max_paragraphs": 8, "max_attempts": 50}
-    async with memory_host(Path(sys.argv[1]), episode=settings) as host:
-        print("open", flush=True)
+    async with memory_host(folder, episode=settings) as host:
+        tell("open")
         await host.settle(120)
-        print("done", flush=True)
-
-asyncio.run(main())
-"""
 
 
 async def test_a_kill_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
@@ -370,8 +359,8 @@ async def test_a_kill_at_any_moment_loses_nothing_and_repeats_nothing(tmp_path: 
     topics = ("kite wind sky", "cake oven sugar", "风筝 线 天空")
     async with memory_host(tmp_path / "killed", episode=quiet) as host:
         await fill(host, topics)
+    shutil.copytree(tmp_path / "killed", tmp_path / "calm")
     async with memory_host(tmp_path / "calm", episode={**quiet, "debounce_seconds": 0}) as host:
-        await fill(host, topics)
         await host.settle(120)
         wanted = await grouping(host)
     for delay in (0.0, 0.02, 0.05, 0.1, 0.15):
@@ -390,10 +379,7 @@ async def fill(host: AMemorixHostService, topics: tuple[str, ...]) -> None:
 
 def killed(folder: Path, delay: float) -> None:
     """Open the memory in a process of its own and kill it so long after it was open."""
-    with subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(folder)], stdout=subprocess.PIPE, text=True, env={**os.environ}
-    ) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "open\n"
-        time.sleep(delay)
-        child.send_signal(signal.SIGKILL)
+    life = Life(live, folder)
+    assert life.heard() == "open"
+    time.sleep(delay)
+    life.kill()

@@ -1,6 +1,6 @@
 """Random histories, ended by kill -9 at any point: what was acknowledged is there, once, and the indexes agree with it.
 
-`AMEMORIX_HISTORIES=5000 pytest tests/test_histories.py` runs more of them, `AMEMORIX_HISTORY_SEED=17` begins at that
+`AMEMORIX_HISTORIES=500 pytest tests/test_histories.py` runs more of them, `AMEMORIX_HISTORY_SEED=17` begins at that
 seed. The calls of a seed are always the same; the moment of the kill hangs on the machine too.
 """
 
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HISTORIES = int(os.environ.get("AMEMORIX_HISTORIES", "80"))
+HISTORIES = int(os.environ.get("AMEMORIX_HISTORIES", "25"))
 FIRST_SEED = int(os.environ.get("AMEMORIX_HISTORY_SEED", "1"))
 SERVERS = min(2, os.cpu_count() or 1)
 SERVER = Path(__file__).with_name("history_server.py")

@@ -360,8 +360,8 @@ def test_a_large_file_is_read_in_little_memory(tmp_path: Path, name: str) -> Non
             yield "text\n"
         if name == "json":
             yield '["start"'
-        for n in range(40_000):
-            text = f"paragraph {n} " + "字 word " * 20
+        for n in range(12_000):
+            text = f"paragraph {n} " + "字 word " * 80
             yield {"jsonl": json.dumps({"text": text}) + "\n", "json": ", " + json.dumps(text)}.get(name, text + "\n")
         if name == "json":
             yield "]"

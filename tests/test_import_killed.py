@@ -3,46 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from import_entrance import jsonl, turn
+from import_life import live
+from lives import Life
 
-LIFE = Path(__file__).with_name("import_life.py")
-ROWS, CHUNK = 600, 7
-
-
-def begun(folder: Path, file: Path) -> subprocess.Popen[str]:
-    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, str(LIFE), str(folder), str(file), str(CHUNK)],
-        env={**os.environ, **threads}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-def told(process: subprocess.Popen[str]) -> Iterator[str]:
-    assert process.stdout is not None
-    for line in process.stdout:
-        yield line.strip()
+ROWS, CHUNK = 240, 7
 
 
 def made(folder: Path, name: str) -> Path:
     if name == "jsonl":
-        return jsonl(folder / "a.jsonl", *(turn(n % 400) for n in range(ROWS)))
+        return jsonl(folder / "a.jsonl", *(turn(n % 160) for n in range(ROWS)))
     if name == "csv":
         path = folder / "a.csv"
-        path.write_text("内容,备注\n" + "".join(f'"风筝\nkite {n % 400}",{n % 400}\n' for n in range(ROWS)), "utf-8")
+        path.write_text("内容,备注\n" + "".join(f'"风筝\nkite {n % 160}",{n % 160}\n' for n in range(ROWS)), "utf-8")
         return path
     path = folder / "a.json"
-    path.write_text(json.dumps([{"content": f"风筝 kite {n % 400}"} for n in range(ROWS)]), "utf-8")
+    path.write_text(json.dumps([{"content": f"风筝 kite {n % 160}"} for n in range(ROWS)]), "utf-8")
     return path
 
 
@@ -50,31 +33,25 @@ def made(folder: Path, name: str) -> Path:
 def test_every_record_is_there_once_after_kills(tmp_path: Path, name: str) -> None:
     rng, file = random.Random(name), made(tmp_path, name)
     reached = 0
-    for share in (0.2, 0.5, 0.8):
-        process = begun(tmp_path, file)
-        for line in told(process):
-            reached = int(line)
-            if reached >= share * ROWS + rng.randrange(40):
-                break
-        process.kill()
-        process.communicate()
+    for share in (0.2, 0.5, 0.75):
+        life, enough = Life(live, tmp_path, file, CHUNK), share * ROWS + rng.randrange(20)
+        while (reached := life.heard()) < enough:
+            pass
+        life.kill()
     assert 0 < reached < ROWS
     with closing(sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
         assert db.execute("select count(*) from import_marks").fetchone() == (int(name != "json"),)
 
-    process = begun(tmp_path, file)
-    out, errors = process.communicate(timeout=240)
-    assert process.returncode == 0, errors
-    *counts, status = out.split()
-    assert (status, int(counts[-1])) == ("completed", ROWS)
-    assert int(counts[0]) >= reached, "what was stored is not read again"
+    *counts, status = Life(live, tmp_path, file, CHUNK).rest()
+    assert (status, counts[-1]) == ("completed", ROWS)
+    assert counts[0] >= reached, "what was stored is not read again"
     with closing(sqlite3.connect(tmp_path / "data" / "a-memorix" / "memory.db")) as db:
         assert db.execute("select count(*), count(distinct ref), max(revision) from paragraphs").fetchone() == (
             ROWS,
             ROWS,
             1,
         )
-        assert db.execute("select count(distinct content) from paragraphs").fetchone() == (400,)
+        assert db.execute("select count(distinct content) from paragraphs").fetchone() == (160,)
         chunks = db.execute("select start, stop, records from import_chunks order by number").fetchall()
         assert [chunk[0] for chunk in chunks] == [0, *(chunk[1] for chunk in chunks[:-1])]
         assert sum(chunk[2] for chunk in chunks) == ROWS

@@ -174,22 +174,22 @@ async def test_a_lone_surrogate_is_replaced_or_refused(host: AMemorixHostService
 
 
 LONG = {
-    "chinese": "今天天气不错，我们去公园散步。" * 13_000,
-    "without spaces": "啊" * 200_000,
-    "english": "The walrus sleeps on the pier today. " * 5_400,
-    "one word": "x" * 200_000,
-    "emoji": "🎂" * 200_000,
-    "lines": "a\n" * 100_000,
-    "marks": "e\u0301" * 100_000,
-    "joiners": "👩\u200d" * 100_000,
+    "chinese": "今天天气不错，我们去公园散步。" * 5_300,
+    "without spaces": "啊" * 80_000,
+    "english": "The walrus sleeps on the pier today. " * 2_200,
+    "one word": "x" * 80_000,
+    "emoji": "🎂" * 80_000,
+    "lines": "a\n" * 40_000,
+    "marks": "e\u0301" * 40_000,
+    "joiners": "👩\u200d" * 40_000,
 }
 
 
 @pytest.mark.parametrize("kind", LONG)
-async def test_two_hundred_thousand_characters_are_stored_and_found(opened: Open, tmp_path: Path, kind: str) -> None:
+async def test_eighty_thousand_characters_are_stored_and_found(opened: Open, tmp_path: Path, kind: str) -> None:
     """With the needle at the very end, in every mode; eight times the text is not much more than eight times the work."""
     costs: list[float] = []
-    for part in (LONG[kind][:25_000], LONG[kind]):
+    for part in (LONG[kind][:10_000], LONG[kind]):
         host = await opened(tmp_path / str(len(part)), embed=HashEmbedder())
         with processor_time(costs):
             await told(host, part + " 独角兽needle", chat_id="c", timestamp=1000)
@@ -205,7 +205,7 @@ async def test_two_hundred_thousand_characters_are_stored_and_found(opened: Open
 @pytest.mark.parametrize("unit", ["独角兽", "walrus ", "x", "🎂", "a b c d e "])
 async def test_a_query_of_ten_thousand_characters_is_answered(opened: Open, unit: str) -> None:
     host = await opened(embed=HashEmbedder())
-    await said(host, "c", *((f"n{i}", f"独角兽 walrus number {i}") for i in range(200)))
+    await said(host, "c", *((f"n{i}", f"独角兽 walrus number {i}") for i in range(60)))
     await host.settle(120)
     for mode in MODES:
         short: list[float] = []

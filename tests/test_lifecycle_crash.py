@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
-import subprocess
-import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.testing import FrozenClock, memory_host
+from lives import Life, Tell
 
 RELATIONS = 400
 DAY = 86_400.0
@@ -28,34 +27,28 @@ async def fill(host: AMemorixHostService) -> None:
         assert (await host.invoke("ingest_text", given))["success"]
 
 
-async def live(folder: Path, what: str, seed: int) -> None:
-    """Work until killed; each acknowledged operation is a line."""
+async def live(tell: Tell, folder: Path, what: str, seed: int) -> None:
+    """Work until killed, and tell of each operation that was acknowledged."""
     clock = FrozenClock(LATER)
     async with memory_host(folder, clock=clock, **SETTINGS) as host:
-        print("ready", flush=True)
+        tell("ready")
         if what == "round":
             await host.invoke("memory_v5_admin", {"action": "run"})
-            print("done", flush=True)
             return
         rng = random.Random(seed)
         while True:
             row, action = rng.randint(1, 8), rng.choice(["forget", "restore", "reinforce", "weaken"])
             result = await host.invoke("memory_v5_admin", {"action": action, "target": f"p{row}"})
             if result["success"]:
-                print(json.dumps([result["operation_id"], f"p{row}", result["statuses"][f"p{row}"]]), flush=True)
+                tell((result["operation_id"], f"p{row}", result["statuses"][f"p{row}"]))
 
 
-def killed(folder: Path, what: str, seed: int, lines: int, delay: float) -> list[str]:
-    """The lines that a process wrote before it was killed, some time after so many of them."""
-    command = [sys.executable, __file__, str(folder), what, str(seed)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        written = [process.stdout.readline() for _ in range(lines)]
-        try:
-            process.wait(delay)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        return [*written, *process.stdout.readlines()]
+def killed(folder: Path, what: str, seed: int, words: int, delay: float) -> list[Any]:
+    """What a process told before it was killed, some time after so many words."""
+    life = Life(live, folder, what, seed)
+    told = [life.heard() for _ in range(words)]
+    time.sleep(delay)
+    return [*told, *life.kill()]
 
 
 async def logged(host: AMemorixHostService) -> list[tuple[int, str, list[dict[str, Any]]]]:
@@ -85,9 +78,7 @@ async def test_a_round_that_is_killed_goes_on_where_it_was(tmp_path: Path, seed:
 async def test_what_was_acknowledged_before_a_kill_holds(tmp_path: Path, seed: int) -> None:
     async with memory_host(tmp_path, **SETTINGS) as host:
         await fill(host)
-    lines = killed(tmp_path, "hand", seed, 30, random.Random(seed).uniform(0, 0.05))
-    acknowledged = [json.loads(line) for line in lines if line.startswith("[") and line.endswith("\n")]
-    assert len(acknowledged) >= 29
+    _, *acknowledged = killed(tmp_path, "hand", seed, 30, random.Random(seed).uniform(0, 0.05))
     async with memory_host(tmp_path, clock=FrozenClock(LATER), **SETTINGS) as host:
         operations = await logged(host)
         known = {id_: {item["id"]: item["after"]["state"] for item in items} for id_, _, items in operations}
@@ -98,7 +89,3 @@ async def test_what_was_acknowledged_before_a_kill_holds(tmp_path: Path, seed: i
         for key, state in last.items():
             (item,) = (await host.invoke("memory_v5_admin", {"action": "status", "target": key}))["items"]
             assert item["state"] == state
-
-
-if __name__ == "__main__":
-    asyncio.run(live(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))

@@ -25,7 +25,7 @@ from amemorix.frontends.http.openapi import openapi_document
 from amemorix.testing import HashEmbedder, memory_host
 from sample_memory import FILLING
 
-EXAMPLES = int(os.environ.get("AMEMORIX_FUZZ_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("AMEMORIX_FUZZ_EXAMPLES", "3"))
 """Requests of each kind to each path; a number from outside also makes them new ones each time."""
 FAR_OFF = frozenset({503, 504})
 """A model that is not there, and a `timeout_ms` that was too short: what was asked for."""

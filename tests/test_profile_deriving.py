@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,8 +17,9 @@ from amemorix.profiles.builder import ProfileDeriver
 from amemorix.testing import FrozenClock, ScriptedChat, memory_host
 from conftest import Open
 from entrance import said
+from lives import Life
 from pace import until
-from profile_life import PERSONS, SETTINGS, batch
+from profile_life import PERSONS, SETTINGS, batch, live
 from test_profiles import admin, profile, say, traits
 
 ASKING = {"use_chat_model": True}
@@ -287,11 +285,7 @@ async def test_killed_anywhere_it_goes_on_with_nothing_lost_and_nothing_twice(tm
 
 def _life(folder: Path, first: int, seconds: float) -> int:
     """Let a process store batches and kill it so long after the first; the last batch that it may have stored."""
-    life = [sys.executable, str(Path(__file__).with_name("profile_life.py")), str(folder), str(first)]
-    with subprocess.Popen(life, stdout=subprocess.PIPE, text=True, env={**os.environ}) as process:
-        assert process.stdout is not None
-        told = process.stdout.readline()
-        time.sleep(seconds)
-        process.kill()
-        told += process.stdout.read()
-    return max(int(line) for line in told.split("\n") if line.isdecimal()) + 1
+    life = Life(live, folder, first)
+    told = [life.heard()]
+    time.sleep(seconds)
+    return max([*told, *life.kill()]) + 1

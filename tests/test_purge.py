@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from amemorix import AMemorixHostService
@@ -54,18 +55,21 @@ def needles(text: str) -> set[bytes]:
 
 def left(folder: Path, texts: Iterable[str]) -> list[tuple[str, bytes]]:
     """(file, needle) of everything that is left of the texts."""
-    wanted: dict[int, set[bytes]] = {}
+    wanted: dict[bytes, set[bytes]] = {}
     for needle in {needle for text in texts for needle in needles(text)}:
-        wanted.setdefault(len(needle), set()).add(needle)
-    found: list[tuple[str, bytes]] = []
+        wanted.setdefault(needle[:8], set()).add(needle)
+    heads = np.sort(np.frombuffer(b"".join(wanted), "<u8"))
+    found: set[tuple[str, bytes]] = set()
     for path in sorted(folder.rglob("*")):
-        if path.name == RESERVE:
-            continue  # it only takes room
-        raw = path.read_bytes() if path.is_file() else b""
-        for size, some in wanted.items():
-            held = {raw[at : at + size] for at in range(len(raw) - size + 1)} & some
-            found += [(str(path.relative_to(folder)), needle) for needle in held]
-    return found
+        if path.name == RESERVE or not path.is_file():
+            continue  # the reserve only takes room
+        raw = path.read_bytes()
+        for offset in range(min(8, len(raw) - 7)):
+            words = np.frombuffer(raw, "<u8", (len(raw) - offset) // 8, offset)
+            for place in offset + 8 * np.flatnonzero(np.isin(words, heads)):
+                some = (needle for needle in wanted[raw[place : place + 8]] if raw.startswith(needle, place))
+                found |= {(str(path.relative_to(folder)), needle) for needle in some}
+    return sorted(found)
 
 
 def in_copy(folder: Path, target: Path) -> Path:

@@ -15,7 +15,7 @@ from amemorix.testing import HashEmbedder
 from conftest import Open
 
 OPEN_FILES = Path("/proc/self/fd")
-RELOADS = 50
+RELOADS, LOOKS = 50, 6
 """What is left behind by each fifth of them is found; how many connections are there at once varies by a few."""
 SHARED: list[dict[str, Any]] = [{"retrieval.candidates": 60 + number} for number in range(5)]
 """The next kernel takes the store over."""
@@ -57,13 +57,14 @@ async def test_fifty_reloads_leave_no_file_and_no_thread_behind(changes: list[di
     host = await opened(embed=HashEmbedder())
     await host.call("ingest_text", {"external_id": "n", "source_type": "note", "chat_id": "c", "text": "A lantern."})
     counts: list[tuple[int, int]] = []
-    for number in range(RELOADS + 10):
+    for number in range(RELOADS + LOOKS):
         await host.update_config(changes[number % len(changes)])
         await used(host)
         await host._kernels.retired()  # pyright: ignore[reportPrivateUsage]
-        gc.collect()
-        counts.append((len(files()), len(threads())))
-    early, late = counts[:10], counts[-10:]
+        if number in (*range(LOOKS), *range(RELOADS, RELOADS + LOOKS)):
+            gc.collect()
+            counts.append((len(files()), len(threads())))
+    early, late = counts[:LOOKS], counts[LOOKS:]
     print(f"\nfiles open, threads running: {early} … {late}")
     assert max(late)[0] < max(early)[0] + RELOADS / 5, files()
     assert max(running for _, running in late) < max(running for _, running in early) + RELOADS / 5, threads()

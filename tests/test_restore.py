@@ -14,7 +14,7 @@ from amemorix.testing import HashEmbedder, memory_host
 from entrance import hits, told
 from memory_dump import tables
 
-SEEDS = int(os.environ.get("AMEMORIX_RESTORES", "6"))
+SEEDS = int(os.environ.get("AMEMORIX_RESTORES", "3"))
 SPEAKERS = ("Mia", "Bob", "Carla Vane", "林澈", "小雨", "欧阳明")
 THINGS = ("kite", "lamp", "hall", "coffee", "花生", "雨伞", "乌龙茶", "周末")
 WORDS = (

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,15 +10,15 @@ import pytest
 import summary_life
 from amemorix.testing import ScriptedChat, memory_host
 from entrance import hits, stats
+from lives import Life
 
 
 @pytest.mark.parametrize(
     ("question", "delay"), [(1, 0), (3, 0), (5, 0), (1, 0.001), (2, 0.002), (3, 0.003), (4, 0.005), (5, 0.002)]
 )
 async def test_every_message_is_covered_once_whenever_it_is_killed(tmp_path: Path, question: int, delay: float) -> None:
-    command = [sys.executable, summary_life.__file__, str(tmp_path), str(question), str(delay)]
-    died = await asyncio.to_thread(subprocess.run, command, timeout=300, check=False, capture_output=True)
-    assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+    life = Life(summary_life.live, tmp_path, question, delay)
+    assert (life.rest(), life.exitcode) == ([], -signal.SIGKILL)
 
     chat = ScriptedChat(
         lambda task, user: summary_life.digest(user.partition("消息：")[2] or user.partition("Messages:")[2])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,15 +13,15 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner
 
-import tuning_life
 from amemorix import AMemorixHostService
 from amemorix.frontends.cli.main import app
 from amemorix.testing import HashEmbedder, ScriptedChat, memory_host
 from amemorix.tuning.questions import copies
 from conftest import Open
 from entrance import found, refused, said
+from lives import Life
 from memory_dump import rows_of
-from tuning_life import ADMIN, OFF, SETTINGS, create, ended, fill
+from tuning_life import ADMIN, OFF, SETTINGS, create, ended, fill, live
 
 TIMED = ("recommended", "reasons", "p95_before", "p95_after")
 """What a task says that the machine has a part in."""
@@ -306,9 +304,8 @@ async def test_trying_settings_counts_as_no_use(filled: AMemorixHostService) -> 
 
 async def test_a_killed_task_goes_on_at_its_next_round(opened: Open, tmp_path: Path) -> None:
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    command = [sys.executable, tuning_life.__file__, str(killed), "3"]
-    died = await asyncio.to_thread(subprocess.run, command, timeout=300, check=False, capture_output=True)
-    assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+    life = Life(live, killed, 3)
+    assert (life.rest(), life.exitcode) == ([], -signal.SIGKILL)
 
     async with memory_host(killed, embed=HashEmbedder(), **SETTINGS, **OFF) as host:
         kept = await rows_of(host, "select round, created_at, seconds from tuning_rounds order by round")

@@ -1,16 +1,16 @@
-"""Talk to be tuned on, and a process that begins to tune and kills itself: `python tuning_life.py FOLDER ROUNDS`."""
+"""Talk to be tuned on, and a process that begins to tune and kills itself."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
 from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, memory_host
+from lives import Tell
 
 __all__ = ["ADMIN", "OFF", "SETTINGS", "create", "ended", "fill", "live"]
 
@@ -86,14 +86,10 @@ async def ended(
             await asyncio.sleep(0.01)
 
 
-async def live(folder: Path, rounds: int) -> None:
+async def live(tell: Tell, folder: Path, rounds: int) -> None:
     """Tune, and die after so many rounds."""
     async with memory_host(folder, embed=HashEmbedder(), **SETTINGS, **OFF) as host:
         await fill(host)
         task = await create(host, rounds=6)
         await ended(host, task, rounds=rounds)
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    asyncio.run(live(Path(sys.argv[1]), int(sys.argv[2])))

@@ -76,10 +76,10 @@ async def serve(
             idle_seconds=config.http.idle_seconds, per_peer=config.http.connections_per_peer, trusted=trusted
         )
         server = _server(create_app(memory, tokens=tokens), connections)
-        gc.freeze()  # a look for garbage through all that was imported would hold the interpreter up
         running = asyncio.create_task(server.serve(sockets=[sock]))
         try:
             await memory.start()
+            gc.freeze()  # a look for garbage through all that was imported would hold the interpreter up
             statistics = (await memory.call("memory_stats", {})).model_dump(mode="json")
             with ExitStack() as stack:
                 stack.enter_context(announced(Path(statistics["data_dir"]), url, config_path))

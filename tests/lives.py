@@ -1,0 +1,62 @@
+"""Processes that work on a memory until they are killed: forked from one that has imported it, so that each begins at once."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import traceback
+from collections.abc import Awaitable, Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+__all__ = ["Life", "Tell"]
+
+Tell = Callable[[Any], None]
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
+    ["amemorix.host.kernel", "amemorix.host.operations", "amemorix.testing", "hypothesis", "pytest"]
+)
+
+
+class Life:
+    """A process that runs `live(tell, *args)`; what it tells can be heard here."""
+
+    def __init__(self, live: Callable[..., Awaitable[None]], *args: Any) -> None:
+        self._ear, mouth = FORKS.Pipe(duplex=False)
+        self._process = FORKS.Process(target=lived, args=(live, mouth, args), daemon=True)
+        self._process.start()
+        mouth.close()
+
+    def heard(self) -> Any:
+        """What it tells next. Raises EOFError once it has ended, and AssertionError for what went wrong in it."""
+        told = self._ear.recv()
+        if isinstance(told, AssertionError):
+            raise told
+        return told
+
+    def rest(self) -> list[Any]:
+        """What it still tells, up to its end."""
+        told: list[Any] = []
+        try:
+            while True:
+                told.append(self.heard())
+        except (EOFError, OSError):
+            self._process.join()
+            return told
+
+    def kill(self) -> list[Any]:
+        """End it by SIGKILL; what it had told before."""
+        self._process.kill()
+        return self.rest()
+
+    @property
+    def exitcode(self) -> int | None:
+        """As `multiprocessing` has it: -9 after SIGKILL."""
+        return self._process.exitcode
+
+
+def lived(live: Callable[..., Awaitable[None]], mouth: Connection, args: tuple[Any, ...]) -> None:
+    try:
+        asyncio.run(live(mouth.send, *args))
+    except BaseException:
+        mouth.send(AssertionError(traceback.format_exc()))
