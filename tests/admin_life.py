@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import amemorix.kernel  # noqa: F401 - imported once, and not by each life
+import amemorix.host.kernel  # noqa: F401 - imported once, and not by each life
 
 from amemorix import AMemorixHostService
 from amemorix.host.operations import OPERATIONS
