@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import amemorix.host.kernel  # noqa: F401 - imported once, and not by each life
-
 from amemorix import AMemorixHostService
 from amemorix.host.operations import OPERATIONS
 from amemorix.testing import HashEmbedder, memory_host

@@ -121,7 +121,7 @@ async def test_backups_and_exports_are_told(host: AMemorixHostService, tmp_path:
 
 async def test_a_backup_by_the_clock_is_told(opened: Open) -> None:
     host = await opened(clock=FrozenClock(NOW))
-    assert await host.kernel.copying.backups.due()
+    assert await host.kernel.backups.due()
     [row] = await timeline(host, of_component="background")
     assert (row["action"], row["door"], row["target"].startswith("backup=")) == ("backup", "memory", True)
 

@@ -93,7 +93,7 @@ async def test_backups_are_made_by_themselves_and_only_the_newest_are_kept(opene
     clock = FrozenClock()
     host = await opened(clock=clock, backup={"every_hours": 1, "keep": 2})
     by_hand = (await backed_up(host))["id"]
-    service = host.kernel.copying.backups
+    service = host.kernel.backups
     made = [await service.due()]
     for minutes in (59, 1, 60, 60):
         clock.advance(60 * minutes)
@@ -110,7 +110,7 @@ async def test_the_last_backup_of_another_memory_outlives_those_of_an_empty_one(
     async with memory_host(tmp_path, clock=clock, backup=backup) as host:
         await host.kernel.pause()  # the loop makes none in between
         await told(host, "The kettle is blue.")
-        assert await host.kernel.copying.backups.due()
+        assert await host.kernel.backups.due()
         full = (await admin(host, "list_backups"))["backups"][0]
     data, aside = tmp_path / "data" / "a-memorix", tmp_path / "aside"
     data.rename(aside)
@@ -119,7 +119,7 @@ async def test_the_last_backup_of_another_memory_outlives_those_of_an_empty_one(
         (aside / "backups").rename(data / "backups")
         for _ in range(3):
             clock.advance(3601)
-            assert await host.kernel.copying.backups.due()
+            assert await host.kernel.backups.due()
         listed = (await admin(host, "list_backups"))["backups"]
     assert [one["counts"]["paragraphs"] for one in listed] == [0, 1]
     assert listed[-1]["id"] == full["id"]

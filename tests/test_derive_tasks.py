@@ -96,7 +96,7 @@ async def test_work_that_is_cut_short_counts_no_try(opened: Open, monkeypatch: p
     host = await opened(episode={**QUIET, "max_attempts": 2})
     await host.kernel.pause()  # nothing else takes the task up
     await said(host, "c", ("Ada", "a kite by the sea"))
-    service = host.kernel.knowledge.episodes
+    service = host.kernel.episodes
     with monkeypatch.context() as patch:
         patch.setattr(EpisodeService, "_derive", lambda *_: asyncio.sleep(60))
         for _ in range(4):

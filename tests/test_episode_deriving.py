@@ -273,7 +273,7 @@ async def test_work_is_thrown_away_when_another_has_taken_it_over(
     """The task is lost between the working out and the storing: only the other's work is stored, once."""
     host = await opened(episode=MANUAL)
     await said(host, "c", ("Ada", "kite", START), ("Ada", "lamp", START + 2 * DAY))
-    service, kernel = host.kernel.knowledge.episodes, host.kernel
+    service, kernel = host.kernel.episodes, host.kernel
     other = EpisodeService(
         kernel.store, settings=kernel.config.episode, clock=FrozenClock(), background=kernel._background
     )
@@ -320,7 +320,7 @@ async def test_a_cut_short_step_is_taken_up_at_once(opened: Open, monkeypatch: p
     host = await opened(episode=MANUAL)
     await host.kernel.pause()  # nothing else takes the task up
     await said(host, "c", ("Ada", "kite", START))
-    service = host.kernel.knowledge.episodes
+    service = host.kernel.episodes
     with monkeypatch.context() as patch:
         patch.setattr(EpisodeService, "_derive", lambda *_: asyncio.sleep(60))
         step = asyncio.create_task(service.step())

@@ -96,7 +96,7 @@ async def test_a_crash_before_the_transaction_repeats_nothing_and_loses_nothing(
         kernel.store.extractions.keep = fails  # type: ignore[method-assign]
         await said(host, "c", *TALK)
         with pytest.raises(RuntimeError):
-            await kernel.knowledge.extraction.drain()
+            await kernel.extraction.drain()
         assert await query(host, "select id from relations") == []
         assert await query(host, "select * from paragraph_entities") == []
 
@@ -140,7 +140,7 @@ async def test_the_change_log_is_kept_as_long_as_it_is_read(host: AMemorixHostSe
     await host.settle(120)
     kernel = host.kernel
     bounds = await kernel.store.read(kernel.store.changes.bounds)
-    assert await kernel.store.read(kernel.knowledge.extraction.cursor) == bounds[1]
+    assert await kernel.store.read(kernel.extraction.cursor) == bounds[1]
     assert (await host.invoke("memory_stats", {}))["lag"]["extraction"] == 0
 
 

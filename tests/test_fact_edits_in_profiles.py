@@ -41,7 +41,7 @@ async def from_scratch(host: AMemorixHostService) -> str:
     def empty(db: sqlite3.Connection) -> None:
         db.execute("delete from profile_snapshots")
         for (person,) in db.execute("select id from persons").fetchall():
-            kernel.knowledge.profiles.want(db, person)
+            kernel.profiles.want(db, person)
 
     await kernel.store.write(empty)
     return await profile(host)

@@ -502,7 +502,7 @@ async def test_a_crash_between_reading_and_storing_loses_and_repeats_nothing(tmp
     async with memory_host(tmp_path, facts={"poll_interval_seconds": 3600}) as host:
         await host.kernel.pause()  # nothing reads the lines but this test
         await said(host, "c", *STATEMENTS)
-        service = host.kernel.knowledge.facts
+        service = host.kernel.facts
         read = await asyncio.to_thread(host.kernel.store.read_here, service._read)
         assert read is not None
 
@@ -623,7 +623,7 @@ async def test_facts_never_fail_a_search(host: AMemorixHostService, monkeypatch:
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("no facts today")
 
-    monkeypatch.setattr(host.kernel.recall.searches._facts, "recall", broken)
+    monkeypatch.setattr(host.kernel.search._facts, "recall", broken)
     result = await found(host, "林澈住在哪里")
     assert result["hits"]
     assert result["facts"] == []

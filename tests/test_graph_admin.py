@@ -125,7 +125,7 @@ async def statements(host: AMemorixHostService, **args: Any) -> int:
     def traced(db: sqlite3.Connection) -> None:
         db.set_trace_callback(ran.append)
         try:
-            kernel.graph.views._page(db, GetGraph(**args))
+            kernel.graph._page(db, GetGraph(**args))
         finally:
             db.set_trace_callback(None)
 

@@ -224,7 +224,7 @@ async def nothing_staged(host: AMemorixHostService) -> None:
 
 
 async def staged(host: AMemorixHostService) -> Path:
-    return host.kernel.intake.imports.staging.folder
+    return host.kernel.imports.staging.folder
 
 
 async def test_a_reload_and_a_pause_go_on_where_it_was(opened: Open) -> None:

@@ -92,7 +92,7 @@ async def test_what_is_no_such_database_is_named(host: AMemorixHostService) -> N
 async def test_an_import_is_noted_in_the_timeline(host: AMemorixHostService) -> None:
     maibot(await maibot_folder(host))
     await imported(host, "create_maibot_migration", source_db="MaiBot.db", requested_by="ada")
-    rows, _ = await host.kernel.care.audit.page(limit=20)
+    rows, _ = await host.kernel.audit.page(limit=20)
     assert ("background", "import", "ada", "task_id=i1") in [
         (r.component, r.action, r.requested_by, r.target) for r in rows
     ]

@@ -40,7 +40,7 @@ async def test_a_staged_file_that_holds_it_is_removed(host: AMemorixHostService,
     lines = [json.dumps(turn(n, text=text, chat_id="c"), ensure_ascii=False) for n, text in enumerate((SECRET, GEHEIM))]
     task = await pasted(host, "talk.jsonl", "\n".join(lines) + "\n")
     assert task["counts"] == {"stored": 2}
-    staging = host.kernel.intake.imports.staging
+    staging = host.kernel.imports.staging
     staging.put("again.csv", f"text\n{GEHEIM}\n{SECRET}\n".encode(encoding))
     other = staging.put("other.txt", b"nothing of it")
 

@@ -99,7 +99,7 @@ async def test_a_line_that_was_read_when_the_name_was_known_is_not_read_again(
 
 async def test_a_line_that_was_being_read_when_the_name_was_looked_for_is_read_again(host: AMemorixHostService) -> None:
     kernel = host.kernel
-    reader, names = kernel.knowledge.extraction, kernel.knowledge.namings
+    reader, names = kernel.extraction, kernel.late_names
     await kernel.pause()
     await said(host, "c", ("Ann", "馒头真可爱"))
     await names.drain()
@@ -167,10 +167,10 @@ async def test_a_crash_loses_no_line_and_repeats_none(tmp_path: Path, monkeypatc
     async with memory_host(tmp_path) as host:
         await said(host, "c", *lines)
         await host.settle(120)
-        host.kernel.knowledge.namings.step = failing  # type: ignore[method-assign]
+        host.kernel.late_names.step = failing  # type: ignore[method-assign]
         await said(host, "c", ("小王", "hm"))
-        service = type(host.kernel.knowledge.namings)
-        assert await service.step(host.kernel.knowledge.namings)
+        service = type(host.kernel.late_names)
+        assert await service.step(host.kernel.late_names)
         kernel = host.kernel
         real = kernel.store.namings.read_again
 
@@ -180,7 +180,7 @@ async def test_a_crash_loses_no_line_and_repeats_none(tmp_path: Path, monkeypatc
 
         kernel.store.namings.read_again = fails  # type: ignore[method-assign]
         with pytest.raises(RuntimeError):
-            await service.step(kernel.knowledge.namings)
+            await service.step(kernel.late_names)
         assert await read_again(host) == [1]
 
     async with memory_host(tmp_path) as host:

@@ -55,7 +55,7 @@ async def test_what_an_interruption_leaves_unproved_is_named_and_not_removed(
         for n in range(60):
             await told(host, f"The umbrella of cabinet {n} is in drawer {n * 7}.", chat_id="away", external_id=str(n))
         await host.invoke("memory_runtime_admin", {"action": "export"})
-        other = host.kernel.intake.imports.staging.put("talk.txt", b"nothing of it") if staged else None
+        other = host.kernel.imports.staging.put("talk.txt", b"nothing of it") if staged else None
         done = await admin(host, "execute", mode="chat", selector="away")
         await admin(host, "purge", operation_id=done["operation_id"], wait=False)
         for _ in range(10_000):
@@ -70,5 +70,5 @@ async def test_what_an_interruption_leaves_unproved_is_named_and_not_removed(
         assert len(receipt["warnings"]) == staged
         if other:
             assert other.id in receipt["warnings"][0] and "interrupt" in str(receipt["copies"])
-            assert (host.kernel.intake.imports.staging.folder / other.path).exists()
+            assert (host.kernel.imports.staging.folder / other.path).exists()
         assert left(tmp_path / "data" / "a-memorix", ["The umbrella of cabinet"]) == []

@@ -303,7 +303,7 @@ async def test_a_purge_beside_which_settings_change_still_proves_what_it_did(tmp
 async def test_news_of_a_source_that_is_gone_by_now_are_passed_over(
     host: AMemorixHostService, caplog: pytest.LogCaptureFixture
 ) -> None:
-    episodes = host.kernel.knowledge.episodes
+    episodes = host.kernel.episodes
     await episodes.rebuild([999])
     assert await rows_of(host, "select key from derive_tasks where kind = 'episodes'") == []
     for chat in ("a", "b", "c"):

@@ -107,8 +107,8 @@ class CopyProgress(Response):
 @ops.operation("memory_runtime_admin", "backup", effect="write")
 async def backup(kernel: SDKMemoryKernel, request: MakeBackup) -> Made:
     """Copy the memory as it is now into a backup; calls go on meanwhile."""
-    made = await kernel.copying.backups.make(to=request.path)
-    verdict = await kernel.copying.backups.verify(str(made.folder)) if request.check else None
+    made = await kernel.backups.make(to=request.path)
+    verdict = await kernel.backups.verify(str(made.folder)) if request.check else None
     return Made(backup=_item(made), checked=request.check, problems=verdict.problems if verdict else [])
 
 
@@ -116,21 +116,21 @@ async def backup(kernel: SDKMemoryKernel, request: MakeBackup) -> Made:
 async def list_backups(kernel: SDKMemoryKernel, request: Nothing) -> Backups:  # noqa: ARG001
     """List the backups in the data directory and within `backup.roots`."""
     settings = kernel.config.backup
-    found = await kernel.copying.backups.list()
+    found = await kernel.backups.list()
     return Backups(backups=[_item(one) for one in found], every_hours=settings.every_hours, keep=settings.keep)
 
 
 @ops.operation("memory_runtime_admin", "verify_backup", "verify")
 async def verify_backup(kernel: SDKMemoryKernel, request: WhichBackup) -> BackupVerdict:
     """Compare a backup with its manifest, and look through its database."""
-    verdict = await kernel.copying.backups.verify(request.backup)
+    verdict = await kernel.backups.verify(request.backup)
     return BackupVerdict(sound=not verdict.problems, problems=verdict.problems, backup=_item(verdict.backup))
 
 
 @ops.operation("memory_runtime_admin", "restore_backup", "restore", effect="destructive")
 async def restore_backup(kernel: SDKMemoryKernel, request: WhichBackup) -> RestoredBackup:
     """Put a backup in the place of everything that is stored; that is set aside as a backup first."""
-    done = await kernel.copying.backups.restore(request.backup, kernel.status, kernel)
+    done = await kernel.backups.restore(request.backup, kernel.status, kernel)
     aside = _item(done.aside) if done.aside else None
     return RestoredBackup(restored=True, backup=_item(done.backup), set_aside=aside, erased=done.erased)
 
@@ -138,14 +138,14 @@ async def restore_backup(kernel: SDKMemoryKernel, request: WhichBackup) -> Resto
 @ops.operation("memory_runtime_admin", "delete_backup", effect="destructive")
 async def delete_backup(kernel: SDKMemoryKernel, request: WhichBackup) -> DeletedBackup:
     """Remove a backup for good."""
-    gone = await kernel.copying.backups.delete(request.backup)
+    gone = await kernel.backups.delete(request.backup)
     return DeletedBackup(deleted=True, backup=_item(gone))
 
 
 @ops.operation("memory_runtime_admin", "backup_status")
 async def backup_status(kernel: SDKMemoryKernel, request: Nothing) -> CopyProgress:  # noqa: ARG001
     """Tell how far a backup, restore, export or import is."""
-    return CopyProgress(**asdict(kernel.copying.thread.progress))
+    return CopyProgress(**asdict(kernel._copy_thread.progress))
 
 
 def _item(backup: Backup) -> BackupItem:

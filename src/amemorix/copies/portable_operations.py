@@ -61,7 +61,7 @@ class ImportedExport(Response):
 @ops.operation("memory_runtime_admin", "export", "export_memory", effect="write")
 async def export_memory(kernel: SDKMemoryKernel, request: ExportMemory) -> ExportedMemory:
     """Write everything that is stored into one file of JSON lines; calls go on meanwhile."""
-    done = await kernel.copying.portable.export(request.path, request.vectors)
+    done = await kernel.portable.export(request.path, request.vectors)
     return ExportedMemory(
         path=str(done.path), bytes=done.bytes, sha256=done.sha256, rows=done.header.rows, vectors=request.vectors,
         counts=_counts(done.header),
@@ -71,7 +71,7 @@ async def export_memory(kernel: SDKMemoryKernel, request: ExportMemory) -> Expor
 @ops.operation("memory_runtime_admin", "import_export", effect="write")
 async def import_export(kernel: SDKMemoryKernel, request: ImportExport) -> ImportedExport:
     """Fill an empty memory with an export; afterwards it answers as the exported one did."""
-    header = await kernel.copying.portable.take_in(request.path, kernel.status, kernel)
+    header = await kernel.portable.take_in(request.path, kernel.status, kernel)
     return ImportedExport(
         imported=True, rows=header.rows, vectors=header.vectors, fingerprint=header.fingerprint, counts=_counts(header)
     )

@@ -159,7 +159,7 @@ async def enqueue_feedback(kernel: SDKMemoryKernel, request: EnqueueFeedback) ->
     known = [id_ for id_ in hits if id_ is not None]
     if not known:
         return FeedbackQueued(reason="no_hits")
-    task, new = await kernel.mending.feedback.enqueue(
+    task, new = await kernel.feedback.enqueue(
         key=request.query_tool_id, chat_id=request.session_id, query=request.query,
         asked_at=now if asked_at is None else asked_at, hits=known,
     )  # fmt: skip
@@ -180,7 +180,7 @@ def _paragraph(place: int, id_: str) -> int | None:
 @ops.operation("memory_feedback_admin", "list")
 async def list_feedback(kernel: SDKMemoryKernel, request: ListFeedback) -> FeedbackTasks:
     """List feedback tasks, the newest first."""
-    tasks = await kernel.mending.feedback.list(
+    tasks = await kernel.feedback.list(
         request.statuses, request.rollback_statuses, request.query, limit=request.limit, offset=request.offset
     )
     return FeedbackTasks(items=[_item(task) for task in tasks], count=len(tasks))
@@ -189,19 +189,19 @@ async def list_feedback(kernel: SDKMemoryKernel, request: ListFeedback) -> Feedb
 @ops.operation("memory_feedback_admin", "get")
 async def get_feedback(kernel: SDKMemoryKernel, request: FeedbackId) -> FeedbackTaskFound:
     """Show a feedback task."""
-    return FeedbackTaskFound(task=_item(await kernel.mending.feedback.get(request.task_id)))
+    return FeedbackTaskFound(task=_item(await kernel.feedback.get(request.task_id)))
 
 
 @ops.operation("memory_feedback_admin", "rollback", effect="write")
 async def rollback_feedback(kernel: SDKMemoryKernel, request: RollbackFeedback) -> FeedbackTaskFound:
     """Undo what a feedback task corrected."""
-    return FeedbackTaskFound(task=_item(await kernel.mending.feedback.rollback(request.task_id)))
+    return FeedbackTaskFound(task=_item(await kernel.feedback.rollback(request.task_id)))
 
 
 @ops.operation("memory_feedback_admin", "status")
 async def feedback_status(kernel: SDKMemoryKernel, request: NoArguments) -> FeedbackStatus:  # noqa: ARG001
     """Count feedback tasks by status."""
-    counts, due = await kernel.mending.feedback.counts()
+    counts, due = await kernel.feedback.counts()
     return FeedbackStatus(enabled=kernel.config.feedback.enabled, counts=counts, due=due)
 
 
@@ -210,7 +210,7 @@ async def process_feedback(kernel: SDKMemoryKernel, request: ProcessFeedback) ->
     """Look at the tasks that are due now."""
     if not kernel.config.feedback.enabled:
         raise Conflict("Feedback is switched off (`feedback.enabled`).", setting="feedback.enabled")
-    ends = await kernel.mending.feedback.process(request.limit)
+    ends = await kernel.feedback.process(request.limit)
     return FeedbackProcessed(processed=sum(ends.values()), ends=ends)
 
 

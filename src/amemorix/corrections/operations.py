@@ -179,33 +179,31 @@ async def preview_correction(kernel: SDKMemoryKernel, request: PreviewCorrection
         text=request.text, chat_id=request.chat, person_id=request.person_id, requested_by=request.requested_by,
         reason=request.reason, authority=request.authority, use_model=request.use_model, allow_global=request.allow_global,
     )  # fmt: skip
-    return _preview(await kernel.mending.corrections.preview(wish))
+    return _preview(await kernel.corrections.preview(wish))
 
 
 @ops.operation("memory_correction_admin", "execute", effect="destructive")
 async def execute_correction(kernel: SDKMemoryKernel, request: ExecuteCorrection) -> CorrectionPlan:
     """Carry out a plan, in one transaction that can be rolled back."""
-    return CorrectionPlan(
-        plan=_item(await kernel.mending.corrections.execute(request.plan_id, confirmed=request.confirmed))
-    )
+    return CorrectionPlan(plan=_item(await kernel.corrections.execute(request.plan_id, confirmed=request.confirmed)))
 
 
 @ops.operation("memory_correction_admin", "rollback", effect="write")
 async def rollback_correction(kernel: SDKMemoryKernel, request: PlanRequest) -> CorrectionPlan:
     """Undo a plan that was carried out."""
-    return CorrectionPlan(plan=_item(await kernel.mending.corrections.rollback(request.plan_id)))
+    return CorrectionPlan(plan=_item(await kernel.corrections.rollback(request.plan_id)))
 
 
 @ops.operation("memory_correction_admin", "get")
 async def get_correction(kernel: SDKMemoryKernel, request: PlanRequest) -> CorrectionPlan:
     """Show a plan and what became of it."""
-    return CorrectionPlan(plan=_item(await kernel.mending.corrections.get(request.plan_id)))
+    return CorrectionPlan(plan=_item(await kernel.corrections.get(request.plan_id)))
 
 
 @ops.operation("memory_correction_admin", "list")
 async def list_corrections(kernel: SDKMemoryKernel, request: ListCorrections) -> CorrectionPlans:
     """List plans, the newest first."""
-    plans, total = await kernel.mending.corrections.list(
+    plans, total = await kernel.corrections.list(
         request.statuses, request.chat_id, limit=request.limit, offset=request.offset
     )
     return CorrectionPlans(items=[_item(plan) for plan in plans], count=len(plans), total=total)

@@ -110,8 +110,8 @@ async def episode_status(kernel: SDKMemoryKernel, request: StatusRequest) -> Epi
             completed=counts.get("completed", 0),
             failed=counts.get("failed", 0),
             episodes=episode_rows.count(db, None),
-            lag=kernel.knowledge.episodes.changes(db),
-            model=kernel.knowledge.episodes.model.available,
+            lag=kernel.episodes.changes(db),
+            model=kernel.episodes.model.available,
             model_waiting=deriving_rows.waiting_for_model(db, now)[0],
             failures=[_failure(one, settings.max_attempts) for one in failures],
         )
@@ -127,7 +127,7 @@ async def rebuild_episodes(kernel: SDKMemoryKernel, request: Rebuild) -> Rebuild
     if request.all == bool(names):
         raise InvalidRequest("rebuild needs either source, sources, or all.", field="source")
     if request.all and not request.chat_id:
-        answer = Rebuilding(queued=await kernel.knowledge.episodes.rebuild_all())
+        answer = Rebuilding(queued=await kernel.episodes.rebuild_all())
     else:
         answer = await _queued(kernel, names, request.chat_id)
     finished = request.wait > 0 and await _waited(kernel, request.wait)
@@ -140,7 +140,7 @@ async def rebuild_episodes(kernel: SDKMemoryKernel, request: Rebuild) -> Rebuild
 async def process_pending(kernel: SDKMemoryKernel, request: Process) -> Processed:
     """Make the episodes now that wait to be made, those that were given up included."""
     _needs_episodes(kernel)
-    worked = await kernel.knowledge.episodes.process(request.limit)
+    worked = await kernel.episodes.process(request.limit)
     remaining = await kernel.store.read(lambda db: task_rows.open_count(db, "episodes"))
     return Processed(
         processed=worked.done + worked.failed, rebuilt=worked.done, failed=worked.failed, remaining=remaining
@@ -161,7 +161,7 @@ async def _queued(kernel: SDKMemoryKernel, names: Sequence[str], chat_id: str) -
     if not rows:
         field = "chat_id" if not names else "source" if len(names) == 1 else "sources"
         raise NotFound(f"No source matches {field}: nothing was queued.", field=field)
-    await kernel.knowledge.episodes.rebuild(rows)
+    await kernel.episodes.rebuild(rows)
     unknown = [name for name in names if not found[name]]
     return Rebuilding(requested=len(names), queued=len(rows), unknown=unknown)
 
@@ -175,7 +175,7 @@ def _matching(db: Connection, names: Sequence[str], chat_id: str) -> Mapping[str
 async def _waited(kernel: SDKMemoryKernel, seconds: float) -> bool:
     try:
         async with asyncio.timeout(seconds):
-            await kernel.knowledge.episodes.drain()
+            await kernel.episodes.drain()
     except TimeoutError:
         return False
     return True

@@ -141,7 +141,7 @@ async def list_episodes(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episo
         return Episodes(disabled=True)
     if request.query:
         return await _ranked(kernel, request)
-    rows = await kernel.recall.episodes.list(_query(kernel, request), limit=request.limit + 1, offset=request.offset)
+    rows = await kernel.episode_search.list(_query(kernel, request), limit=request.limit + 1, offset=request.offset)
     if rows is None:
         return Episodes(filtered=True)
     items = [_item(row) for row in rows[: request.limit]]
@@ -156,7 +156,7 @@ async def get_episode(kernel: SDKMemoryKernel, request: GetEpisode) -> OneEpisod
     query = EpisodeQuery(
         _asking(request), respect_filter=request.respect_filter, include_private=request.include_private
     )
-    view = await kernel.recall.episodes.get(request.episode_id, query, paragraphs=request.paragraph_limit)
+    view = await kernel.episode_search.get(request.episode_id, query, paragraphs=request.paragraph_limit)
     item = _item(view.row)
     if view.stale:
         item = item.model_copy(update={"title": "", "summary": "", "keywords": []})
@@ -173,9 +173,9 @@ async def _ranked(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episodes:
         limit=min(MOST_RANKED, wanted + 1),
         **request.model_dump(exclude={"source", "limit", "offset"}),
     )
-    found = await kernel.recall.searches.search(search, source=request.source)
+    found = await kernel.search.search(search, source=request.source)
     hits = {int(hit.id.removeprefix("e")): hit for hit in found.hits[request.offset :]}
-    rows = await kernel.recall.episodes.rows(list(hits)[: request.limit])
+    rows = await kernel.episode_search.rows(list(hits)[: request.limit])
     items = [_item(row, hits[row.id].score, hits[row.id].explain) for row in rows]
     more = len(hits) > request.limit
     return Episodes(items=items, count=len(items), more=more, filtered=found.filtered, degraded=found.degraded)

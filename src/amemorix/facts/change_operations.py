@@ -93,14 +93,14 @@ class Changed(Response):
 @ops.operation("memory_fact_admin", "resolve", effect="write")
 async def resolve_conflict(kernel: SDKMemoryKernel, request: Resolve) -> Changed:
     """Say which of contradicting facts is true; the others are superseded by it."""
-    return await _changed(kernel, await kernel.knowledge.fact_editor.resolve(request.winner, _by(request)))
+    return await _changed(kernel, await kernel.fact_editor.resolve(request.winner, _by(request)))
 
 
 @ops.operation("memory_fact_admin", "add", effect="write")
 async def add_fact(kernel: SDKMemoryKernel, request: AddFact) -> Changed:
     """Add a fact by hand; a later statement of no less authority may supersede it."""
     new = await kernel.store.read(lambda db: _new_fact(db, kernel, request))
-    changed = await _changed(kernel, await kernel.knowledge.fact_editor.add(new, _by(request)), request.chat_id)
+    changed = await _changed(kernel, await kernel.fact_editor.add(new, _by(request)), request.chat_id)
     if new.attribute == request.attribute:
         return changed
     told = f"attribute: {request.attribute!r} was taken for {new.attribute!r}."
@@ -110,7 +110,7 @@ async def add_fact(kernel: SDKMemoryKernel, request: AddFact) -> Changed:
 @ops.operation("memory_fact_admin", "retract", effect="write")
 async def retract_fact(kernel: SDKMemoryKernel, request: Retract) -> Changed:
     """Say that a fact was never true; the text it was read from stays."""
-    return await _changed(kernel, await kernel.knowledge.fact_editor.retract(request.fact_id, _by(request)))
+    return await _changed(kernel, await kernel.fact_editor.retract(request.fact_id, _by(request)))
 
 
 @ops.operation("memory_fact_admin", "supersede", effect="write")
@@ -120,16 +120,14 @@ async def supersede_fact(kernel: SDKMemoryKernel, request: Supersede) -> Changed
     if (request.superseded_by is None) == (not value):
         raise InvalidRequest("value: give either a new value or superseded_by.", field="value")
     at = _instant(kernel, "valid_from", request.valid_from)
-    edited = await kernel.knowledge.fact_editor.supersede(
-        request.fact_id, request.superseded_by, value, at, _by(request)
-    )
+    edited = await kernel.fact_editor.supersede(request.fact_id, request.superseded_by, value, at, _by(request))
     return await _changed(kernel, edited)
 
 
 @ops.operation("memory_fact_admin", "undo", effect="write")
 async def undo_change(kernel: SDKMemoryKernel, request: Undo) -> Changed:
     """Take a change back, one made by hand or one that a newer statement made."""
-    return await _changed(kernel, await kernel.knowledge.fact_editor.undo(request.undo_id, _by(request)))
+    return await _changed(kernel, await kernel.fact_editor.undo(request.undo_id, _by(request)))
 
 
 # steps

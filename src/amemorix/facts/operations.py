@@ -254,7 +254,7 @@ async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus
         return FactStatus(
             counts=counts,
             total=sum(counts.values()),
-            lag=kernel.knowledge.facts.lag(db),
+            lag=kernel.facts.lag(db),
             enabled=kernel.config.facts.enabled,
         )
 
@@ -264,8 +264,8 @@ async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus
 @ops.operation("memory_fact_admin", "process_pending", effect="write")
 async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:  # noqa: ARG001
     """Read what has been stored since, without waiting for the background."""
-    steps = await kernel.knowledge.facts.drain()
-    return Processed(steps=steps, lag=await kernel.store.read(kernel.knowledge.facts.lag))
+    steps = await kernel.facts.drain()
+    return Processed(steps=steps, lag=await kernel.store.read(kernel.facts.lag))
 
 
 # steps

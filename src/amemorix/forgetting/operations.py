@@ -254,15 +254,15 @@ class PurgeResult(Response):
 @ops.operation("memory_delete_admin", "preview", role="admin")
 async def preview(kernel: SDKMemoryKernel, request: Preview) -> DeletePlan:
     """Show everything that a deletion would take along; nothing is written."""
-    found = await kernel.care.deletion.preview(request.wish())
+    found = await kernel.deletion.preview(request.wish())
     return DeletePlan(**_plan(request.mode, found))
 
 
 @ops.operation("memory_delete_admin", "execute", effect="destructive")
 async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
     """Delete in one transaction; it can be restored until it is purged."""
-    found = await kernel.care.deletion.execute(request.wish(), request.plan_token, purge=request.purge)
-    purges = kernel.care.purges
+    found = await kernel.deletion.execute(request.wish(), request.plan_token, purge=request.purge)
+    purges = kernel.purges
     ended = purges.finished if request.wait else purges.begun
     purged = await ended(found.operation) if request.purge else None
     counts, left = found.plan.counts, sorted(purged.receipt.get("found", {})) if purged else []
@@ -283,14 +283,14 @@ async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
 @ops.operation("memory_delete_admin", "restore", effect="write")
 async def restore(kernel: SDKMemoryKernel, request: Restore) -> RestoreResult:
     """Bring back a deletion, or some of its items, as they were."""
-    done = await kernel.care.deletion.restore(request.operation_id, request.chosen())
+    done = await kernel.deletion.restore(request.operation_id, request.chosen())
     return _restored(done)
 
 
 @ops.operation("memory_delete_admin", "get_operation", "get")
 async def get_operation(kernel: SDKMemoryKernel, request: GetOperation) -> OperationResult:
     """Show a deletion with its items."""
-    found, items = await kernel.care.deletion.operation(request.operation_id, request.limit, request.offset)
+    found, items = await kernel.deletion.operation(request.operation_id, request.limit, request.offset)
     progress = kernel.store.purge_progress.get(found.id)
     return OperationResult(operation=operation_item(found, progress), items=[touched_item(item) for item in items])
 
@@ -298,7 +298,7 @@ async def get_operation(kernel: SDKMemoryKernel, request: GetOperation) -> Opera
 @ops.operation("memory_delete_admin", "list_operations", "list")
 async def list_operations(kernel: SDKMemoryKernel, request: ListOperations) -> OperationList:
     """List deletions, the newest first."""
-    total, rows = await kernel.care.deletion.operations(request.mode, request.status, request.limit, request.offset)
+    total, rows = await kernel.deletion.operations(request.mode, request.status, request.limit, request.offset)
     progress = kernel.store.purge_progress
     items = [operation_item(row, progress.get(row.id)) for row in rows]
     return OperationList(items=items, count=len(rows), total=total)
@@ -307,7 +307,7 @@ async def list_operations(kernel: SDKMemoryKernel, request: ListOperations) -> O
 @ops.operation("memory_delete_admin", "purge", effect="destructive")
 async def purge(kernel: SDKMemoryKernel, request: Purge) -> PurgeResult:
     """Erase what was deleted for good, from every file, and tell what was checked."""
-    days, purges = request.days(), kernel.care.purges
+    days, purges = request.days(), kernel.purges
     if request.operation_id is not None:
         begun = await purges.begin(request.operation_id)
         rows = [await (purges.finished(begun) if request.wait else purges.begun(begun))]

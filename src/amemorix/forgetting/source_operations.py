@@ -128,7 +128,7 @@ async def delete_sources(kernel: SDKMemoryKernel, request: DeleteSources) -> Del
 async def _delete(kernel: SDKMemoryKernel, names: list[str], chat_id: str | None) -> Deletion:
     wish = Wish("source", Selector(sources=tuple(names)), chat_id or "")
     try:
-        done = await kernel.care.deletion.execute(wish)
+        done = await kernel.deletion.execute(wish)
     except NotFound:
         return Deletion(
             requested_source_count=len(names),

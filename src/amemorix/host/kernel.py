@@ -9,29 +9,64 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..background.change_follower import Deriver
 from ..background.chat_budget import ChatMeter, MeteredChat
 from ..background.run_to_completion import end_tasks
 from ..config.model import Config
+from ..copies.backup_folder import BackupFolder
+from ..copies.backups import BackupService
+from ..copies.portable import PortableService
+from ..copies.worker import CopyThread
+from ..corrections.feedback import FeedbackService
+from ..corrections.service import CorrectionService
+from ..episodes.query import EpisodeRetrievalService
+from ..episodes.service import EpisodeService
 from ..errors import MemoryFault
+from ..facts.dedup import MemUpdateChecker
+from ..facts.editor import FactEditor
+from ..facts.service import FactService
+from ..forgetting.purge import PurgeService
+from ..forgetting.purge_worker import Erasing
+from ..forgetting.service import DeletionService
+from ..graph.edit import GraphEditService
+from ..graph.export import GraphExportService
+from ..graph.extraction import ExtractionService
+from ..graph.search import GraphSearchService
+from ..graph.suggestions import GraphSuggestionService
+from ..graph.undo import GraphUndoService
+from ..graph.view import GraphViewService
+from ..importing.manager import ImportTaskManager
+from ..indexes.maintenance import UpkeepService
 from ..ingest import summary_rows
+from ..ingest.analyser import Analyser
+from ..ingest.late_names import NamingService
+from ..ingest.service import IngestService
+from ..ingest.summaries import SummaryService
+from ..lifecycle.decay_job import LifecycleRounds
+from ..lifecycle.evidence import EvidenceUndo
+from ..lifecycle.service import LifecycleService
+from ..profiles.evidence import EvidenceService
+from ..profiles.query import ProfileReader
+from ..profiles.service import PersonProfileService
+from ..runtime.audit import AuditService
+from ..runtime.checks.derived import IndexCheck, ReadingCheck, VectorCheck, WorkCheck
+from ..runtime.checks.environment import ChatCheck, ConfigCheck, DiskCheck, ModelCheck
+from ..runtime.checks.recovery_hint import WayBack
+from ..runtime.checks.rows import DatabaseCheck, ReferenceCheck, TermCheck
+from ..runtime.checks.service import CheckService
 from ..runtime.health_metrics import VitalsService
 from ..runtime_status import RuntimeStatus
+from ..search.service import SearchService
+from ..search.target_resolver import MemoryTargets
 from ..store import changes as change_log
 from ..store.ports import Connection
 from ..store.rows import sources as source_rows
 from ..store.time_zones import TimeZones
-from .backups import Copying
-from .checks import checks
-from .corrections import Mending
-from .derived import Knowledge
+from ..tuning.evaluation import Evaluator
+from ..tuning.profiles import RetrievalProfileService
+from ..tuning.service import TuningService
 from .environment import Surroundings
-from .graph import Graph
-from .ingestion import Intake
-from .kernel_context import Ground
-from .maintenance import Care
-from .search import Recall
 from .shared_parts import Parts, build_parts
-from .tuning import Tuning
 from .vectors import Vectors
 
 __all__ = ["SDKMemoryKernel"]
@@ -56,24 +91,126 @@ class SDKMemoryKernel:
         clock, model = surroundings.clock, parts.chat.part
         self.chat_meter = ChatMeter(self.store, daily_token_budget=config.chat.daily_token_budget, clock=clock)
         self.chat = None if model is None else MeteredChat(model, settings=config.chat, meter=self.chat_meter)
-        self._background = ThreadPoolExecutor(1, "amemorix-upkeep")
+        self._background = ThreadPoolExecutor(1, "amemorix-maintenance")
+        self._apart = ThreadPoolExecutor(1, "amemorix-graph")
         self.zones = TimeZones.configured(config.general, surroundings.zone)
-        ground = Ground(config, self.store, self.indexes, clock, self.zones, self._background, self.chat)
-        self.vectors = Vectors(ground, parts.embedder, parts.notice)
-        self.knowledge = Knowledge(ground, embedder=self.vectors.embedder)
-        self.intake = Intake(ground)
-        self.recall = Recall(ground, dense=self.vectors.dense, glosses=parts.glosses)
-        self.tuning = Tuning(ground, dense=self.vectors.dense, glosses=parts.glosses, configure=status.configure)
-        self.mending = Mending(ground, searches=self.recall.searches, embedding=self.vectors.embedding)
-        self.care = Care(ground, embedding=self.vectors.embedding, derivers=self.knowledge.derivers.values())
-        self.graph = Graph(ground)
-        self.copying = Copying(ground, self.knowledge.derivers.values())
-        self.vitals = VitalsService(self.store, backups=self.copying.backups.folder, clock=clock)
-        self.checks = checks(
-            ground, vectors=self.vectors, chat_notice=parts.chat_notice, status=status, environ=surroundings.environ
+        store, indexes, zones, background, chat = self.store, self.indexes, self.zones, self._background, self.chat
+        glosses = parts.glosses
+        self.vectors = Vectors(
+            store, settings=config.embedding, indexes=indexes, clock=clock, model=parts.embedder, notice=parts.notice
         )
+        dense, embedding = self.vectors.dense, self.vectors.embedding
+
+        # texts come in
+        self.ingest = IngestService(store, config=config, clock=clock, zones=zones)
+        self.summaries = SummaryService(store, config=config, chat=chat, clock=clock, zones=zones)
+        self.imports = ImportTaskManager(store, config=config, clock=clock, zones=zones, ingest=self.ingest)
+
+        # what is derived from them
+        self.late_names = NamingService(store, background=background)
+        self.extraction = ExtractionService(
+            store, settings=config.extraction, clock=clock, background=background, chat=chat
+        )
+        self.episodes = EpisodeService(store, settings=config.episode, clock=clock, background=background, chat=chat)
+        checker = MemUpdateChecker(
+            config.facts, embedder=self.vectors.embedder, chat=lambda: chat, background=background
+        )
+        self.facts = FactService(
+            store, settings=config.facts, profile=config.profile, clock=clock, zones=zones, indexes=indexes,
+            checker=checker, background=background,
+        )  # fmt: skip
+        self.profiles = PersonProfileService(
+            store, settings=config.profile, clock=clock, background=background, directory=indexes.names.index, chat=chat
+        )
+        self.derivers: dict[str, Deriver] = {
+            "namings": self.late_names, "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts,
+            "profiles": self.profiles,
+        }  # fmt: skip
+        derivers = self.derivers.values()
+        self.fact_editor = FactEditor(store, clock=clock, profile=config.profile)
+        self.profile_reader = ProfileReader(store, config=config, clock=clock, indexes=indexes, service=self.profiles)
+        self.profile_evidence = EvidenceService(store)
+
+        # finding
+        self.search = SearchService(
+            store, config=config, indexes=indexes, dense=dense, clock=clock, zones=zones,
+            right_of_way=store.right_of_way, glosses=glosses,
+        )  # fmt: skip
+        self.targets = MemoryTargets(store, config=config, searches=self.search)
+        self.episode_search = EpisodeRetrievalService(store, config=config, indexes=indexes, clock=clock)
+        self.graph = GraphViewService(store, config=config, indexes=indexes, clock=clock)
+        self.graph_search = GraphSearchService(store, self.graph)
+        self.graph_edits = GraphEditService(store, clock=clock)
+        self.graph_undo = GraphUndoService(store, clock=clock)
+        self.merge_suggestions = GraphSuggestionService(store, self.graph, background=self._apart)
+        self.graph_export = GraphExportService(store, self.graph, clock=clock, background=self._apart)
+
+        # changing, fading and forgetting
+        self.corrections = CorrectionService(
+            store, config=config, searches=self.search, indexes=indexes, clock=clock, zones=zones, chat=chat
+        )
+        self.feedback = FeedbackService(
+            store, settings=config.feedback, corrections=self.corrections, clock=clock, chat=chat
+        )
+        self.evidence = EvidenceUndo(store, clock=clock, look_again=embedding.look_again)
+        self.lifecycle = LifecycleService(
+            store, settings=config.lifecycle, clock=clock, on_revived=embedding.look_again
+        )
+        self.decay = LifecycleRounds(
+            store, lifecycle=self.lifecycle, settings=config.lifecycle, clock=clock, background=background
+        )
+        self.maintenance = UpkeepService(
+            store, settings=config.advanced, indexes=indexes, derivers=derivers, background=background
+        )
+        self.deletion = DeletionService(
+            store, config=config, indexes=indexes, embedding=embedding, clock=clock, background=background
+        )
+        erasing = Erasing(
+            store, indexes=indexes, derivers=derivers, upkeep=self.maintenance, clock=clock,
+            backups=BackupFolder(store.folder, config.backup.roots),
+        )  # fmt: skip
+        self.purges = PurgeService(store, erasing=erasing, clock=clock)
+
+        # copies, tuning, and how it goes
+        self._copy_thread = CopyThread()
+        self.backups = BackupService(store, config=config, clock=clock, thread=self._copy_thread)
+        self.portable = PortableService(
+            store, config=config, backups=self.backups.folder, derivers=derivers, clock=clock, thread=self._copy_thread
+        )
+        self.retrieval_profiles = RetrievalProfileService(store, config=config, configure=status.configure, clock=clock)
+        self._evaluator = Evaluator(
+            store, config=config, indexes=indexes, dense=dense, clock=clock, zones=zones, glosses=glosses
+        )
+        self.tuning = TuningService(
+            store, config=config, evaluator=self._evaluator, profiles=self.retrieval_profiles, clock=clock,
+            background=background, chat=chat,
+        )  # fmt: skip
+        self.audit = AuditService(store, settings=config.observability, clock=clock)
+        self.health_metrics = VitalsService(store, backups=self.backups.folder, clock=clock)
+        self.checks = self._checks()
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
+
+    def _checks(self) -> CheckService:
+        """Every check, those on which the others rest first."""
+        store, config, clock, environ = self.store, self.config, self.surroundings.clock, self.surroundings.environ
+        way_back = WayBack(BackupFolder(store.folder, config.backup.roots), self.zones.general)
+        return CheckService(
+            (
+                DatabaseCheck(store, way_back),
+                ReferenceCheck(store),
+                TermCheck(store, Analyser(config.ingest.chunk_chars), self.zones),
+                ReadingCheck(store),
+                VectorCheck(store, self.vectors.embedding),
+                IndexCheck(store, self.indexes),
+                WorkCheck(store, clock),
+                ModelCheck(config, self.vectors, environ),
+                ChatCheck(self.chat, self.parts.chat_notice),
+                ConfigCheck(config, self.status, environ),
+                DiskCheck(store),
+            ),
+            clock=clock,
+        )
 
     @classmethod
     async def open(
@@ -109,20 +246,25 @@ class SDKMemoryKernel:
         self.vectors.embedding.take_up()
         if not self._loops:
             work = (
-                self.care.upkeep.run(),
+                self.maintenance.run(),
                 self.vectors.embedding.run(),
-                *(deriver.run() for deriver in self.knowledge.derivers.values()),
-                self.care.purges.run(),
-                self.intake.summaries.run(),
-                self.intake.imports.run(),
+                *(deriver.run() for deriver in self.derivers.values()),
+                self.purges.run(),
+                self.summaries.run(),
+                self.imports.run(),
                 self.vectors.retry(),
-                self.mending.feedback.run(),
-                self.care.rounds.run(),
-                self.copying.run(),
-                self.care.audit.run(),
-                self.tuning.tasks.run(),
+                self.feedback.run(),
+                self.decay.run(),
+                self._copies(),
+                self.audit.run(),
+                self.tuning.run(),
             )
             self._loops = [asyncio.create_task(loop) for loop in work]
+
+    async def _copies(self) -> None:
+        """Clear away what a process that ended left unfinished, then make the backups that are due; for ever."""
+        await asyncio.to_thread(self.portable.sweep)
+        await self.backups.run()
 
     async def pause(self) -> None:
         """End the background work; calls are still answered."""
@@ -140,7 +282,7 @@ class SDKMemoryKernel:
 
     async def _write_uses(self) -> None:
         try:
-            await self.care.lifecycle.flush()
+            await self.lifecycle.flush()
         except MemoryFault as exc:
             log.warning("the last uses of memories were not counted: %s", exc)
 
@@ -149,11 +291,11 @@ class SDKMemoryKernel:
         self.vectors.release()
         self.parts.release_models()
         self.vectors.close()
-        self.care.purges.close()
-        self.intake.imports.close()
-        self.copying.close()
-        self.tuning.close()
-        self.graph.close()
+        self.purges.close()
+        self.imports.close()
+        self._copy_thread.close()
+        self._evaluator.close()
+        self._apart.shutdown(wait=True)
         self._background.shutdown(wait=True)
         self.parts.release_data()
 
@@ -162,22 +304,22 @@ class SDKMemoryKernel:
 
         What one of them writes is news for the others, so they go round until nothing moves any more.
         """
-        await self.care.purges.drain()
-        await self.care.lifecycle.flush()
-        await self.intake.summaries.drain()
+        await self.purges.drain()
+        await self.lifecycle.flush()
+        await self.summaries.drain()
         before = -1
         while before != (before := await self.store.read(lambda db: change_log.bounds(db)[1])):
-            await self.care.upkeep.follow()
+            await self.maintenance.follow()
             await self.vectors.embedding.settled()
-            for deriver in self.knowledge.derivers.values():
+            for deriver in self.derivers.values():
                 await deriver.drain()
-        await self.care.upkeep.follow()
+        await self.maintenance.follow()
 
     async def statistics(self) -> dict[str, Any]:
         """Counts, lag of every projection, and the state of the model."""
 
         def read(db: Connection) -> dict[str, Any]:
-            derived = {name: deriver.lag(db) for name, deriver in self.knowledge.derivers.items()}
+            derived = {name: deriver.lag(db) for name, deriver in self.derivers.items()}
             return {
                 **asdict(source_rows.counts(db, self.surroundings.clock.now())),
                 "lag": self.indexes.lag(db) | derived,

@@ -170,7 +170,7 @@ class AMemorixHostService:
                 if not left_behind:
                     await self._kernels.drained(kernel)
                     with contextlib.suppress(MemoryFault, OSError):
-                        await kernel.care.upkeep.save()
+                        await kernel.maintenance.save()
             finally:
                 try:
                     await self._kernels.close(kernel)
@@ -399,7 +399,7 @@ class AMemorixHostService:
         self._kernels.retire(old)
         differing = configuration.changes(self._begun_with or config, config)
         self._status.needs_restart = tuple(name for name in differing if name in NEEDS_RESTART)
-        await new.care.audit.configured(sorted(changed))
+        await new.audit.configured(sorted(changed))
         level = configuration.strongest(changed) or "none"
         applied = [name for name in changed if name not in NEEDS_RESTART]
         cost = configuration.strongest({name: changed[name] for name in applied})

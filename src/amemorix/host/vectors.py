@@ -6,11 +6,14 @@ import asyncio
 import logging
 
 from ..background.shared_resources import Shared
+from ..clock import Clock
+from ..config.model import Embedding
 from ..errors import ModelUnavailable
+from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
 from ..indexes.vectors.serving import DenseLane, Serving
 from ..ports import Embedder
-from .kernel_context import Ground
+from ..store.metadata_store import MetadataStore
 
 __all__ = ["Vectors"]
 
@@ -20,8 +23,16 @@ log = logging.getLogger(__name__)
 class Vectors:
     """The configured model, which may not answer yet, and the one of the kernel before, which may still be needed."""
 
-    def __init__(self, ground: Ground, model: Shared[Embedder | None], notice: str) -> None:
-        settings = ground.config.embedding
+    def __init__(
+        self,
+        store: MetadataStore,
+        *,
+        settings: Embedding,
+        indexes: Indexes,
+        clock: Clock,
+        model: Shared[Embedder | None],
+        notice: str,
+    ) -> None:
         self._model = model
         self._model_notice = notice
         self._retry_seconds = settings.retry_seconds
@@ -29,7 +40,7 @@ class Vectors:
         self.notice = notice
         self.dense = DenseLane()
         self.embedding = EmbeddingService(
-            ground.store, settings=settings, indexes=ground.indexes, dense=self.dense, clock=ground.clock,
+            store, settings=settings, indexes=indexes, dense=self.dense, clock=clock,
             threads=settings.max_concurrent,
         )  # fmt: skip
 

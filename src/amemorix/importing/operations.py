@@ -80,16 +80,14 @@ async def settings(kernel: SDKMemoryKernel, request: Nothing) -> Settings:  # no
 @ops.operation(COMPONENT, "path_aliases", "get_path_aliases")
 async def path_aliases(kernel: SDKMemoryKernel, request: Nothing) -> PathAliases:  # noqa: ARG001
     """Name the folders that files may be imported from."""
-    found = await kernel.intake.imports.blocking(kernel.intake.imports.places.aliases)
-    return PathAliases(
-        aliases={name: str(path) for name, path in found.items()}, roots=kernel.intake.imports.places.roots
-    )
+    found = await kernel.imports.blocking(kernel.imports.places.aliases)
+    return PathAliases(aliases={name: str(path) for name, path in found.items()}, roots=kernel.imports.places.roots)
 
 
 @ops.operation(COMPONENT, "resolve_path", "resolve")
 async def resolve_path(kernel: SDKMemoryKernel, request: ResolvePath) -> ResolvedPath:
     """Say where a path leads, and what is there."""
-    places = kernel.intake.imports.places
+    places = kernel.imports.places
 
     def look() -> ResolvedPath:
         root, path = _root_of(kernel, request, "raw")
@@ -108,13 +106,13 @@ async def resolve_path(kernel: SDKMemoryKernel, request: ResolvePath) -> Resolve
             return shown
         return shown.model_copy(update=about)
 
-    return await kernel.intake.imports.blocking(look)
+    return await kernel.imports.blocking(look)
 
 
 @ops.operation(COMPONENT, "create_upload", effect="write", role="admin")
 async def create_upload(kernel: SDKMemoryKernel, request: CreateUpload) -> Task:
     """Import files that were uploaded, or whose content is handed over."""
-    kernel.intake.imports.refuse_if_off()
+    kernel.imports.refuse_if_off()
     _check_columns(request)
     most = kernel.config.imports.max_paste_chars
     for number, file in enumerate(request.files):
@@ -125,7 +123,7 @@ async def create_upload(kernel: SDKMemoryKernel, request: CreateUpload) -> Task:
             f"files: {len(request.files)} in one task, at most {kernel.config.imports.max_files_per_task} "
             "(`imports.max_files_per_task`).", field="files",
         )  # fmt: skip
-    staging = kernel.intake.imports.staging
+    staging = kernel.imports.staging
 
     def stage() -> list[NewImportFile]:
         found = [staging.find(file.staged) if file.staged else None for file in request.files]
@@ -142,20 +140,20 @@ async def create_upload(kernel: SDKMemoryKernel, request: CreateUpload) -> Task:
             for one, file in zip(staged, request.files, strict=True)
         ]
 
-    return await _created(kernel, "upload", request, await kernel.intake.imports.blocking(stage))
+    return await _created(kernel, "upload", request, await kernel.imports.blocking(stage))
 
 
 @ops.operation(COMPONENT, "create_paste", effect="write", role="admin")
 async def create_paste(kernel: SDKMemoryKernel, request: CreatePaste) -> Task:
     """Import a text that is handed over."""
-    kernel.intake.imports.refuse_if_off()
+    kernel.imports.refuse_if_off()
     _check_columns(request)
     _not_too_long("content", request.content, kernel.config.imports.max_paste_chars)
     if not request.content.strip():
         raise InvalidRequest("content: there is no text.", field="content")
     format_ = request.format_of(request.name)
-    staged = await kernel.intake.imports.blocking(
-        lambda: kernel.intake.imports.staging.put(request.name, request.content.encode("utf-8", "replace"))
+    staged = await kernel.imports.blocking(
+        lambda: kernel.imports.staging.put(request.name, request.content.encode("utf-8", "replace"))
     )
     file = NewImportFile(request.name, STAGING, staged.path, format_, staged.size)
     return await _created(kernel, "paste", request, [file])
@@ -164,62 +162,56 @@ async def create_paste(kernel: SDKMemoryKernel, request: CreatePaste) -> Task:
 @ops.operation(COMPONENT, "create_raw_scan", effect="write", role="admin")
 async def create_raw_scan(kernel: SDKMemoryKernel, request: CreateRawScan) -> Task:
     """Import the files below a folder, or one file."""
-    kernel.intake.imports.refuse_if_off()
+    kernel.imports.refuse_if_off()
     _check_columns(request)
     _only_alias(request, "raw")
     request.format_of("")
-    return await _created(
-        kernel, "raw_scan", request, await kernel.intake.imports.blocking(lambda: _scanned(kernel, request))
-    )
+    return await _created(kernel, "raw_scan", request, await kernel.imports.blocking(lambda: _scanned(kernel, request)))
 
 
 @ops.operation(COMPONENT, "create_lpmm_openie", effect="write", role="admin")
 async def create_lpmm_openie(kernel: SDKMemoryKernel, request: CreateLpmmOpenie) -> Task:
     """Import the OpenIE files of LPMM."""
-    kernel.intake.imports.refuse_if_off()
+    kernel.imports.refuse_if_off()
     _only_alias(request, "lpmm")
     pattern = "*.json" if request.include_all_json else "*-openie.json"
-    files = await kernel.intake.imports.blocking(
-        lambda: _below(kernel, request, "lpmm", pattern, lambda _: "lpmm_openie")
-    )
+    files = await kernel.imports.blocking(lambda: _below(kernel, request, "lpmm", pattern, lambda _: "lpmm_openie"))
     return await _created(kernel, "lpmm_openie", request, files)
 
 
 @ops.operation(COMPONENT, "create_lpmm_convert", effect="write", role="admin")
 async def create_lpmm_convert(kernel: SDKMemoryKernel, request: CreateLpmmConvert) -> Task:
     """Import the store of LPMM; its texts get vectors of this memory's model."""
-    kernel.intake.imports.refuse_if_off()
+    kernel.imports.refuse_if_off()
     _only_alias(request, "lpmm", "converted")
-    file = await kernel.intake.imports.blocking(
-        lambda: _one(kernel, *_root_of(kernel, request, "lpmm"), "lpmm_parquet")
-    )
+    file = await kernel.imports.blocking(lambda: _one(kernel, *_root_of(kernel, request, "lpmm"), "lpmm_parquet"))
     return await _created(kernel, "lpmm_convert", request, [file])
 
 
 @ops.operation(COMPONENT, "create_maibot_migration", effect="write", role="admin")
 async def create_maibot_migration(kernel: SDKMemoryKernel, request: CreateMaiBotMigration) -> Task:
     """Import the chats in a database of MaiBot, which may be in use."""
-    kernel.intake.imports.refuse_if_off()
+    kernel.imports.refuse_if_off()
     filters = request.filters()
     reader_for("maibot", filters)
 
     def find() -> NewImportFile:
-        kernel.intake.imports.places.aliases()
+        kernel.imports.places.aliases()
         absolute = request.source_db.startswith(("/", "~"))
-        place = kernel.intake.imports.places.split(request.source_db) if absolute else ("maibot", request.source_db)
+        place = kernel.imports.places.split(request.source_db) if absolute else ("maibot", request.source_db)
         return _one(kernel, *place, "maibot")
 
-    file = await kernel.intake.imports.blocking(find)
+    file = await kernel.imports.blocking(find)
     return await _created(kernel, "maibot_migration", request, [file], filters=filters)
 
 
 @ops.operation(COMPONENT, "create_temporal_backfill", effect="write", role="admin")
 async def create_temporal_backfill(kernel: SDKMemoryKernel, request: CreateBackfill) -> Task:
     """Give paragraphs without a time the one that their text names, else the one when they were stored."""
-    kernel.intake.imports.refuse_if_off()
+    kernel.imports.refuse_if_off()
     params = request.model_dump(include={"limit", "dry_run", "no_created_fallback"})
-    file = NewImportFile("paragraphs", "", "", BACKFILL, await kernel.intake.imports.undated())
-    task = await kernel.intake.imports.create(BACKFILL, params, [file], requested_by=request.requested_by)
+    file = NewImportFile("paragraphs", "", "", BACKFILL, await kernel.imports.undated())
+    task = await kernel.imports.create(BACKFILL, params, [file], requested_by=request.requested_by)
     return Task(task=await shown(kernel, task))
 
 
@@ -267,7 +259,7 @@ async def get_chunks(kernel: SDKMemoryKernel, request: GetChunks) -> Chunks:
 @ops.operation(COMPONENT, "cancel", effect="write")
 async def cancel(kernel: SDKMemoryKernel, request: Which) -> Task:
     """End an import; what it has stored stays."""
-    await kernel.intake.imports.cancel(request.row())
+    await kernel.imports.cancel(request.row())
     return Task(task=await shown(kernel, request.row()))
 
 
@@ -275,7 +267,7 @@ async def cancel(kernel: SDKMemoryKernel, request: Which) -> Task:
 async def retry_failed(kernel: SDKMemoryKernel, request: RetryFailed) -> Retried:
     """Read again the chunks that failed, and what was not read of files that failed."""
     overrides = request.overrides.model_dump(exclude_none=True)
-    task, summary = await kernel.intake.imports.retry(request.row(), overrides)
+    task, summary = await kernel.imports.retry(request.row(), overrides)
     return Retried(task=await shown(kernel, task), retry_summary=summary)
 
 
@@ -287,13 +279,13 @@ async def _created(
 ) -> Task:
     params = {**request.params(), **more}
     try:
-        task = await kernel.intake.imports.create(kind, params, files, requested_by=request.requested_by)
+        task = await kernel.imports.create(kind, params, files, requested_by=request.requested_by)
     except BaseException:
         made = [file.path for file in files if file.root == STAGING]
         given = {f.staged.partition("/")[0] for f in request.files} if isinstance(request, CreateUpload) else set[str]()
         for path in made:
             if path.partition("/")[0] not in given:
-                kernel.intake.imports.staging.remove(path)
+                kernel.imports.staging.remove(path)
         raise
     return Task(task=await shown(kernel, task))
 
@@ -316,7 +308,7 @@ def _below(
 ) -> list[NewImportFile]:
     """The files there that fit. Raises NotFound if none does."""
     root, path = _root_of(kernel, request, alias)
-    found = kernel.intake.imports.places.matching(root, path, pattern, recursive)
+    found = kernel.imports.places.matching(root, path, pattern, recursive)
     some = list(islice(found, kernel.config.imports.max_files_per_task + 1))
     if not some:
         raise NotFound(f"relative_path: no file there fits {pattern!r}.", field="relative_path")
@@ -324,7 +316,7 @@ def _below(
 
 
 def _one(kernel: SDKMemoryKernel, root: str, path: str, format_: str) -> NewImportFile:
-    with kernel.intake.imports.places.opened(root, path) as opened:
+    with kernel.imports.places.opened(root, path) as opened:
         if opened.is_folder and not (format_ and FORMATS[format_].folder):
             raise InvalidRequest(f"relative_path: {path or root} is a folder.", field="relative_path")
         return NewImportFile(path.rpartition("/")[2] or root, root, path, format_, opened.size)
@@ -332,8 +324,8 @@ def _one(kernel: SDKMemoryKernel, root: str, path: str, format_: str) -> NewImpo
 
 def _root_of(kernel: SDKMemoryKernel, request: Where, alias: str) -> tuple[str, str]:
     if request.path:
-        return kernel.intake.imports.places.split(request.path)
-    kernel.intake.imports.places.aliases()
+        return kernel.imports.places.split(request.path)
+    kernel.imports.places.aliases()
     root = request.alias or alias
     if root not in ALIASES:
         raise InvalidRequest(

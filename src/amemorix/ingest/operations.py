@@ -61,7 +61,7 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
     """Store a text with its persons, entities and relations; durable when it returns."""
     if not kernel.config.plugin.enabled:
         return IngestResult(external_id=request.external_id, skipped_ids=[request.external_id], reason=DISABLED)
-    return _one(await kernel.intake.ingest.text(request))
+    return _one(await kernel.ingest.text(request))
 
 
 @ops.operation("ingest_summary", effect="write")
@@ -70,9 +70,9 @@ async def ingest_summary(kernel: SDKMemoryKernel, request: IngestSummary) -> Ing
     if not kernel.config.plugin.enabled:
         return IngestResult(external_id=request.external_id, skipped_ids=[request.external_id], reason=DISABLED)
     if clean_text(request.text):
-        return _one(await kernel.intake.ingest.summary(request))
-    kept = not kernel.intake.summaries.writes
-    return _wished(request.external_id, await kernel.intake.ingest.wish_for_summary(request, kept=kept), kept)
+        return _one(await kernel.ingest.summary(request))
+    kept = not kernel.summaries.writes
+    return _wished(request.external_id, await kernel.ingest.wish_for_summary(request, kept=kept), kept)
 
 
 @ops.operation("ingest_messages", effect="write")
@@ -80,7 +80,7 @@ async def ingest_messages(kernel: SDKMemoryKernel, request: IngestMessages) -> M
     """Store chat turns in one transaction; durable when it returns."""
     if not kernel.config.plugin.enabled:
         return MessagesResult(reason=DISABLED)
-    outcome = await kernel.intake.ingest.messages(request)
+    outcome = await kernel.ingest.messages(request)
     if outcome.filtered:
         return MessagesResult(skipped_ids=list(outcome.external_ids), reason="chat_filtered")
     results = [_turn(key, stored) for key, stored in zip(outcome.external_ids, outcome.stored, strict=True)]

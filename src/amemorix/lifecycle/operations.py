@@ -68,10 +68,8 @@ async def restore(kernel: SDKMemoryKernel, request: Maintenance) -> Maintained:
 async def used(kernel: SDKMemoryKernel, request: Used) -> Maintained:
     """Say which hits were really used: they and the relations behind them fade later, once in a while."""
     refs, episodes = read_keys(request.targets)
-    scopes = await kernel.recall.targets.scopes(request.chat_id)
-    done = await kernel.care.lifecycle.used(
-        refs, episodes, scopes, requested_by=request.requested_by, reason=request.reason
-    )
+    scopes = await kernel.targets.scopes(request.chat_id)
+    done = await kernel.lifecycle.used(refs, episodes, scopes, requested_by=request.requested_by, reason=request.reason)
     return maintained(kernel, "used", done)
 
 

@@ -168,22 +168,22 @@ class RoundReport(Response):
 async def status(kernel: SDKMemoryKernel, request: StatusRequest) -> Status:
     """Tell how much is left of memories, and what will become of them."""
     now = kernel.surroundings.clock.now()
-    rules = kernel.care.lifecycle.rules
+    rules = kernel.lifecycle.rules
     if request.target is None:
-        scopes = await kernel.recall.targets.scopes(request.chat_id)
+        scopes = await kernel.targets.scopes(request.chat_id)
         refs = await kernel.store.read(lambda db: retention_rows.touched(db, scopes, request.limit))
     else:
-        found = await kernel.recall.targets.find(request.target, request.kind or None, request.chat_id)
+        found = await kernel.targets.find(request.target, request.kind or None, request.chat_id)
         refs, scopes = found.refs, found.scopes
     held = await kernel.store.read(lambda db: retention_rows.memories(db, refs, scopes))
     wanted = [memory for memory in held.values() if request.kind in ("", memory.kind)][: request.limit]
     if request.target is not None and not wanted:
-        raise kernel.recall.targets.missing(request.target)
+        raise kernel.targets.missing(request.target)
     return Status(
         items=[_status(memory, rules, now) for memory in wanted],
         count=len(wanted),
         config=_config(rules),
-        last_maintenance_at=await kernel.care.rounds.last(),
+        last_maintenance_at=await kernel.decay.last(),
     )
 
 
@@ -226,7 +226,7 @@ async def forget(kernel: SDKMemoryKernel, request: Maintenance) -> Maintained:
 @ops.operation("memory_v5_admin", "run", effect="write")
 async def run(kernel: SDKMemoryKernel, request: NoArguments) -> RoundReport:  # noqa: ARG001
     """Make the round over what has expired or faded now, without waiting for its time."""
-    done = await kernel.care.rounds.round()
+    done = await kernel.decay.round()
     return RoundReport(expired=done.expired, faded=done.faded, recycled=done.recycled, last_maintenance_at=done.at)
 
 
@@ -234,17 +234,15 @@ async def perform(
     kernel: SDKMemoryKernel, request: Maintenance, action: Any, *, strength: float = 1.0, hours: float = 0.0
 ) -> Maintained:
     """Do an action to what the target means."""
-    found = await kernel.recall.targets.find(
-        request.target, request.kind or None, request.chat_id, gone=action == "restore"
-    )
+    found = await kernel.targets.find(request.target, request.kind or None, request.chat_id, gone=action == "restore")
     ask = Ask(action, strength, hours, request.requested_by, request.reason)
-    done = await kernel.care.lifecycle.act(ask, found.refs, found.scopes, named=found.named)
+    done = await kernel.lifecycle.act(ask, found.refs, found.scopes, named=found.named)
     return maintained(kernel, action, done)
 
 
 def maintained(kernel: SDKMemoryKernel, action: str, done: Done) -> Maintained:
     """What was done, on the wire."""
-    rules, now = kernel.care.lifecycle.rules, done.at
+    rules, now = kernel.lifecycle.rules, done.at
     after = [change.after for change in done.changes]
     return Maintained(
         operation_id=done.operation,
@@ -269,7 +267,7 @@ def maintained(kernel: SDKMemoryKernel, action: str, done: Done) -> Maintained:
 
 async def bin_of(kernel: SDKMemoryKernel, request: ListBin) -> Bin:
     """A page of the recycle bin."""
-    scopes = await kernel.recall.targets.scopes(request.chat_id)
+    scopes = await kernel.targets.scopes(request.chat_id)
 
     def read(db: Connection) -> tuple[list[Memory], int]:
         refs = trash_rows.in_trash(db, scopes, limit=request.limit, offset=request.offset)

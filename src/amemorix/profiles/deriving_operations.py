@@ -81,10 +81,10 @@ async def status(kernel: SDKMemoryKernel, request: AskStatus) -> Status:
     """Tell how the deriving of profiles stands."""
 
     def read(db: Connection) -> Status:
-        queue = kernel.knowledge.profiles.queue(db, request.status or None, request.limit, request.offset)
+        queue = kernel.profiles.queue(db, request.status or None, request.limit, request.offset)
         tasks = [
             TaskItem(
-                person_id=kernel.knowledge.profile_reader.known(db, task.key).person_id,
+                person_id=kernel.profile_reader.known(db, task.key).person_id,
                 status=task.status,
                 attempts=task.attempts,
                 due_at=task.due_at,
@@ -113,7 +113,7 @@ async def status(kernel: SDKMemoryKernel, request: AskStatus) -> Status:
 @ops.operation("memory_profile_admin", "process_pending", effect="write")
 async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:
     """Derive the profiles that wait, now."""
-    done, failed = await kernel.knowledge.profiles.process(request.limit)
+    done, failed = await kernel.profiles.process(request.limit)
     remaining = await kernel.store.read(lambda db: task_rows.open_count(db, "profile"))
     return Processed(processed=done, failed=failed, remaining=remaining)
 
@@ -122,6 +122,6 @@ async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> P
 async def refresh(kernel: SDKMemoryKernel, request: Who) -> Refreshed:
     """Derive a person's profile again, in the background."""
     row = await person_found(kernel, request)
-    await kernel.store.write(lambda db: kernel.knowledge.profiles.want(db, row))
-    known = await kernel.store.read(lambda db: kernel.knowledge.profile_reader.known(db, row))
+    await kernel.store.write(lambda db: kernel.profiles.want(db, row))
+    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row))
     return Refreshed(person_id=known.person_id)

@@ -57,7 +57,7 @@ async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
         alias = (request.alias, normalise_name(request.alias))
         added = person_rows.add_alias(db, row, chat, alias, "admin", now)
         if added:
-            kernel.knowledge.profiles.want(db, row)
+            kernel.profiles.want(db, row)
         return added, others
 
     added, others = await kernel.store.write(unit)
@@ -77,7 +77,7 @@ async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
         chat = _chat(kernel, db, request.chat_id)
         if not person_rows.remove_alias(db, row, chat, normalise_name(request.alias)):
             raise NotFound(f"alias: {request.person_id!r} has no alias {request.alias!r} there.", field="alias")
-        kernel.knowledge.profiles.want(db, row)
+        kernel.profiles.want(db, row)
 
     await kernel.store.write(unit)
     return await _aliases(kernel, row, request.chat_id, True)
@@ -109,5 +109,5 @@ def _chat(kernel: SDKMemoryKernel, db: Connection, chat_id: str) -> int | None:
 
 
 async def _aliases(kernel: SDKMemoryKernel, row: int, chat_id: str, changed: bool) -> Aliases:
-    known = await kernel.store.read(lambda db: kernel.knowledge.profile_reader.known(db, row, chat_id))
+    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row, chat_id))
     return Aliases(changed=changed, person_id=known.person_id, person_name=known.name, aliases=list(known.aliases))

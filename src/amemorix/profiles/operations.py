@@ -190,8 +190,8 @@ async def evidence(kernel: SDKMemoryKernel, request: AskProfile) -> EvidenceList
     """List what a profile stands on."""
 
     def read(db: Connection) -> EvidenceList:
-        profile = kernel.knowledge.profile_reader.of_row(db, person_row(kernel, db, request.person_id))
-        found = evidence_items(kernel.knowledge.evidence.of(db, profile.items, request.limit))
+        profile = kernel.profile_reader.of_row(db, person_row(kernel, db, request.person_id))
+        found = evidence_items(kernel.profile_evidence.of(db, profile.items, request.limit))
         known = profile.known
         return EvidenceList(person_id=known.person_id, person_name=known.name, evidence=found, count=len(found))
 
@@ -205,11 +205,11 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
     row = await person_found(kernel, request)
 
     def unit(db: Connection) -> Corrected:
-        gone = kernel.knowledge.evidence.retract(
+        gone = kernel.profile_evidence.retract(
             db, row, request.evidence_id, requested_by=request.requested_by, reason=request.reason, now=now
         )
         if request.refresh:
-            kernel.knowledge.profiles.want(db, row)
+            kernel.profiles.want(db, row)
         return Corrected(
             operation_id=gone.undo,
             deleted_paragraphs=[paragraph_key(row) for row in gone.paragraphs],
@@ -224,8 +224,8 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
 @ops.operation("memory_profile_admin", "undo_evidence", effect="write")
 async def undo_evidence(kernel: SDKMemoryKernel, request: UndoEvidence) -> GivenBack:
     """Give back the evidence that `correct_evidence` deleted, and derive the profile again."""
-    refresh = kernel.knowledge.profiles.want if request.refresh else None
-    back = await kernel.mending.evidence.undo(request.operation_id, refresh=refresh)
+    refresh = kernel.profiles.want if request.refresh else None
+    back = await kernel.evidence.undo(request.operation_id, refresh=refresh)
     profile = await kernel.store.read(lambda db: _full(kernel, db, back.person, request.limit))
     return GivenBack(
         restored_paragraphs=[paragraph_key(row) for row in back.paragraphs],
@@ -275,7 +275,7 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
 
     def read(db: Connection) -> Snapshots:
         row = person_row(kernel, db, request.person_id)
-        versions, total = kernel.knowledge.profile_reader.history(db, row, request.limit, request.offset)
+        versions, total = kernel.profile_reader.history(db, row, request.limit, request.offset)
         chats = {scope: kernel.store.names.chat_of(db, scope) for scope in {one.scope for one in versions}}
         items = [
             Snapshot(
@@ -288,20 +288,20 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
             )
             for one in versions
         ]
-        known = kernel.knowledge.profile_reader.known(db, row)
+        known = kernel.profile_reader.known(db, row)
         return Snapshots(person_id=known.person_id, items=items, count=len(items), total=total)
 
     return await kernel.store.read(read)
 
 
 def _asked(kernel: SDKMemoryKernel, db: Connection, request: AskProfile) -> FullProfile:
-    row = kernel.knowledge.profile_reader.row(db, request.person_id)
+    row = kernel.profile_reader.row(db, request.person_id)
     return FullProfile(person_id=request.person_id) if row is None else _full(kernel, db, row, request.limit)
 
 
 def _full(kernel: SDKMemoryKernel, db: Connection, row: int, limit: int) -> FullProfile:
-    profile = kernel.knowledge.profile_reader.of_row(db, row)
-    shown = told(profile, kernel.knowledge.evidence.of(db, profile.items, limit), behind=True)
+    profile = kernel.profile_reader.of_row(db, row)
+    shown = told(profile, kernel.profile_evidence.of(db, profile.items, limit), behind=True)
     override = profile.override
     behind = {
         "auto_summary": profile.text,
@@ -312,7 +312,7 @@ def _full(kernel: SDKMemoryKernel, db: Connection, row: int, limit: int) -> Full
 
 
 def _entry(kernel: SDKMemoryKernel, db: Connection, row: int, updated_at: float) -> ProfileEntry:
-    profile = kernel.knowledge.profile_reader.of_row(db, row)
+    profile = kernel.profile_reader.of_row(db, row)
     return ProfileEntry(
         person_id=profile.known.person_id,
         person_name=profile.known.name,

@@ -32,7 +32,7 @@ async def person_found(kernel: SDKMemoryKernel, request: Who, chat_id: str = "")
 
 def person_row(kernel: SDKMemoryKernel, db: Connection, key: str, chat_id: str = "") -> int:
     """The row of a person, by id, name or alias. Raises NotFound."""
-    row = kernel.knowledge.profile_reader.row(db, key, chat_id)
+    row = kernel.profile_reader.row(db, key, chat_id)
     if row is None:
         raise NotFound(f"person_id: nobody is known as {key!r}.", field="person_id")
     return row

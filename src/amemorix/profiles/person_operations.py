@@ -100,8 +100,8 @@ async def get_person_profile(kernel: SDKMemoryKernel, request: GetProfile) -> Pe
     asking = Asking(chat, request.respect_filter, request.include_private)
 
     def read(db: Connection) -> PersonProfile:
-        profile = kernel.knowledge.profile_reader.profile(db, request.person_id, asking)
-        return told(profile, kernel.knowledge.evidence.of(db, profile.items, request.limit))
+        profile = kernel.profile_reader.profile(db, request.person_id, asking)
+        return told(profile, kernel.profile_evidence.of(db, profile.items, request.limit))
 
     return await kernel.store.read(read)
 

@@ -85,13 +85,13 @@ async def audit(kernel: SDKMemoryKernel, request: ListChanges) -> Changes:
     since, until = read_bound("since", request.since, now, zone), read_instant("until", request.until, now, zone)
     if since is not None and until is not None and since > until:
         raise InvalidRequest("since is after until.", field="since")
-    rows, following = await kernel.care.audit.page(
+    rows, following = await kernel.audit.page(
         limit=request.limit, before=_row(request.before), component=request.of_component or None,
         action=request.of_action or None, requested_by=request.requested_by or None, since=since, upto=until,
     )  # fmt: skip
     kept = frozenset[str]()
     if any(SET_ASIDE.search(row.target) for row in rows):
-        kept = frozenset(one.manifest.id for one in await kernel.copying.backups.list())
+        kept = frozenset(one.manifest.id for one in await kernel.backups.list())
     return Changes(items=[_item(row, zone, kept) for row in rows], next="" if following is None else f"a{following}")
 
 

@@ -129,7 +129,7 @@ class ReloadStatus(Response):
 @ops.operation("memory_runtime_admin", "save", effect="write")
 async def save(kernel: SDKMemoryKernel, request: Nothing) -> Saved:  # noqa: ARG001
     """Write the snapshots of the indexes now."""
-    return Saved(indexes=await kernel.care.upkeep.save(), data_dir=str(kernel.store.folder))
+    return Saved(indexes=await kernel.maintenance.save(), data_dir=str(kernel.store.folder))
 
 
 @ops.operation("memory_runtime_admin", "get_config")
@@ -139,7 +139,7 @@ async def get_config(kernel: SDKMemoryKernel, request: Nothing) -> RuntimeConfig
         config=kernel.config.model_dump(mode="json"),
         config_file=kernel.status.config_file,
         data_dir=str(kernel.store.folder),
-        auto_save=await kernel.care.upkeep.auto_save(),
+        auto_save=await kernel.maintenance.auto_save(),
         embedding=await _embedding(kernel),
         retrieval_mode="hybrid" if kernel.vectors.dense.serving else "sparse_graph",
         notice=kernel.vectors.notice,
@@ -149,8 +149,8 @@ async def get_config(kernel: SDKMemoryKernel, request: Nothing) -> RuntimeConfig
 @ops.operation("memory_runtime_admin", "set_auto_save", effect="write")
 async def set_auto_save(kernel: SDKMemoryKernel, request: AutoSave) -> AutoSaved:
     """Switch the writing of snapshots in the background on or off; kept over restarts."""
-    await kernel.care.upkeep.set_auto_save(request.enabled)
-    return AutoSaved(auto_save=await kernel.care.upkeep.auto_save())
+    await kernel.maintenance.set_auto_save(request.enabled)
+    return AutoSaved(auto_save=await kernel.maintenance.auto_save())
 
 
 @ops.operation("memory_runtime_admin", "rebuild_all_vectors", effect="write")

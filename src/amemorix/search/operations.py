@@ -22,8 +22,8 @@ async def search_memory(kernel: SDKMemoryKernel, request: KernelSearchRequest) -
     """Search long-term memory by words, meaning, time and person; every hit says why it was found."""
     if not kernel.config.plugin.enabled:
         return RetrievalResult(mode=request.mode, disabled=True)
-    result = await kernel.recall.searches.search(request)
+    result = await kernel.search.search(request)
     if request.used:
         first = [hit.id for hit in result.hits[: kernel.config.lifecycle.access_top]]
-        kernel.care.lifecycle.note_use(*read_keys(first))
+        kernel.lifecycle.note_use(*read_keys(first))
     return result

@@ -29,5 +29,5 @@ class LocalMemory:
 
     async def stage(self, path: Path) -> dict[str, Any]:
         """Copy the file to where imports are read from."""
-        staged = await asyncio.to_thread(self._host.kernel.intake.imports.staging.adopt, path)
+        staged = await asyncio.to_thread(self._host.kernel.imports.staging.adopt, path)
         return {"staged": staged.id, "name": staged.name}

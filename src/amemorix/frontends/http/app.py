@@ -100,10 +100,10 @@ class _Door:
             if request.scope[GRANT].role != "admin":
                 raise Forbidden("An upload needs the role admin.", role="admin")
             kernel = self._host.kernel
-            kernel.intake.imports.refuse_if_off()
+            kernel.imports.refuse_if_off()
             limits = kernel.config.imports
             staged = await received(
-                request, kernel.intake.imports.staging, most_files=limits.max_files_per_task,
+                request, kernel.imports.staging, most_files=limits.max_files_per_task,
                 most_bytes=limits.max_file_size_mb * 1_000_000,
             )  # fmt: skip
             outcome = "ok"
@@ -147,7 +147,7 @@ class _Door:
             return fault_answer(Forbidden("This token is bound to chats; the figures are of all."))
         try:
             kernel = self._host.kernel
-            text = self._metrics.render(await kernel.statistics(), kernel.status, await kernel.vitals.read())
+            text = self._metrics.render(await kernel.statistics(), kernel.status, await kernel.health_metrics.read())
         except MemoryFault:
             text = self._metrics.render(None, None)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
