@@ -18,8 +18,8 @@ from amemorix.clock import FrozenClock
 from amemorix.copies.backup_folder import MANIFEST, BackupFolder
 from amemorix.copies.worker import CopyThread
 from amemorix.errors import NotReady
-from amemorix.forgetting.operation_rows import NewOperation
 from amemorix.store.file_swap import forget_incoming
+from amemorix.store.operations import NewOperation
 from amemorix.store.sqlite import Database
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open

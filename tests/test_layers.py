@@ -17,10 +17,10 @@ LEAVES = (
     "errors", "version", "clock", "lazy_regex", "extras", "tracing", "location", "foreground_priority", "audit_context",
     "runtime_status", "ops",
 )  # fmt: skip
-CORE = ("config", "language", "ids", "fields", "ports", "models", "store", "indexes", "background")
+CORE = ("config", "language", "ids", "fields", "ports", "models", "store", "background", "indexes")
 SUBJECTS = (
-    "ingest", "facts", "episodes", "graph", "profiles", "search", "lifecycle", "corrections", "copies", "forgetting",
-    "importing", "tuning", "runtime",
+    "ingest", "facts", "episodes", "graph", "profiles", "search", "lifecycle", "corrections", "importing",
+    "copies", "forgetting", "tuning", "runtime",
 )  # fmt: skip
 TOP = ("host", "testing", "facades", "frontends", "generated")
 ORDER = (*LEAVES, *CORE, *SUBJECTS, *TOP)

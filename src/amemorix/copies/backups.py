@@ -16,9 +16,9 @@ from ..clock import Clock
 from ..config import patched
 from ..config.model import Config
 from ..errors import Conflict, NotReady, StorageFailure
-from ..forgetting import operation_rows
 from ..runtime_status import Reopen, RuntimeStatus
 from ..store import copies as copy_rows
+from ..store import operations as operation_rows
 from ..store.compaction import open_copy
 from ..store.connection import DatabaseError
 from ..store.copies import HIGHEST_NUMBER
@@ -62,10 +62,19 @@ class BackupService:
     A copy is one snapshot: it holds every write that was acknowledged before it began, and nothing of a write by half.
     """
 
-    def __init__(self, store: MetadataStore, *, config: Config, clock: Clock, thread: CopyThread) -> None:
+    def __init__(
+        self,
+        store: MetadataStore,
+        *,
+        config: Config,
+        clock: Clock,
+        thread: CopyThread,
+        purge_again: Callable[[Path, Path], int],
+    ) -> None:
         self._store = store
         self._config = config
         self._clock = clock
+        self._purge_again = purge_again
         self._thread = thread
         self.folder = BackupFolder(store.folder, config.backup.roots)
 
@@ -116,7 +125,7 @@ class BackupService:
         backup = await asyncio.to_thread(self.folder.find, which)
         takeover = DatabaseTakeover(
             self._store.folder, self.folder, reason="before_restore", now=self._clock.now(), check=self._no_purge,
-            act=takeover_act("restore_backup", self._clock.now(), backup=backup.manifest.id),
+            purge_again=self._purge_again, act=takeover_act("restore_backup", self._clock.now(), backup=backup.manifest.id),
         )  # fmt: skip
         async with exchanging_files(self._store):
             with self._thread.doing("restore"):

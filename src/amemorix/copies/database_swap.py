@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ..audit_context import Act, acting, front_door
 from ..errors import StorageFailure
-from ..forgetting import operation_rows
-from ..forgetting.operation_rows import Item
-from ..forgetting.purge_copies import CopyErasing
-from ..forgetting.purge_rows import ErasureRepository, Targets
 from ..store import compaction
 from ..store import copies as copy_rows
-from ..store import portable as portable_rows
 from ..store.audit import AuditRepository
 from ..store.compaction import one_transaction, open_copy
-from ..store.connection import DatabaseError, SqliteConnection
+from ..store.connection import DatabaseError
 from ..store.copies import Inventory
 from ..store.file_swap import DATABASE_FILE, decide, finish_exchange, incoming, link_or_copy, sync_folder
 from .backup_folder import Backup, BackupFolder, Manifest, Reason
 from .restore_indexes import take_indexes
 
 __all__ = ["DatabaseTakeover", "takeover_act"]
-
-RECORDS = {"delete_operations": "id", "delete_operation_items": "operation"}
-"""Tables of what was purged, and the column that holds the operation."""
 
 
 class DatabaseTakeover:
@@ -44,6 +35,7 @@ class DatabaseTakeover:
         reason: Reason,
         now: float,
         act: Act,
+        purge_again: Callable[[Path, Path], int],
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self._database = data / DATABASE_FILE
@@ -51,6 +43,8 @@ class DatabaseTakeover:
         self._reason: Reason = reason
         self._now = now
         self._act = act
+        self._purge_again = purge_again
+        """Erases from a copy what was purged from the memory since it was made; returns how many rows."""
         self._check = check
         self.aside: Backup | None = None
         self.done = False
@@ -75,7 +69,7 @@ class DatabaseTakeover:
         new, old = incoming(self._database), self._inventory(self._database)
         mine = self._inventory(new)
         if old and mine and old.database_id == mine.database_id:
-            self.erased = self._purged_again(new)
+            self.erased = self._purge_again(self._database, new)
         copy_rows.skip_numbers(new, self._numbers(mine, old))
         aside = self._set_aside(old)
         self._note(new, aside[1].id if aside else "")
@@ -130,36 +124,6 @@ class DatabaseTakeover:
         known += [dict(old.numbers)] if old and old.database_id == wanted else []
         return {name: max(one.get(name, 0) for one in known) for name in {name for one in known for name in one}}
 
-    def _purged_again(self, path: Path) -> int:
-        """Erase from the copy what has been purged since it was made, and take over the records of it."""
-        with open_copy(self._database, unchanged=True) as db:
-            purged = operation_rows.purged(db)
-            gone = self._gone(db, [item for operation in purged for item in operation_rows.open_items(db, operation)])
-            persons = ErasureRepository().gone(db, "persons", gone.persons)
-            columns = {table: portable_rows.tables(db)[table] for table in RECORDS}
-            records = {table: list(_of(portable_rows.rows(db, table, columns[table]), columns[table].index(key), purged))
-                       for table, key in RECORDS.items()}  # fmt: skip
-        if not purged:
-            return 0
-        with open_copy(path) as db:
-            with one_transaction(db):
-                operation_rows.forget(db, purged)
-                for table, rows in records.items():
-                    portable_rows.write(db, table, columns[table], rows)
-            erased = CopyErasing(gone, persons).erase(db)
-            if erased:
-                compaction.rewrite(db, path.stat().st_size)
-        return erased.rows
-
-    def _gone(self, db: SqliteConnection, items: Iterable[Item]) -> Targets:
-        """Those of the items that have no row: what came back to life since stays."""
-        rows = ErasureRepository()
-        asked = Targets.of(dict.fromkeys((item.kind, item.id) for item in items))
-        return Targets(
-            rows.gone(db, "paragraphs", asked.paragraphs), (), rows.gone(db, "relations", asked.relations),
-            rows.gone(db, "entities", asked.entities), rows.gone(db, "facts", asked.facts), asked.persons, asked.chats,
-        )  # fmt: skip
-
     def _set_aside(self, old: Inventory | None) -> tuple[Path, Manifest] | None:
         """The old database in a folder that is to be a backup: under a second name, so it costs no time and no space."""
         if not self._database.exists():
@@ -180,8 +144,3 @@ def takeover_act(action: str, now: float, *, backup: str = "", file: str = "", d
     act = Act("memory_runtime_admin", action, by.requested_by if by else "", door or front_door(), now)
     act.name({"file": file}, backup=backup)
     return act
-
-
-def _of(rows: Iterable[tuple[Any, ...]], column: int, wanted: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-    held = frozenset(wanted)
-    return (row for row in rows if row[column] in held)

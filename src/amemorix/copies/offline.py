@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..errors import Conflict, StorageFailure
@@ -26,11 +26,20 @@ class OfflineMemory:
     The database in it may be missing or damaged: it is set aside as it is.
     """
 
-    def __init__(self, folder: Path, roots: Sequence[str], *, thread: CopyThread, now: float) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        roots: Sequence[str],
+        *,
+        thread: CopyThread,
+        now: float,
+        purge_again: Callable[[Path, Path], int],
+    ) -> None:
         self._folder = folder
         self._roots = roots
         self._thread = thread
         self._now = now
+        self._purge_again = purge_again
         self._database = folder / DATABASE_FILE
         finish_exchange(self._database)
 
@@ -67,7 +76,9 @@ class OfflineMemory:
     def _takeover(self, backups: BackupFolder, action: str, *, backup: str = "", file: str = "") -> DatabaseTakeover:
         reason = "before_restore" if action == "restore_backup" else "before_import"
         act = takeover_act(action, self._now, backup=backup, file=file, door="cli")
-        return DatabaseTakeover(self._folder, backups, reason=reason, now=self._now, act=act)
+        return DatabaseTakeover(
+            self._folder, backups, reason=reason, now=self._now, act=act, purge_again=self._purge_again
+        )
 
     def _must_be_empty(self) -> None:
         if not self._database.exists():

@@ -145,7 +145,7 @@ async def delete_backup(kernel: SDKMemoryKernel, request: WhichBackup) -> Delete
 @ops.operation("memory_runtime_admin", "backup_status")
 async def backup_status(kernel: SDKMemoryKernel, request: Nothing) -> CopyProgress:  # noqa: ARG001
     """Tell how far a backup, restore, export or import is."""
-    return CopyProgress(**asdict(kernel._copy_thread.progress))
+    return CopyProgress(**asdict(kernel.copies.progress))
 
 
 def _item(backup: Backup) -> BackupItem:

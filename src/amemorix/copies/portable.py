@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -84,12 +84,14 @@ class PortableService:
         derivers: Iterable[Deriver],
         clock: Clock,
         thread: CopyThread,
+        purge_again: Callable[[Path, Path], int],
     ) -> None:
         self._store = store
         self._config = config
         self._backups = backups
         self._derivers = tuple(derivers)
         self._clock = clock
+        self._purge_again = purge_again
         self._thread = thread
         self._home = store.folder / EXPORTS
 
@@ -122,7 +124,7 @@ class PortableService:
             raise NotFound(f"path: there is no file {place}.", field="path")
         takeover = DatabaseTakeover(
             self._store.folder, self._backups, reason="before_import", now=self._clock.now(), check=self._must_be_empty,
-            act=takeover_act("import_export", self._clock.now(), file=place.name),
+            purge_again=self._purge_again, act=takeover_act("import_export", self._clock.now(), file=place.name),
         )  # fmt: skip
         async with exchanging_files(self._store):
             with self._thread.doing("import"):

@@ -14,7 +14,6 @@ from ..ids import episode_key, paragraph_key
 from ..language.time_arguments import read_bound
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, ScopedResponse
-from ..search.request import KernelSearchRequest
 from ..store.records import ChatKey
 from .query import EpisodeQuery, EpisodeView
 from .rows import EpisodeRow
@@ -168,7 +167,7 @@ async def _ranked(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episodes:
     wanted = request.offset + request.limit
     if wanted > MOST_RANKED:
         raise InvalidRequest(f"offset and limit come to more than {MOST_RANKED}, with a query.", field="offset")
-    search = KernelSearchRequest(
+    search = kernel.search.request(
         mode="episode",
         limit=min(MOST_RANKED, wanted + 1),
         **request.model_dump(exclude={"source", "limit", "offset"}),

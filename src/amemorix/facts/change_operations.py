@@ -8,13 +8,13 @@ from pydantic import AliasChoices, Field
 
 from ..errors import InvalidRequest, NotFound
 from ..fields import Name, RequiredName, TimeInput
-from ..graph import rows as graph_rows
 from ..language.normalise import clean_text
 from ..language.time_arguments import read_instant
 from ..ops import Operations, Request, Response
 from ..store.access import Sight
 from ..store.ports import Connection
 from ..store.records import ChatKey
+from ..store.rows import entities as entity_rows
 from . import rows as fact_rows
 from .editor import By, Edited, NewFact
 from .items import FactItem
@@ -158,7 +158,7 @@ def _new_fact(db: Connection, kernel: SDKMemoryKernel, request: AddFact) -> NewF
         raise InvalidRequest(f"person_id: {request.person_id!r} may be {len(persons)} persons.", field="person_id")
     entity = entity_meant(db, request.entity, scopes)
     sight = Sight(scopes, kernel.surroundings.clock.now())
-    if entity is not None and not graph_rows.nodes(db, [entity], sight):
+    if entity is not None and not entity_rows.is_seen(db, entity, sight):
         raise NotFound(f"entity: there is no entity {request.entity!r}.", field="entity")
     return NewFact(
         persons[0] if persons else None, entity, scope, attribute_meant(request.attribute), value, -1 if request.denied else 1,

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..language.name_pattern import SHORTEST_NAME
+from ..store import row_images as deletion_rows
 from ..store.metadata_store import MetadataStore
+from ..store.operations import DELETED_BEFORE, Item
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import MovedRow
+from ..store.row_images import ROW_KINDS, RowKind
 from . import closure as closure_rows
-from . import rows as deletion_rows
 from .impact import Effects, effects_of
-from .operation_rows import DELETED_BEFORE, Item
-from .rows import ROW_KINDS, RowKind
 from .statements import Statements
 from .targets import Seeds, Selection
 

@@ -12,12 +12,12 @@ from ..audit_context import naming
 from ..clock import Clock
 from ..copies.exclusive_files import must_not_be_exchanged
 from ..errors import Conflict, NotFound, StorageFailure
+from ..store import operations as operation_rows
 from ..store.metadata_store import MetadataStore
+from ..store.operations import DELETED_BEFORE, Item, NewOperation, OperationRow
 from ..store.ports import Connection
 from ..store.reserve import make_room
 from . import closure as closure_rows
-from . import operation_rows
-from .operation_rows import DELETED_BEFORE, Item, NewOperation, OperationRow
 from .purge_imports import end_imports, going_of, note_open_imports
 from .purge_rows import ErasureRepository
 from .purge_worker import Erasing

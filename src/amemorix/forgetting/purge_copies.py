@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cache as once
 
 from ..language.normalise import normalise_name
+from ..store import row_images as deletion_rows
 from ..store.compaction import one_transaction
 from ..store.connection import of_file
 from ..store.ports import Connection
 from ..store.records import MovedRow
-from . import rows as deletion_rows
 from . import text_references
 from .byte_search import Gathering, Needles
 from .purge_rows import ErasureRepository, Targets

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from ..importing import rows as import_rows
+from ..store.operations import Item
 from ..store.ports import Connection
 from . import text_references
 from .id_matcher import Ids
-from .operation_rows import Item
 from .purge_rows import ErasureRepository
 from .receipt import PurgeReceipt
 from .text_references import leaves

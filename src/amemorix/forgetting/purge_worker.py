@@ -18,10 +18,11 @@ from ..copies.backup_folder import BackupFolder
 from ..importing import rows as import_rows
 from ..indexes.maintenance import UpkeepService
 from ..indexes.projections import Indexes
+from ..store import operations as operation_rows
 from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from . import operation_rows, text_references
+from . import text_references
 from .byte_search import Needles
 from .purge_copies import CopyErasing
 from .purge_files import UNPROVED, Looked, PurgeFiles, warnings_of

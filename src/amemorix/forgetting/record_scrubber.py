@@ -13,11 +13,11 @@ from ..language.name_pattern import NamePattern
 from ..language.normalise import normalise_name
 from ..lazy_regex import lazy_regex
 from ..store.metadata_store import MetadataStore
+from ..store.operations import Item
 from ..store.ports import Connection
 from . import text_references
 from .byte_search import Needles
 from .id_matcher import Ids
-from .operation_rows import Item
 from .purge_rows import ErasureRepository, Targets
 from .text_references import Going, Record, leaves
 

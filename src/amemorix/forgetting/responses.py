@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from ..ids import operation_key, row_key
-from .operation_rows import Item, OperationRow
+from ..store.operations import Item, OperationRow
 
 __all__ = [
     "OperationItem",

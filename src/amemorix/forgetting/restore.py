@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..graph import relation_restore
+from ..store import operations as operation_rows
+from ..store import row_images as deletion_rows
 from ..store.metadata_store import MetadataStore
+from ..store.operations import DELETED_BEFORE, Item, OperationRow
 from ..store.ports import Connection
+from ..store.row_images import MOVED_KINDS, ROW_KINDS, RowKind
 from . import closure as closure_rows
-from . import operation_rows
-from . import rows as deletion_rows
-from .operation_rows import DELETED_BEFORE, Item, OperationRow
-from .rows import MOVED_KINDS, ROW_KINDS, RowKind
 
 __all__ = ["NotBack", "Restored", "Restoring"]
 

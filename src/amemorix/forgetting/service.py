@@ -16,18 +16,18 @@ from ..errors import Conflict, NotFound
 from ..graph import relation_restore
 from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
+from ..store import operations as operation_rows
+from ..store import row_images as deletion_rows
 from ..store.access import EVERYONE, visible_scopes
 from ..store.metadata_store import MetadataStore
+from ..store.operations import Item, NewOperation, OperationRow
 from ..store.ports import Connection, Unit
 from ..store.reserve import make_room
+from ..store.row_images import ROW_KINDS, RowKind
 from . import closure as closure_rows
-from . import operation_rows
-from . import rows as deletion_rows
-from .operation_rows import Item, NewOperation, OperationRow
 from .plan import DeletionPlan, Planner
 from .purge_imports import end_imports, note_open_imports
 from .restore import Restored, Restoring
-from .rows import ROW_KINDS, RowKind
 from .selectors import DeleteMode, Selector
 from .targets import Seeds, Selection
 

@@ -26,6 +26,7 @@ from ..facts.dedup import MemUpdateChecker
 from ..facts.editor import FactEditor
 from ..facts.service import FactService
 from ..forgetting.purge import PurgeService
+from ..forgetting.purge_again import purge_again
 from ..forgetting.purge_worker import Erasing
 from ..forgetting.service import DeletionService
 from ..graph.edit import GraphEditService
@@ -172,10 +173,16 @@ class SDKMemoryKernel:
         self.purges = PurgeService(store, erasing=erasing, clock=clock)
 
         # copies, tuning, and how it goes
-        self._copy_thread = CopyThread()
-        self.backups = BackupService(store, config=config, clock=clock, thread=self._copy_thread)
+        self.copies = CopyThread()
+        self.backups = BackupService(store, config=config, clock=clock, thread=self.copies, purge_again=purge_again)
         self.portable = PortableService(
-            store, config=config, backups=self.backups.folder, derivers=derivers, clock=clock, thread=self._copy_thread
+            store,
+            config=config,
+            backups=self.backups.folder,
+            derivers=derivers,
+            clock=clock,
+            thread=self.copies,
+            purge_again=purge_again,
         )
         self.retrieval_profiles = RetrievalProfileService(store, config=config, configure=status.configure, clock=clock)
         self._evaluator = Evaluator(
@@ -293,7 +300,7 @@ class SDKMemoryKernel:
         self.vectors.close()
         self.purges.close()
         self.imports.close()
-        self._copy_thread.close()
+        self.copies.close()
         self._evaluator.close()
         self._apart.shutdown(wait=True)
         self._background.shutdown(wait=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ..clock import Clock
 from ..errors import Conflict, NotFound
-from ..forgetting import rows as deletion_rows
 from ..graph import relation_restore
 from ..ids import paragraph_key
+from ..store import row_images as deletion_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.rows import persons as person_rows

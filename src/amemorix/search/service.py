@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from typing import Any
 
 import numpy as np
 
@@ -112,6 +113,10 @@ class SearchService:
         self._past = PastWordings(store, self._writer)
         self._facts = FactReader(store)
         self._aggregate = AggregateQueryService()
+
+    def request(self, **asked: Any) -> KernelSearchRequest:
+        """The request with these arguments. Raises pydantic's ValidationError."""
+        return KernelSearchRequest.model_validate(asked)
 
     async def search(self, request: KernelSearchRequest, *, source: str = "") -> RetrievalResult:
         """Answer one search, within the sources of a name if one is given.

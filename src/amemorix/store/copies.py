@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..store.compaction import one_transaction, open_copy
-from ..store.sqlite import INCARNATION
 from . import changes as change_log
 from . import compaction
+from .compaction import one_transaction, open_copy
 from .connection import DatabaseError, of_file
 from .ports import Connection
+from .sqlite import INCARNATION
 
 __all__ = ["HIGHEST_NUMBER", "Inventory", "Step"]
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..store.compaction import open_copy
-from ..store.migrations import build
-from ..store.queries import array
+from .compaction import open_copy
 from .connection import SqliteConnection, of_file
+from .migrations import build
 from .ports import Connection
+from .queries import array
 
 __all__ = ["FLOOR", "OWN_KEYS", "building"]
 

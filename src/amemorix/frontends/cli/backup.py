@@ -179,6 +179,7 @@ async def _offline(config_path: Path) -> AsyncGenerator[tuple[OfflineMemory, Cop
         return
     from ...copies.offline import OfflineMemory
     from ...copies.worker import CopyThread
+    from ...forgetting.purge_again import purge_again
 
     config, folder = await asyncio.to_thread(_settings, config_path)
     try:
@@ -189,7 +190,10 @@ async def _offline(config_path: Path) -> AsyncGenerator[tuple[OfflineMemory, Cop
     thread = CopyThread()
     try:
         with thread.doing("work"):
-            yield OfflineMemory(folder, config.backup.roots, thread=thread, now=time.time()), thread
+            yield (
+                OfflineMemory(folder, config.backup.roots, thread=thread, now=time.time(), purge_again=purge_again),
+                thread,
+            )
     finally:
         await asyncio.to_thread(thread.close)
         lock.release()

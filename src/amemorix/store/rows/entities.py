@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..access import Sight
 from ..ports import Connection
 from ..queries import array
 
@@ -171,3 +172,8 @@ def move_facts(db: Connection, facts: Iterable[int], entity: int) -> None:
 
 def _ids(db: Connection, query: str, **values: Any) -> list[int]:
     return [row[0] for row in db.run(query, **values)]
+
+
+def is_seen(db: Connection, entity: int, sight: Sight) -> bool:
+    """Whether it lives and may be seen."""
+    return db.run("graph_nodes", ids=array([entity]), **sight.values).fetchone() is not None

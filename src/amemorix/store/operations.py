@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..store.ports import Connection
-from ..store.queries import array
+from .ports import Connection
+from .queries import array
 
 __all__ = ["DELETED_BEFORE", "Item", "NewOperation", "OperationRow"]
 

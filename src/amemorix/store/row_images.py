@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..store.ports import Connection
-from ..store.queries import array
-from ..store.records import MovedRow
-from ..store.rows.embeddings import WATERMARK
+from .ports import Connection
+from .queries import array
+from .records import MovedRow
+from .rows.embeddings import WATERMARK
 
 __all__ = ["MOVED_KINDS", "ROW_KINDS", "Restorable", "RowKind"]
 
