@@ -20,10 +20,11 @@ from amemorix.config import default_toml, parse
 from amemorix.indexes import projection
 from amemorix.services import embedding, episode_grouping, episodes, generations, upkeep
 from amemorix.storage.queries import queries
-from amemorix.testing import HashEmbedder
+from amemorix.testing import HashEmbedder, stale_indexes
 from amemorix.text import tokens
 from amemorix.times import date_words, is_question
-from history_examine import examine
+from entrance import reading
+from history_examine import DIMENSION, examine
 from history_model import COMPONENTS, Delete, Held, Ledger, Operation, Piece, Shelf, Write, applied
 
 __all__ = ["CHATS", "ERRANDS", "Life", "configure", "small_steps", "warm_up"]
@@ -120,7 +121,7 @@ class Life:
         await self._host.stop()
 
     def _new_host(self) -> AMemorixHostService:
-        around = Surroundings({}, SystemClock(), UTC, HashEmbedder(16))
+        around = Surroundings({}, SystemClock(), UTC, HashEmbedder(DIMENSION))
         return AMemorixHostService(self._config, surroundings=around, watch=False)
 
     def _tell(self, what: str, *about: Any) -> None:
@@ -131,8 +132,9 @@ class Life:
     async def _examined(self) -> None:
         """Compare everything with the ledger; what was under way when the last life ended is settled by it."""
         await self._host.settle(SETTLE_SECONDS)
-        kernel = self._host.kernel
-        shelves = await kernel.store.read(lambda db: examine(kernel, db, self._ledger))
+        assert await stale_indexes(self._host) == []
+        with reading(self._host) as db:
+            shelves = examine(db, self._ledger)
         self._ledger.shelves, self._ledger.pending = shelves, {}
         for chat, shelf in enumerate(shelves):
             await self._searched(chat, shelf)

@@ -11,7 +11,8 @@ from typing import Any
 
 from amemorix.services import erasing as purging
 from amemorix.testing import HashEmbedder, memory_host
-from test_purge import ADMIN, admin, backed_up, data_of, fill
+from entrance import data_of
+from test_purge import ADMIN, admin, backed_up, fill
 
 __all__: list[str] = []
 
@@ -26,7 +27,7 @@ async def live(what: str, folder: Path, seed: int, backend: str) -> None:
             stays = await fill(host, random.Random(-seed), "here", 30)
             await host.settle(120)
             await host.invoke("memory_runtime_admin", {"action": "save"})
-            await host.kernel.store.read(lambda db: backed_up(db, data_of(host) / "memory.before-migration"))
+            backed_up(host, data_of(host) / "memory.before-migration")
             await admin(host, "execute", mode="chat", selector="away")
             tell({"gone": gone, "stays": stays})
             return

@@ -6,8 +6,9 @@ import logging
 import shutil
 import sqlite3
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from ..ports import Index
 from ..storage.changes import ChangeRepository
@@ -98,6 +99,10 @@ class Projection(Generic[I]):
                 snapshot.discard(self._home)
                 self._saved = None
 
+    def rows(self, db: sqlite3.Connection) -> Iterator[Any]:
+        """All that the index is made of."""
+        return self._feed.rows(self._changes, db)
+
     def lag(self, db: sqlite3.Connection) -> int:
         """Changes not taken up yet."""
         return self._changes.bounds(db)[1] - (self.cursor or 0)
@@ -144,7 +149,7 @@ class Projection(Generic[I]):
         return True
 
     def _rebuild(self, db: sqlite3.Connection, last: int) -> None:
-        self.index.build(self._feed.rows(self._changes, db))
+        self.index.build(self.rows(db))
         self.cursor = last
 
     def _step(self, db: sqlite3.Connection, last: int) -> None:
