@@ -11,7 +11,6 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import sys
 import time
 import traceback
@@ -26,6 +25,7 @@ import amemorix.host.kernel  # noqa: F401 - imported once, and not by each life
 from amemorix import AMemorixHostService
 from amemorix.host.operations import OPERATIONS
 from amemorix.testing import HashEmbedder, memory_host
+from entrance import rows
 
 __all__ = ["CHAPTERS"]
 
@@ -141,12 +141,8 @@ class Life:
 
     async def acts(self) -> dict[Seen, int]:
         """How many calls of each kind have changed something: noted in the transaction of each change."""
-
-        def read(db: sqlite3.Connection) -> dict[Seen, int]:
-            sql = "select component, action, sum(calls) from audit where door = 'host' and component <> 'config' group by 1, 2"
-            return {(component, action): calls for component, action, calls in db.execute(sql)}
-
-        return await self._host.kernel.store.read(read)
+        sql = "select component, action, sum(calls) from audit where door = 'host' and component <> 'config' group by 1, 2"
+        return {(component, action): calls for component, action, calls in rows(self._host, sql)}
 
     async def checked(self, acknowledged: dict[Seen, int]) -> None:
         """Whatever was acknowledged is there, nothing is there twice, and everything fits together."""

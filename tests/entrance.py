@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest
 from amemorix.host.operations import OPERATIONS
+from amemorix.location import locate
 from amemorix.ops import Operation
 
-__all__ = ["Turn", "contents", "fitting", "found", "hits", "refused", "said", "stats", "told", "written"]
+__all__ = [
+    "Turn", "change", "contents", "cut_change_log", "data_of", "fitting", "found", "hits", "reading", "refused", "rows",
+    "said", "stats", "told", "written",
+]  # fmt: skip
 
 Turn = tuple[str, str] | tuple[str, str, str | float]
 """Speaker, text, and the time if it matters."""
@@ -77,6 +85,50 @@ async def stats(host: AMemorixHostService) -> dict[str, int]:
 async def written(host: AMemorixHostService) -> dict[str, int]:
     """What callers have stored, without what is derived from it in the background."""
     return {name: value for name, value in (await stats(host)).items() if name not in DERIVED}
+
+
+def data_of(host: AMemorixHostService) -> Path:
+    """The folder of the memory's data."""
+    location = locate(host.config_path)
+    assert location is not None
+    return location.folder
+
+
+def _database(where: AMemorixHostService | Path) -> Path:
+    return (where if isinstance(where, Path) else data_of(where)) / "memory.db"
+
+
+@contextmanager
+def reading(where: AMemorixHostService | Path) -> Iterator[sqlite3.Connection]:
+    """The database file of a memory, or of a data folder, as one snapshot that nobody can write to."""
+    uri = f"{_database(where).as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)) as db:
+        db.execute("begin")
+        yield db
+
+
+def rows(
+    where: AMemorixHostService | Path, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()
+) -> list[tuple[Any, ...]]:
+    """What a statement finds in the database file of a memory, or of a data folder."""
+    with reading(where) as db:
+        return db.execute(sql, values).fetchall()
+
+
+def change(where: AMemorixHostService | Path, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> None:
+    """Do to the database file what the memory itself never does."""
+    with closing(sqlite3.connect(_database(where), timeout=30, isolation_level=None)) as db:
+        db.execute("pragma foreign_keys = on")
+        db.execute(sql, values)
+
+
+def cut_change_log(where: AMemorixHostService | Path) -> None:
+    """Forget every change, whoever has read it: what follows the log has to look at the rows."""
+    change(
+        where,
+        "update meta set value = (select seq from sqlite_sequence where name = 'changes') where key = 'changes_floor'",
+    )
+    change(where, "delete from changes")
 
 
 NAMED = {

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Any
 
 from amemorix import AMemorixHostService
-from entrance import refused, told, written
-from history_examine import examine_indexes
+from amemorix.testing import stale_indexes
+from entrance import reading, refused, told, written
 
 __all__ = [
     "Rows",
@@ -84,25 +83,18 @@ async def turned_down(host: AMemorixHostService, text: str, field: str, **args: 
 
 async def rows(host: AMemorixHostService) -> Rows:
     """Every row of the graph."""
-
-    def read(db: sqlite3.Connection) -> Rows:
+    with reading(host) as db:
         return {table: sorted(db.execute(f"select * from {table}").fetchall(), key=repr) for table in TABLES}
-
-    return await host.kernel.store.read(read)
 
 
 async def fits(host: AMemorixHostService) -> None:
     """The indexes equal those built from nothing, nothing points nowhere, and what was merged is merged flat."""
     await host.settle()
-    kernel = host.kernel
-
-    def examine(db: sqlite3.Connection) -> None:
+    assert await stale_indexes(host) == []
+    with reading(host) as db:
         assert db.execute("pragma foreign_key_check").fetchall() == []
-        examine_indexes(kernel, db)
         for sentence in LOOSE:
             assert db.execute(sentence).fetchall() == [], sentence
-
-    await kernel.store.read(examine)
 
 
 LOOSE = (

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-
-from amemorix.host.kernel import SDKMemoryKernel
-from amemorix.indexes import projection_queries as feeds
-from amemorix.indexes.graph.store import GraphStore
-from amemorix.indexes.name_directory import NameDirectory
-from amemorix.indexes.sparse.bm25 import SparseBM25Index
-from amemorix.indexes.vectors.store import QuantizationType, VectorStore
-from amemorix.language.normalise import unpack_terms
 from amemorix.testing import HashEmbedder
 from history_model import COMPONENTS, Ledger, Shelf, seen
 
-__all__ = ["examine", "examine_indexes"]
+__all__ = ["DIMENSION", "examine"]
+
+DIMENSION = 16
 
 REFERENCES = """
 select c.chat_id, s.source_type, r.external_id, r.id, r.revision, r.deleted_at is not null from external_memory_refs r
@@ -31,25 +24,27 @@ LIVE = "select id, source, content from paragraphs where superseded_at is null a
 RELATIONS = """
 select a.name, r.predicate, b.name, r.deleted_at is null from relations r
 join entities a on a.id = r.subject join entities b on b.id = r.object"""
+RELATIONS_WITHOUT_VECTOR = """
+select id from relations where deleted_at is null and inactive_at is null and origin <> 'rule'
+and id not in (select relation from relation_embeddings where generation = ?)"""
 EPISODES = "select id, source, paragraph_count from episodes"
 MEMBERS = "select episode, paragraph from episode_paragraphs order by episode, position"
 
 Found = dict[tuple[str, str], tuple[int, str | None]]
 
 
-def examine(kernel: SDKMemoryKernel, db: sqlite3.Connection, ledger: Ledger) -> list[Shelf]:
+def examine(db: sqlite3.Connection, ledger: Ledger) -> list[Shelf]:
     """What each chat holds, out of what it may hold; AssertionError for anything else.
 
     The memory has settled, and nothing is writing.
     """
-    assert kernel.store.health.damage(db) == []
-    assert kernel.store.health.broken_references(db) == {}
+    assert db.execute("pragma quick_check").fetchall() == [("ok",)]
+    assert db.execute("pragma foreign_key_check").fetchall() == []
     found = _shelves(db)
     shelves = [_the_one(found.pop(f"c{chat}", {}), ledger.allowed(chat), chat) for chat in range(len(ledger.shelves))]
     assert not found, f"chats that nobody wrote to: {found}"
     _examine_relations(db, shelves)
-    examine_indexes(kernel, db)
-    _examine_vectors(kernel, db)
+    _examine_vectors(db)
     _examine_episodes(db)
     return shelves
 
@@ -100,59 +95,20 @@ def _examine_relations(db: sqlite3.Connection, shelves: Iterable[Shelf]) -> None
     assert live == wanted, f"relations found but not supported {live - wanted}, lost {wanted - live}"
 
 
-def examine_indexes(kernel: SDKMemoryKernel, db: sqlite3.Connection) -> None:
-    """Each projection equals one built from nothing."""
-    changes, indexes = kernel.store.changes, kernel.indexes
-    for projection in indexes:
-        projection.catch_up(db)
-    sparse = _built(SparseBM25Index(), feeds.terms().rows(changes, db))
-    held: Any = indexes.sparse.index
-    assert held.dump() == sparse.dump(), "the sparse index differs from its rows"
-    _examine_postings(held, sparse)
-    assert indexes.graph.index.dump() == _built(GraphStore(), feeds.edges().rows(changes, db)).dump(), "graph"
-    names = _built(NameDirectory(), feeds.persons().rows(changes, db))
-    assert indexes.names.index.dump() == names.dump(), "names"
-    serving = kernel.vectors.dense.serving
-    if serving is not None:
-        quantization = QuantizationType(kernel.config.embedding.quantization_type)
-        store = VectorStore(serving.generation.dimension, quantization)
-        rows = feeds.vectors(serving.generation.id, serving.generation.dimension).rows(changes, db)
-        assert serving.vectors.index.dump() == _built(store, rows).dump(), "vectors"
-        relations = indexes.relations_beside(serving.vectors)
-        assert relations is not None
-        rows = feeds.relation_vectors(serving.generation.id, serving.generation.dimension).rows(changes, db)
-        store = VectorStore(serving.generation.dimension, quantization)
-        assert relations.index.dump() == _built(store, rows).dump(), "vectors of relations"
-
-
-def _built(index: Any, rows: Iterator[Any]) -> Any:
-    index.build(rows)
-    return index
-
-
-def _examine_postings(held: Any, fresh: SparseBM25Index) -> None:
-    blobs = [blob for *_, blob in fresh.dump().values()]
-    hashes = [unpack_terms(blob)[0] for blob in blobs]
-    terms = np.unique(np.concatenate([np.zeros(0, np.uint32), *hashes]))[:50]
-    mine, documents = held.document_frequency(terms)
-    wanted, total = fresh.document_frequency(terms)
-    assert (mine.tolist(), documents) == (wanted.tolist(), total), "the postings differ from their documents"
-
-
-def _examine_vectors(kernel: SDKMemoryKernel, db: sqlite3.Connection) -> None:
+def _examine_vectors(db: sqlite3.Connection) -> None:
     """One generation serves, none is being built, and it has the vector of every live paragraph and relation."""
-    repository = kernel.store.embeddings
-    serving = repository.serving(db)
-    assert repository.building(db) is None
+    generations = dict(db.execute("select status, id from embedding_generations where status <> 'retired'"))
+    assert generations.keys() <= {"serving"}
     live = {id_: content for id_, _, content in db.execute(LIVE)}
-    if serving is None:
+    if not generations:
         assert not live
         return
+    serving = generations["serving"]
     query = "select paragraph, vector from embeddings where generation = ?"
-    vectors = {id_: vector for id_, vector in db.execute(query, (serving.id,)) if id_ in live}
-    made = HashEmbedder(serving.dimension).embed(list(live.values())).astype("<f2")
+    vectors = {id_: vector for id_, vector in db.execute(query, (serving,)) if id_ in live}
+    made = HashEmbedder(DIMENSION).embed(list(live.values())).astype("<f2")
     assert vectors == {id_: vector.tobytes() for id_, vector in zip(live, made, strict=True)}, "embeddings"
-    assert not kernel.store.relations.pending_relations(db, serving.id, 1, among=None, but=()), "relations"
+    assert db.execute(RELATIONS_WITHOUT_VECTOR, (serving,)).fetchall() == []
 
 
 def _examine_episodes(db: sqlite3.Connection) -> None:

@@ -26,8 +26,9 @@ from amemorix.indexes.vectors import embedding, generations
 from amemorix.language.normalise import tokens
 from amemorix.language.times import date_words, is_question
 from amemorix.store.queries import queries
-from amemorix.testing import HashEmbedder
-from history_examine import examine
+from amemorix.testing import HashEmbedder, stale_indexes
+from entrance import reading
+from history_examine import DIMENSION, examine
 from history_model import COMPONENTS, Delete, Held, Ledger, Operation, Piece, Shelf, Write, applied
 
 __all__ = ["CHATS", "ERRANDS", "Life", "configure", "small_steps", "warm_up"]
@@ -125,7 +126,7 @@ class Life:
         await self._host.stop()
 
     def _new_host(self) -> AMemorixHostService:
-        around = Surroundings({}, SystemClock(), UTC, HashEmbedder(16))
+        around = Surroundings({}, SystemClock(), UTC, HashEmbedder(DIMENSION))
         return AMemorixHostService(self._config, surroundings=around, watch=False)
 
     def _tell(self, what: str, *about: Any) -> None:
@@ -136,8 +137,9 @@ class Life:
     async def _examined(self) -> None:
         """Compare everything with the ledger; what was under way when the last life ended is settled by it."""
         await self._host.settle(SETTLE_SECONDS)
-        kernel = self._host.kernel
-        shelves = await kernel.store.read(lambda db: examine(kernel, db, self._ledger))
+        assert await stale_indexes(self._host) == []
+        with reading(self._host) as db:
+            shelves = examine(db, self._ledger)
         self._ledger.shelves, self._ledger.pending = shelves, {}
         for chat, shelf in enumerate(shelves):
             await self._searched(chat, shelf)

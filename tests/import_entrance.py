@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
 from amemorix import AMemorixHostService
+from entrance import data_of
 
-__all__ = ["COMPONENT", "admin", "created", "ended", "imported", "jsonl", "pasted", "raw_folder", "turn"]
+__all__ = ["COMPONENT", "admin", "created", "ended", "imported", "jsonl", "pasted", "raw_folder", "staged_file", "turn"]
 
 COMPONENT = "memory_import_admin"
 OPEN = ("queued", "preparing", "running", "cancel_requested")
@@ -48,6 +50,14 @@ async def imported(host: AMemorixHostService, action: str, **args: Any) -> dict[
 async def pasted(host: AMemorixHostService, name: str, content: str, **args: Any) -> dict[str, Any]:
     """A text that was handed over, imported."""
     return await imported(host, "create_paste", name=name, content=content, **args)
+
+
+def staged_file(host: AMemorixHostService, name: str, content: bytes) -> Path:
+    """A file that was handed over and never imported."""
+    folder = data_of(host) / "imports" / "staging" / f"u{uuid.uuid4().hex}"
+    folder.mkdir(parents=True)
+    (folder / name).write_bytes(content)
+    return folder / name
 
 
 async def raw_folder(host: AMemorixHostService) -> Path:

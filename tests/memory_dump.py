@@ -6,8 +6,9 @@ import sqlite3
 from typing import Any
 
 from amemorix import AMemorixHostService
+from entrance import reading
 
-__all__ = ["every_row", "rows_of", "tables"]
+__all__ = ["every_row", "tables"]
 
 NOT_COMPARED = ("changes", "sqlite_sequence", "delete_operations", "delete_operation_items", "derive_tasks", "meta", "name_news",
                 "audit")  # fmt: skip
@@ -20,17 +21,14 @@ NUMBERED_ANEW = ("episodes", "episode_paragraphs", "episode_terms", "episode_new
 
 async def tables(host: AMemorixHostService) -> dict[str, list[tuple[Any, ...]]]:
     """Table -> its rows, sorted; episodes and profiles by what they tell."""
-    return await host.kernel.store.read(_tables)
+    with reading(host) as db:
+        return _tables(db)
 
 
 async def every_row(host: AMemorixHostService) -> dict[str, list[tuple[Any, ...]]]:
     """Table -> all its rows, also those that keep account; only who changed what, and in which order, is left out."""
-    return await host.kernel.store.read(_every_row)
-
-
-async def rows_of(host: AMemorixHostService, sql: str) -> list[tuple[Any, ...]]:
-    """What a statement finds."""
-    return await host.kernel.store.read(lambda db: db.execute(sql).fetchall())
+    with reading(host) as db:
+        return _every_row(db)
 
 
 def _every_row(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:

@@ -8,8 +8,9 @@ from typing import Any
 
 from amemorix.forgetting import purge_worker as purging
 from amemorix.testing import HashEmbedder, memory_host
+from entrance import data_of
 from lives import Tell
-from test_purge import ADMIN, admin, backed_up, data_of, fill
+from test_purge import ADMIN, admin, backed_up, fill
 
 __all__ = ["live"]
 
@@ -24,7 +25,7 @@ async def live(tell: Tell, what: str, folder: Path, seed: int, backend: str) -> 
             stays = await fill(host, random.Random(-seed), "here", 30)
             await host.settle(120)
             await host.invoke("memory_runtime_admin", {"action": "save"})
-            await host.kernel.store.read(lambda db: backed_up(db, data_of(host) / "memory.before-migration"))
+            backed_up(host, data_of(host) / "memory.before-migration")
             await admin(host, "execute", mode="chat", selector="away")
             tell({"gone": gone, "stays": stays})
             return

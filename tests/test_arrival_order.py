@@ -12,7 +12,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.testing import memory_host
-from memory_dump import rows_of
+from entrance import rows
 
 ORDERS = int(os.environ.get("AMEMORIX_ORDERS", "4"))
 Line = dict[str, Any]
@@ -62,17 +62,17 @@ def lasting(profile: str) -> str:
 
 
 async def known(host: AMemorixHostService) -> dict[str, Any]:
-    facts = await rows_of(
+    facts = rows(
         host,
         "select p.person_id, f.attribute, f.norm, f.polarity, f.status, f.valid_from, f.valid_to from facts f "
         "join persons p on p.id = f.person where f.deleted_at is null",
     )
-    relations = await rows_of(
+    relations = rows(
         host,
         "select s.norm, r.predicate, o.norm, r.confidence from relations r join entities s on s.id = r.subject "
         "join entities o on o.id = r.object where r.deleted_at is null",
     )
-    persons = sorted(row[0] for row in await rows_of(host, "select person_id from persons"))
+    persons = sorted(row[0] for row in rows(host, "select person_id from persons"))
     profiles = {
         person: lasting((await host.invoke("get_person_profile", {"person_id": person, "chat_id": "qq:1"}))["summary"])
         for person in persons

@@ -9,7 +9,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import FrozenClock, HashEmbedder
 from conftest import Open
-from entrance import contents, found, hits, refused, said, told
+from entrance import change, contents, found, hits, refused, said, told
 
 DAY = 86_400.0
 
@@ -86,9 +86,7 @@ async def test_what_is_deleted_never_comes_back(past: tuple[AMemorixHostService,
     await edited(host, "open kite", begun)
     args: dict[str, Any] = {"mode": mode, "as_of": begun + 1, "time_start": begun - 1}
     assert await contents(host, "kite", **args) == ["secret kite"]
-    await host.kernel.store.write(
-        lambda db: db.execute("update paragraphs set deleted_at = 1 where content = 'open kite'")
-    )
+    change(host, "update paragraphs set deleted_at = 1 where content = 'open kite'")
     assert await contents(host, "kite", **args) == [], "the newer wording was deleted, and the older with it"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.audit_context import entered_by
-from amemorix.testing import FrozenClock
+from amemorix.testing import FrozenClock, run_maintenance
 from conftest import Open
 
 NOW = 1_700_000_000.0
@@ -150,7 +150,7 @@ async def test_what_is_too_old_is_forgotten(opened: Open) -> None:
     await note(host, "old", "an old note")
     clock.advance(31 * 86_400)
     await note(host, "new", "a new note")
-    assert await host.kernel.audit.prune() == 1
+    assert await run_maintenance(host, "audit") == 1
     assert [item["at"] for item in await timeline(host)] == [NOW + 31 * 86_400]
 
 
@@ -159,7 +159,7 @@ async def test_what_the_memory_does_by_itself_is_told(opened: Open) -> None:
     host = await opened(clock=clock)
     await note(host, "n1", "The wifi code is on the fridge.", ttl_seconds=60)
     clock.advance(120)
-    await host.kernel.decay.round()
-    await host.kernel.decay.round()
+    await run_maintenance(host, "lifecycle")
+    await run_maintenance(host, "lifecycle")
     [item] = await timeline(host, of_component="background")
     assert (item["action"], item["door"], [u["kind"] for u in item["undo"]]) == ("lifecycle", "memory", ["maintenance"])

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from amemorix import AMemorixHostService
 from amemorix.frontends.cli.main import app
-from amemorix.testing import FrozenClock, scratch_config
+from amemorix.testing import FrozenClock, run_maintenance, scratch_config
 from conftest import Open
 from import_entrance import COMPONENT as IMPORT
 from import_entrance import ended
@@ -121,7 +121,7 @@ async def test_backups_and_exports_are_told(host: AMemorixHostService, tmp_path:
 
 async def test_a_backup_by_the_clock_is_told(opened: Open) -> None:
     host = await opened(clock=FrozenClock(NOW))
-    assert await host.kernel.backups.due()
+    assert await run_maintenance(host, "backup")
     [row] = await timeline(host, of_component="background")
     assert (row["action"], row["door"], row["target"].startswith("backup=")) == ("backup", "memory", True)
 

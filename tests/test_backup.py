@@ -19,11 +19,10 @@ from amemorix.copies.backup_folder import MANIFEST, BackupFolder
 from amemorix.copies.worker import CopyThread
 from amemorix.errors import NotReady
 from amemorix.store.file_swap import forget_incoming
-from amemorix.store.operations import NewOperation
 from amemorix.store.sqlite import Database
-from amemorix.testing import HashEmbedder, memory_host
+from amemorix.testing import HashEmbedder, memory_host, pause_background, run_maintenance
 from conftest import Open
-from entrance import contents, found, refused, said, stats, told
+from entrance import change, contents, data_of, found, refused, said, stats, told
 from import_entrance import pasted
 from memory_dump import tables
 from pace import PATIENCE, until
@@ -40,10 +39,6 @@ async def admin(host: AMemorixHostService, action: str, **args: Any) -> dict[str
 
 async def backed_up(host: AMemorixHostService, **args: Any) -> dict[str, Any]:
     return (await admin(host, "backup", **args))["backup"]
-
-
-def data_of(host: AMemorixHostService) -> Path:
-    return host.kernel.store.folder
 
 
 # making and listing
@@ -93,33 +88,32 @@ async def test_backups_are_made_by_themselves_and_only_the_newest_are_kept(opene
     clock = FrozenClock()
     host = await opened(clock=clock, backup={"every_hours": 1, "keep": 2})
     by_hand = (await backed_up(host))["id"]
-    service = host.kernel.backups
-    made = [await service.due()]
+    made = [await run_maintenance(host, "backup")]
     for minutes in (59, 1, 60, 60):
         clock.advance(60 * minutes)
-        made.append(await service.due())
+        made.append(await run_maintenance(host, "backup"))
 
     listed = (await admin(host, "list_backups"))["backups"]
     assert [one["reason"] for one in listed] == ["scheduled", "scheduled", "manual"]
     assert listed[-1]["id"] == by_hand
-    assert made[1:] == [False, True, True, True]
+    assert made[1:] == [0, 1, 1, 1]
 
 
 async def test_the_last_backup_of_another_memory_outlives_those_of_an_empty_one(tmp_path: Path) -> None:
     clock, backup = FrozenClock(), {"every_hours": 1, "keep": 1}
     async with memory_host(tmp_path, clock=clock, backup=backup) as host:
-        await host.kernel.pause()  # the loop makes none in between
+        await pause_background(host)  # the loop makes none in between
         await told(host, "The kettle is blue.")
-        assert await host.kernel.backups.due()
+        assert await run_maintenance(host, "backup")
         full = (await admin(host, "list_backups"))["backups"][0]
     data, aside = tmp_path / "data" / "a-memorix", tmp_path / "aside"
     data.rename(aside)
     async with memory_host(tmp_path, clock=clock, backup=backup) as host:
-        await host.kernel.pause()  # the loop makes none in between
+        await pause_background(host)  # the loop makes none in between
         (aside / "backups").rename(data / "backups")
         for _ in range(3):
             clock.advance(3601)
-            assert await host.kernel.backups.due()
+            assert await run_maintenance(host, "backup")
         listed = (await admin(host, "list_backups"))["backups"]
     assert [one["counts"]["paragraphs"] for one in listed] == [0, 1]
     assert listed[-1]["id"] == full["id"]
@@ -233,15 +227,15 @@ async def test_verify_finds_what_is_missing_and_what_the_manifest_does_not_say(h
     made = await backed_up(host)
     folder = Path(made["path"])
     manifest = json.loads((folder / "manifest.json").read_text())
-    for change, problem in (
+    for wrong, problem in (
         ({"counts": {**manifest["counts"], "paragraphs": 7}}, "paragraphs holds 1 rows, not 7"),
         ({"database_id": "x"}, "another one"),
         ({"change_seq": 99}, "another one"),
         ({"files": {}}, "names no database"),
     ):
-        (folder / "manifest.json").write_text(json.dumps(manifest | change))
+        (folder / "manifest.json").write_text(json.dumps(manifest | wrong))
         problems = (await admin(host, "verify_backup", backup=made["id"]))["problems"]
-        assert any(problem in one for one in problems), (change, problems)
+        assert any(problem in one for one in problems), (wrong, problems)
     (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / "memory.toml").unlink()
     assert (await admin(host, "verify_backup", backup=made["id"]))["problems"] == ["memory.toml is missing"]
@@ -632,8 +626,10 @@ async def test_a_restored_copy_is_scrubbed_like_the_memory_it_replaces(opened: O
 
 async def test_nothing_is_restored_while_a_purge_is_under_way(host: AMemorixHostService) -> None:
     made = await backed_up(host)
-    store = host.kernel.store
-    await store.write(lambda db: store.delete_operations.record(db, NewOperation("mixed", "purging", [], {}), 0))
+    change(
+        host,
+        "insert into delete_operations (mode, status, selector, counts, created_at) values ('mixed', 'purging', '[]', '{}', 0)",
+    )
     answer = await host.invoke(ADMIN, {"action": "restore_backup", "backup": made["id"]})
     assert answer["success"] or answer["error_code"] == "conflict"
     await host.settle(120)

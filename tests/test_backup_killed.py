@@ -15,7 +15,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from backup_life import ADMIN, begin, live, note
-from entrance import contents, stats
+from entrance import contents, data_of, stats
 from lives import Life
 
 ROUNDS = int(os.environ.get("AMEMORIX_BACKUP_KILLS", "2"))
@@ -62,7 +62,7 @@ async def test_a_process_killed_during_backups_leaves_whole_ones_only(tmp_path: 
         listed = (await admin(host, "list_backups"))["backups"]
         for one in listed:
             assert (await admin(host, "verify_backup", backup=one["id"]))["problems"] == []
-        live, _ = names_in(host.kernel.store.files[0])
+        live, _ = names_in(data_of(host) / "memory.db")
     assert {line["note"] for line in told if "note" in line} <= live
     assert {line["done"] for line in told if "done" in line} <= {one["id"] for one in listed}
     acknowledged: set[str] = set()

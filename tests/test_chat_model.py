@@ -122,17 +122,15 @@ async def test_no_more_questions_than_allowed_are_under_way(tmp_path: Path, endp
 async def test_a_reload_hands_the_model_on_while_its_settings_stay(tmp_path: Path, endpoint: ChatEndpoint) -> None:
     async with memory_host(tmp_path, environ=ENVIRON) as host:
         await host.update_config({"chat": at(endpoint)})
-        first = host.kernel.parts.chat.part
+        first = host.kernel.chat
+        assert first is not None
         await host.update_config({"retrieval.candidates": 51, "chat.max_concurrent": 3})
-        assert host.kernel.parts.chat.part is first
         assert await ask(host) == {"name": "Ada"}
+        assert await first.answer("naming", "", "", schema=SCHEMA) == {"name": "Ada"}, "the model was not closed"
 
         await host.update_config({"chat.model_name": "other"})
-        second = host.kernel.parts.chat.part
-        assert second is not first
         await ask(host)
         assert endpoint.requests[-1]["model"] == "other"
-        assert first is not None
 
         async def closed() -> bool:
             try:
@@ -148,13 +146,16 @@ async def test_a_reload_hands_the_model_on_while_its_settings_stay(tmp_path: Pat
 async def test_a_question_under_way_ends_on_the_model_it_began_with(tmp_path: Path, endpoint: ChatEndpoint) -> None:
     async with memory_host(tmp_path, environ=ENVIRON) as host:
         await host.update_config({"chat": at(endpoint)})
+        endpoint.reply = lambda _: said({"ok": True})
         endpoint.open.clear()
-        async with host._lease():
-            asking = asyncio.create_task(ask(host))
-            await until(lambda: bool(endpoint.requests))
-            await host.update_config({"chat.model_name": "other"})
-            endpoint.open.set()
-            assert await asking == {"name": "Ada"}
+        probe = {"action": "refresh_self_check", "probe": True}
+        asking = asyncio.create_task(host.invoke("memory_runtime_admin", probe))
+        await until(lambda: bool(endpoint.requests))
+        await host.update_config({"chat.model_name": "other"})
+        endpoint.open.set()
+        findings = {found["name"]: found for found in (await asking)["report"]["findings"]}
+        assert findings["chat"]["ok"], findings["chat"]
+        assert [request["model"] for request in endpoint.requests] == ["m"]
 
 
 class Foreign:

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import HashEmbedder, ScriptedChat
+from amemorix.testing import HashEmbedder, ScriptedChat, pause_background, resume_background
 from conftest import Open
+from entrance import change
+from pace import until
 
 TEXTS = ("Mia keeps bees in Lisbon.", "林澈对花生过敏。", "Tom plays the cello on Sundays.")
 
@@ -26,9 +28,7 @@ async def filled(opened: Open, folder: Path | None = None, **settings: Any) -> A
     for i, text in enumerate(TEXTS):
         await host.invoke("ingest_text", {"external_id": str(i), "source_type": "note", "text": text})
     await host.settle()
-    await host.kernel.pause()  # what is spoilt is to be found, not mended in the background
-    while await host.kernel.vectors.embedding.step():
-        pass  # until it knows that nothing is missing
+    await pause_background(host)  # what is spoilt is to be found, not mended in the background
     return host
 
 
@@ -39,15 +39,6 @@ async def findings(host: AMemorixHostService, **args: Any) -> dict[str, dict[str
 
 async def bad(host: AMemorixHostService, **args: Any) -> list[str]:
     return [name for name, finding in (await findings(host, **args)).items() if not finding["ok"]]
-
-
-async def change(host: AMemorixHostService, sql: str, **values: Any) -> None:
-    """Do what the memory itself never does."""
-
-    def unit(db: sqlite3.Connection) -> None:
-        db.execute(sql, values)
-
-    await host.kernel.store.write(unit)
 
 
 async def hits(host: AMemorixHostService, query: str) -> list[str]:
@@ -62,7 +53,7 @@ async def test_a_whole_memory_passes_and_needs_no_repair(opened: Open) -> None:
 
 async def test_lost_words_are_read_again(opened: Open) -> None:
     host = await filled(opened, retrieval={"noise": {"enabled": False}})
-    await change(host, "delete from terms")
+    change(host, "delete from terms")
     found = (await findings(host))["words"]
     assert (found["ok"], found["repairable"]) == (False, True)
     assert "3 live" in found["detail"]
@@ -74,7 +65,7 @@ async def test_lost_words_are_read_again(opened: Open) -> None:
 @pytest.mark.parametrize("vector", [b"short", b"\x00\x7e" * 256], ids=["of another length", "not a number"])
 async def test_a_vector_that_is_none_is_made_again(opened: Open, vector: bytes) -> None:
     host = await filled(opened)
-    await change(host, "update embeddings set vector = :v where paragraph = 2", v=vector)
+    change(host, "update embeddings set vector = ? where paragraph = 2", (vector,))
     name = next(iter(name for name in await findings(host) if name.startswith("vectors-")))
     assert await bad(host, deep=True) == [name]
     assert "1 vectors are made again" in " ".join((await ask(host, "repair"))["done"])
@@ -86,7 +77,15 @@ async def test_a_vector_that_is_none_is_made_again(opened: Open, vector: bytes) 
 
 async def test_a_vector_below_the_watermark_that_is_gone_is_made_again(opened: Open) -> None:
     host = await filled(opened)
-    await change(host, "delete from embeddings where paragraph = 1")
+    resume_background(host)
+
+    async def lost() -> bool:
+        """Whether the loop was past the paragraph: before it is, it makes the vector again by itself."""
+        change(host, "delete from embeddings where paragraph = 1")
+        await host.settle()
+        return await bad(host) != []
+
+    await until(lost)
     [name] = await bad(host)
     assert name.startswith("vectors-")
     await ask(host, "repair")
@@ -96,8 +95,8 @@ async def test_a_vector_below_the_watermark_that_is_gone_is_made_again(opened: O
 
 async def test_an_index_that_does_not_fit_is_made_anew(opened: Open) -> None:
     host = await filled(opened)
-    sparse = host.kernel.indexes.sparse
-    sparse.index.build(iter(()))
+    change(host, "drop trigger paragraphs_updated")  # the log does not tell that one was deleted
+    change(host, "update paragraphs set deleted_at = 1 where id = 1")
     assert await bad(host) == ["sparse"]
     assert "made anew from the rows: sparse" in " ".join((await ask(host, "repair"))["done"])
     assert await bad(host) == []
@@ -106,9 +105,7 @@ async def test_an_index_that_does_not_fit_is_made_anew(opened: Open) -> None:
 
 async def test_work_that_was_given_up_is_tried_again(opened: Open) -> None:
     host = await filled(opened)
-    await change(
-        host, "update derive_tasks set status = 'failed', attempts = 99, error = 'no luck' where kind = 'episodes'"
-    )
+    change(host, "update derive_tasks set status = 'failed', attempts = 99, error = 'no luck' where kind = 'episodes'")
     found = (await findings(host))["work-episodes"]
     assert (found["ok"], found["repairable"]) == (False, True)
     assert "no luck" in found["detail"]
@@ -126,10 +123,8 @@ async def test_work_that_was_given_up_is_tried_again(opened: Open) -> None:
 )  # fmt: skip
 async def test_what_would_never_be_read_is_read_again(opened: Open, key: str, value: str) -> None:
     host = await filled(opened)
-    await host.kernel.pause()
-    await change(
-        host, "insert into meta values (:key, :value) on conflict do update set value = :value", key=key, value=value
-    )
+    await pause_background(host)
+    change(host, "insert into meta values (?1, ?2) on conflict do update set value = ?2", (key, value))
     turns = (("Mia", "I moved to Rome."), ("小明", "我搬到上海了。"))
     messages = [{"speaker": name, "person_id": name, "text": text} for name, text in turns]
     assert (await host.invoke("ingest_messages", {"chat_id": "c", "messages": messages}))["success"]

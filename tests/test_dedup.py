@@ -11,7 +11,7 @@ from amemorix import AMemorixHostService
 from amemorix.errors import ChatUnavailable
 from amemorix.testing import HashEmbedder, ScriptedChat
 from conftest import Open
-from entrance import stats, told
+from entrance import change, stats, told
 
 
 async def known(host: AMemorixHostService, *texts: str, **args: Any) -> list[str]:
@@ -90,11 +90,7 @@ async def test_a_merged_statement_goes_with_either_of_its_texts(opened: Open) ->
     chat = ScriptedChat({"dedup": {"action": "update", "target": 1, "merged": "Runs and swims on Sundays"}})
     host = await opened(chat=chat, facts={"dedup_threshold": 0.4})
     assert await known(host, "Swims on Sundays", "Runs on Sundays") == ["Runs and swims on Sundays"]
-
-    def purge(db: Any) -> None:
-        db.execute("delete from paragraphs where content = 'Runs on Sundays'")
-
-    await host.kernel.store.write(purge)
+    change(host, "delete from paragraphs where content = 'Runs on Sundays'")
     await host.settle(120)
     assert await known(host) == ["Swims on Sundays"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import HashEmbedder
+from amemorix.testing import HashEmbedder, pause_background, resume_background
 from conftest import Open
-from entrance import contents, hits, refused, said, stats, told
-from memory_dump import rows_of, tables
+from entrance import change, contents, hits, refused, rows, said, stats, told
+from memory_dump import tables
 
 ADMIN = "memory_delete_admin"
 
@@ -152,7 +152,7 @@ async def test_older_wordings_go_with_the_text(host: AMemorixHostService) -> Non
         await told(host, text, external_id="x", chat_id="c")
     done = await admin(host, "execute", mode="paragraph", selector={"query": "secret"})
     assert (done["counts"]["paragraphs"], done["counts"]["superseded"]) == (1, 1)
-    assert await rows_of(host, "select count(*) from paragraphs where deleted_at is null") == [(0,)]
+    assert rows(host, "select count(*) from paragraphs where deleted_at is null") == [(0,)]
 
 
 async def test_several_kinds_at_once(host: AMemorixHostService) -> None:
@@ -206,24 +206,20 @@ async def test_a_person_in_one_chat_only(host: AMemorixHostService) -> None:
 
 
 async def test_what_is_known_of_a_person_goes_and_comes_back(host: AMemorixHostService) -> None:
-    await host.kernel.pause()  # nothing is derived beside what the test writes
+    await pause_background(host)  # nothing is derived beside what the test writes
     await party(host)
-
-    def know(db: Any) -> None:
-        person = db.execute("select id from persons where name = 'Mia'").fetchone()[0]
-        db.execute("insert into facts (person, scope, attribute, value, norm, cardinality, stability, authority, status, "
-                   "confidence, recorded_at, valid_from, asserted_at) values (?, 1, 'drink', 'coffee', 'coffee', 'set', 'stable', 'manual', 'active', 1, 1.5, 1.5, 1.5)",
-                   (person,))  # fmt: skip
-        db.execute("insert into profile_snapshots (person, scope, version, text, content, confidence, derived_at) "
-                   "values (?, 1, 1, 'likes coffee', '{}', 0.3, 1760000000.1234567)", (person,))  # fmt: skip
-        db.execute("insert into profile_overrides values (?, 'a friend', '', '', 2.5)", (person,))
-        db.execute("insert into person_aliases values (?, 0, 'mimi', 'Mimi', 'admin', 3.5)", (person,))
-
-    await host.kernel.store.write(know)
+    [person] = rows(host, "select id from persons where name = 'Mia'")
+    change(host, "insert into facts (person, scope, attribute, value, norm, cardinality, stability, authority, status, "
+                 "confidence, recorded_at, valid_from, asserted_at) values (?, 1, 'drink', 'coffee', 'coffee', 'set', 'stable', 'manual', 'active', 1, 1.5, 1.5, 1.5)",
+                 person)  # fmt: skip
+    change(host, "insert into profile_snapshots (person, scope, version, text, content, confidence, derived_at) "
+                 "values (?, 1, 1, 'likes coffee', '{}', 0.3, 1760000000.1234567)", person)  # fmt: skip
+    change(host, "insert into profile_overrides values (?, 'a friend', '', '', 2.5)", person)
+    change(host, "insert into person_aliases values (?, 0, 'mimi', 'Mimi', 'admin', 3.5)", person)
     before = await tables(host)
     done = await admin(host, "execute", mode="person", selector="Mia")
     assert (done["counts"]["facts"], done["counts"]["profiles"], done["counts"]["aliases"]) == (1, 2, 1)
-    assert await rows_of(host, "select (select count(*) from profile_snapshots), (select count(*) from profile_overrides), "
+    assert rows(host, "select (select count(*) from profile_snapshots), (select count(*) from profile_overrides), "
                          "(select count(*) from person_aliases)") == [(0, 0, 0)]  # fmt: skip
     await admin(host, "restore", operation_id=done["operation_id"])
     assert await tables(host) == before
@@ -310,17 +306,17 @@ async def test_what_was_deleted_again_waits_for_the_later_deletion(host: AMemori
 async def test_a_paragraph_that_was_not_embedded_yet_is_after_its_restore(opened: Open) -> None:
     calls = HashEmbedder()
     host = await opened(embed=calls)
-    await host.kernel.pause()
+    await pause_background(host)
     await told(host, "The kite hangs in the hall.", external_id="1", source="a")
     done = await admin(host, "execute", mode="source", selector="a")
-    host.kernel.start()
+    resume_background(host)
     for n in range(5):
         await told(host, f"A lamp, number {n}.")
     await host.settle(120)
     await admin(host, "restore", operation_id=done["operation_id"])
     await host.settle(120)
     missing = "select count(*) from paragraphs p where not exists (select 1 from embeddings e where e.paragraph = p.id)"
-    assert await rows_of(host, missing) == [(0,)]
+    assert rows(host, missing) == [(0,)]
 
 
 async def test_an_override_that_was_set_anew_stays(host: AMemorixHostService) -> None:
@@ -334,7 +330,7 @@ async def test_an_override_that_was_set_anew_stays(host: AMemorixHostService) ->
         "restored",
         [("profile_override", "something newer is in its place")],
     )
-    assert await rows_of(host, "select text from profile_overrides") == [("NEW",)]
+    assert rows(host, "select text from profile_overrides") == [("NEW",)]
     again = {"action": "restore", "operation_id": done["operation_id"]}
     await refused(host, ADMIN, again, "operation_id", "conflict")
 
@@ -348,7 +344,7 @@ async def test_profiles_that_were_derived_anew_hold_up_no_restore(host: AMemorix
     await said(host, "c", ("林澈", "我住在杭州。"))
     assert (await host.invoke("memory_profile_admin", refresh))["success"]
     await host.settle(120)
-    assert (await rows_of(host, "select count(*) > 0 from profile_snapshots")) == [(1,)]
+    assert (rows(host, "select count(*) > 0 from profile_snapshots")) == [(1,)]
     back = await admin(host, "restore", operation_id=done["operation_id"])
     assert (back["status"], back["not_restored"]) == ("restored", [])
 

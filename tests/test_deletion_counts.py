@@ -10,8 +10,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.testing import memory_host
-from entrance import said, told
-from memory_dump import rows_of
+from entrance import rows, said, told
 from test_purge import admin
 
 SPEAKERS = ("Ann", "Mia", "林澈", "小雨")
@@ -58,7 +57,7 @@ def selection(rng: random.Random) -> dict[str, Any]:
 async def grouped(host: AMemorixHostService, sql: str) -> dict[int, frozenset[int]]:
     """Row -> the paragraphs it rests on."""
     found: dict[int, set[int]] = {}
-    for row, paragraph in await rows_of(host, sql):
+    for row, paragraph in rows(host, sql):
         found.setdefault(row, set()).add(paragraph)
     return {row: frozenset(some) for row, some in found.items()}
 
@@ -88,13 +87,13 @@ async def episodes(host: AMemorixHostService) -> dict[int, frozenset[int]]:
 
 async def profiles(host: AMemorixHostService) -> dict[tuple[int, int], tuple[int, frozenset[int]]]:
     """(person, scope) -> the newest snapshot, with the paragraphs it tells of."""
-    rows = await rows_of(
+    snapshots = rows(
         host,
         "select s.person, s.scope, s.id, e.paragraph from profile_snapshots s left join profile_evidence e on e.snapshot = s.id "
         "where s.version = (select max(version) from profile_snapshots n where n.person = s.person and n.scope = s.scope)",
     )
     found: dict[tuple[int, int], tuple[int, frozenset[int]]] = {}
-    for person, scope, row, paragraph in rows:
+    for person, scope, row, paragraph in snapshots:
         _, before = found.get((person, scope), (row, frozenset[int]()))
         found[person, scope] = row, before | ({paragraph} if paragraph else set())
     return found
@@ -121,16 +120,16 @@ async def test_a_preview_counts_what_changes(tmp_path: Path, seed: int) -> None:
                 continue
             counts = seen["counts"]
             before = await facts(host), await relations(host), await episodes(host), await profiles(host)
-            marked = await rows_of(host, "select count(*) from relations where deleted_at is null")
+            marked = rows(host, "select count(*) from relations where deleted_at is null")
 
             done = await admin(host, "execute", **wish)
 
             assert done["counts"] == counts
             assert (counts["facts"], counts["facts_changed"]) == fates(before[0], await facts(host))
-            left = await rows_of(host, "select count(*) from relations where deleted_at is null")
+            left = rows(host, "select count(*) from relations where deleted_at is null")
             assert counts["relations"] == marked[0][0] - left[0][0]
             assert counts["relations_changed"] == fates(before[1], await relations(host))[1]
-            dead = {row[0] for row in await rows_of(host, f"select id from paragraphs p where not ({LIVE})")}
+            dead = {row[0] for row in rows(host, f"select id from paragraphs p where not ({LIVE})")}
             told_of = {row: some - dead for row, some in before[2].items()}
             losing = [row for row, some in told_of.items() if some != before[2][row]]
             assert counts["episodes"] == sum(not told_of[row] for row in losing)

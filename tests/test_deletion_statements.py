@@ -9,6 +9,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from conftest import Open
+from entrance import data_of, rows
 from test_name_privacy import ADMIN, FACTS, GRAPH, done, held, talk
 
 PROFILES = "memory_profile_admin"
@@ -70,13 +71,10 @@ async def test_a_purge_takes_them_for_good_and_tells_what_stays(
 
     assert receipt["found"] == {}
     assert [row["item_type"] for row in receipt["stays"]] == ["entity"]
-    texts = await host.kernel.store.read(
-        lambda db: [
-            *db.execute("select text || updated_by from profile_overrides").fetchall(),
-            *db.execute("select value from facts").fetchall(),
-            *db.execute("select predicate from relations").fetchall(),
-            *db.execute("select content from profile_snapshots").fetchall(),
-        ]
+    texts = rows(
+        host,
+        "select text || updated_by from profile_overrides union all select value from facts "
+        "union all select predicate from relations union all select content from profile_snapshots",
     )
     assert name not in json.dumps(texts, ensure_ascii=False)
     await done(host, GRAPH, action="delete_node", node=club)
@@ -116,8 +114,8 @@ async def test_what_a_tool_was_called_goes_with_the_question(opened: Open) -> No
     content = {"query": "欧阳娜娜住在哪里", "hits": found["hits"]}
     await done(host, "enqueue_feedback_task", query_tool_id="tool-欧阳娜娜-1", session_id="qq:1",
                query_timestamp=1.7e9, structured_content=content)  # fmt: skip
-    assert held(host.kernel.store.folder, "tool-欧阳娜娜-1")
+    assert held(data_of(host), "tool-欧阳娜娜-1")
 
     await done(host, ADMIN, action="execute", mode="person", selector="usr-777", purge=True)
 
-    assert held(host.kernel.store.folder, "欧阳娜娜") == []
+    assert held(data_of(host), "欧阳娜娜") == []

@@ -12,7 +12,7 @@ import pytest
 import deadly_life
 from amemorix import AMemorixHostService
 from amemorix.episodes.service import EpisodeService
-from amemorix.testing import memory_host
+from amemorix.testing import memory_host, pause_background, resume_background
 from conftest import Open
 from entrance import said
 from lives import Life
@@ -94,18 +94,16 @@ async def test_a_profile_that_kills_the_process_is_given_up(tmp_path: Path) -> N
 async def test_work_that_is_cut_short_counts_no_try(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often the host stops or changes its settings meanwhile."""
     host = await opened(episode={**QUIET, "max_attempts": 2})
-    await host.kernel.pause()  # nothing else takes the task up
+    await pause_background(host)  # nothing else takes the task up
     await said(host, "c", ("Ada", "a kite by the sea"))
-    service = host.kernel.episodes
     with monkeypatch.context() as patch:
         patch.setattr(EpisodeService, "_derive", lambda *_: asyncio.sleep(60))
         for _ in range(4):
-            step = asyncio.create_task(service.step())
+            resume_background(host)
             await begun(host)
-            step.cancel()
-            await asyncio.gather(step, return_exceptions=True)
+            await pause_background(host)
     assert (await status(host, "memory_episode_admin"))["pending"] == 1
-    host.kernel.start()
+    resume_background(host)
     await host.settle(120)
 
     assert (await status(host, "memory_episode_admin"))["completed"] == 1

@@ -6,8 +6,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +15,12 @@ from numpy.typing import NDArray
 
 from amemorix import AMemorixHostService
 from amemorix.clock import SystemClock
-from amemorix.config import Config
-from amemorix.indexes.projections import Indexes
-from amemorix.indexes.vectors.embedding import EmbeddingService
-from amemorix.indexes.vectors.serving import Asking, DenseLane
-from amemorix.ingest.requests import IngestText
-from amemorix.ingest.service import IngestService
-from amemorix.models.embedding_batches import encode
-from amemorix.ports import Encoded
-from amemorix.store.metadata_store import MetadataStore
-from amemorix.store.time_zones import TimeZones
+from amemorix.models.host.embedder import HostEmbedder
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host
 from conftest import Open
 from endpoint import Endpoint, endpoint
-from entrance import contents, found, hits, refused, said, stats, told
-from pace import until
+from entrance import contents, found, hits, refused, rows, said, stats, told
+from pace import PATIENCE, until
 
 CALM = {"retry_seconds": 10.0, "retry_max_seconds": 40.0, "max_attempts": 1}
 
@@ -591,49 +580,42 @@ async def test_what_is_deleted_and_written_during_a_rebuild_is_right_after_it(se
     assert report["ok"], report
 
 
-async def test_a_vector_that_came_while_the_loop_was_held_up_is_used(dense_host: AMemorixHostService) -> None:
-    await told(dense_host, "kite")
-    await dense_host.settle(120)
-    serving, work = dense_host.kernel.vectors.dense.serving, Future[list[Encoded]]()
-    finishing = asyncio.create_task(dense_host.kernel.vectors.dense.finish(Asking(("", "kite"), serving, work), 1.0))
-    await asyncio.sleep(0)
-    made = encode(HashEmbedder(), ["kite"])
-    work.set_result(made)
-    time.sleep(1.1)  # noqa: ASYNC251 - the loop is held up for longer than the vector is waited for
-    asked = await finishing
-    assert (asked.failed, asked.encoded) == (False, made[0])
+async def test_a_vector_that_came_while_the_loop_was_held_up_is_used(opened: Open) -> None:
+    loop, held = asyncio.get_running_loop(), threading.Event()
+
+    def hold_up() -> None:
+        held.set()
+        time.sleep(0.5)  # for longer than the vector is waited for
+
+    class Slow(HashEmbedder):
+        def embed(self, texts: Sequence[str]) -> Any:
+            if "kite?" in texts:
+                loop.call_soon_threadsafe(hold_up)
+                held.wait(PATIENCE)
+                time.sleep(0.1)
+            return super().embed(texts)
+
+    host = await opened(embed=Slow(), embedding={"query_timeout_seconds": 0.3})
+    await told(host, "kite")
+    await host.settle(120)
+    answer = await found(host, "kite?")
+    assert (held.is_set(), answer["degraded"]) == (True, [])
+    assert "dense" in answer["hits"][0]["explain"]["lanes"]
 
 
 # a model that reads English alone
 
 
-async def test_texts_that_the_model_does_not_read_are_left_to_the_other_lanes(tmp_path: Path) -> None:
-    store = MetadataStore(tmp_path)
-    indexes = Indexes(store, "native")
-    indexes.open()
-    dense = DenseLane()
-    config = Config()
-    service = EmbeddingService(
-        store, settings=config.embedding, indexes=indexes, dense=dense, clock=SystemClock(), threads=1
-    )
-    ingest = IngestService(store, config=config, clock=SystemClock(), zones=TimeZones(UTC, {}))
-    try:
-        service.adopt(HashEmbedder(languages=("en",)), None)
-        for n, text in enumerate(("今天天气不错", "the weather is fine", "今天 deploy 了三次服务", "🎂")):
-            await ingest.text(IngestText.model_validate({"external_id": str(n), "source_type": "note", "text": text}))
-        while await service.step():
-            pass
-        progress = await store.read(service.progress)
-        assert (progress.state, progress.pending, progress.failed) == ("idle", 0, 0)
-        assert dense.serving is not None
-        vectors = dense.serving.vectors
-        store.read_here(vectors.catch_up)
-        assert len(vectors.index) == 2
-    finally:
-        service.close()
-        dense.close()
-        indexes.close()
-        store.close()
+async def test_texts_that_the_model_does_not_read_are_left_to_the_other_lanes(
+    dense_host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HostEmbedder, "reads", lambda _, text: HashEmbedder(languages=("en",)).reads(text))
+    for text in ("今天天气不错", "the weather is fine", "今天 deploy 了三次服务", "🎂"):
+        await told(dense_host, text)
+    await dense_host.settle(120)
+    progress = await state(dense_host)
+    assert (progress["state"], progress["pending"], progress["failed"]) == ("idle", 0, 0)
+    assert rows(dense_host, "select count(*) from embeddings where length(vector) > 0") == [(2,)]
 
 
 @pytest.mark.local_model

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host, pause_background
 from conftest import Open
-from entrance import refused, said, told
+from entrance import change, refused, said, told
 
 HOUR, DAY = 3_600.0, 86_400.0
 START = 1_680_000_000.0
@@ -187,14 +187,14 @@ async def still(opened: Open, clock: FrozenClock | None = None) -> AMemorixHostS
     """A memory that makes episodes only when it is told to."""
     settings = {"poll_interval_seconds": 3600, "debounce_seconds": 3600}
     host = await opened(episode=settings, **({"clock": clock} if clock else {}))
-    await host.kernel.pause()  # on a slow machine the first look of the background would come in between
+    await pause_background(host)  # on a slow machine the first look of the background would come in between
     return host
 
 
 async def expiring(host: AMemorixHostService, word: str, at: float) -> None:
     """Let the paragraphs with this word expire at a time."""
     statement = "update paragraphs set expires_at = ? where content like ?"
-    await host.kernel.store.write(lambda db: db.execute(statement, (at, f"%{word}%")))
+    change(host, statement, (at, f"%{word}%"))
 
 
 @pytest.mark.parametrize("how", ["deleted", "reworded", "expired"])

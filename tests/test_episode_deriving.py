@@ -15,10 +15,9 @@ from amemorix import AMemorixHostService
 from amemorix.episodes import grouping as episode_grouping
 from amemorix.episodes.deriving_rows import EpisodeDerivingRepository
 from amemorix.episodes.service import EpisodeService
-from amemorix.store.tasks import DeriveTaskRepository
-from amemorix.testing import FrozenClock, memory_host
+from amemorix.testing import FrozenClock, memory_host, pause_background, resume_background
 from conftest import Open
-from entrance import said, told
+from entrance import change, rows, said, told
 from lives import Life, Tell
 
 DAY = 86_400.0
@@ -164,15 +163,14 @@ async def edited(host: AMemorixHostService, *turns: int) -> None:
 async def written(host: AMemorixHostService) -> list[tuple[int, int, int]]:
     """(id, revision, paragraphs) of every episode."""
     query = "select id, revision, paragraph_count from episodes order by id"
-    return await host.kernel.store.read(lambda db: [tuple(row) for row in db.execute(query)])
+    return rows(host, query)
 
 
 async def grouping(host: AMemorixHostService) -> list[list[int]]:
     """The paragraphs of every episode."""
     query = "select episode, paragraph from episode_paragraphs order by episode, position"
-    rows = await host.kernel.store.read(lambda db: db.execute(query).fetchall())
     found: dict[int, list[int]] = {}
-    for episode, paragraph in rows:
+    for episode, paragraph in rows(host, query):
         found.setdefault(episode, []).append(paragraph)
     return sorted(found.values())
 
@@ -273,25 +271,21 @@ async def test_work_is_thrown_away_when_another_has_taken_it_over(
     """The task is lost between the working out and the storing: only the other's work is stored, once."""
     host = await opened(episode=MANUAL)
     await said(host, "c", ("Ada", "kite", START), ("Ada", "lamp", START + 2 * DAY))
-    service, kernel = host.kernel.episodes, host.kernel
-    other = EpisodeService(
-        kernel.store, settings=kernel.config.episode, clock=FrozenClock(), background=kernel._background
-    )
-    done = DeriveTaskRepository.done
-    lost: list[bool] = []
+    derive = EpisodeService._derive
+    stored: list[Any] = []
 
-    def robbed(self: DeriveTaskRepository, db: Any, kind: Any, claim: Any, *, worker: str, now: float) -> bool:
-        if not lost:
-            lost.append(True)
-            assert self.claim(db, kind, worker="robber", now=now, lease=300, most=5, limit=9)
-        return done(self, db, kind, claim, worker=worker, now=now)
+    async def robbed(self: EpisodeService, source: int) -> Any:
+        found = await derive(self, source)
+        stored.append(rows(host, "select * from episodes"))
+        if len(stored) == 1:
+            change(host, "update derive_tasks set worker = 'robber' where kind = 'episodes'")
+        return found
 
-    monkeypatch.setattr(DeriveTaskRepository, "done", robbed)
-    while not lost:
-        await service.step()
-    assert await written(host) == []
-    await other.drain()
+    monkeypatch.setattr(EpisodeService, "_derive", robbed)
+    while len(stored) < 2:
+        await host.settle(120)
 
+    assert stored == [[], []], "what was worked out first was not stored"
     assert await written(host) == [(1, 1, 1), (2, 1, 1)]
     assert (await asked(host, "status"))["completed"] == 1
 
@@ -318,16 +312,14 @@ async def test_news_that_come_while_it_is_worked_on_are_not_lost(opened: Open, m
 
 async def test_a_cut_short_step_is_taken_up_at_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     host = await opened(episode=MANUAL)
-    await host.kernel.pause()  # nothing else takes the task up
+    await pause_background(host)  # nothing else takes the task up
     await said(host, "c", ("Ada", "kite", START))
-    service = host.kernel.episodes
     with monkeypatch.context() as patch:
         patch.setattr(EpisodeService, "_derive", lambda *_: asyncio.sleep(60))
-        step = asyncio.create_task(service.step())
+        resume_background(host)
         await until(host, "processing", 1)
-        step.cancel()
-        await asyncio.gather(step, return_exceptions=True)
-    host.kernel.start()
+        await pause_background(host)
+    resume_background(host)
     await host.settle(120)
 
     assert await written(host) == [(1, 1, 1)]
@@ -338,9 +330,9 @@ async def test_a_paragraph_that_is_removed_takes_the_words_of_its_episode_along(
     host = await opened(episode=MANUAL)
     await said(host, "c", ("Ada", "the secret walrus", START), ("Ada", "an open kite", START + 1))
     await host.settle(120)
-    await host.kernel.store.write(lambda db: db.execute("delete from paragraphs where content like '%secret%'"))
+    change(host, "delete from paragraphs where content like '%secret%'")
     counts = "select (select count(*) from episodes), (select count(*) from episode_terms)"
-    assert await host.kernel.store.read(lambda db: db.execute(counts).fetchone()) == (0, 0)
+    assert rows(host, counts) == [(0, 0)]
     await host.settle(120)
 
     assert [item["summary"] for item in (await asked(host, "list"))["items"]] == ["Ada: an open kite"]

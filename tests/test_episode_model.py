@@ -255,8 +255,7 @@ async def test_an_answer_about_what_has_changed_meanwhile_is_thrown_away(opened:
         async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:
             if not self.asked:
                 await said(hosts[0], "c", ("Bob", "a late word", START + 1.5))
-                while (await asked(hosts[0], "status"))["lag"] or (await asked(hosts[0], "status"))["pending"]:
-                    await hosts[0].kernel.episodes._derive_next()
+                await asked(hosts[0], "process_pending")
             return await super().answer(task, system, user, schema=schema)
 
     def script(task: str, user: str) -> Mapping[str, Any]:

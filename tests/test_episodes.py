@@ -11,7 +11,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import memory_host
 from conftest import Open
-from entrance import contents, hits, said, told
+from entrance import contents, hits, rows, said, told
 
 HOUR, DAY = 3_600.0, 86_400.0
 START = 1_680_000_000.0
@@ -19,20 +19,23 @@ START = 1_680_000_000.0
 
 async def episodes(host: AMemorixHostService) -> list[dict[str, Any]]:
     """Every episode by time, with its paragraphs."""
-    kernel = host.kernel
-
-    def read(db: Any) -> list[dict[str, Any]]:
-        ids = [row[0] for row in db.execute("select id from episodes")]
-        full = kernel.store.episodes.full(db, ids)
-        members = kernel.store.episodes.members(db, ids)
-        return [
-            {"title": row.title, "summary": row.summary, "start": row.event_start, "end": row.event_end,
-             "source": row.source, "paragraphs": members[id_]}
-            for id_, row in full.items()
-        ]  # fmt: skip
-
     await host.settle(120)
-    return sorted(await kernel.store.read(read), key=lambda one: (one["source"], one["paragraphs"]))
+    held: dict[int, list[int]] = {}
+    for episode, paragraph in rows(
+        host, "select episode, paragraph from episode_paragraphs order by episode, position"
+    ):
+        held.setdefault(episode, []).append(paragraph)
+    found = rows(
+        host,
+        "select e.id, title, summary, event_start, event_end, s.name from episodes e join sources s on s.id = e.source",
+    )
+    return sorted(
+        (
+            {"title": title, "summary": summary, "start": start, "end": end, "source": source, "paragraphs": held[id_]}
+            for id_, title, summary, start, end, source in found
+        ),
+        key=lambda one: (one["source"], one["paragraphs"]),
+    )
 
 
 def turns(*times: float, words: str = "kite") -> list[tuple[str, str, float]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from amemorix import AMemorixHostService
+from amemorix import AMemorixHostService, SDKMemoryKernel
 from amemorix.clock import SystemClock
 from amemorix.errors import NotReady
 from amemorix.host.environment import Surroundings
@@ -152,14 +152,14 @@ def test_a_stop_that_fails_ends_stopped(
     async def used() -> None:
         await host.start()
         await host.call("ingest_text", NOTE)
-        done = getattr(host.kernel, step)
+        done = getattr(SDKMemoryKernel, step)
 
-        async def failing() -> None:
-            await done()
+        async def failing(kernel: SDKMemoryKernel) -> None:
+            await done(kernel)
             raise OSError("the disk is gone")
 
-        monkeypatch.setattr(host.kernel, step, failing)
-        with pytest.raises(OSError, match="gone"):
+        with monkeypatch.context() as patch, pytest.raises(OSError, match="gone"):
+            patch.setattr(SDKMemoryKernel, step, failing)
             await host.stop()
         assert host.state == "stopped"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,10 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.errors import ChatUnavailable
-from amemorix.graph.extraction import CURSOR
-from amemorix.testing import HashEmbedder, ScriptedChat, memory_host
+from amemorix.errors import ChatUnavailable, StorageFailure
+from amemorix.testing import HashEmbedder, ScriptedChat, memory_host, pause_background
 from conftest import Open
-from entrance import contents, hits, refused, said, told
+from entrance import change, contents, cut_change_log, hits, refused, rows, said, told
 
 Rows = set[tuple[str, str, str, str]]
 
@@ -31,7 +29,7 @@ async def relations(host: AMemorixHostService, *, settle: bool = True) -> Rows:
 
 
 async def query(host: AMemorixHostService, sql: str) -> list[tuple[Any, ...]]:
-    return await host.kernel.store.read(lambda db: db.execute(sql).fetchall())
+    return rows(host, sql)
 
 
 async def content_of_tables(host: AMemorixHostService) -> list[Any]:
@@ -87,18 +85,14 @@ async def test_reading_in_steps_is_the_same_as_reading_at_once(
 async def test_a_crash_before_the_transaction_repeats_nothing_and_loses_nothing(tmp_path: Path) -> None:
     async with memory_host(tmp_path, extraction={"poll_interval_seconds": 3600.0}) as host:
         await host.settle(120)
-        kernel = host.kernel
-
-        def fails(*args: Any, **kwargs: Any) -> None:
-            type(kernel.store.extractions).keep(kernel.store.extractions, *args, **kwargs)
-            raise RuntimeError("the power went")
-
-        kernel.store.extractions.keep = fails  # type: ignore[method-assign]
+        change(host, "create trigger power before insert on meta when new.key = 'extracted_upto' "
+                     "begin select raise(abort, 'the power went'); end")  # fmt: skip
         await said(host, "c", *TALK)
-        with pytest.raises(RuntimeError):
-            await kernel.extraction.drain()
+        with pytest.raises(StorageFailure, match="the power went"):
+            await host.settle(120)
         assert await query(host, "select id from relations") == []
         assert await query(host, "select * from paragraph_entities") == []
+        change(host, "drop trigger power")
 
     async with memory_host(tmp_path) as host:
         assert await relations(host) == TOLD
@@ -110,7 +104,7 @@ async def test_reading_again_changes_nothing(host: AMemorixHostService) -> None:
     before = await content_of_tables(host)
     last = (await query(host, "select max(seq) from changes where kind = 'relation'"))[0][0]
 
-    await host.kernel.store.write(lambda db: host.kernel.store.changes.put(db, CURSOR, "0"))
+    change(host, "update meta set value = '0' where key = 'extracted_upto'")
     assert await content_of_tables(host) == before
     assert (await query(host, "select max(seq) from changes where kind = 'relation'"))[0][0] == last
 
@@ -122,15 +116,12 @@ async def test_a_log_that_was_cut_is_made_good_from_the_rows(
     await said(host, "c", *TALK)
     before = await content_of_tables(host)
     for table in ("relation_evidence", "relations", "paragraph_entities", "entities"):
-        await host.kernel.store.write(lambda db, table=table: db.execute(f"delete from {table}"))
-    await host.kernel.store.write(lambda db: db.execute("update paragraphs set extracted = 0"))
+        change(host, f"delete from {table}")
+    change(host, "update paragraphs set extracted = 0")
     await host.settle(120)
-
-    def cut(db: sqlite3.Connection) -> None:
-        host.kernel.store.changes.prune(db, host.kernel.store.changes.bounds(db)[1])
-        host.kernel.store.changes.put(db, CURSOR, "1")
-
-    await host.kernel.store.write(cut)
+    await pause_background(host)
+    cut_change_log(host)
+    change(host, "update meta set value = '1' where key = 'extracted_upto'")
     after = await content_of_tables(host)
     assert (after[0], after[1]) == (before[0], before[1])
 
@@ -138,9 +129,8 @@ async def test_a_log_that_was_cut_is_made_good_from_the_rows(
 async def test_the_change_log_is_kept_as_long_as_it_is_read(host: AMemorixHostService) -> None:
     await said(host, "c", *TALK)
     await host.settle(120)
-    kernel = host.kernel
-    bounds = await kernel.store.read(kernel.store.changes.bounds)
-    assert await kernel.store.read(kernel.extraction.cursor) == bounds[1]
+    ((last,),) = rows(host, "select seq from sqlite_sequence where name = 'changes'")
+    assert rows(host, "select value from meta where key = 'extracted_upto'") == [(str(last),)]
     assert (await host.invoke("memory_stats", {}))["lag"]["extraction"] == 0
 
 

@@ -9,7 +9,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import FrozenClock
 from conftest import Open
-from entrance import refused, said, told
+from entrance import change, refused, rows, said, told
 
 START = 1_680_000_000.0
 DAY = 86_400.0
@@ -205,6 +205,6 @@ async def test_a_name_that_two_persons_have_is_nobody(host: AMemorixHostService)
 
 
 async def test_an_undo_record_of_something_else_is_not_ours(filled: AMemorixHostService) -> None:
-    records = filled.kernel.store.undo_records
-    row = await filled.kernel.store.write(lambda db: records.keep(db, "other", "{}", "", "", 0.0))
-    await refused(filled, "memory_fact_admin", {"action": UNDO, "undo_id": row}, "undo_id", "not_found")
+    change(filled, "insert into undo_records (kind, detail, created_at) values ('other', '{}', 0)")
+    ((row,),) = rows(filled, "select max(id) from undo_records")
+    await refused(filled, "memory_fact_admin", {"action": UNDO, "undo_id": f"u{row}"}, "undo_id", "not_found")

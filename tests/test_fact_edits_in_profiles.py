@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.testing import memory_host
+from entrance import change, rows
 
 EDITS = int(os.environ.get("AMEMORIX_EDITS", "4"))
 LIVES = {
@@ -36,14 +36,9 @@ async def profile(host: AMemorixHostService) -> str:
 
 async def from_scratch(host: AMemorixHostService) -> str:
     """The profile once every snapshot is gone and each is wanted anew."""
-    kernel = host.kernel
-
-    def empty(db: sqlite3.Connection) -> None:
-        db.execute("delete from profile_snapshots")
-        for (person,) in db.execute("select id from persons").fetchall():
-            kernel.profiles.want(db, person)
-
-    await kernel.store.write(empty)
+    change(host, "delete from profile_snapshots")
+    for (person,) in rows(host, "select person_id from persons"):
+        await host.invoke("memory_profile_admin", {"action": "refresh", "person_id": person})
     return await profile(host)
 
 

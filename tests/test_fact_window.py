@@ -1,163 +1,161 @@
-"""Settling the part of a group that a statement touches comes to what settling the whole group comes to."""
+"""Whatever the order in which statements come and go, the facts are those of the statements that are left, in their order."""
 
 from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.facts.ledger import Change, FactLedger, Said
-from amemorix.facts.rows import FactGroup
-from amemorix.facts.timeline import ANY, AUTHORITY, Point
-from amemorix.facts.timeline_window import NEAREST, FactWindow
 from conftest import Open
-from entrance import said
+from entrance import said, told
 
 START = 1_680_000_000.0
 MINUTE = 60.0
+ALONE: dict[str, Any] = {
+    "facts": {"poll_interval_seconds": 3600}, "episode": {"enabled": False}, "profile": {"enabled": False},
+}  # fmt: skip
+TEXTS = {
+    "residence": (("我住在{}", "我搬到{}了", "我不住在{}"), ("上海", "北京", "深圳", "杭州")),
+    "occupation": (("我是{}", "我的职业是{}", "我不是{}"), ("律师", "程序员", "医生", "老师")),
+    "like": (("我喜欢{}", "我爱吃{}", "我不喜欢{}"), ("花生", "香菜", "苹果", "红茶")),
+}
+TRUST: tuple[dict[str, Any], ...] = (
+    {"trust": "manual_confirmed"}, {"trust": "server_verified"}, {"evidence_source": "user_message"}, {},
+)  # fmt: skip
+Statement = tuple[str, str, float, dict[str, Any] | None]
+"""(key, text, time, metadata of a note or None for a line of the person's own)."""
 
 
-def facts_of(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """Every fact that has a statement, without its row and that of what took its place."""
-    return db.execute(
-        "select f.attribute, f.norm, f.polarity, f.value, f.status, f.authority, f.confidence, f.valid_from, f.valid_to,"
-        " f.outdone_at, s.norm, s.polarity, s.valid_from, f.asserted_at,"
-        " (select group_concat(paragraph) from fact_evidence e where e.fact = f.id)"
-        " from facts f left join facts s on s.id = f.superseded_by and f.status = 'superseded'"
-        " where f.deleted_at is null and (f.asserted_at is not null or exists ("
-        "  select 1 from fact_evidence e join paragraphs p on p.id = e.paragraph where e.fact = f.id"
-        "  and e.stance = 'support' and p.deleted_at is null))"
-        " order by 1, 2, 3, 8, 10, 15"
-    ).fetchall()
-
-
-def settled_whole(host: AMemorixHostService, db: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """The same after every group has been looked at as a whole."""
-    ledger = FactLedger(host.kernel.store, profile=host.kernel.config.profile)
-    rows = db.execute("select distinct person, scope, attribute, case cardinality when 'set' then norm end from facts")
-    for person, scope, attribute, norm in rows.fetchall():
-        ledger.settle(db, FactGroup(person, None, scope, attribute, norm), Change(START, START, "checked"))
-    return facts_of(db)
-
-
-class Rolled(Exception):
-    """Takes the transaction back."""
-
-
-async def same_as_whole(host: AMemorixHostService) -> None:
-    seen: list[Any] = []
-
-    def check(db: sqlite3.Connection) -> None:
-        seen.extend((facts_of(db), settled_whole(host, db)))
-        raise Rolled
-
-    with pytest.raises(Rolled):
-        await host.kernel.store.write(check)
-    assert seen[0] == seen[1]
-
-
-async def paragraphs(host: AMemorixHostService, count: int) -> list[int]:
-    """Lines that state nothing, to rest statements on."""
-    await said(host, "c", *(("林澈", f"第{n}句", START + n) for n in range(count)))
-    return await host.kernel.store.read(
-        lambda db: [row[0] for row in db.execute("select id from paragraphs order by id")]
-    )
-
-
-def statements(rng: random.Random, rows: Sequence[int], *, ranks: Sequence[str], span: int) -> list[Said]:
-    found: list[Said] = []
-    for row in rows:
-        at = START + MINUTE * rng.randint(0, span)
-        norm, polarity = rng.choice(["a", "a b", "c", "d"]), rng.choice([1, 1, 1, -1])
-        if polarity < 0 and rng.random() < 0.2:
-            norm = ANY
-        told = rng.choice([None, None, None, at, at + MINUTE * rng.randint(0, span)])
-        confidence = rng.choice([0.6, 0.7, 0.9])
-        found.append(Said(row, norm, polarity, norm, at, None, rng.choice(ranks), confidence, told=told))
+def statements(rng: random.Random, attribute: str, count: int, *, span: int) -> list[Statement]:
+    forms, values = TEXTS[attribute]
+    found: list[Statement] = []
+    for n in range(count):
+        own = rng.random() < 0.6
+        text = rng.choice(forms).format(rng.choice(values))
+        text = text if own else text.replace("我", "林澈", 1)
+        found.append((f"k{n}", text, START + MINUTE * rng.randint(0, span), None if own else rng.choice(TRUST)))
     return found
 
 
-async def person(host: AMemorixHostService) -> tuple[int, int]:
-    return await host.kernel.store.read(
-        lambda db: db.execute("select p.speaker, p.scope from paragraphs p where p.speaker <> 0").fetchone()
-    )
+async def tell(host: AMemorixHostService, some: list[Statement]) -> None:
+    for key, text, at, metadata in some:
+        if metadata is None:
+            message = {"external_id": key, "speaker": "林澈", "text": text, "time": at}
+            assert (await host.invoke("ingest_messages", {"chat_id": "c", "messages": [message]}))["success"]
+        else:
+            await told(host, text, external_id=key, source_type="person_fact", person_ids=["林澈"], chat_id="c",
+                       time=at, metadata=metadata)  # fmt: skip
 
 
-@pytest.mark.parametrize("attribute", ["residence", "occupation", "like"])
-@pytest.mark.parametrize("seed", range(12))
-async def test_any_history_settles_as_the_whole_does(opened: Open, attribute: str, seed: int) -> None:
-    rng = random.Random(seed)
-    host = await opened(facts={"enabled": False})
-    rows = await paragraphs(host, rng.randint(2, 30))
-    who, scope = await person(host)
-    ledger = FactLedger(host.kernel.store, profile=host.kernel.config.profile)
-
-    def deleted(db: sqlite3.Connection, some: Sequence[int], at: float | None) -> None:
-        groups = host.kernel.store.facts.groups_of(db, some)
-        for row in some:
-            db.execute("update paragraphs set deleted_at = ? where id = ?", (at, row))
-        for group, since in groups:
-            ledger.settle(db, group, Change(START, START, "came or went"), since=since)
-
-    def tell(db: sqlite3.Connection, one: Said) -> None:
-        group = FactGroup(who, None, scope, attribute, one.norm if attribute == "like" else None)
-        ledger.record(db, group, one, Change(START, START, "stated"))
-
-    everything = statements(rng, rows, ranks=list(AUTHORITY), span=rng.choice([4, 20, 1000]))
-    if seed % 3 == 0:
-        everything.sort(key=lambda one: one.at)
-    told: list[int] = []
-    for one in everything:
-        await host.kernel.store.write(lambda db, one=one: tell(db, one))
-        told.append(one.paragraph)
-        if rng.random() < 0.2:
-            some = rng.sample(told, min(len(told), 3))
-            at = START if rng.random() < 0.6 else None
-            await host.kernel.store.write(lambda db, some=some, at=at: deleted(db, some, at))
-        if rng.random() < 0.1:
-            facts = await host.kernel.store.read(lambda db: host.kernel.store.facts.listed(
-                db, entity=None, attribute=None, text=None, now=START, limit=50, offset=0, statuses=["active"]))  # fmt: skip
-            undo = None
-            if facts:
-                fact = rng.choice(facts)
-                result = await host.invoke("memory_fact_admin", {"action": "retract", "fact_id": fact.id})
-                undo = result.get("undo_id")
-            if undo and rng.random() < 0.7:
-                await host.invoke("memory_fact_admin", {"action": "undo", "undo_id": undo})
-        await same_as_whole(host)
+async def facts(host: AMemorixHostService) -> list[tuple[Any, ...]]:
+    """Every fact that stands, with what rests on it by its text."""
+    await host.settle(120)
+    items = (await host.invoke("memory_fact_admin", {"action": "list", "limit": 1000}))["items"]
+    return sorted(
+        (item["attribute"], item["value"], item["denied"], item["status"], item["valid_from"], item["valid_to"] or 0.0,
+         item["authority"], item["confidence"], len(item["evidence_ids"]))
+        for item in items
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("order", ["forward", "backward", "shuffled"])
-async def test_long_histories_of_one_authority_settle_as_the_whole_does(opened: Open, order: str) -> None:
+async def in_order(opened: Open, folder: Path, some: list[Statement]) -> list[tuple[Any, ...]]:
+    """The facts of a memory that was told nothing but these, the earliest first."""
+    host = await opened(folder, **ALONE)
+    await said(host, "c", ("林澈", "你好", START - MINUTE))
+    await tell(host, sorted(some, key=lambda one: one[2]))
+    return await facts(host)
+
+
+@pytest.mark.parametrize("attribute", TEXTS)
+@pytest.mark.parametrize("seed", range(6))
+async def test_any_history_gives_the_facts_of_what_is_left(
+    opened: Open, tmp_path: Path, attribute: str, seed: int
+) -> None:
+    rng = random.Random(f"{attribute}{seed}")
+    host = await opened(tmp_path / "any", **ALONE)
+    await said(host, "c", ("林澈", "你好", START - MINUTE))
+    left: dict[str, Statement] = {}
+    gone: dict[str, Statement] = {}
+    for one in statements(rng, attribute, rng.randint(2, 24), span=rng.choice([20, 1000])):
+        await tell(host, [one])
+        left[one[0]] = one
+        if rng.random() < 0.5:
+            await host.settle(120)
+        if rng.random() < 0.3:
+            key = rng.choice([*left])
+            selector = {"external_ids": [key]}
+            done = await host.invoke(
+                "memory_delete_admin", {"action": "execute", "mode": "mixed", "selector": selector}
+            )
+            assert done["success"], done
+            gone[done["operation_id"]] = left.pop(key)
+        if gone and rng.random() < 0.3:
+            operation = rng.choice([*gone])
+            await host.settle(120)
+            back = await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": operation})
+            assert back["success"], back
+            one = gone.pop(operation)
+            left[one[0]] = one
+        if rng.random() < 0.2 and await facts(host):
+            items = (await host.invoke("memory_fact_admin", {"action": "list", "limit": 1000}))["items"]
+            taken = await host.invoke("memory_fact_admin", {"action": "retract", "fact_id": rng.choice(items)["id"]})
+            if taken["success"]:
+                back = await host.invoke("memory_fact_admin", {"action": "undo", "undo_id": taken["undo_id"]})
+                assert back["success"], back
+
+    assert await facts(host) == await in_order(opened, tmp_path / "straight", [*left.values()])
+
+
+@pytest.mark.parametrize("order", ["backward", "shuffled"])
+async def test_long_histories_come_to_the_same_in_any_order(opened: Open, tmp_path: Path, order: str) -> None:
     rng = random.Random(order)
-    host = await opened(facts={"enabled": False})
-    rows = await paragraphs(host, 6 * NEAREST)
-    who, scope = await person(host)
-    ledger = FactLedger(host.kernel.store, profile=host.kernel.config.profile)
-    everything = [
-        Said(row, norm, 1, norm, START + n * MINUTE, None, "direct_user", 0.9)
-        for n, row in enumerate(rows)
-        for norm in rng.choice("abcd")
+    forms, values = TEXTS["residence"]
+    everything: list[Statement] = [
+        (f"k{n}", forms[0].format(rng.choice(values)), START + n * MINUTE, None) for n in range(200)
     ]
-    if order == "backward":
-        everything.reverse()
-    if order == "shuffled":
-        rng.shuffle(everything)
-    group = FactGroup(who, None, scope, "occupation")
+    straight = await in_order(opened, tmp_path / "straight", everything)
+    host = await opened(tmp_path / order, **ALONE)
+    await said(host, "c", ("林澈", "你好", START - MINUTE))
+    await tell(host, everything[::-1] if order == "backward" else rng.sample(everything, len(everything)))
 
-    def tell(db: sqlite3.Connection) -> None:
-        for one in everything:
-            ledger.record(db, group, one, Change(START, START, "stated"))
+    assert len(straight) >= 4
+    assert await facts(host) == straight
 
-    await host.kernel.store.write(tell)
-    await same_as_whole(host)
-    window = FactWindow(host.kernel.store)
-    last = Point(0, rows[-1], START + 1e6, "e", 1, "e", "direct_user", 0.9)
-    early = Point(0, rows[-1], START + 10.5 * MINUTE, "e", 1, "e", "direct_user", 0.9)
-    parts = await host.kernel.store.read(lambda db: [window.part(db, group, [one], None) for one in (last, early)])
-    assert len(parts[0].rows) == 1, "what is said in its order touches what stands"
-    assert len(parts[1].rows) <= 2 * NEAREST, "however much was said"
+
+@pytest.mark.parametrize("late", [False, True], ids=["in its order", "before all others"])
+async def test_one_more_statement_costs_the_same_however_much_was_said(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    steps = 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+
+    def counted(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        db = connect(*args, **kwargs)
+        db.set_progress_handler(step, 100)
+        return db
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", counted)
+    host = await opened(**ALONE, extraction={"enabled": False})
+    forms, values = TEXTS["residence"]
+    costs: list[int] = []
+    for part in range(3):
+        turns = [
+            ("林澈", forms[0].format(values[n % 4]), START + n * MINUTE) for n in range(part * 400, part * 400 + 400)
+        ]
+        await said(host, "c", *turns)
+        await host.settle(120)
+        steps = 0
+        at = START + ((part + 1) * 400 - 0.5) * MINUTE if not late else START + (10.5 + part) * MINUTE
+        await said(host, "c", ("林澈", "我住在广州", at))
+        await host.settle(120)
+        costs.append(steps)
+
+    assert costs[2] < 1.5 * costs[0], costs

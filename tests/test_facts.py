@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import random
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.errors import StorageFailure
 from amemorix.testing import FrozenClock, memory_host
 from conftest import Open
-from entrance import found, said, told
+from entrance import change, cut_change_log, found, rows, said, told
 
 DAY = 86_400.0
 START = 1_680_000_000.0
@@ -295,11 +295,7 @@ async def test_what_lost_its_paragraph_is_hidden_and_comes_back(opened: Open) ->
     await host.invoke("memory_source_admin", {"action": "delete", "source": "b"})
     assert {f["value"] for f in (await admin(host, "list"))["items"]} == {"上海"}, "at once, before anything is derived"
     assert await held(host) == {("residence", "上海", "active")}
-
-    def restore(db: Any) -> None:
-        db.execute("update paragraphs set deleted_at = null")
-
-    await host.kernel.store.write(restore)
+    change(host, "update paragraphs set deleted_at = null")
     assert await dump(host) == before
 
 
@@ -317,18 +313,10 @@ async def test_purged_words_are_in_no_fact(host: AMemorixHostService) -> None:
     )
     await told(host, "每周三晚上夜跑", source_type="person_fact", person_ids=["林澈"], chat_id="c")
     await host.settle(120)
-
-    def purge(db: Any) -> None:
-        db.execute(
-            "delete from paragraphs where content like '%花生%' or content like '%北京%' or content like '%夜跑%'"
-        )
-
-    await host.kernel.store.write(purge)
+    change(host, "delete from paragraphs where content like '%花生%' or content like '%北京%' or content like '%夜跑%'")
     await host.settle(120)
     tables = ("facts", "fact_evidence", "fact_transitions", "undo_records")
-    texts = await host.kernel.store.read(
-        lambda db: [str(row) for table in tables for row in db.execute(f"select * from {table}")]
-    )
+    texts = [str(row) for table in tables for row in rows(host, f"select * from {table}")]
     assert not [text for text in texts if any(word in text for word in ("花生", "北京", "夜跑"))]
     assert await held(host) == {("residence", "上海", "active")}
 
@@ -337,10 +325,7 @@ async def test_a_paragraph_that_moves_takes_its_facts_out_of_sight(host: AMemori
     await told(host, "林澈对花生过敏", source_type="person_fact", person_ids=["林澈"], chat_id="c", scope="global")
     await said(host, "d", ("小美", "你好", START))
     await host.settle(120)
-    scope = await host.kernel.store.read(lambda db: host.kernel.store.names.chat_row(db, "c"))
-    await host.kernel.store.write(
-        lambda db: db.execute("update paragraphs set scope = ? where kind = 'text'", (scope,))
-    )
+    change(host, "update paragraphs set scope = (select id from chats where chat_id = 'c') where kind = 'text'")
     assert (await admin(host, "list", chat_id="d"))["items"] == []
     assert await held(host, chat_id="d") == set()
     assert await held(host, chat_id="c") == {("allergy", "花生", "active")}
@@ -388,7 +373,7 @@ async def test_notes_and_summaries_tell_of_persons_they_name(host: AMemorixHostS
 
 
 async def row(host: AMemorixHostService, fact: str) -> tuple[Any, ...]:
-    return (await host.kernel.store.read(lambda db: db.execute("select * from facts where id = ?", (int(fact[1:]),)).fetchall()))[0]  # fmt: skip
+    return rows(host, "select * from facts where id = ?", (int(fact[1:]),))[0]
 
 
 async def test_what_gave_way_to_news_comes_back_exactly(host: AMemorixHostService) -> None:
@@ -500,26 +485,18 @@ async def test_every_order_of_three(opened: Open, tmp_path: Path) -> None:
 
 async def test_a_crash_between_reading_and_storing_loses_and_repeats_nothing(tmp_path: Path) -> None:
     async with memory_host(tmp_path, facts={"poll_interval_seconds": 3600}) as host:
-        await host.kernel.pause()  # nothing reads the lines but this test
+        change(host, "create trigger power before insert on meta when new.key = 'facts_upto' "
+                     "begin select raise(abort, 'the power is cut'); end")  # fmt: skip
         await said(host, "c", *STATEMENTS)
-        service = host.kernel.facts
-        read = await asyncio.to_thread(host.kernel.store.read_here, service._read)
-        assert read is not None
-
-        def crash(db: Any) -> None:
-            service._keep(db, read)
-            raise RuntimeError("the power is cut")
-
-        with pytest.raises(RuntimeError):
-            await host.kernel.store.write(crash)
+        with pytest.raises(StorageFailure, match="the power is cut"):
+            await host.settle(120)
         assert (await admin(host, "status"))["total"] == 0
+        change(host, "drop trigger power")
     async with memory_host(tmp_path) as host:
         once = await dump(host)
         assert once
-        await host.kernel.store.write(lambda db: host.kernel.store.changes.put(db, "facts_upto", "0"))
+        change(host, "update meta set value = '0' where key = 'facts_upto'")
         await host.settle(120)
-        assert await dump(host) == once
-        await host.kernel.store.write(lambda db: service._keep(db, read))
         assert await dump(host) == once
 
 
@@ -527,8 +504,7 @@ async def test_a_log_that_was_cut_is_made_up_for(tmp_path: Path) -> None:
     async with memory_host(tmp_path, facts={"enabled": False}) as host:
         await said(host, "c", *STATEMENTS)
         await host.settle(120)
-        store = host.kernel.store
-        await store.write(lambda db: store.changes.prune(db, store.changes.bounds(db)[1]))
+        cut_change_log(host)
         assert await facts(host) == []
     async with memory_host(tmp_path) as host:
         await said(host, "c", ("林澈", "我是程序员", START))
@@ -543,10 +519,9 @@ async def test_a_log_that_was_cut_is_made_up_for(tmp_path: Path) -> None:
 async def test_a_profile_is_wanted_when_facts_change(host: AMemorixHostService) -> None:
     await said(host, "c", ("林澈", "我住在上海", START), ("小美", "今天天气不错", START))
     await host.settle(120)
-    store = host.kernel.store
-    tasks = await store.read(lambda db: store.derive_tasks.list(db, "profile", status=None, limit=10, offset=0))
-    persons = await store.read(lambda db: store.fact_material.person_names(db, [task.key for task in tasks], None))
-    assert {name for _, name in persons.values()} == {"林澈", "小美"}
+    tasks = (await host.invoke("memory_profile_admin", {"action": "status"}))["tasks"]
+    names = dict(rows(host, "select person_id, name from persons"))
+    assert {names[task["person_id"]] for task in tasks} == {"林澈", "小美"}
     told = await host.invoke("get_person_profile", {"person_id": "林澈", "chat_id": "c"})
     assert told["traits"] == ["我住在上海"]
     await said(host, "c", ("林澈", "我搬到北京了", START + DAY))
@@ -623,7 +598,7 @@ async def test_facts_never_fail_a_search(host: AMemorixHostService, monkeypatch:
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("no facts today")
 
-    monkeypatch.setattr(host.kernel.search._facts, "recall", broken)
+    monkeypatch.setattr("amemorix.facts.query.read_question", broken)
     result = await found(host, "林澈住在哪里")
     assert result["hits"]
     assert result["facts"] == []

@@ -20,7 +20,8 @@ from jsonschema import Draft202012Validator
 from amemorix import AMemorixHostService, errors
 from amemorix.host.operations import OPERATIONS
 from amemorix.ops import Operation
-from amemorix.testing import HashEmbedder, memory_host
+from amemorix.testing import HashEmbedder, memory_host, pause_background, resume_background
+from entrance import data_of
 from memory_dump import every_row
 from sample_memory import FILLING, KNOWN
 from schema_values import EXTREMES, extremes, fitting, nearly_fitting, smallest
@@ -96,9 +97,8 @@ class Fuzzed:
 
     async def _look(self) -> None:
         """Remember the rows, unless nothing was committed since; what puts another memory in place starts the background again."""
-        if not self.host.kernel.paused:
-            await self.host.kernel.pause()
-        for backup in sorted((self.host.kernel.store.folder / "backups").glob("*"))[MOST_BACKUPS:]:
+        await pause_background(self.host)
+        for backup in sorted((data_of(self.host) / "backups").glob("*"))[MOST_BACKUPS:]:
             shutil.rmtree(backup)
         if (version := self._version()) != self._seen:
             self._rows, self._seen = await every_row(self.host), version
@@ -111,7 +111,7 @@ class Fuzzed:
 
     def _version(self) -> tuple[int, int]:
         """Changes with each commit, and with the file."""
-        path, _ = self.host.kernel.store.files
+        path = data_of(self.host) / "memory.db"
         if self._file != (file := path.stat().st_ino):
             self._watching.close()
             self._watching, self._file = sqlite3.connect(path), file
@@ -241,7 +241,7 @@ def test_too_little_time_is_told(fuzzed: Fuzzed) -> None:
 
 def test_what_is_stored_by_all_this_is_sound(fuzzed: Fuzzed) -> None:
     async def check() -> dict[str, Any]:
-        fuzzed.host.kernel.start()
+        resume_background(fuzzed.host)
         await fuzzed.host.settle(120)
         return (await fuzzed.host.invoke("memory_runtime_admin", {"action": "refresh_self_check"}))["report"]
 

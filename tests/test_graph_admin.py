@@ -11,8 +11,9 @@ import networkx as nx
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.testing import pause_background
 from conftest import Open
-from entrance import refused, told
+from entrance import data_of, refused, told
 from graph_entrance import changed, edges, family, graph, nodes, page, triple
 
 HIDDEN = {"filter": {"enabled": True, "mode": "blacklist", "chats": ["stream:secret"]}}
@@ -94,17 +95,29 @@ async def test_pages_join_to_the_whole_graph(host: AMemorixHostService, chat: st
     assert len(joined) == whole["total_relations"]
 
 
-async def test_twenty_thousand_nodes_in_two_statements_a_page(host: AMemorixHostService) -> None:
+async def test_twenty_thousand_nodes_in_two_statements_a_page(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def traced(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        db = connect(*args, **kwargs)
+        db.set_trace_callback(ran.append)
+        return db
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", traced)
+    host = await opened()
     for part in range(10):
         numbers = range(part * 1000, (part + 1) * 1000)
         await told(
             host, f"part {part}", relations=[triple(f"left {n}", "meets", f"right {n * 7 % 10_000}") for n in numbers]
         )
     await page(host)
+    await pause_background(host)
     counts: list[int] = []
     for offset in (0, 10_000, 19_800):
-        counts.append(await statements(host, offset=offset))
+        ran.clear()
         found = await page(host, offset=offset, limit=200)
+        counts.append(sum(line.startswith(("select", "with")) for line in ran))
         assert len(found["nodes"]) == 200
         assert found["total_nodes"] == 20_000
     assert counts == [counts[0]] * 3
@@ -113,24 +126,6 @@ async def test_twenty_thousand_nodes_in_two_statements_a_page(host: AMemorixHost
         len({node for offset in range(0, 20_000, 4_000) for node in await nodes(host, offset=offset, limit=4_000)})
         == 20_000
     )
-
-
-async def statements(host: AMemorixHostService, **args: Any) -> int:
-    """Statements that one page runs."""
-    from amemorix.graph.requests import GetGraph
-
-    kernel = host.kernel
-    ran: list[str] = []
-
-    def traced(db: sqlite3.Connection) -> None:
-        db.set_trace_callback(ran.append)
-        try:
-            kernel.graph._page(db, GetGraph(**args))
-        finally:
-            db.set_trace_callback(None)
-
-    await kernel.store.read(traced)
-    return sum(not line.startswith("--") for line in ran)
 
 
 async def test_edges_beyond_the_limit_are_counted(host: AMemorixHostService) -> None:
@@ -369,7 +364,7 @@ async def test_an_export_to_a_file_stays_below_exports(host: AMemorixHostService
     await family(host)
     answer = await graph(host, "export", format="json", path="mine/graph")
     path = Path(answer["path"])
-    assert path == host.kernel.store.folder / "exports" / "mine" / "graph.json"
+    assert path == data_of(host) / "exports" / "mine" / "graph.json"
     assert len(json.loads(path.read_text("utf-8"))["nodes"]) == 4
     assert answer["bytes"] == path.stat().st_size
     (path.parent / "out").symlink_to(tmp_path)
@@ -405,6 +400,6 @@ async def test_an_export_may_be_of_a_neighbourhood_or_a_chat(host: AMemorixHostS
 
 async def test_a_file_that_cannot_be_written_is_told(host: AMemorixHostService) -> None:
     await family(host)
-    (host.kernel.store.folder / "exports").write_text("in the way")
+    (data_of(host) / "exports").write_text("in the way")
     result = await host.invoke("memory_graph_admin", {"action": "export", "path": "graph.json"})
     assert (result["success"], result["error_code"]) == (False, "storage_failure")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.store.rows.relations import RelationVector
+from amemorix.testing import HashEmbedder
 from conftest import Open
-from entrance import contents, found, hits, told
+from entrance import change, contents, found, hits, told
 from graph_entrance import changed, edges, family, fits, graph, nodes, page, rows, triple, turned_down, wrong
+from pace import PATIENCE
 
 
 async def test_aliases_come_with_a_text_and_find_its_paragraphs(host: AMemorixHostService) -> None:
@@ -184,21 +187,23 @@ async def test_a_renamed_node_is_found_by_both_names(dense_host: AMemorixHostSer
     assert await rows(host) == before
 
 
-async def test_a_vector_of_what_a_relation_said_before_is_not_kept(dense_host: AMemorixHostService) -> None:
-    kernel = dense_host.kernel
-    await told(dense_host, "x", relations=[triple("Mia", "sold", "kayak")])
-    await dense_host.settle()
-    await kernel.pause()
-    vector = (await rows(dense_host))["relation_embeddings"][0][2]
-    await changed(dense_host, "rename_node", node="Mia", new_name="Ada")
+async def test_a_vector_of_what_a_relation_said_before_is_not_kept(opened: Open) -> None:
+    """The relation is renamed while the model makes its vector."""
+    loop, renamed = asyncio.get_running_loop(), list[str]()
 
-    async def kept(sentence: str) -> int:
-        made = [RelationVector(1, vector, sentence)]
-        await kernel.store.write(lambda db: kernel.store.relations.put_relations(db, 1, made))
-        return len((await rows(dense_host))["relation_embeddings"])
+    class Renaming(HashEmbedder):
+        def embed(self, texts: Sequence[str]) -> Any:
+            if "Mia sold kayak" in texts and not renamed:
+                rename = changed(host, "rename_node", node="Mia", new_name="Ada")
+                renamed.append(asyncio.run_coroutine_threadsafe(rename, loop).result(PATIENCE))
+            return super().embed(texts)
 
-    assert await kept("Mia sold kayak") == 0
-    assert await kept("Ada sold kayak") == 1
+    host = await opened(embed=Renaming())
+    await told(host, "x", relations=[triple("Mia", "sold", "kayak")])
+    await host.settle(PATIENCE)
+    assert renamed
+    [held] = (await rows(host))["relation_embeddings"]
+    assert held[2] == HashEmbedder().embed(["Ada sold kayak"])[0].astype("<f2").tobytes()
 
 
 async def test_a_rename_may_change_only_the_spelling(host: AMemorixHostService) -> None:
@@ -387,7 +392,7 @@ async def test_a_forgotten_edge_is_restored_and_not_made_again(host: AMemorixHos
     await told(host, "x", relations=[triple("林澈", "喜欢", "花生")])
     forgotten = await host.invoke("memory_v5_admin", {"action": "forget", "target": "r1"})
     assert forgotten["success"], forgotten
-    await host.kernel.store.write(lambda db: db.execute("update relations set deleted_at = 1"))
+    change(host, "update relations set deleted_at = 1")
     await wrong(host, "create_edge", "predicate", "conflict", subject="林澈", predicate="喜欢", object="花生")
 
 
@@ -553,9 +558,7 @@ async def test_a_former_name_is_no_alias_and_a_deleted_name_is_in_the_way(host: 
 async def test_expired_paragraphs_lend_the_graph_nothing(host: AMemorixHostService) -> None:
     await told(host, "gone soon", chat_id="c", relations=[triple("kite", "hangs in", "hall")])
     await told(host, "stays", chat_id="c", entities=["hall"])
-    await host.kernel.store.write(
-        lambda db: db.execute("update paragraphs set expires_at = 1 where content = 'gone soon'")
-    )
+    change(host, "update paragraphs set expires_at = 1 where content = 'gone soon'")
 
     assert [hit["content"] for hit in (await found(host, "kite", chat_id="c"))["hits"]] == []
     assert await nodes(host, chat_id="c") == ["hall"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, memory_host
+from entrance import change, rows
 from pace import work_unit
 
 CALLERS = 40
@@ -119,22 +120,18 @@ def note(key: str, text: str, chat: str = "c") -> dict[str, Any]:
     return {"external_id": key, "source_type": "note", "chat_id": chat, "text": text, "relations": [relation]}
 
 
-async def rows(host: AMemorixHostService, query: str) -> list[Any]:
-    return await host.kernel.store.read(lambda db: db.execute(query).fetchall())
-
-
 async def test_concurrent_revisions_of_one_text_leave_one_of_them(tmp_path: Path) -> None:
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         texts = [f"The kettle of caller{i}" for i in range(CALLERS)]
         answers = await asyncio.gather(*(host.invoke("ingest_text", note("k", text)) for text in texts))
         await host.settle(120)
 
-        live = await rows(host, "select revision, content from paragraphs where superseded_at is null")
+        live = rows(host, "select revision, content from paragraphs where superseded_at is null")
         assert all(answer["success"] for answer in answers)
         assert sum(bool(answer["superseded_ids"]) for answer in answers) == CALLERS - 1
-        assert await rows(host, "select revision from external_memory_refs") == [(CALLERS,)]
+        assert rows(host, "select revision from external_memory_refs") == [(CALLERS,)]
         assert [revision for revision, _ in live] == [CALLERS]
-        assert await rows(host, "select count(distinct revision) from paragraphs") == [(CALLERS,)]
+        assert rows(host, "select count(distinct revision) from paragraphs") == [(CALLERS,)]
         hits = (await host.invoke("search_memory", {"query": "kettle", "chat_id": "c", "limit": 50}))["hits"]
         assert [hit["content"] for hit in hits] == [content for _, content in live]
         assert (await host.invoke("memory_stats"))["relations"] == 1
@@ -144,21 +141,20 @@ async def test_concurrent_writes_of_the_same_text_store_it_once(tmp_path: Path) 
     async with memory_host(tmp_path) as host:
         answers = await asyncio.gather(*(host.invoke("ingest_text", note("k", "The same")) for _ in range(CALLERS)))
         assert sorted(answer["reason"] for answer in answers) == ["", *["exists"] * (CALLERS - 1)]
-        assert await rows(host, "select count(*) from paragraphs") == [(1,)]
+        assert rows(host, "select count(*) from paragraphs") == [(1,)]
 
 
 async def test_a_write_that_fails_takes_none_with_it_that_shares_its_commit(tmp_path: Path) -> None:
-    def broken(db: Any) -> None:
-        db.execute("insert into chats (chat_id, created_at) values ('half', 0)")
-        raise ZeroDivisionError
-
     async with memory_host(tmp_path) as host:
-        store = host.kernel.store
+        change(host, "create trigger broken before insert on paragraphs when new.content like 'Broken%' "
+                     "begin select raise(abort, 'broken'); end")  # fmt: skip
         calls = [host.invoke("ingest_text", note(f"k{i}", f"Text {i}")) for i in range(20)]
-        outcomes = await asyncio.gather(*calls, *(store.write(broken) for _ in range(20)), return_exceptions=True)
-        assert all(isinstance(outcome, ZeroDivisionError) for outcome in outcomes[20:])
-        assert await rows(host, "select count(*) from paragraphs") == [(20,)]
-        assert await rows(host, "select chat_id from chats") == [("c",)]
+        broken = [host.invoke("ingest_text", note(f"b{i}", f"Broken {i}", "half")) for i in range(20)]
+        mixed = [one for pair in zip(calls, broken, strict=True) for one in pair]
+        outcomes = await asyncio.gather(*mixed)
+        assert [outcome["success"] for outcome in outcomes] == [True, False] * 20
+        assert rows(host, "select count(*) from paragraphs") == [(20,)]
+        assert rows(host, "select chat_id from chats") == [("c",)]
 
 
 async def shortest(tmp_path: Path, scene: Callable[[Path, Pauses], Awaitable[None]]) -> Pauses:
@@ -187,7 +183,7 @@ async def forty_callers(folder: Path, pauses: Pauses) -> None:
             writers = [write_and_find(host, caller, wanted) for caller in range(CALLERS - 4)]
             await asyncio.gather(*writers, *(look(host) for _ in range(4)))
             await host.settle(120)
-        held = await rows(host, HELD)
+        held = rows(host, HELD)
     assert {(chat, key): text for chat, key, text in held} == wanted
 
 

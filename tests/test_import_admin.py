@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import memory_host
+from amemorix.testing import memory_host, pause_background, resume_background
 from conftest import Open
-from entrance import contents, hits, refused, stats
+from entrance import change, contents, data_of, hits, refused, stats
 from import_entrance import COMPONENT, admin, created, ended, imported, jsonl, pasted, raw_folder, turn
 from pace import until
 
@@ -186,10 +186,10 @@ async def test_a_file_that_broke_in_the_middle_goes_on_from_there(opened: Open) 
 
 async def test_what_waits_is_cancelled_at_once(opened: Open) -> None:
     host = await opened()
-    await host.kernel.pause()
+    await pause_background(host)
     task = await created(host, "create_paste", name="a.txt", content="a kite")
     assert (await admin(host, "cancel", task_id=task))["task"]["status"] == "cancelled"
-    host.kernel.start()
+    resume_background(host)
     await asyncio.sleep(0.05)
     found = (await admin(host, "get", task_id=task))["task"]
     assert (found["status"], found["files"][0]["status"], found["records"]) == ("cancelled", "cancelled", 0)
@@ -224,7 +224,7 @@ async def nothing_staged(host: AMemorixHostService) -> None:
 
 
 async def staged(host: AMemorixHostService) -> Path:
-    return host.kernel.imports.staging.folder
+    return data_of(host) / "imports" / "staging"
 
 
 async def test_a_reload_and_a_pause_go_on_where_it_was(opened: Open) -> None:
@@ -233,11 +233,11 @@ async def test_a_reload_and_a_pause_go_on_where_it_was(opened: Open) -> None:
     for size in (900, 901, 902):
         await asyncio.sleep(0.1)
         await host.update_config({"ingest.chunk_chars": size})
-    await host.kernel.pause()
+    await pause_background(host)
     held = (await admin(host, "get", task_id=task))["task"]
     await asyncio.sleep(0.05)
     assert (await admin(host, "get", task_id=task))["task"]["records"] == held["records"]
-    host.kernel.start()
+    resume_background(host)
     found = await ended(host, task)
     assert (found["status"], found["counts"]) == ("completed", {"stored": 1200})
     assert (await stats(host))["paragraphs"] == 1200
@@ -245,7 +245,7 @@ async def test_a_reload_and_a_pause_go_on_where_it_was(opened: Open) -> None:
 
 async def test_a_task_outlives_the_process(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host:
-        await host.kernel.pause()
+        await pause_background(host)
         task = await created(host, "create_paste", name="a.txt", content="a kite")
     async with memory_host(tmp_path) as host:
         assert (await ended(host, task))["counts"] == {"stored": 1}
@@ -376,14 +376,14 @@ async def test_states_that_do_not_allow_it_are_conflicts(host: AMemorixHostServi
     done = (await pasted(host, "a.txt", "kite"))["task_id"]
     await turned_away(host, {"action": "cancel", "task_id": done}, "task_id", "conflict")
     await turned_away(host, {"action": "retry_failed", "task_id": done}, "task_id", "conflict")
-    await host.kernel.pause()
+    await pause_background(host)
     waits = await created(host, "create_paste", name="b.txt", content="lamp")
     await turned_away(host, {"action": "retry_failed", "task_id": waits}, "task_id", "conflict")
 
 
 async def test_the_queue_and_a_task_have_their_limits(opened: Open) -> None:
     host = await opened(imports={"max_queue_size": 2, "max_files_per_task": 2, "max_file_size_mb": 0.001})
-    await host.kernel.pause()
+    await pause_background(host)
     files = [{"name": f"{n}.txt", "content": "x"} for n in range(3)]
     await turned_away(host, {"action": "create_upload", "files": files}, "files")
     for n in range(3):
@@ -394,7 +394,7 @@ async def test_the_queue_and_a_task_have_their_limits(opened: Open) -> None:
     before = len(list((await staged(host)).iterdir()))
     await turned_away(host, {"action": "create_paste", "content": "x"}, code="conflict")
     assert len(list((await staged(host)).iterdir())) == before, "what was not taken is not kept"
-    host.kernel.start()
+    resume_background(host)
     assert (await ended(host, "i1"))["status"] == "completed"
     assert "max_file_size_mb" in (await ended(host, "i2"))["error"]
 
@@ -409,10 +409,10 @@ async def test_imports_may_be_switched_off(opened: Open, settings: dict[str, Any
 
 async def test_a_task_that_was_given_up_is_tried_again(opened: Open) -> None:
     host = await opened(imports={"max_attempts": 1})
-    await host.kernel.store.write(lambda db: db.execute(NO_ROOM))
+    change(host, NO_ROOM)
     task = await pasted(host, "a.txt", "绿茶很好。")
     assert (task["status"], "no room" in task["error"]) == ("failed", True)
-    await host.kernel.store.write(lambda db: db.execute("drop trigger no_room"))
+    change(host, "drop trigger no_room")
     again = (await admin(host, "retry_failed", task_id=task["task_id"]))["task"]["task_id"]
     assert (await ended(host, again))["counts"] == {"stored": 1}
     await turned_away(host, {"action": "retry_failed", "task_id": again}, "task_id", "conflict")

@@ -16,7 +16,7 @@ from amemorix.importing.readers.formats import detect, reader_for
 from amemorix.importing.records import Bad
 from amemorix.importing.staging import Staged, Staging
 from amemorix.store.read_only_database import ForeignDatabase
-from entrance import contents
+from entrance import contents, data_of
 from import_entrance import COMPONENT, admin, imported, pasted, raw_folder
 
 
@@ -130,7 +130,7 @@ def test_what_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_staging_folder_that_cannot_be_written_is_a_storage_failure(host: AMemorixHostService) -> None:
-    folder = host.kernel.imports.staging.folder
+    folder = data_of(host) / "imports" / "staging"
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.write_text("a file in its place", "utf-8")
     answer = await host.invoke(COMPONENT, {"action": "create_paste", "name": "a.txt", "content": "a kite"})

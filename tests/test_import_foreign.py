@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.testing import pause_background, resume_background
 from conftest import Open
 from entrance import contents, hits, stats
 from import_entrance import COMPONENT, admin, created, ended, imported, raw_folder
@@ -68,12 +69,12 @@ async def test_a_database_may_grow_while_it_is_imported(opened: Open) -> None:
     path = database((await maibot_folder(host)) / "MaiBot.db", OLD, messages=rows)
     task = await created(host, "create_maibot_migration", source_db="MaiBot.db")
     await host.update_config({"ingest.chunk_chars": 901})
-    await host.kernel.pause()
+    await pause_background(host)
     with closing(sqlite3.connect(path)) as live:
         row = message(200, "one more")
         live.execute(f"insert into messages ({', '.join(row)}) values ({', '.join(':' + key for key in row)})", row)
         live.commit()
-    host.kernel.start()
+    resume_background(host)
     found = await ended(host, task)
     assert found["status"] == "completed", found
     assert (await stats(host))["paragraphs"] >= 199
@@ -92,8 +93,8 @@ async def test_what_is_no_such_database_is_named(host: AMemorixHostService) -> N
 async def test_an_import_is_noted_in_the_timeline(host: AMemorixHostService) -> None:
     maibot(await maibot_folder(host))
     await imported(host, "create_maibot_migration", source_db="MaiBot.db", requested_by="ada")
-    rows, _ = await host.kernel.audit.page(limit=20)
+    noted = (await host.invoke("memory_runtime_admin", {"action": "audit"}))["items"]
     assert ("background", "import", "ada", "task_id=i1") in [
-        (r.component, r.action, r.requested_by, r.target) for r in rows
+        (one["component"], one["action"], one["requested_by"], one["target"]) for one in noted
     ]
-    assert (COMPONENT, "create_maibot_migration") in [(r.component, r.action) for r in rows]
+    assert (COMPONENT, "create_maibot_migration") in [(one["component"], one["action"]) for one in noted]

@@ -10,7 +10,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.frontends.cli.import_report import missing
-from entrance import hits
+from entrance import hits, rows
 from import_entrance import COMPONENT, admin, created, ended, jsonl, pasted, raw_folder, turn
 
 OPENAI = {
@@ -27,14 +27,12 @@ OPENAI = {
 
 
 async def paragraphs(host: AMemorixHostService) -> list[dict[str, Any]]:
-    def read(db: Any) -> list[dict[str, Any]]:
-        rows = db.execute(
-            "select p.content, coalesce(s.name, ''), p.event_start from paragraphs p left join persons s on s.id = p.speaker"
-            " where p.deleted_at is null order by p.id"
-        ).fetchall()
-        return [dict(zip(("text", "speaker", "time"), row, strict=True)) for row in rows]
-
-    return await host.kernel.store.read(read)
+    found = rows(
+        host,
+        "select p.content, coalesce(s.name, ''), p.event_start from paragraphs p left join persons s on s.id = p.speaker"
+        " where p.deleted_at is null order by p.id",
+    )
+    return [dict(zip(("text", "speaker", "time"), row, strict=True)) for row in found]
 
 
 async def test_a_conversation_with_roles_is_read(host: AMemorixHostService) -> None:

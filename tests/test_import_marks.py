@@ -12,6 +12,7 @@ from amemorix import AMemorixHostService
 from amemorix.importing.duplicates import Occurrences
 from amemorix.importing.readers.formats import reader_for
 from amemorix.importing.resume_points import Mark
+from entrance import change, rows
 from import_entrance import jsonl, turn
 
 RULE = "=" * 64
@@ -90,16 +91,11 @@ def test_a_mark_of_another_version_is_none() -> None:
 
 
 async def test_a_mark_is_gone_with_its_file_and_with_any_purge(host: AMemorixHostService) -> None:
-    store = host.kernel.store
-
-    async def kept() -> int:
-        return await store.read(lambda db: db.execute("select count(*) from import_marks").fetchone()[0])
-
     await host.invoke("ingest_text", {"external_id": "1", "source_type": "note", "text": "a kite", "chat_id": "c"})
     await host.invoke("memory_import_admin", {"action": "create_paste", "name": "a.txt", "content": "a lamp"})
-    await store.write(lambda db: store.imports.put_mark(db, 1, b"x"))
+    change(host, "insert into import_marks values (1, x'00')")
     answer = await host.invoke(
         "memory_delete_admin", {"action": "execute", "mode": "chat", "selector": "c", "purge": True}
     )
     assert answer["success"], answer
-    assert await kept() == 0
+    assert rows(host, "select * from import_marks") == []

@@ -10,8 +10,8 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.importing.readers.formats import FORMATS
 from amemorix.importing.warnings import BEYOND, MOST_OF_A_TEXT, sentences
+from entrance import rows
 from import_entrance import imported, pasted, raw_folder
-from memory_dump import rows_of
 
 MANY = 1_300
 
@@ -26,7 +26,7 @@ def triples(count: int) -> list[list[str]]:
 
 
 async def counted(host: AMemorixHostService, table: str) -> int:
-    return await host.kernel.store.read(lambda db: db.execute(f"select count(*) from {table}").fetchone()[0])
+    return rows(host, f"select count(*) from {table}")[0][0]
 
 
 async def test_a_text_may_tell_more_than_a_thousand_relations(host: AMemorixHostService) -> None:
@@ -117,7 +117,7 @@ async def test_a_user_id_beside_a_chat_says_who_spoke(host: AMemorixHostService,
     assert (task["counts"], task["warnings"]) == ({"stored": 1}, [])
     assert len((await host.invoke("search_memory", {"query": "周六几点集合", "chat_id": "qq:42"}))["hits"]) == 1
     spoken = "select n.person_id, p.name from paragraph_persons p join persons n on n.id = p.person where p.role = 1"
-    assert await rows_of(host, spoken) == [("10003", "小雨")]
+    assert rows(host, spoken) == [("10003", "小雨")]
 
 
 async def test_a_user_id_without_a_chat_is_that_of_a_private_one(host: AMemorixHostService) -> None:
@@ -139,8 +139,8 @@ async def test_notes_are_of_what_is_stored(host: AMemorixHostService) -> None:
 async def test_columns_without_a_name_or_with_the_same_are_kept(host: AMemorixHostService) -> None:
     task = await pasted(host, "a.csv", "text,note,note,\na kite,one,two,three\n")
     assert task["counts"] == {"stored": 1}
-    row = await host.kernel.store.read(lambda db: db.execute("select metadata from paragraphs").fetchone())
-    metadata = json.loads(row[0])
+    ((metadata,),) = rows(host, "select metadata from paragraphs")
+    metadata = json.loads(metadata)
     assert {"note": "one", "note 3": "two", "4": "three"}.items() <= metadata.items()
 
 

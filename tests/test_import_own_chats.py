@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from entrance import contents
+from entrance import contents, rows
 from import_entrance import pasted
-from memory_dump import rows_of
 
 ELSEWHERE = "1 records name a group or a private chat of their own; they are stored there"
 PUT_HERE = "1 records name a group or a private chat of their own; they are stored in the chat that the import names"
@@ -37,7 +36,7 @@ async def test_a_user_beside_a_person_is_who_spoke(host: AMemorixHostService, su
     task = await pasted(host, f"a.{suffix}", json.dumps(TURN) if suffix == "jsonl" else table, **params)
     assert (task["counts"], task["warnings"]) == ({"stored": 1}, [])
     assert (await seen(host, "qq:70"), await seen(host, "private:55")) == (1, 0)
-    assert await rows_of(host, SPOKEN) == [("P1", "小雨")]
+    assert rows(host, SPOKEN) == [("P1", "小雨")]
 
 
 async def test_a_turn_with_a_chat_of_its_own_stays_there(host: AMemorixHostService) -> None:

@@ -13,6 +13,7 @@ from amemorix import AMemorixHostService
 from amemorix.errors import InvalidRequest, MemoryFault, NotFound
 from amemorix.importing.roots import Places
 from amemorix.importing.staging import Staging, safe_name
+from amemorix.testing import pause_background, resume_background
 from conftest import Open
 from entrance import contents, refused, stats
 from import_entrance import COMPONENT, created, ended, imported, raw_folder
@@ -67,11 +68,11 @@ async def test_a_file_exchanged_for_a_link_after_it_was_asked_for(
     host: AMemorixHostService, raw: Path, tmp_path: Path
 ) -> None:
     (raw / "a.txt").write_text("my kite")
-    await host.kernel.pause()
+    await pause_background(host)
     task = await created(host, "create_raw_scan")
     (raw / "a.txt").unlink()
     (raw / "a.txt").symlink_to(tmp_path / "secret.txt")
-    host.kernel.start()
+    resume_background(host)
     found = await ended(host, task)
     assert (found["status"], found["counts"]) == ("failed", {})
     assert "symbolic link" in found["error"]
@@ -82,7 +83,7 @@ async def test_a_root_that_is_no_longer_configured_is_not_read(opened: Open, tmp
     root.mkdir()
     (root / "a.txt").write_text("kite")
     host = await opened(imports={"roots": [str(root)]})
-    await host.kernel.pause()
+    await pause_background(host)
     task = await created(host, "create_raw_scan", path=str(root / "a.txt"))
     await host.update_config({"imports.roots": []})
     assert "there is no folder" in (await ended(host, task))["error"]

@@ -7,23 +7,19 @@ import hashlib
 import json
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amemorix import AMemorixHostService
-from import_entrance import admin, created, ended, pasted, raw_folder, turn
-from memory_dump import rows_of
+from amemorix.testing import pause_background, resume_background
+from entrance import data_of, reading, rows
+from import_entrance import admin, created, ended, pasted, raw_folder, staged_file, turn
 from test_purge import left
 
 DELETE = "memory_delete_admin"
 SECRET = "the umbrella is in the second drawer of the duty cabinet"
 GEHEIM = "折叠伞放在值班柜的第二层抽屉里靠左边"
-
-
-def data_of(host: AMemorixHostService) -> Path:
-    return host.kernel.store.folder
 
 
 async def purged(host: AMemorixHostService, mode: str, selector: Any) -> dict[str, Any]:
@@ -40,15 +36,14 @@ async def test_a_staged_file_that_holds_it_is_removed(host: AMemorixHostService,
     lines = [json.dumps(turn(n, text=text, chat_id="c"), ensure_ascii=False) for n, text in enumerate((SECRET, GEHEIM))]
     task = await pasted(host, "talk.jsonl", "\n".join(lines) + "\n")
     assert task["counts"] == {"stored": 2}
-    staging = host.kernel.imports.staging
-    staging.put("again.csv", f"text\n{GEHEIM}\n{SECRET}\n".encode(encoding))
-    other = staging.put("other.txt", b"nothing of it")
+    staged_file(host, "again.csv", f"text\n{GEHEIM}\n{SECRET}\n".encode(encoding))
+    other = staged_file(host, "other.txt", b"nothing of it")
 
     operation = await purged(host, "chat", "c")
 
     assert (operation["status"], operation["receipt"]["found"]) == ("purged", {}), operation
     assert left(data_of(host), [SECRET, GEHEIM]) == []
-    assert [path.name for path in staging.folder.iterdir() if any(path.iterdir())] == [other.id]
+    assert [path for path in other.parent.parent.iterdir() if any(path.iterdir())] == [other.parent]
 
 
 async def test_reasons_and_names_that_quote_it_are_emptied(host: AMemorixHostService) -> None:
@@ -69,12 +64,12 @@ async def test_reasons_and_names_that_quote_it_are_emptied(host: AMemorixHostSer
 
 async def test_an_import_into_a_chat_that_is_purged_ends(host: AMemorixHostService) -> None:
     await pasted(host, "talk.jsonl", json.dumps(turn(1, text=SECRET, chat_id="the-duty-chat")))
-    await host.kernel.pause()
+    await pause_background(host)
     (await raw_folder(host) / "more.txt").write_text("a kite")
     task = await created(host, "create_raw_scan", chat_id="the-duty-chat")
     operation = await purged(host, "chat", "the-duty-chat")
     assert operation["receipt"]["found"] == {}
-    host.kernel.start()
+    resume_background(host)
     found = await ended(host, task)
     assert (found["status"], found["params"], found["counts"]) == ("cancelled", {}, {})
 
@@ -139,15 +134,16 @@ async def test_nothing_is_left_from_which_a_short_text_could_be_guessed(host: AM
     guesses = [content, broken, "4711", "4712", "4713", "again.jsonl", "broken.jsonl"]
     digests = {hashlib.sha256(text.encode()).hexdigest() for text in guesses}
     sizes = {len(content), len(broken), broken.index("\n") + 1}
-    with closing(sqlite3.connect(f"file:{made['backup']['path']}/memory.db?immutable=1", uri=True)) as copy:
-        held = [await host.kernel.store.read(told_by), told_by(copy)]
+    backup = f"file:{made['backup']['path']}/memory.db?immutable=1"
+    with reading(host) as live, closing(sqlite3.connect(backup, uri=True)) as copy:
+        held = [told_by(live), told_by(copy)]
     for values in held:
         assert any("the kettle is blue" in str(value) for value in values)
         assert [value for value in values if any(text in str(value) for text in (*guesses, *digests))] == []
     columns = "select size, position from import_files union all select start, stop from import_chunks"
-    numbers = {number for row in await rows_of(host, columns) for number in row}
+    numbers = {number for row in rows(host, columns) for number in row}
     assert not numbers & sizes
-    assert {name for (name,) in await rows_of(host, "select name from import_files")} == {"", "other.jsonl"}
+    assert {name for (name,) in rows(host, "select name from import_files")} == {"", "other.jsonl"}
 
 
 def told_by(db: sqlite3.Connection) -> list[Any]:

@@ -20,7 +20,7 @@ from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import BASE_PATH, UPLOAD_PATH, openapi_document
 from amemorix.testing import scratch_config
 from conftest import Open
-from entrance import contents
+from entrance import contents, data_of
 from import_entrance import COMPONENT, ended, jsonl, turn
 from pace import until
 
@@ -39,7 +39,7 @@ async def web(host: AMemorixHostService) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def staged(host: AMemorixHostService) -> list[Path]:
-    folder = host.kernel.imports.staging.folder
+    folder = data_of(host) / "imports" / "staging"
     return sorted(path for path in folder.rglob("*") if path.is_file()) if folder.exists() else []
 
 
@@ -100,7 +100,7 @@ async def test_names_of_uploads_lead_nowhere(web: httpx.AsyncClient, host: AMemo
     await web.post(URL, files={"file": ("../../../memory.db", b"x")})
     [path] = staged(host)
     assert path.name == "memory.db"
-    assert path.parent.parent == host.kernel.imports.staging.folder
+    assert path.parent.parent == data_of(host) / "imports" / "staging"
 
 
 async def test_a_daemon_takes_the_files_of_a_command(host: AMemorixHostService, tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host, stale_indexes
 from conftest import Open
-from entrance import contents, found, hits, refused, said, stats, told
+from entrance import contents, found, hits, refused, rows, said, stats, told
 from pace import until
 
 HOUR, DAY = 3_600.0, 86_400.0
@@ -65,17 +65,15 @@ async def bin_ids(host: AMemorixHostService, **args: Any) -> list[str]:
 
 
 async def operations(host: AMemorixHostService) -> list[dict[str, Any]]:
-    def read(db: Any) -> list[dict[str, Any]]:
-        rows = db.execute("select id, action, kind, items, strength, requested_by, reason from memory_v5_operations")
-        names = ("id", "action", "kind", "items", "strength", "requested_by", "reason")
-        return [dict(zip(names, row, strict=True)) | {"items": json.loads(row[3])} for row in rows]
-
-    return await host.kernel.store.read(read)
+    names = ("id", "action", "kind", "items", "strength", "requested_by", "reason")
+    found = rows(host, f"select {', '.join(names)} from memory_v5_operations")
+    return [dict(zip(names, row, strict=True)) | {"items": json.loads(row[3])} for row in found]
 
 
 async def edges(host: AMemorixHostService) -> int:
     await host.settle(120)
-    return len(host.kernel.indexes.graph.index)
+    assert await stale_indexes(host) == []
+    return rows(host, "select count(*) from relations where deleted_at is null and inactive_at is null")[0][0]
 
 
 # fading and ranking

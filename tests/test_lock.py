@@ -16,6 +16,7 @@ from amemorix.frontends.daemon import announced, find_daemon
 from amemorix.store import lock as locking
 from amemorix.store.lock import DirectoryLock
 from amemorix.testing import memory_host, scratch_config
+from entrance import data_of
 
 NOTE = {"external_id": "n", "source_type": "note", "text": "The kettle is blue."}
 OWNER = """
@@ -122,7 +123,7 @@ async def test_a_refused_host_can_be_started_later(tmp_path: Path) -> None:
 async def test_moving_to_a_directory_in_use_is_refused_at_the_restart(tmp_path: Path) -> None:
     async with memory_host(tmp_path / "a") as mine, memory_host(tmp_path / "b") as theirs:
         await mine.call("ingest_text", NOTE)
-        answer = await mine.update_config({"storage.data_dir": str(theirs.kernel.store.folder)})
+        answer = await mine.update_config({"storage.data_dir": str(data_of(theirs))})
         assert answer["needs_restart"] == ["storage.data_dir"]
         assert (await mine.invoke("memory_stats"))["paragraphs"] == 1
         await mine.stop()
@@ -132,7 +133,7 @@ async def test_moving_to_a_directory_in_use_is_refused_at_the_restart(tmp_path: 
 
 async def test_a_directory_that_was_left_is_free(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host:
-        old = host.kernel.store.folder
+        old = data_of(host)
         await host.update_config({"storage.data_dir": str(tmp_path / "elsewhere")})
         await host.stop()
         await host.start()

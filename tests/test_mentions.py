@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from typing import Any
 
 import pytest
@@ -11,10 +10,10 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.testing import memory_host
 from conftest import Open
-from entrance import refused, said, told
-from memory_dump import rows_of, tables
+from entrance import change, data_of, refused, rows, said, told
+from memory_dump import tables
 from pace import processor_time
-from test_purge import admin, data_of, in_copy, left
+from test_purge import admin, in_copy, left
 
 ADMIN = "memory_delete_admin"
 SHARED = "somebody else has the name by which it may mean them"
@@ -58,9 +57,9 @@ async def test_a_line_of_a_chat_in_which_the_person_never_spoke_goes(
         key: seen[key] for key in ("counts", "items", "stays")
     }
     alive = "select content from paragraphs where deleted_at is null order by id"
-    assert await rows_of(host, alive) == [("It rains.",), (other,)]
+    assert rows(host, alive) == [("It rains.",), (other,)]
     await admin(host, "restore", operation_id=done["operation_id"])
-    assert len(await rows_of(host, alive)) == 5
+    assert len(rows(host, alive)) == 5
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,7 @@ async def test_a_name_that_two_persons_have_deletes_nothing_and_is_told(tmp_path
             (one["item_type"], one["why"]) for one in done["receipt"]["stays"] if one["item_type"] == "paragraph"
         ]
         assert told_of == [("paragraph", SHARED)] * 2
-        assert (await rows_of(host, "select count(*) from paragraphs where deleted_at is null")) == [(3,)]
+        assert (rows(host, "select count(*) from paragraphs where deleted_at is null")) == [(3,)]
         both = await admin(host, "preview", mode="person", selector=["u2"])
         assert labels(both) == [f"c2: {line}", f"c3: {line}"], "nobody else has the name any more"
 
@@ -184,11 +183,7 @@ async def test_an_alias_counts_where_it_was_given(host: AMemorixHostService, nam
     given = {"action": "add_alias", "person_id": name, "alias": alias}
     await host.invoke("memory_profile_admin", given)
     assert labels(await admin(host, "preview", mode="person", selector=name)) == [f"hey {alias}!", f"oh {alias}!"]
-
-    def only_here(db: sqlite3.Connection) -> None:
-        db.execute("update person_aliases set chat = (select id from chats where chat_id = 'home')")
-
-    await host.kernel.store.write(only_here)
+    change(host, "update person_aliases set chat = (select id from chats where chat_id = 'home')")
     assert labels(await admin(host, "preview", mode="person", selector=name)) == [f"hey {alias}!"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,8 +11,9 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import BASE_PATH, UPLOAD_PATH
-from amemorix.testing import FrozenClock, HashEmbedder
+from amemorix.testing import FrozenClock, HashEmbedder, pause_background
 from conftest import Open
+from entrance import change
 from import_entrance import created, pasted
 
 NOW = 1_700_000_000.0
@@ -46,7 +46,7 @@ async def values(web: httpx.AsyncClient) -> dict[str, float]:
 async def test_imports_are_shown_by_state(web: httpx.AsyncClient, host: AMemorixHostService) -> None:
     await pasted(host, "good.txt", "绿茶很好。")
     await pasted(host, "bad.json", "{", format="json")
-    await host.kernel.pause()
+    await pause_background(host)
     await created(host, "create_paste", name="waits.txt", content="One more.")
     found = await values(web)
     states = ("completed", "failed", "queued", "running", "preparing")
@@ -76,12 +76,8 @@ async def test_disk_vectors_and_failed_work_are_shown(web: httpx.AsyncClient, ho
     before = await values(web)
     assert before["amemorix_disk_free_bytes"] > 0
     assert before['amemorix_derive_tasks_failed{kind="episodes"}'] == 0
-
-    def spoil(db: sqlite3.Connection) -> None:
-        db.execute("update derive_tasks set status = 'failed' where kind = 'episodes'")
-
-    await host.kernel.pause()
-    await host.kernel.store.write(spoil)
+    await pause_background(host)
+    change(host, "update derive_tasks set status = 'failed' where kind = 'episodes'")
     await host.invoke("ingest_text", {"external_id": "2", "source_type": "note", "text": "Mia keeps bees."})
     after = await values(web)
     assert after['amemorix_derive_tasks_failed{kind="episodes"}'] > 0

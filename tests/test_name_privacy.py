@@ -10,6 +10,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from conftest import Open
+from entrance import data_of
 
 ADMIN, GRAPH, FACTS = "memory_delete_admin", "memory_graph_admin", "memory_fact_admin"
 
@@ -79,12 +80,12 @@ async def test_a_name_goes_with_the_only_chat_that_bore_it(
 ) -> None:
     await talk(host, "private:u1", (secret, "u1", "晚安 good night"))
     await talk(host, "qq:1", (name, "u1", line))
-    assert held(host.kernel.store.folder, secret)
+    assert held(data_of(host), secret)
 
     purged = await done(host, ADMIN, action="execute", mode="chat", selector="private:u1", purge=True)
 
     assert purged["receipt"]["found"] == {}
-    assert held(host.kernel.store.folder, secret) == []
+    assert held(data_of(host), secret) == []
     assert [one["person"] for one in (await done(host, FACTS, action="list"))["items"]] == [name]
     found = await done(host, "search_memory", query=query, chat_id="qq:1")
     assert [one["person"] for one in found["facts"]] == [name]
@@ -158,13 +159,13 @@ async def test_a_purge_takes_the_name_of_what_was_merged(
     host: AMemorixHostService, cats: tuple[str, ...], forward: bool
 ) -> None:
     await two_cats(host, cats, forward=forward)
-    assert held(host.kernel.store.folder, cats[1])
+    assert held(data_of(host), cats[1])
 
     purged = await done(host, ADMIN, action="execute", mode="chat", selector="qq:1", purge=True)
 
     assert purged["receipt"]["found"] == {}
-    assert held(host.kernel.store.folder, cats[1]) == []
-    assert held(host.kernel.store.folder, cats[3])
+    assert held(data_of(host), cats[1]) == []
+    assert held(data_of(host), cats[3])
     assert (await done(host, GRAPH, action="node_detail", node=cats[3]))["node"]["name"] == cats[3]
     assert (await done(host, GRAPH, action="node_detail", node=cats[3], chat_id="qq:2"))["node"]["name"] == cats[3]
 
@@ -188,5 +189,5 @@ async def test_a_former_name_goes_after_a_rename_as_well(opened: Open) -> None:
     purged = await done(host, ADMIN, action="execute", mode="chat", selector="qq:1", purge=True)
 
     assert purged["receipt"]["found"] == {}
-    assert held(host.kernel.store.folder, CATS[0][1]) == []
+    assert held(data_of(host), CATS[0][1]) == []
     assert (await done(host, GRAPH, action="node_detail", node="大猫猫"))["node"]["name"] == "大猫猫"

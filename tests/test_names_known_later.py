@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Sequence
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.errors import StorageFailure
 from amemorix.graph import extraction
 from amemorix.ingest import late_names as namings
-from amemorix.testing import memory_host
-from entrance import said, told
-from memory_dump import rows_of, tables
+from amemorix.testing import memory_host, pause_background
+from entrance import change, rows, said, told
+from memory_dump import tables
+from pace import PATIENCE, until
 
 LATER = pytest.mark.parametrize(
     ("text", "name", "value"), [("小王住在广州", "小王", "广州"), ("Melanie lives in Oslo.", "Melanie", "oslo")]
@@ -24,7 +25,7 @@ LATER = pytest.mark.parametrize(
 async def facts(host: AMemorixHostService) -> list[tuple[str, str]]:
     await host.settle(120)
     sql = "select p.person_id, f.norm from facts f join persons p on p.id = f.person where f.status = 'active' order by 1, 2"
-    return await rows_of(host, sql)
+    return rows(host, sql)
 
 
 async def shown(host: AMemorixHostService) -> list[tuple[str, str]]:
@@ -33,7 +34,7 @@ async def shown(host: AMemorixHostService) -> list[tuple[str, str]]:
 
 
 async def read_again(host: AMemorixHostService) -> list[int]:
-    return [row[0] for row in await rows_of(host, "select id from changes where kind = 'naming' order by seq")]
+    return [row[0] for row in rows(host, "select id from changes where kind = 'naming' order by seq")]
 
 
 @LATER
@@ -80,7 +81,7 @@ async def test_an_entity_is_found_in_the_lines_before_it(host: AMemorixHostServi
     await said(host, "c", ("Ann", late))
     await host.settle(120)
     name = "馒头" if "馒头" in late else "coco bean"
-    assert {row for row in await rows_of(host, sql) if row[0] == name} == {(name, 1), (name, 2)}
+    assert {row for row in rows(host, sql) if row[0] == name} == {(name, 1), (name, 2)}
 
 
 @pytest.mark.parametrize(
@@ -91,27 +92,32 @@ async def test_a_line_that_was_read_when_the_name_was_known_is_not_read_again(
     host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch, naming: str, other: str
 ) -> None:
     monkeypatch.setattr(extraction, "STEP", 1)
-    await host.kernel.pause()
+    await pause_background(host)
     await said(host, "c", ("Ann", naming), ("Ann", other))
     await host.settle(20)
-    assert await rows_of(host, "select id from changes where kind in ('naming', 'mention') and id = 2") == []
+    assert rows(host, "select id from changes where kind in ('naming', 'mention') and id = 2") == []
 
 
-async def test_a_line_that_was_being_read_when_the_name_was_looked_for_is_read_again(host: AMemorixHostService) -> None:
-    kernel = host.kernel
-    reader, names = kernel.extraction, kernel.late_names
-    await kernel.pause()
+async def test_a_line_that_was_being_read_when_the_name_was_looked_for_is_read_again(
+    host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, named = asyncio.get_running_loop(), list[dict[str, Any]]()
+    possible_names = extraction.possible_names
+
+    def meanwhile(text: str) -> Any:
+        """The name comes to be known while the line is being read without it."""
+        if not named:
+            create = host.invoke("memory_graph_admin", {"action": "create_node", "name": "馒头"})
+            named.append(asyncio.run_coroutine_threadsafe(create, loop).result(PATIENCE))
+        return possible_names(text)
+
+    monkeypatch.setattr(extraction, "possible_names", meanwhile)
     await said(host, "c", ("Ann", "馒头真可爱"))
-    await names.drain()
-    unknowing = await kernel.store.read(reader._by_rule)
-    created = await host.invoke("memory_graph_admin", {"action": "create_node", "name": "馒头"})
-    assert created["success"], created
-    await names.drain()
-    assert unknowing is not None
-    await kernel.store.write(lambda db: reader._keep(db, extraction.CURSOR, unknowing))
-    await host.settle(20)
+    await until(lambda: bool(named))
+    assert named[0]["success"], named
+    await host.settle(PATIENCE)
     linked = "select e.norm from paragraph_entities l join entities e on e.id = l.entity where l.paragraph = 1"
-    assert ("馒头",) in await rows_of(host, linked)
+    assert ("馒头",) in rows(host, linked)
 
 
 @LATER
@@ -140,7 +146,7 @@ async def spoken(host: AMemorixHostService) -> list[list[tuple[Any, ...]]]:
         "select s.norm, r.predicate, o.norm from relations r join entities s on s.id = r.subject "
         "join entities o on o.id = r.object where r.deleted_at is null order by 1, 2, 3",
     )
-    return [await rows_of(host, sql) for sql in found]
+    return [rows(host, sql) for sql in found]
 
 
 @LATER
@@ -152,7 +158,7 @@ async def test_it_is_looked_for_once(host: AMemorixHostService, text: str, name:
     await host.settle(120)
     assert await read_again(host) == changes
     assert (await tables(host))["facts"] == before["facts"]
-    assert await rows_of(host, "select * from name_news") == []
+    assert rows(host, "select * from name_news") == []
 
 
 async def test_a_crash_loses_no_line_and_repeats_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,29 +173,17 @@ async def test_a_crash_loses_no_line_and_repeats_none(tmp_path: Path, monkeypatc
     async with memory_host(tmp_path) as host:
         await said(host, "c", *lines)
         await host.settle(120)
-        host.kernel.late_names.step = failing  # type: ignore[method-assign]
+        change(host, "create trigger power after insert on changes when new.kind = 'naming' and new.id = 4 "
+                     "begin select raise(abort, 'the power went'); end")  # fmt: skip
         await said(host, "c", ("小王", "hm"))
-        service = type(host.kernel.late_names)
-        assert await service.step(host.kernel.late_names)
-        kernel = host.kernel
-        real = kernel.store.namings.read_again
-
-        def fails(db: sqlite3.Connection, ids: Sequence[int]) -> None:
-            real(db, ids)
-            raise RuntimeError("the power went")
-
-        kernel.store.namings.read_again = fails  # type: ignore[method-assign]
-        with pytest.raises(RuntimeError):
-            await service.step(kernel.late_names)
+        with pytest.raises(StorageFailure, match="the power went"):
+            await host.settle(120)
         assert await read_again(host) == [1]
+        change(host, "drop trigger power")
 
     async with memory_host(tmp_path) as host:
         assert len(await facts(host)) == 3
         assert sorted(await read_again(host)) == [1, 4, 5]
-
-
-async def failing() -> bool:
-    return False
 
 
 @pytest.mark.parametrize(("speaker", "text", "wrong", "right"), [
@@ -225,11 +219,9 @@ async def test_a_correction_a_deletion_and_their_undoing_give_everything_back(
     await host.settle(120)
     assert await shown(host) == before
     live = "select r.external_id, count(*) from paragraphs p join external_memory_refs r on r.id = p.ref where p.deleted_at is null and p.superseded_at is null group by 1"
-    assert sorted(await rows_of(host, live)) == [("0", 1), ("1", 1)]
+    assert sorted(rows(host, live)) == [("0", 1), ("1", 1)]
     assert (
-        await rows_of(
-            host, "select id from external_memory_refs where deleted_at is not null and external_id in ('0', '1')"
-        )
+        rows(host, "select id from external_memory_refs where deleted_at is not null and external_id in ('0', '1')")
         == []
     )
 
@@ -237,10 +229,10 @@ async def test_a_correction_a_deletion_and_their_undoing_give_everything_back(
 async def test_a_text_that_lives_under_a_deleted_reference_is_not_stored_twice(host: AMemorixHostService) -> None:
     for text in ("我住在上海", "I live in Oslo."):
         await told(host, text, external_id=text, chat_id="c")
-        await host.kernel.store.write(lambda db: db.execute("update external_memory_refs set deleted_at = 1"))
+        change(host, "update external_memory_refs set deleted_at = 1")
         again = await told(host, text, external_id=text, chat_id="c")
         assert again["stored_ids"] == []
         revised = await told(host, text + " ok", external_id=text, chat_id="c")
         assert len(revised["stored_ids"]) == 1
     live = "select content from paragraphs where deleted_at is null and superseded_at is null order by id"
-    assert await rows_of(host, live) == [("我住在上海 ok",), ("I live in Oslo. ok",)]
+    assert rows(host, live) == [("我住在上海 ok",), ("I live in Oslo. ok",)]

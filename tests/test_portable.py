@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,16 +18,16 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.copies.portable import LEFT_BEHIND, VECTORS
 from amemorix.copies.portable_file import is_portable
-from amemorix.testing import HashEmbedder, memory_host
+from amemorix.testing import HashEmbedder, memory_host, pause_background
 from amemorix_bench import corpus
 from amemorix_bench.chinese_file import read_chinese
 from amemorix_bench.dataset import Dataset, spread
 from amemorix_bench.locomo_file import read_locomo
 from conftest import Open
-from entrance import contents, found, refused, said, stats, told
+from entrance import contents, data_of, found, refused, rows, said, stats, told
 from import_entrance import pasted
 from memory_dump import tables
-from test_backup import ADMIN, CHINESE, KEPT, TEXT, admin, data_of
+from test_backup import ADMIN, CHINESE, KEPT, TEXT, admin
 from test_purge import left
 
 Query = tuple[str, str]
@@ -149,7 +148,7 @@ async def test_locomo_is_answered_the_same(tmp_path: Path, shared_data: Path, lo
 async def test_what_was_not_derived_yet_is_derived_there(tmp_path: Path) -> None:
     text = "Ada lives in Berlin. 小明住在上海。"
     async with memory_host(tmp_path) as host:
-        await host.kernel.pause()
+        await pause_background(host)
         await told(host, text, chat_id="c")
         done = await exported(host)
         assert (await stats(host))["episodes"] == 0
@@ -325,18 +324,17 @@ CARRIED = frozenset(NAMES.split())
 
 
 async def test_of_every_table_it_is_decided_whether_it_is_carried(host: AMemorixHostService) -> None:
-    store = host.kernel.store
-    known = set(await store.read(store.portable.tables))
+    known = {
+        name
+        for (name,) in rows(host, "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
+    }
     assert known == CARRIED | {*LEFT_BEHIND, *VECTORS}
     assert not CARRIED & {*LEFT_BEHIND, *VECTORS}
 
 
 async def test_nothing_that_is_carried_points_to_what_is_left_behind(host: AMemorixHostService) -> None:
-    def pointing(db: sqlite3.Connection) -> list[tuple[str, str]]:
-        sql = "select m.name, f.'table' from sqlite_schema m, pragma_foreign_key_list(m.name) f where m.type = 'table'"
-        return db.execute(sql).fetchall()
-
-    ends = await host.kernel.store.read(pointing)
+    sql = "select m.name, f.'table' from sqlite_schema m, pragma_foreign_key_list(m.name) f where m.type = 'table'"
+    ends = rows(host, sql)
     assert ("import_sources", "import_files") in ends
     assert [one for one in ends if one[0] in CARRIED and one[1] not in CARRIED] == []
     assert [one for one in ends if one[1] in LEFT_BEHIND and one[0] not in LEFT_BEHIND] == []

@@ -9,7 +9,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import InvalidConfig
-from amemorix.testing import memory_host
+from amemorix.testing import memory_host, pause_background
 from entrance import contents, said, told
 
 
@@ -56,7 +56,7 @@ async def test_an_episode_does_not_tell_what_was_reworded(tmp_path: Path) -> Non
         await say(host, "c1", "keep it to yourself", speaker="Ann", external_id="2", time="2026-01-02 10:01")
         await host.settle()
         assert "kangaroo" in (await search(host, "wallet pin", mode="episode"))[0]["content"]
-        await host.kernel.pause()
+        await pause_background(host)
 
         await say(host, "c1", "redacted wallet", speaker="Ann", external_id="1", time="2026-01-02 10:00")
 

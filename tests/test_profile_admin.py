@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import FrozenClock, HashEmbedder, memory_host
+from amemorix.testing import FrozenClock, HashEmbedder, memory_host, pause_background
 from conftest import Open
-from entrance import contents, hits, refused, said, told
+from entrance import change, contents, hits, refused, said, told
 from test_profiles import GROUP, PRIVATE, admin, profile, say, traits
 
 
@@ -192,7 +192,7 @@ async def test_evidence_that_cannot_be_given_back(host: AMemorixHostService, sin
         await host.settle(120)
         forget = ("facts", "paragraph_persons", "profile_snapshots", "chat_persons") if since == "person" else ()
         for statement in (*(f"delete from {table}" for table in forget), changes[since]):
-            await host.kernel.store.write(lambda db, sql=statement: db.execute(sql) and None)
+            change(host, statement)
     args = {"action": "undo_evidence", "operation_id": taken["operation_id"]}
     assert word in await refused(host, "memory_profile_admin", args, "operation_id", code="conflict")
 
@@ -237,7 +237,7 @@ async def test_evidence_that_cannot_be_taken_back(host: AMemorixHostService, evi
 async def test_a_refresh_derives_anew(host: AMemorixHostService) -> None:
     await say(host, "c", "我喜欢茶")
     await host.settle(120)
-    await host.kernel.store.write(lambda db: db.execute("delete from profile_snapshots"))
+    change(host, "delete from profile_snapshots")
     assert await admin(host, "refresh", person_id="林澈") == {
         "success": True, "warnings": [], "person_id": "u1", "queued": True
     }  # fmt: skip
@@ -247,7 +247,7 @@ async def test_a_refresh_derives_anew(host: AMemorixHostService) -> None:
 
 
 async def test_what_waits_can_be_derived_now(host: AMemorixHostService) -> None:
-    await host.kernel.pause()
+    await pause_background(host)
     for n in range(5):
         await say(host, "c", "我喜欢茶", person_id=f"u{n}")
     first = await admin(host, "process_pending", limit=3)

@@ -14,9 +14,10 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.errors import ChatUnavailable
 from amemorix.profiles.builder import ProfileDeriver
-from amemorix.testing import FrozenClock, ScriptedChat, memory_host
+from amemorix.profiles.material import ProfileMaterialRepository
+from amemorix.testing import FrozenClock, ScriptedChat, memory_host, pause_background
 from conftest import Open
-from entrance import said
+from entrance import cut_change_log, said
 from lives import Life
 from pace import until
 from profile_life import PERSONS, SETTINGS, batch, live
@@ -97,7 +98,7 @@ async def test_what_a_model_put_together_falls_with_any_of_its_lines(opened: Ope
     for text in ("我喜欢茶", "我不吃香菜", "我住在杭州"):
         await say(host, "c", text)
     await host.settle(120)
-    await host.kernel.pause()
+    await pause_background(host)
     await admin(host, "correct_evidence", person_id="u1", evidence_id="p2", refresh=False)
     assert await traits(host) == {"住杭州"}
 
@@ -160,15 +161,14 @@ async def test_one_more_line_costs_the_same_however_much_was_said(
     host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    material = host.kernel.store.profile_material
-    lines = material.lines
+    lines = ProfileMaterialRepository.lines
 
-    def counted(*args: Any) -> Any:
-        found = lines(*args)
+    def counted(self: ProfileMaterialRepository, *args: Any) -> Any:
+        found = lines(self, *args)
         read.append(len(found))
         return found
 
-    monkeypatch.setattr(type(material), "lines", lambda _, *args: counted(*args))
+    monkeypatch.setattr(ProfileMaterialRepository, "lines", counted)
     for _ in range(3):
         await said(host, "c", *[("林澈", f"我喜欢{n}号茶") for n in range(800)])
         await host.settle(120)
@@ -235,8 +235,7 @@ async def test_a_call_that_gave_up_leaves_nothing_behind(opened: Open) -> None:
 async def test_it_begins_anew_when_the_log_was_pruned(tmp_path: Path) -> None:
     async with memory_host(tmp_path, profile={"enabled": False}) as host:
         await say(host, "c", "我喜欢茶")
-        store = host.kernel.store
-        await store.write(lambda db: store.changes.prune(db, store.changes.bounds(db)[1]))
+        cut_change_log(host)
     async with memory_host(tmp_path) as host:
         await host.settle(120)
         assert await task_counts(host) == (0, 0, 1, 0)

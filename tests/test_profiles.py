@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import FrozenClock, memory_host
+from amemorix.testing import FrozenClock, memory_host, pause_background
 from conftest import Open
-from entrance import hits, refused, told
+from entrance import change, hits, refused, rows, told
 
 ZH, EN = "我喜欢桂花乌龙，但是不吃香菜。", "I love jasmine tea."
 PRIVATE = {"chat_id": "dm", "user_id": "7"}
@@ -178,13 +178,13 @@ async def test_what_is_gone_is_not_told_at_once(tmp_path: Path, how: str) -> Non
         await say(host, "d", "我喜欢茶")
         await host.settle(120)
         assert await traits(host) == {"我讨厌香菜", "我喜欢茶"}
-        await host.kernel.pause()
+        await pause_background(host)
         if how == "delete":
             await host.invoke("memory_source_admin", {"action": "delete", "source": "chat:c"})
         elif how == "revise":
             await say(host, "c", "没什么", external_id="m")
         else:
-            await host.kernel.store.write(lambda db: db.execute("update paragraphs set expires_at = 1 where chat = 1"))
+            change(host, "update paragraphs set expires_at = 1 where chat = 1")
 
         for _ in range(2):
             found = await profile(host)
@@ -198,16 +198,10 @@ async def test_what_is_purged_leaves_no_snapshot(host: AMemorixHostService) -> N
     await say(host, "c", "我讨厌香菜")
     await say(host, "d", "我喜欢茶")
     await host.settle(120)
-    store = host.kernel.store
-    await host.kernel.pause()
-
-    def purge(db: Any) -> list[Any]:
-        for table in ("terms", "paragraph_persons", "paragraphs"):
-            column = "paragraph" if table == "paragraph_persons" else "id"
-            db.execute(f"delete from {table} where {column} = 1")
-        return db.execute("select scope, content from profile_snapshots").fetchall()
-
-    left = await store.write(purge)
+    await pause_background(host)
+    for table, column in (("terms", "id"), ("paragraph_persons", "paragraph"), ("paragraphs", "id")):
+        change(host, f"delete from {table} where {column} = 1")
+    left = rows(host, "select scope, content from profile_snapshots")
     assert len(left) == 1
     assert "香菜" not in str(left)
     await host.settle(120)
@@ -219,9 +213,8 @@ async def test_what_comes_back_is_told_again(host: AMemorixHostService) -> None:
     for n in range(5):
         await say(host, "c", f"我喜欢{n}号茶")
     await host.settle(120)
-    store = host.kernel.store
     for value, seen in ((5.0, False), (None, True)):
-        await store.write(lambda db, v=value: db.execute("update paragraphs set deleted_at = ? where id = 1", (v,)))
+        change(host, "update paragraphs set deleted_at = ? where id = 1", (value,))
         await host.settle(120)
         assert ("我讨厌香菜" in await traits(host)) is seen
 
@@ -271,22 +264,20 @@ async def test_a_memory_that_is_switched_off_says_so(opened: Open) -> None:
 
 async def add_fact(host: AMemorixHostService, value: str, paragraph: int | None, **columns: Any) -> None:
     row = {"scope": 1, "status": "active", **columns}
-
-    def unit(db: Any) -> None:
-        fact = db.execute(
-            "insert into facts (person, scope, attribute, value, norm, cardinality, stability, authority, status,"
-            " confidence, valid_from, recorded_at, asserted_at) values (1, :scope, 'likes', :value, :value, 'set', 'stable', 'manual', :status,"
-            " 0.95, 5, 5, 5) returning id",
-            {**row, "value": value},
-        ).fetchone()[0]
-        if paragraph:
-            db.execute(
-                "insert into fact_evidence (fact, paragraph, value, at, authority, confidence)"
-                " values (?, ?, ?, 5, 'manual', 0.9)",
-                (fact, paragraph, value),
-            )
-
-    await host.kernel.store.write(unit)
+    change(
+        host,
+        "insert into facts (person, scope, attribute, value, norm, cardinality, stability, authority, status,"
+        " confidence, valid_from, recorded_at, asserted_at) values (1, :scope, 'likes', :value, :value, 'set', 'stable', 'manual', :status,"
+        " 0.95, 5, 5, 5)",
+        {**row, "value": value},
+    )
+    if paragraph:
+        change(
+            host,
+            "insert into fact_evidence (fact, paragraph, value, at, authority, confidence)"
+            " values ((select max(id) from facts), ?, ?, 5, 'manual', 0.9)",
+            (paragraph, value),
+        )
 
 
 async def test_active_facts_are_told_and_retracted_ones_are_not(host: AMemorixHostService) -> None:
@@ -302,8 +293,8 @@ async def test_active_facts_are_told_and_retracted_ones_are_not(host: AMemorixHo
     assert set(found["traits"]) == {"龙井", "白茶"}
     assert {(one["id"], one["type"], one["deletable"]) for one in found["evidence"]} >= {("f1", "fact", False)}
     assert await traits(host, chat_id="d") == set()
-    await host.kernel.pause()
-    await host.kernel.store.write(lambda db: db.execute("update facts set status = 'superseded' where value = '龙井'"))
+    await pause_background(host)
+    change(host, "update facts set status = 'superseded' where value = '龙井'")
     assert await traits(host, chat_id="c") == {"白茶"}
 
 
@@ -421,7 +412,7 @@ async def test_a_participant_is_whoever_is_known_by_the_name(
 
     preview = await host.invoke("memory_delete_admin", {"action": "preview", "mode": "person", "selector": name})
     assert preview["success"], preview
-    assert (await host.kernel.store.read(lambda db: db.execute("select person_id from persons").fetchall())) == [
+    assert (rows(host, "select person_id from persons")) == [
         ("u3",)
     ]  # fmt: skip
     found = await profile(host, name, chat_id="g")
@@ -437,14 +428,14 @@ async def test_a_participant_whom_nobody_or_several_are_called_is_somebody_of_th
         await say(host, "g", "在的", speaker=name, person_id=person)
     await told(host, "开会", chat_id="g", participants=[name])
     await told(host, "又开会", chat_id="g", participants=[name])
-    persons = await host.kernel.store.read(lambda db: db.execute("select person_id from persons").fetchall())
+    persons = rows(host, "select person_id from persons")
     assert {row for (row,) in persons} == {*known, name}
 
 
 async def test_a_name_of_another_chat_is_no_participant_of_this_one(host: AMemorixHostService) -> None:
     await say(host, "elsewhere", "在的", speaker="老王", person_id="u3")
     await told(host, "开会", chat_id="g", participants=["老王"])
-    persons = await host.kernel.store.read(lambda db: db.execute("select person_id from persons").fetchall())
+    persons = rows(host, "select person_id from persons")
     assert {row for (row,) in persons} == {"u3", "老王"}
 
 

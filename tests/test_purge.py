@@ -21,8 +21,8 @@ from amemorix.language.normalise import term_hashes, tokens
 from amemorix.store.reserve import RESERVE
 from amemorix.testing import HashEmbedder, memory_host
 from conftest import Open
-from entrance import contents, found, said, told
-from memory_dump import rows_of, tables
+from entrance import change, contents, data_of, found, reading, rows, said, told
+from memory_dump import tables
 from pace import until
 
 ADMIN = "memory_delete_admin"
@@ -37,10 +37,6 @@ def rare_text(rng: random.Random, chinese: bool, chat: str = "here") -> str:
         return "".join(rng.choices(SIGNS[chat], k=rng.randint(12, 60))) + "。"
     syllables = [letter + vowel for letter in SOUNDS[chat] for vowel in "aeiou"]
     return " ".join("".join(rng.choices(syllables, k=5)) for _ in range(rng.randint(4, 30)))
-
-
-def data_of(host: AMemorixHostService) -> Path:
-    return host.kernel.store.folder
 
 
 def needles(text: str) -> set[bytes]:
@@ -109,7 +105,7 @@ async def test_a_purged_chat_leaves_no_byte(tmp_path: Path, backend: str, seed: 
         stays = await fill(host, rng, "here", 40)
         await host.settle(120)
         await host.invoke("memory_runtime_admin", {"action": "save"})
-        await host.kernel.store.read(lambda db: backed_up(db, data_of(host) / "memory.before-migration"))
+        backed_up(host, data_of(host) / "memory.before-migration")
         assert left(in_copy(data_of(host), tmp_path / "before"), gone)
         ranked = {text: await contents(host, text[:20], limit=20, chat_id="here") for text in stays[:10]}
 
@@ -130,10 +126,9 @@ async def test_a_purged_chat_leaves_no_byte(tmp_path: Path, backend: str, seed: 
     copy.close()
 
 
-def backed_up(db: sqlite3.Connection, to: Path) -> None:
-    target = sqlite3.connect(to)
-    db.backup(target)
-    target.close()
+def backed_up(host: AMemorixHostService, to: Path) -> None:
+    with reading(host) as db, contextlib.closing(sqlite3.connect(to)) as target:
+        db.backup(target)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +166,7 @@ async def test_texts_without_words_hinder_no_purge(tmp_path: Path, gone: str) ->
             await told(host, text, external_id=text, source=f"source {text}")
         done = await admin(host, "execute", mode="source", selector=f"source {gone}")
         assert (await admin(host, "purge", operation_id=done["operation_id"]))["operations"][0]["status"] == "purged"
-        assert len(await rows_of(host, "select id from paragraphs")) == 2
+        assert len(rows(host, "select id from paragraphs")) == 2
 
 
 async def test_a_purged_person_leaves_no_name(tmp_path: Path) -> None:
@@ -187,7 +182,7 @@ async def test_a_purged_person_leaves_no_name(tmp_path: Path) -> None:
         await host.settle(120)
         for person in ("Zebulonia Quist", "欧阳麒麟鼯"):
             await admin(host, "execute", mode="person", selector=person, purge=True)
-        assert await rows_of(host, "select name from persons order by 1") == [("Bob",), ("小雨",)]
+        assert rows(host, "select name from persons order by 1") == [("Bob",), ("小雨",)]
         assert left(in_copy(data_of(host), tmp_path / "after"), ["Zebulonia Quist", "欧阳麒麟鼯"]) == []
         assert sorted(await contents(host, "It rains 下雨了", limit=9)) == ["It rains.", "下雨了。"]
         assert (await found(host, "Zebulonia"))["hits"] == []
@@ -201,35 +196,30 @@ async def test_what_quotes_a_purged_text_is_emptied(tmp_path: Path) -> None:
     async with memory_host(tmp_path) as host:
         await told(host, secret, external_id="1", chat_id="c")
         await told(host, "quite another matter altogether, of lamps", external_id="2", chat_id="c")
-
-        def quote(db: sqlite3.Connection) -> None:
-            for text, name in ((secret, "quoting"), ("quite another matter altogether, of lamps", "other")):
-                hits = json.dumps([{"content": text}])
-                db.execute("insert into undo_records (kind, detail, created_at) values (?, ?, 0)", (name, hits))
-                db.execute(
-                    "insert into correction_plans (request, plan, status, created_at) values (?, '{}', 'executed', 0)",
-                    (text,),
-                )
-                db.execute("insert into feedback_tasks (query_tool_id, query, asked_at, hits, status, due_at, updated_at) "
-                           "values (?, 'q', 0, ?, 'pending', 0, 0)", (name, hits))  # fmt: skip
-                db.execute("insert into memory_v5_operations (action, kind, items, reason, created_at) "
-                           "values ('freeze', 'paragraph', '[1]', ?, 0)", (text,))  # fmt: skip
-
-        await host.kernel.store.write(quote)
+        for text, name in ((secret, "quoting"), ("quite another matter altogether, of lamps", "other")):
+            hits = json.dumps([{"content": text}])
+            change(host, "insert into undo_records (kind, detail, created_at) values (?, ?, 0)", (name, hits))
+            change(
+                host,
+                "insert into correction_plans (request, plan, status, created_at) values (?, '{}', 'executed', 0)",
+                (text,),
+            )
+            change(host, "insert into feedback_tasks (query_tool_id, query, asked_at, hits, status, due_at, updated_at) "
+                         "values (?, 'q', 0, ?, 'pending', 0, 0)", (name, hits))  # fmt: skip
+            change(host, "insert into memory_v5_operations (action, kind, items, reason, created_at) "
+                         "values ('freeze', 'paragraph', '[1]', ?, 0)", (text,))  # fmt: skip
         done = await admin(host, "execute", mode="paragraph", selector={"external_ids": ["1"]}, purge=True)
 
         assert done["receipt"]["scrubbed"] == {
             "undo_records": 1, "correction_plans": 1, "feedback_tasks": 1, "memory_v5_operations": 1,
         }  # fmt: skip
         assert left(in_copy(data_of(host), tmp_path / "after"), [secret]) == []
-        assert await rows_of(host, "select detail from undo_records where kind = 'quoting'") == [("{}",)]
-        assert await rows_of(host, "select status from feedback_tasks order by query_tool_id") == [
+        assert rows(host, "select detail from undo_records where kind = 'quoting'") == [("{}",)]
+        assert rows(host, "select status from feedback_tasks order by query_tool_id") == [
             ("pending",),
             ("skipped",),
         ]
-        assert await rows_of(host, "select count(*) from correction_plans where request like 'quite another%'") == [
-            (1,)
-        ]
+        assert rows(host, "select count(*) from correction_plans where request like 'quite another%'") == [(1,)]
 
 
 async def test_a_stretch_of_talk_is_told_anew_without_what_was_purged(tmp_path: Path) -> None:
@@ -255,8 +245,8 @@ async def test_what_came_back_to_life_is_not_purged(tmp_path: Path) -> None:
         done = await admin(host, "execute", mode="mixed", selector={"sources": ["a"], "entity_names": ["kite"]})
         await told(host, "It is hanging there again.", external_id="2", source="b", relations=[hangs])
         await admin(host, "purge", operation_id=done["operation_id"])
-        assert await rows_of(host, "select content from paragraphs") == [("It is hanging there again.",)]
-        assert await rows_of(host, "select s.name, predicate, o.name from relations r join entities s on s.id = subject "
+        assert rows(host, "select content from paragraphs") == [("It is hanging there again.",)]
+        assert rows(host, "select s.name, predicate, o.name from relations r join entities s on s.id = subject "
                              "join entities o on o.id = object where r.deleted_at is null") == [("kite", "hangs in", "hall")]  # fmt: skip
 
 
@@ -271,7 +261,7 @@ async def test_only_old_deletions_are_purged_by_age(tmp_path: Path) -> None:
             "d2",
         ]
         assert (await admin(host, "purge", older_than_days=0))["purged_count"] == 1
-        assert await rows_of(host, "select count(*) from paragraphs") == [(0,)]
+        assert rows(host, "select count(*) from paragraphs") == [(0,)]
 
 
 async def test_foreign_files_are_left_and_named(tmp_path: Path) -> None:
@@ -317,7 +307,7 @@ async def test_a_purge_under_load_holds_up_nobody(opened: Open, tmp_path: Path) 
     assert done["receipt"]["found"] == {} and min(during) > 5
     await host.settle(120)
     assert left(in_copy(data_of(host), tmp_path / "after"), gone) == []
-    assert await rows_of(host, "select count(*) from paragraphs") == [(written,)]
+    assert rows(host, "select count(*) from paragraphs") == [(written,)]
 
 
 async def test_a_large_database_is_rewritten_only_if_something_is_left(

@@ -8,7 +8,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.errors import StorageFailure
-from entrance import said, told
+from entrance import data_of, said, told
 
 ADMIN = "memory_delete_admin"
 WORDS = [
@@ -51,25 +51,9 @@ async def test_a_fragment_may_reach_into_what_stands_beside_the_words(host: AMem
         assert (receipt["found"], receipt["rewritten"]) == ({}, 1)
 
 
-@pytest.mark.parametrize("text", ["a quokka sleeps beside the pond", "袋鼠睡在池塘边上", "ok"])
-async def test_rows_are_compared_as_they_stand_in_the_file(host: AMemorixHostService, text: str) -> None:
-    store = host.kernel.store
-    await told(host, text, chat_id="here", tags=["t"], metadata={"k": 1})
-    await host.settle(120)
-    await store.fold_log()
-
-    [(_, kept)] = await store.read(lambda db: store.erasure.texts_kept(db, 0))
-
-    raw = b"".join(store.raw_chunks(store.files[0]))
-    columns, terms = kept.split(b"\n", 1)[0], kept.rsplit(b"\n", 1)[-1]
-    assert text.encode() in columns
-    assert columns in raw
-    assert terms in raw
-
-
 @pytest.mark.parametrize("text", ["a quokka sleeps beside the pond", "袋鼠睡在池塘边上"])
 async def test_both_doors_tell_alike_what_was_left(host: AMemorixHostService, text: str) -> None:
-    (host.kernel.store.folder / "elsewhere.txt").write_text(text, encoding="utf-8")
+    (data_of(host) / "elsewhere.txt").write_text(text, encoding="utf-8")
     ids = [(await told(host, text, chat_id=chat))["stored_ids"][0] for chat in ("here", "there")]
 
     first = await host.invoke(ADMIN, {"action": "execute", "mode": "mixed", "selector": {"paragraph_ids": ids}})

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amemorix import AMemorixHostService
+from amemorix.forgetting.purge_rows import ErasureRepository
 from amemorix.testing import HashEmbedder, memory_host
-from entrance import contents, said, told
-from memory_dump import rows_of
-from test_purge import admin, data_of, in_copy, left
+from entrance import contents, data_of, reading, rows, said, told
+from test_purge import admin, in_copy, left
 
 RUNTIME = "memory_runtime_admin"
 ANN, ALIAS, SECRET = "qq:77777001", "Schnuckiputzi", "zanzibar quorum vexillology"
@@ -99,7 +100,7 @@ async def test_two_values_that_meet_in_a_file_are_no_remnant(host: AMemorixHostS
     for n in range(400):
         await told(host, f"the kettle of evening {n} is blue", external_id=f"m{1000 + n}", chat_id="here")
     stored = "select r.external_id, r.content_hash from external_memory_refs r order by 1"
-    meeting = [key + chr(raw[0]) for key, raw in await rows_of(host, stored) if chr(raw[0]).isdecimal()]
+    meeting = [key + chr(raw[0]) for key, raw in rows(host, stored) if chr(raw[0]).isdecimal()]
     assert meeting
     await call(
         host, "ingest_messages", chat_id="here", messages=[turn(f"line {key}", external_id=key) for key in meeting]
@@ -119,20 +120,16 @@ async def test_every_column_that_can_hold_text_is_looked_through(host: AMemorixH
         "select m.name, c.name from sqlite_schema m, pragma_table_info(m.name) c "
         "where m.type = 'table' and c.type not in ('INTEGER', 'INT', 'REAL')"
     )
-    tables = await rows_of(host, columns)
+    tables = rows(host, columns)
     assert len(tables) > 100
 
-    def planted(db: sqlite3.Connection) -> set[str]:
-        """The tables of a copy in memory, without its rules, in which the text is met after it was put into each column."""
-        copy = sqlite3.connect(":memory:")
+    with reading(host) as db, closing(sqlite3.connect(":memory:")) as copy:  # without its rules
         db.backup(copy)
         for table in {table for table, _ in tables}:
             names = [name for of, name in tables if of == table]
             copy.execute(f'create table "planted {table}" as select * from "{table}" limit 0')
             for name in names:
                 copy.execute(f'insert into "planted {table}" ("{name}") values (?)', (f"{SECRET} {table}.{name}",))
-        read = [value.decode(errors="replace") for _, value in host.kernel.store.erasure.values(copy)]
-        copy.close()
-        return {value.removeprefix(f"{SECRET} ") for value in read if value.startswith(SECRET)}
-
-    assert await host.kernel.store.read(planted) == {f"{table}.{name}" for table, name in tables}
+        read = [value.decode(errors="replace") for _, value in ErasureRepository(lambda: None).values(copy)]
+    met = {value.removeprefix(f"{SECRET} ") for value in read if value.startswith(SECRET)}
+    assert met == {f"{table}.{name}" for table, name in tables}

@@ -9,9 +9,9 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.testing import memory_host
-from entrance import contents, hits, refused, said, told
-from memory_dump import rows_of, tables
-from test_purge import admin, data_of, in_copy, left
+from entrance import contents, data_of, hits, refused, rows, said, told
+from memory_dump import tables
+from test_purge import admin, in_copy, left
 
 ADMIN = "memory_delete_admin"
 SECRETS = {"en": "the treasure lies under the seventh birch tree", "zh": "宝藏埋在第七棵白桦树下面的石头旁边"}
@@ -36,9 +36,7 @@ async def binned(host: AMemorixHostService, language: str) -> None:
 
 
 async def gone(host: AMemorixHostService, folder: Path, language: str) -> None:
-    assert await rows_of(
-        host, "select count(*) from paragraphs where content like '%birch%' or content like '%白桦%'"
-    ) == [(0,)]
+    assert rows(host, "select count(*) from paragraphs where content like '%birch%' or content like '%白桦%'") == [(0,)]
     assert left(in_copy(data_of(host), folder), [SECRETS[language]]) == []
 
 
@@ -70,7 +68,7 @@ async def test_lines_that_name_a_person_and_were_deleted_before_go_too(tmp_path:
         await said(host, "c", ("Bob", "It rains."))
         await admin(host, "execute", mode="paragraph", selector="p2")
         await admin(host, "execute", mode="person", selector="Zebulonia Quist", purge=True)
-        assert await rows_of(host, "select content from paragraphs") == [("It rains.",)]
+        assert rows(host, "select content from paragraphs") == [("It rains.",)]
 
 
 async def test_a_restore_leaves_what_was_deleted_before(host: AMemorixHostService) -> None:
@@ -101,7 +99,7 @@ async def test_what_is_deleted_already_can_only_be_purged(host: AMemorixHostServ
     error = await refused(host, ADMIN, {"action": "execute", **wish}, "selector", "not_found")
     assert "purge" in error
     assert (await admin(host, "execute", **wish, purge=True))["status"] == "purged"
-    assert await rows_of(host, "select count(*) from paragraphs") == [(0,)]
+    assert rows(host, "select count(*) from paragraphs") == [(0,)]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -14,9 +14,9 @@ import pytest
 
 from amemorix.forgetting import purge_worker as erasing
 from amemorix.testing import memory_host
-from entrance import told
+from entrance import rows, told
+from import_entrance import staged_file
 from lives import Life
-from memory_dump import rows_of
 from purge_life import live
 from test_purge import admin, left
 
@@ -55,11 +55,11 @@ async def test_what_an_interruption_leaves_unproved_is_named_and_not_removed(
         for n in range(60):
             await told(host, f"The umbrella of cabinet {n} is in drawer {n * 7}.", chat_id="away", external_id=str(n))
         await host.invoke("memory_runtime_admin", {"action": "export"})
-        other = host.kernel.imports.staging.put("talk.txt", b"nothing of it") if staged else None
+        other = staged_file(host, "talk.txt", b"nothing of it") if staged else None
         done = await admin(host, "execute", mode="chat", selector="away")
         await admin(host, "purge", operation_id=done["operation_id"], wait=False)
         for _ in range(10_000):
-            if await rows_of(host, begun):
+            if rows(host, begun):
                 break
             await asyncio.sleep(0)
     async with memory_host(tmp_path) as host:
@@ -69,6 +69,6 @@ async def test_what_an_interruption_leaves_unproved_is_named_and_not_removed(
         assert "removed" in [one["done"] for one in receipt["copies"]], "the export"
         assert len(receipt["warnings"]) == staged
         if other:
-            assert other.id in receipt["warnings"][0] and "interrupt" in str(receipt["copies"])
-            assert (host.kernel.imports.staging.folder / other.path).exists()
+            assert other.parent.name in receipt["warnings"][0] and "interrupt" in str(receipt["copies"])
+            assert other.exists()
         assert left(tmp_path / "data" / "a-memorix", ["The umbrella of cabinet"]) == []

@@ -11,7 +11,8 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.forgetting import purge_worker as purging
 from amemorix.testing import memory_host
-from test_purge import ADMIN, admin, data_of, fill, in_copy, left
+from entrance import data_of
+from test_purge import ADMIN, admin, fill, in_copy, left
 
 PHASES = ["records", "rows", "indexes", "copies", "files"]
 

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.testing import memory_host
-from entrance import contents, said, told
+from amemorix.testing import memory_host, pause_background, resume_background
+from entrance import contents, rows, said, told
 from import_entrance import admin as importing
 from import_entrance import created, ended, pasted, turn
-from memory_dump import rows_of
 from test_purge import admin
 
 TUNING = "memory_tuning_admin"
@@ -43,7 +42,7 @@ async def purged(host: AMemorixHostService, **what: Any) -> dict[str, Any]:
 
 
 async def reason(host: AMemorixHostService, text: str) -> None:
-    candidates = 60 + len(await rows_of(host, "select id from retrieval_profiles"))
+    candidates = 60 + len(rows(host, "select id from retrieval_profiles"))
     given = {"action": "apply_profile", "profile": {"retrieval.candidates": candidates}, "reason": text}
     answer = await host.invoke(TUNING, given)
     assert answer["success"], answer
@@ -57,23 +56,19 @@ async def test_a_chat_of_nearly_the_same_id_keeps_everything(host: AMemorixHostS
     await said(host, stays, ("Bob", "a kettle 我喜欢喝茶"))
     deleted = await admin(host, "execute", mode="chat", selector=stays, reason=f"{stays} asked")
     await admin(host, "restore", operation_id=deleted["operation_id"])
-    await host.kernel.pause()
+    await pause_background(host)
     content = lines([turn(2, chat_id=stays)])
     queued = await created(host, "create_paste", name="b.jsonl", content=content, chat_id=stays, scope_type="chat")
-    before = [
-        await rows_of(host, f"select * from {table}") for table in ("import_tasks", "import_files", "import_chunks")
-    ]
+    before = [rows(host, f"select * from {table}") for table in ("import_tasks", "import_files", "import_chunks")]
 
     receipt = await purged(host, mode="chat", selector=gone)
 
-    after = [
-        await rows_of(host, f"select * from {table}") for table in ("import_tasks", "import_files", "import_chunks")
-    ]
+    after = [rows(host, f"select * from {table}") for table in ("import_tasks", "import_files", "import_chunks")]
     assert (receipt["complete"], receipt["found"], receipt["scrubbed"], after) == (True, {}, {}, before)
-    assert await rows_of(host, "select reason from retrieval_profiles") == [(f"because {stays} asked",)]
-    kept = await rows_of(host, "select selector, reason from delete_operations where status = 'restored'")
+    assert rows(host, "select reason from retrieval_profiles") == [(f"because {stays} asked",)]
+    kept = rows(host, "select selector, reason from delete_operations where status = 'restored'")
     assert [(json.loads(selector), why) for selector, why in kept] == [({"chats": [stays]}, f"{stays} asked")]
-    host.kernel.start()
+    resume_background(host)
     done = await ended(host, queued)
     assert (done["status"], done["params"]["chat_id"], done["counts"]) == ("completed", stays, {"stored": 1})
 
@@ -94,14 +89,14 @@ async def test_everything_that_names_the_chat_goes(host: AMemorixHostService, ch
     records += (
         "import_chunks union all select reason from retrieval_profiles union all select selector from delete_operations"
     )
-    assert [value for (value,) in await rows_of(host, records) if chat in value] == []
+    assert [value for (value,) in rows(host, records) if chat in value] == []
     listed = await importing(host, "list")
     assert sorted(str(task["params"].get("chat_id")) for task in listed["items"]) == ["None", "other"]
 
 
 async def test_a_staged_file_of_another_chat_stays(host: AMemorixHostService) -> None:
     await said(host, "discord:111222", ("Ann", "I like tea 我喜欢茶"))
-    await host.kernel.pause()
+    await pause_background(host)
     content = lines([turn(n, chat_id="discord:999888", text="I like coffee 我喜欢咖啡") for n in range(3)])
     other = await created(host, "create_paste", name="other.jsonl", content=content)
     content = lines([turn(n, chat_id="discord:111222") for n in range(3)])
@@ -111,7 +106,7 @@ async def test_a_staged_file_of_another_chat_stays(host: AMemorixHostService) ->
 
     assert [one["done"] for one in receipt["copies"]] == ["removed"]
     assert (receipt["incoming"], receipt["found"]) == ([other, own], {}), "they wait, and may name any chat"
-    host.kernel.start()
+    resume_background(host)
     assert (await ended(host, other))["counts"] == {"stored": 3}
     assert (await ended(host, own))["status"] == "failed"
 
@@ -142,10 +137,8 @@ async def test_persons_and_references_of_nearly_the_same_id_keep_everything(host
         deleted = await admin(host, "execute", mode="mixed", selector=selector, reason=f"{selector}")
         await admin(host, "restore", operation_id=deleted["operation_id"])
     await purged(host, mode="chat", selector="c300")
-    rows = await rows_of(
-        host, "select selector <> '{}' and reason <> '' from delete_operations where status = 'restored'"
-    )
-    assert rows == [(1,), (1,)]
+    kept = rows(host, "select selector <> '{}' and reason <> '' from delete_operations where status = 'restored'")
+    assert kept == [(1,), (1,)]
 
 
 async def slow(host: AMemorixHostService, folder: Path, **args: Any) -> str:
@@ -216,7 +209,7 @@ async def test_an_import_that_still_waits_is_told(
     async with memory_host(tmp_path / "m", imports={"roots": [str(tmp_path / "in")]}) as host:
         await said(host, "other", ("Bob", "a kettle 水壶"))
         await pasted(host, "before.jsonl", lines([turn(9, chat_id="priv", person_id="qzyx01")]))
-        await host.kernel.pause()
+        await pause_background(host)
         waits = await created(host, "create_raw_scan", path=str(tmp_path / "in"))
         if at_once:
             receipt = await purged(host, **goes)
@@ -224,7 +217,7 @@ async def test_an_import_that_still_waits_is_told(
             deleted = await admin(host, "execute", **goes)
             receipt = (await admin(host, "purge", operation_id=deleted["operation_id"]))["operations"][0]["receipt"]
         assert (receipt["complete"], receipt["incoming"], receipt["found"]) == (False, [waits], {})
-        host.kernel.start()
+        resume_background(host)
         assert (await ended(host, waits))["counts"] == {"stored": 3}, "it did bring them back"
         receipt = await purged(host, **goes)
         assert (receipt["complete"], receipt["incoming"]) == (True, [])
@@ -242,7 +235,7 @@ async def test_an_import_that_cannot_bring_it_is_not_told(
     host: AMemorixHostService, goes: dict[str, Any], args: dict[str, Any], told: bool
 ) -> None:
     await pasted(host, "before.jsonl", lines([turn(1, chat_id="priv", person_id="qzyx01")]))
-    await host.kernel.pause()
+    await pause_background(host)
     waits = await created(host, "create_paste", name="waits.jsonl", content=lines([turn(2)]), **args)
     receipt = await purged(host, **goes)
     assert (receipt["complete"], receipt["incoming"]) == (not told, [waits] if told else [])
@@ -287,7 +280,7 @@ async def test_a_purge_beside_which_settings_change_still_proves_what_it_did(tmp
         erasing = asyncio.create_task(admin(host, "execute", mode="chat", selector="priv", purge=True))
         begun = 'select id from delete_operations where receipt like \'%"step": "erase"%\''
         for _ in range(10_000):
-            if await rows_of(host, begun):
+            if rows(host, begun):
                 break
             await asyncio.sleep(0.001)
         for candidates in (61, 62):
@@ -303,13 +296,12 @@ async def test_a_purge_beside_which_settings_change_still_proves_what_it_did(tmp
 async def test_news_of_a_source_that_is_gone_by_now_are_passed_over(
     host: AMemorixHostService, caplog: pytest.LogCaptureFixture
 ) -> None:
-    episodes = host.kernel.episodes
-    await episodes.rebuild([999])
-    assert await rows_of(host, "select key from derive_tasks where kind = 'episodes'") == []
     for chat in ("a", "b", "c"):
         await said(host, chat, *(("Ann", f"a kettle {n}", 1.7e9 + n) for n in range(20)))
-        await admin(host, "execute", mode="chat", selector=chat, purge=True)
+        rebuild = host.invoke("memory_episode_admin", {"action": "rebuild", "source": f"chat:{chat}"})
+        await asyncio.gather(admin(host, "execute", mode="chat", selector=chat, purge=True), rebuild)
     await host.settle(30)
+    assert rows(host, "select key from derive_tasks where kind = 'episodes' and status <> 'completed'") == []
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import Any
 
 import pytest
 
 from amemorix import AMemorixHostService
-from entrance import refused, said, told
-from memory_dump import rows_of
-from test_purge import admin, data_of
+from entrance import change, data_of, refused, rows, said, told
+from test_purge import admin
 
 ADMIN = "memory_delete_admin"
 
@@ -26,7 +24,7 @@ async def dump(host: AMemorixHostService) -> str:
     """Every value of every table that keeps records."""
     tables = ("undo_records", "memory_v5_operations", "correction_plans", "feedback_tasks", "fact_transitions",
               "delete_operations", "delete_operation_items", "entities", "entity_aliases", "persons")  # fmt: skip
-    return json.dumps([await rows_of(host, f"select * from {table}") for table in tables], ensure_ascii=False)
+    return json.dumps([rows(host, f"select * from {table}") for table in tables], ensure_ascii=False)
 
 
 @pytest.mark.parametrize(("name", "alias", "other"), [("Mia", "Mimi", "Miami"), ("林澈", "阿澈", "澈底")])
@@ -61,7 +59,7 @@ async def test_a_name_that_somebody_else_bears_stays(host: AMemorixHostService) 
         {"speaker": "Mia", "speaker_id": "m2", "text": "I drink tea."}]})  # fmt: skip
     await ask(host, "memory_v5_admin", "remember_forever", target="p2", reason="as Mia asked")
     await admin(host, "execute", mode="chat", selector="c", purge=True)
-    assert await rows_of(host, "select reason from memory_v5_operations") == [("as Mia asked",)]
+    assert rows(host, "select reason from memory_v5_operations") == [("as Mia asked",)]
 
 
 async def test_a_chat_that_goes_takes_the_names_that_only_it_knew(host: AMemorixHostService) -> None:
@@ -69,7 +67,7 @@ async def test_a_chat_that_goes_takes_the_names_that_only_it_knew(host: AMemorix
     await said(host, "d", ("Bob", "It rains."))
     await ask(host, "memory_v5_admin", "remember_forever", target="p2", reason="Mia and Bob asked", requested_by="Mia")
     await admin(host, "execute", mode="chat", selector="c", purge=True)
-    assert await rows_of(host, "select reason, requested_by from memory_v5_operations") == [("", "")]
+    assert rows(host, "select reason, requested_by from memory_v5_operations") == [("", "")]
 
 
 async def test_overrides_kept_by_an_earlier_deletion_go_too(host: AMemorixHostService) -> None:
@@ -111,16 +109,12 @@ async def test_exports_that_show_what_is_gone_are_removed(host: AMemorixHostServ
 async def test_a_correction_that_names_a_purged_paragraph_is_emptied_and_failed(host: AMemorixHostService) -> None:
     for n in (1, 2):
         await told(host, "tea" if n == 1 else "pot", external_id=str(n))
-
-    def plan(db: sqlite3.Connection) -> None:
-        for n in (1, 2):
-            paragraphs = json.dumps({"paragraphs": [{"id": n, "becomes": "cha", "hash": ""}], "note": ""})
-            db.execute("insert into correction_plans (request, plan, status, created_at) values "
-                       "('no', ?, 'awaiting_confirmation', 0)", (paragraphs,))  # fmt: skip
-
-    await host.kernel.store.write(plan)
+    for n in (1, 2):
+        paragraphs = json.dumps({"paragraphs": [{"id": n, "becomes": "cha", "hash": ""}], "note": ""})
+        change(host, "insert into correction_plans (request, plan, status, created_at) values "
+                     "('no', ?, 'awaiting_confirmation', 0)", (paragraphs,))  # fmt: skip
     await admin(host, "execute", mode="paragraph", selector="p1", purge=True)
-    assert await rows_of(host, "select plan = '{}', status from correction_plans order by id") == [
+    assert rows(host, "select plan = '{}', status from correction_plans order by id") == [
         (1, "failed"),
         (0, "awaiting_confirmation"),
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, memory_host
-from entrance import refused, told
+from entrance import reading, refused, told
 from graph_entrance import changed, edges, fits, graph, rows, triple
 
 DELETE, GRAPH, LIFE = "memory_delete_admin", "memory_graph_admin", "memory_v5_admin"
@@ -229,10 +228,11 @@ async def everything_undone(host: AMemorixHostService) -> None:
 
 
 async def state(host: AMemorixHostService) -> tuple[Any, ...]:
-    def read(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
-        return db.execute("select id, deleted_at, deleted_reason, superseded_at from paragraphs order by id").fetchall()
-
-    return await rows(host), await host.kernel.store.read(read)
+    with reading(host) as db:
+        texts = db.execute(
+            "select id, deleted_at, deleted_reason, superseded_at from paragraphs order by id"
+        ).fetchall()
+    return await rows(host), texts
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -20,6 +20,7 @@ from amemorix.errors import InvalidConfig
 from amemorix.host.environment import Surroundings
 from amemorix.language.times import local_zone
 from amemorix.testing import HashEmbedder, scratch_config
+from entrance import rows
 
 CALLS, RELOADS, LAST_CALLS, AT_ONCE = 1_000, 20, 80, 100
 """How many calls, how many changes, how many calls are kept for after the last change, and how many are made at once."""
@@ -203,7 +204,7 @@ async def assert_one_memory_is_open() -> None:
 async def assert_everything_is_there(host: AMemorixHostService, load: Load) -> None:
     query = """select r.external_id, p.content from paragraphs p join external_memory_refs r on r.id = p.ref
     where p.superseded_at is null and p.deleted_at is null"""
-    found = await host.kernel.store.read(lambda db: db.execute(query).fetchall())
+    found = rows(host, query)
     assert len(found) == len(load.texts)
     assert dict(found) == load.texts
     report = (await host.invoke("memory_runtime_admin", {"action": "refresh_self_check"}))["report"]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
+import sqlite3
 import threading
+from collections.abc import AsyncGenerator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,9 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.errors import NotReady
 from amemorix.indexes.vectors import embedding, generations
-from amemorix.testing import HashEmbedder, memory_host, scratch_config
+from amemorix.testing import HashEmbedder, ScriptedChat, memory_host, scratch_config
+from entrance import change, data_of, rows
+from pace import until
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_memory", {"query": "kettle"}),
@@ -41,9 +47,9 @@ async def test_a_stopped_memory_answers_not_ready_and_nothing_starts_again(tmp_p
     before = tree(tmp_path)
 
     answers = [await host.invoke(component, args) for component, args in CALLS]
-    for change in (host.reload(), host.update_config({"retrieval.candidates": 60}), host.settle(1)):
+    for late in (host.reload(), host.update_config({"retrieval.candidates": 60}), host.settle(1)):
         with pytest.raises(NotReady):
-            await change
+            await late
     await asyncio.sleep(0.4)
 
     assert {answer["error_code"] for answer in answers} == {"not_ready"}
@@ -91,10 +97,38 @@ async def test_stop_lets_the_calls_in_flight_finish(tmp_path: Path) -> None:
         assert (await host.invoke("memory_stats"))["paragraphs"] == stored > 0
 
 
+class SlowChat(ScriptedChat):
+    """Answers when it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__({"check": {"ok": True}})
+        self.begun, self.let_go = asyncio.Event(), asyncio.Event()
+
+    async def answer(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        self.begun.set()
+        await self.let_go.wait()
+        return await super().answer(*args, **kwargs)
+
+
+@contextlib.asynccontextmanager
+async def underway(host: AMemorixHostService, chat: SlowChat) -> AsyncGenerator[None]:
+    """A call that takes as long as the block."""
+    call = asyncio.create_task(host.invoke("memory_runtime_admin", {"action": "check", "probe": True}))
+    await chat.begun.wait()
+    try:
+        yield
+    finally:
+        chat.let_go.set()
+        assert (await call)["success"]
+
+
 async def test_a_stop_that_is_given_up_on_is_carried_through(tmp_path: Path) -> None:
-    async with memory_host(tmp_path) as host:
-        with host._kernels._leases.taken(host.kernel), pytest.raises(TimeoutError):  # a call that takes long
-            await asyncio.wait_for(host.stop(), 0.05)
+    chat = SlowChat()
+    async with memory_host(tmp_path, chat=chat) as host:
+        async with underway(host, chat):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(host.stop(), 0.05)
+            assert host.state == "stopping"
         await host.stop()
         assert host.state == "stopped"
         async with memory_host(tmp_path) as other:
@@ -150,36 +184,45 @@ async def test_a_rebuild_that_the_old_kernel_brought_to_its_end_is_taken_up_by_t
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         await host.call("ingest_text", note(1))
         await host.settle(120)
-        kernel = host.kernel
-        info, now = kernel.parts.embedder.part.info, kernel.surroundings.clock.now()
-        made = await kernel.store.write(lambda db: kernel.store.embeddings.create(db, info, "building", now))
-        await kernel.store.write(lambda db: kernel.store.embeddings.serve(db, made.id, now))
+        change(host, "update embedding_generations set status = 'retired'")
+        change(host, "insert into embedding_generations (fingerprint, provider, model, dimension, status, created_at, served_at) "
+                     "select fingerprint, provider, model, dimension, 'serving', created_at, served_at from embedding_generations")  # fmt: skip
+        ((made,),) = rows(host, "select max(id) from embedding_generations")
 
         await host.settle(120)
 
         status = await host.invoke("memory_runtime_admin", {"action": "rebuild_status"})
-        assert (status["embedding"]["state"], status["embedding"]["serving_generation"]) == ("idle", made.id)
+        assert (status["embedding"]["state"], status["embedding"]["serving_generation"]) == ("idle", made)
         assert await host.invoke("search_memory", {"query": "note"})
 
 
 async def test_a_rebuild_begun_through_a_call_of_the_old_kernel_is_carried_out_by_the_new(tmp_path: Path) -> None:
     async with memory_host(tmp_path, embed=HashEmbedder(16)) as host:
         await host.call("ingest_text", note(1))
-        old = host.kernel
-        with host._kernels._leases.taken(old):  # a call that takes long
-            await host.update_config({"retrieval.candidates": 50})
-            await host.settle(120)
-            begun = await old.vectors.embedding.rebuild()
         await host.settle(120)
-        assert (await host.invoke("memory_stats"))["embedding"]["serving_generation"] == begun.id
+        with closing(sqlite3.connect(data_of(host) / "memory.db", isolation_level=None)) as other:
+            other.execute("begin immediate")  # the old kernel cannot write yet
+            rebuild = asyncio.create_task(host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"}))
+            await asyncio.sleep(0.1)
+            update = asyncio.create_task(host.update_config({"retrieval.candidates": 51}))
+
+            async def taken_over() -> bool:
+                return (await host.get_config())["retrieval"]["candidates"] == 51
+
+            await until(taken_over)
+            other.execute("rollback")
+        begun, _ = await asyncio.gather(rebuild, update)
+        assert begun["success"], begun
+        await host.settle(120)
+        assert (await host.invoke("memory_stats"))["embedding"]["serving_generation"] == begun["generation"]
 
 
 async def half_dropped(host: AMemorixHostService) -> None:
     """Wait until some vectors of the first generation are gone."""
-    rows = host.kernel.store.embeddings
-    (_, before), *_ = await host.kernel.store.read(rows.all)
+    counted = "select g.id, count(e.generation) from embedding_generations g left join embeddings e on e.generation = g.id group by 1"
+    (_, before), *_ = rows(host, counted)
     while True:
-        (_, left), *others = await host.kernel.store.read(rows.all)
+        (_, left), *others = rows(host, counted)
         if left < before:
             assert others and left, "too late to see it"
             return
@@ -200,8 +243,8 @@ async def test_vectors_of_a_model_that_comes_back_are_complete(tmp_path: Path, m
         shutil.copytree(tmp_path, tmp_path / "crashed", ignore=shutil.ignore_patterns("crashed"))
     async with memory_host(tmp_path / "crashed", embed=HashEmbedder(16), **settings) as host:
         await host.settle(120)
-        found = await host.kernel.store.read(host.kernel.store.embeddings.all)
-        assert [(one.model, one.status, count) for one, count in found] == [("first", "serving", 600)]
+        found = (await host.invoke("memory_runtime_admin", {"action": "rebuild_status"}))["generations"]
+        assert [(one["model"], one["status"], one["vectors"]) for one in found] == [("first", "serving", 600)]
 
 
 @pytest.mark.parametrize("backend", ["native", "fts5"])

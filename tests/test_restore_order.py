@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from amemorix.testing import FrozenClock, memory_host
-from entrance import said, told
-from memory_dump import rows_of, tables
+from entrance import rows, said, told
+from memory_dump import tables
 from test_purge import admin
 from test_restore import fill, selection
 
@@ -37,7 +37,7 @@ async def test_one_round_of_restores_in_any_order_gives_everything_back(tmp_path
         await host.settle(120)
 
         assert await tables(host) == before
-        assert await rows_of(host, "select status from delete_operations where status <> 'restored'") == []
+        assert rows(host, "select status from delete_operations where status <> 'restored'") == []
 
 
 async def test_what_waits_for_another_deletion_is_told_and_comes_back_with_it(tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ async def test_what_waits_for_another_deletion_is_told_and_comes_back_with_it(tm
         second = await admin(host, "restore", operation_id=end)
 
         assert second["counts"] == {"entity": 1, "relation": 1}
-        assert await rows_of(host, "select deleted_at from relations") == [(None,)]
-        assert await rows_of(host, "select distinct status from delete_operations") == [("restored",)]
+        assert rows(host, "select deleted_at from relations") == [(None,)]
+        assert rows(host, "select distinct status from delete_operations") == [("restored",)]
 
 
 async def test_a_restore_leaves_what_waits_for_something_else_as_it_was(tmp_path: Path) -> None:
@@ -72,16 +72,16 @@ async def test_a_restore_leaves_what_waits_for_something_else_as_it_was(tmp_path
         lamp = (await admin(host, "execute", mode="paragraph", selector="p2"))["operation_id"]
         waits = await host.invoke("memory_delete_admin", {"action": "restore", "operation_id": relation})
         assert waits["error_code"] == "conflict"
-        before = await rows_of(host, stamps)
+        before = rows(host, stamps)
 
         clock.advance(3_000)
         await admin(host, "restore", operation_id=lamp)
-        assert (await rows_of(host, stamps))[:2] == before[:2]
+        assert (rows(host, stamps))[:2] == before[:2]
         clock.advance(3_000)
         await admin(host, "restore", operation_id=end)
 
-        assert [row[1] for row in await rows_of(host, stamps)] == ["restored"] * 3
-        assert await rows_of(host, "select deleted_at from relations") == [(None,)]
+        assert [row[1] for row in rows(host, stamps)] == ["restored"] * 3
+        assert rows(host, "select deleted_at from relations") == [(None,)]
 
 
 @pytest.mark.parametrize("sentences", SENTENCES)
@@ -93,15 +93,15 @@ async def test_a_fact_was_superseded_when_it_was(tmp_path: Path, sentences: tupl
             await said(host, "c", ("Ann", text, 1.7e9 + n * 100_000))
             await host.settle(120)
         facts = "select id, status, superseded_at, superseded_by, valid_from, valid_to from facts order by id"
-        before = await rows_of(host, facts)
+        before = rows(host, facts)
         assert "superseded" in [row[1] for row in before]
 
         done = await admin(host, "execute", mode="paragraph", selector="p2")
         clock.advance(100_000)
         await host.settle(120)
-        assert await rows_of(host, facts) != before
+        assert rows(host, facts) != before
         clock.advance(100_000)
         await admin(host, "restore", operation_id=done["operation_id"])
         await host.settle(120)
 
-        assert await rows_of(host, facts) == before
+        assert rows(host, facts) == before

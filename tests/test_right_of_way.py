@@ -6,8 +6,10 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from amemorix.foreground_priority import RightOfWay
@@ -63,7 +65,7 @@ def test_a_call_that_fails_gives_the_way_free() -> None:
     assert not way.is_taken
 
 
-async def test_a_search_takes_the_way_and_leaves_it(tmp_path: Path) -> None:
+async def test_a_search_takes_the_way_and_leaves_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
     ways: list[RightOfWay] = []
 
@@ -75,6 +77,12 @@ async def test_a_search_takes_the_way_and_leaves_it(tmp_path: Path) -> None:
     async with memory_host(tmp_path, embed=Watching(16)) as host:
         await host.invoke("ingest_text", {"external_id": "a", "source_type": "note", "text": "The tea is in the tin"})
         await host.settle(PATIENCE)
-        ways.append(host.kernel.store.right_of_way)
+        taken = RightOfWay.taken
+
+        def noting(way: RightOfWay) -> Any:
+            ways.append(way)
+            return taken(way)
+
+        monkeypatch.setattr(RightOfWay, "taken", noting)
         await host.invoke("search_memory", {"query": "where is the tea"})
         assert (seen, ways[0].is_taken) == ([True], False)

@@ -13,7 +13,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.errors import ChatUnavailable
-from amemorix.testing import ScriptedChat, memory_host
+from amemorix.testing import ScriptedChat, memory_host, pause_background, resume_background
 from conftest import Open
 from entrance import contents, hits, refused, stats
 from pace import until
@@ -98,7 +98,7 @@ async def waiting(host: AMemorixHostService) -> int:
 async def test_messages_are_stored_at_once_and_summed_up_later(opened: Open, chinese: bool) -> None:
     scribe = Scribe()
     host = await opened(chat=scribe.chat, summary=QUIET)
-    await host.kernel.pause()
+    await pause_background(host)
 
     result = await wish(host, messages=turns(1, 5, chinese=chinese))
 
@@ -263,10 +263,10 @@ async def test_a_summary_of_nothing_is_not_stored(opened: Open) -> None:
 async def test_deleted_messages_are_not_summed_up(opened: Open) -> None:
     scribe = Scribe()
     host = await opened(chat=scribe.chat, summary=QUIET)
-    await host.kernel.pause()
+    await pause_background(host)
     await wish(host, messages=turns(1, 5))
     await host.invoke("memory_source_admin", {"action": "delete", "source": "chat:c"})
-    host.kernel.start()
+    resume_background(host)
     assert await summaries(host) == []
     assert (scribe.covered, await waiting(host)) == ([], 0)
 

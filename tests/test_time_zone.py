@@ -14,8 +14,8 @@ from amemorix import AMemorixHostService
 from amemorix.errors import InvalidConfig
 from amemorix.testing import FrozenClock, ScriptedChat
 from conftest import Open
+from entrance import change, rows
 from import_entrance import pasted
-from memory_dump import rows_of
 
 SHANGHAI, BERLIN = ZoneInfo("Asia/Shanghai"), ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 3, 12, 12, 0, tzinfo=SHANGHAI).timestamp()
@@ -147,10 +147,10 @@ async def test_words_that_were_lost_are_read_again_by_the_chats_day(opened: Open
     host = await opened(clock=FrozenClock(NOW), general=TWO_ZONES)
     await told(host, "Lunch is ready.", NOW - 6 * 3600, "berlin")
     terms = "select id, v from terms order by id"
-    before = await rows_of(host, terms)
-    await host.kernel.store.write(lambda db: db.execute("delete from terms"))
+    before = rows(host, terms)
+    change(host, "delete from terms")
     assert (await host.invoke("memory_runtime_admin", {"action": "repair"}))["success"]
-    assert await rows_of(host, terms) == before
+    assert rows(host, terms) == before
 
 
 async def test_facts_are_asked_by_the_day_of_the_group(opened: Open) -> None:

@@ -15,12 +15,11 @@ from typer.testing import CliRunner
 
 from amemorix import AMemorixHostService
 from amemorix.frontends.cli.main import app
-from amemorix.testing import HashEmbedder, ScriptedChat, memory_host
+from amemorix.testing import HashEmbedder, ScriptedChat, memory_host, pause_background
 from amemorix.tuning.questions import copies
 from conftest import Open
-from entrance import found, refused, said
+from entrance import change, found, refused, rows, said
 from lives import Life
-from memory_dump import rows_of
 from tuning_life import ADMIN, OFF, SETTINGS, create, ended, fill, live
 
 TIMED = ("recommended", "reasons", "p95_before", "p95_after")
@@ -57,7 +56,7 @@ async def spoilt(opened: Open) -> AMemorixHostService:
 
 async def test_questions_give_nothing_away(filled: AMemorixHostService) -> None:
     await ended(filled, await create(filled))
-    links = await rows_of(filled, LINKS)
+    links = rows(filled, LINKS)
     targets = [row for row in links if row[4] == "target"]
 
     assert {chr(ord(row[3][-2])) > "\u4e00" for row in targets} == {True, False}, "questions in both languages"
@@ -75,7 +74,7 @@ async def test_questions_give_nothing_away(filled: AMemorixHostService) -> None:
 async def test_no_session_is_in_two_parts(filled: AMemorixHostService) -> None:
     done = await ended(filled, await create(filled))
     parts: dict[int, set[str]] = {}
-    for _, split, _, _, role, _, _, session in await rows_of(filled, LINKS):
+    for _, split, _, _, role, _, _, session in rows(filled, LINKS):
         if role == "target":
             parts.setdefault(session, set()).add(split)
 
@@ -89,12 +88,12 @@ async def test_the_same_data_and_seed_make_the_same_task(opened: Open, tmp_path:
         host = await opened(tmp_path / name, embed=HashEmbedder(), **SETTINGS, **OFF)
         await fill(host)
         first = await ended(host, await create(host, seed=7))
-        queries = [row[1:] for row in await rows_of(host, QUERIES.format(1))]
+        queries = [row[1:] for row in rows(host, QUERIES.format(1))]
         result = {name: value for name, value in first["task"]["result"].items() if name not in TIMED}
         runs.append((queries, [(one["params"], one["score"]) for one in first["rounds"]], result))
     assert runs[0] == runs[1]
     again = await ended(host, await create(host, seed=8))
-    assert [row[1:] for row in await rows_of(host, QUERIES.format(2))] != runs[0][0]
+    assert [row[1:] for row in rows(host, QUERIES.format(2))] != runs[0][0]
     assert again["task"]["seed"] == 8
 
 
@@ -135,7 +134,7 @@ async def test_questions_of_ones_own(filled: AMemorixHostService) -> None:
     done = await ended(filled, task)
     assert done["task"]["status"] == "completed", done["task"]["error"]
     assert {one["kind"] for one in done["questions"]} == {"labelled", "reply"}
-    kept = {row[4] for row in await rows_of(filled, QUERIES.format(task)) if row[2] == "labelled"}
+    kept = {row[4] for row in rows(filled, QUERIES.format(task)) if row[2] == "labelled"}
     assert kept == {one["query"] for one in given}
 
 
@@ -170,13 +169,13 @@ async def test_too_little_to_learn_from_is_said(opened: Open) -> None:
 
 async def test_a_purge_takes_the_questions_along(filled: AMemorixHostService) -> None:
     await ended(filled, await create(filled))
-    before = len(await rows_of(filled, QUERIES.format(1)))
-    target = next(row[5] for row in await rows_of(filled, LINKS) if row[4] == "target")
+    before = len(rows(filled, QUERIES.format(1)))
+    target = next(row[5] for row in rows(filled, LINKS) if row[4] == "target")
     args = {"action": "execute", "mode": "paragraph", "selector": {"ids": [f"p{target}"]}, "purge": True}
     done = await filled.invoke("memory_delete_admin", args)
     assert done["success"], done
     await filled.settle(120)
-    assert len(await rows_of(filled, QUERIES.format(1))) == before - 1
+    assert len(rows(filled, QUERIES.format(1))) == before - 1
 
 
 # tasks
@@ -199,13 +198,13 @@ async def test_bad_settings_are_mended_applied_and_taken_back(spoilt: AMemorixHo
     written = tomllib.loads(path.read_text("utf-8"))
     assert written["retrieval"]["weights"]["dense"] == applied["profile"]["retrieval.weights.dense"] > 0
     assert "# how we search for settings" in path.read_text("utf-8")
-    assert spoilt.kernel.config.retrieval.weights.dense > 0, "it is at work at once"
+    assert (await spoilt.get_config())["retrieval"]["weights"]["dense"] > 0, "it is at work at once"
     again = await ask(spoilt, "apply_profile", profile=applied["profile"])
     assert (again["changed"], again["history_id"]) == (False, 0)
 
     back = await ask(spoilt, "rollback_profile")
     assert back["profile"] == applied["previous"]
-    assert spoilt.kernel.config.retrieval.weights.dense == 0.0
+    assert (await spoilt.get_config())["retrieval"]["weights"]["dense"] == 0.0
     assert "# how we search for settings" in path.read_text("utf-8")
     history = (await ask(spoilt, "get_profile"))["history"]
     assert [(one["task_id"], one["reason"], one["status"]) for one in history] == [(task, "better", "rolled_back")]
@@ -273,7 +272,7 @@ async def test_a_task_is_cancelled(spoilt: AMemorixHostService) -> None:
 
 async def test_the_queue_has_an_end(opened: Open) -> None:
     host = await opened(tuning={"max_queue_size": 2, "poll_interval_seconds": 3600.0})
-    await host.kernel.pause()  # nobody takes a task from it
+    await pause_background(host)  # nobody takes a task from it
     for _ in range(2):
         await create(host)
     error = await host.invoke(ADMIN, {"action": "create_task"})
@@ -286,7 +285,7 @@ async def test_old_tasks_are_forgotten(filled: AMemorixHostService) -> None:
         await ended(filled, await create(filled, rounds=2))
     await ended(filled, await create(filled, rounds=2))
     assert [one["task_id"] for one in (await ask(filled, "list_tasks"))["items"]] == [4, 3]
-    assert {row[0] for row in await rows_of(filled, "select distinct task from tuning_rounds")} == {3, 4}
+    assert {row[0] for row in rows(filled, "select distinct task from tuning_rounds")} == {3, 4}
 
 
 async def test_switched_off_it_takes_no_task(opened: Open) -> None:
@@ -298,8 +297,8 @@ async def test_switched_off_it_takes_no_task(opened: Open) -> None:
 
 async def test_trying_settings_counts_as_no_use(filled: AMemorixHostService) -> None:
     await ended(filled, await create(filled))
-    assert await rows_of(filled, "select * from retention") == []
-    assert filled.kernel.config.retrieval.weights.dense == 0.75
+    assert rows(filled, "select * from retention") == []
+    assert (await filled.get_config())["retrieval"]["weights"]["dense"] == 0.75
 
 
 async def test_a_killed_task_goes_on_at_its_next_round(opened: Open, tmp_path: Path) -> None:
@@ -308,9 +307,9 @@ async def test_a_killed_task_goes_on_at_its_next_round(opened: Open, tmp_path: P
     assert (life.rest(), life.exitcode) == ([], -signal.SIGKILL)
 
     async with memory_host(killed, embed=HashEmbedder(), **SETTINGS, **OFF) as host:
-        kept = await rows_of(host, "select round, created_at, seconds from tuning_rounds order by round")
+        kept = rows(host, "select round, created_at, seconds from tuning_rounds order by round")
         rest = await ended(host, 1)
-        after = await rows_of(host, "select round, created_at, seconds from tuning_rounds order by round")
+        after = rows(host, "select round, created_at, seconds from tuning_rounds order by round")
     assert 3 <= len(kept) < 6
     assert after[: len(kept)] == kept, "no round is done twice"
     assert [one["round"] for one in rest["rounds"]] == list(range(6))
@@ -349,7 +348,7 @@ async def test_a_profile_outlives_a_restart(tmp_path: Path) -> None:
         assert shown["differs_from_shipped"] == {"retrieval.weights.dense": 0.5}
         assert [one["reason"] for one in shown["history"]] == ["我要试试"]
         await ask(host, "rollback_profile")
-        assert host.kernel.config.retrieval.weights.dense == 0.75
+        assert (await host.get_config())["retrieval"]["weights"]["dense"] == 0.75
 
 
 async def test_profiles_are_taken_back_one_after_the_other(host: AMemorixHostService) -> None:
@@ -367,18 +366,13 @@ async def test_what_another_hand_changed_is_not_taken_back(host: AMemorixHostSer
     error = await host.invoke(ADMIN, {"action": "rollback_profile"})
     assert (error["error_code"], error["details"]["settings"]) == ("conflict", ["retrieval.weights.dense"])
     await ask(host, "rollback_profile", validate=False)
-    assert host.kernel.config.retrieval.weights.dense == 0.75
+    assert (await host.get_config())["retrieval"]["weights"]["dense"] == 0.75
 
 
 async def test_a_profile_that_was_begun_and_never_applied_is_forgotten(host: AMemorixHostService) -> None:
     await ask(host, "apply_profile", profile={"retrieval.weights.dense": 0.5})
-    history = host.kernel.store.retrieval_profiles
-    await host.kernel.store.write(
-        lambda db: history.begin(
-            db, task=None, profile={"retrieval.weights.graph": 0.9}, previous={"retrieval.weights.graph": 0.6},
-            reason="cut short", now=0,
-        )
-    )  # fmt: skip
+    change(host, "insert into retrieval_profiles (profile, previous, reason, status, created_at) values "
+                 "('{\"retrieval.weights.graph\": 0.9}', '{\"retrieval.weights.graph\": 0.6}', 'cut short', 'applying', 0)")  # fmt: skip
     assert (await ask(host, "rollback_profile"))["profile"] == {"retrieval.weights.dense": 0.75}
     assert [one["status"] for one in (await ask(host, "get_profile"))["history"]] == ["rolled_back"]
 
@@ -429,7 +423,7 @@ async def test_unknown_tasks(host: AMemorixHostService, action: str) -> None:
 
 async def test_without_validation_other_settings_of_retrieval_may_be_named(host: AMemorixHostService) -> None:
     await ask(host, "apply_profile", profile={"retrieval.noise.enabled": False}, validate=False)
-    assert not host.kernel.config.retrieval.noise.enabled
+    assert not (await host.get_config())["retrieval"]["noise"]["enabled"]
 
 
 async def test_the_command_tunes_and_applies(tmp_path: Path) -> None:

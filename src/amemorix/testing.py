@@ -1,4 +1,4 @@
-"""Fakes for the tests of programs that hold a memory: an embedder, a clock, a memory on a scratch folder."""
+"""For the tests of programs that hold a memory: fakes, a memory on a scratch folder, its background work by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jsonschema
 import numpy as np
@@ -17,12 +17,21 @@ from .config import default_toml, patched
 from .errors import ChatUnavailable
 from .host.environment import Surroundings
 from .host.service import AMemorixHostService
-from .language.normalise import is_mostly_cjk, term_hashes, tokens
+from .indexes.graph.store import GraphStore
+from .indexes.name_directory import NameDirectory
+from .indexes.sparse.bm25 import SparseBM25Index
+from .indexes.vectors.store import QuantizationType, VectorStore
+from .language.normalise import is_mostly_cjk, term_hashes, tokens, unpack_terms
 from .models.chat_registry import GivenChat
 from .models.host.embedder import EmbedFunction
 from .ports import ChatInfo, EmbedderInfo
+from .store.ports import Connection
+from .store.rows import embeddings as embedding_rows
 
-__all__ = ["FrozenClock", "HashEmbedder", "ScriptedChat", "memory_host", "scratch_config"]
+__all__ = [
+    "FrozenClock", "HashEmbedder", "ScriptedChat", "memory_host", "pause_background", "resume_background",
+    "run_maintenance", "scratch_config", "stale_indexes",
+]  # fmt: skip
 
 
 class HashEmbedder:
@@ -145,3 +154,61 @@ async def memory_host(
     around = Surroundings(environ or {}, clock or FrozenClock(), zone, embed, chat)
     async with AMemorixHostService(path, surroundings=around, watch=False) as host:
         yield host
+
+
+async def pause_background(host: AMemorixHostService) -> None:
+    """End the background work of a memory until `resume_background`: calls are answered, `settle` does what waits but embedding."""
+    await host.kernel.pause()
+
+
+def resume_background(host: AMemorixHostService) -> None:
+    """Take the background work up again."""
+    host.kernel.start()
+
+
+async def run_maintenance(host: AMemorixHostService, what: Literal["audit", "backup", "lifecycle"]) -> int:
+    """Do now what the background does by the clock: forget old changes, make the backup that is due, make a round over what
+    has expired or faded. How many rows, backups or memories that were."""
+    kernel = host.kernel
+    match what:
+        case "audit":
+            return await kernel.audit.prune()
+        case "backup":
+            return int(await kernel.backups.due())
+        case "lifecycle":
+            done = await kernel.decay.round()
+            return done.expired + done.faded + done.recycled
+
+
+async def stale_indexes(host: AMemorixHostService) -> list[str]:
+    """Names of the indexes that differ from those made of the rows alone; reads everything, so `settle` comes first."""
+    kernel = host.kernel
+    quantization = QuantizationType(kernel.config.embedding.quantization_type)
+
+    def unit(db: Connection) -> list[str]:
+        serving, stale = embedding_rows.serving(db), list[str]()
+        for projection in kernel.indexes:
+            projection.catch_up(db)
+            fresh: Any
+            match projection.name:
+                case "sparse":
+                    fresh = SparseBM25Index()
+                case "graph":
+                    fresh = GraphStore()
+                case "names":
+                    fresh = NameDirectory()
+                case _:
+                    fresh = VectorStore(serving.dimension if serving else 1, quantization)
+            fresh.build(projection.rows(db))
+            held: Any = projection.index
+            same = held.dump() == fresh.dump()
+            if projection.name == "sparse":
+                blobs = (blob for *_, blob in fresh.dump().values())
+                terms = np.unique(np.concatenate([np.zeros(0, np.uint32), *(unpack_terms(blob)[0] for blob in blobs)]))
+                (mine, documents), (theirs, total) = held.document_frequency(terms), fresh.document_frequency(terms)
+                same = same and mine.tolist() == theirs.tolist() and documents == total
+            if not same:
+                stale.append(projection.name)
+        return stale
+
+    return await kernel.store.read(unit)

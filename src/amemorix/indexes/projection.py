@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from ..ports import Index
 from ..store import changes as change_log
@@ -95,6 +96,10 @@ class Projection(Generic[I]):
                 snapshot.discard(self._home)
                 self._saved = None
 
+    def rows(self, db: Connection) -> Iterator[Any]:
+        """All that the index is made of."""
+        return self._feed.rows(db)
+
     def lag(self, db: Connection) -> int:
         """Changes not taken up yet."""
         return change_log.bounds(db)[1] - (self.cursor or 0)
@@ -141,7 +146,7 @@ class Projection(Generic[I]):
         return True
 
     def _rebuild(self, db: Connection, last: int) -> None:
-        self.index.build(self._feed.rows(db))
+        self.index.build(self.rows(db))
         self.cursor = last
 
     def _step(self, db: Connection, last: int) -> None:
