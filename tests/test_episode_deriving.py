@@ -12,8 +12,8 @@ import pytest
 
 import pace
 from amemorix import AMemorixHostService
+from amemorix.episodes import deriving_rows
 from amemorix.episodes import grouping as episode_grouping
-from amemorix.episodes.deriving_rows import EpisodeDerivingRepository
 from amemorix.episodes.service import EpisodeService
 from amemorix.testing import FrozenClock, memory_host, pause_background, resume_background
 from conftest import Open
@@ -50,14 +50,14 @@ async def until(host: AMemorixHostService, name: str, value: int) -> None:
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many paragraphs each page held that was read from now on."""
     pages: list[int] = []
-    read = EpisodeDerivingRepository.material
+    read = deriving_rows.material
 
-    def counted(self: EpisodeDerivingRepository, *args: Any) -> Any:
-        found = read(self, *args)
+    def counted(*args: Any) -> Any:
+        found = read(*args)
         pages.append(len(found))
         return found
 
-    monkeypatch.setattr(EpisodeDerivingRepository, "material", counted)
+    monkeypatch.setattr(deriving_rows, "material", counted)
     return pages
 
 

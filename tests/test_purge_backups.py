@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.forgetting.purge_rows import ErasureRepository
+from amemorix.store.connection import connect
 from amemorix.testing import HashEmbedder, memory_host
 from entrance import contents, data_of, reading, rows, said, told
 from test_purge import admin, in_copy, left
@@ -123,7 +123,7 @@ async def test_every_column_that_can_hold_text_is_looked_through(host: AMemorixH
     tables = rows(host, columns)
     assert len(tables) > 100
 
-    with reading(host) as db, closing(sqlite3.connect(":memory:")) as copy:  # without its rules
+    with reading(host) as db, closing(connect(":memory:")) as copy:  # without its rules
         db.backup(copy)
         for table in {table for table, _ in tables}:
             names = [name for of, name in tables if of == table]

@@ -16,9 +16,10 @@ from typer.testing import CliRunner, Result
 from amemorix import AMemorixHostService, __version__
 from amemorix.errors import StorageFailure
 from amemorix.frontends.cli.main import app
+from amemorix.store import portable
 from amemorix.store.connection import connect
 from amemorix.store.migrations import migrations
-from amemorix.store.portable import PortableRepository, building
+from amemorix.store.portable import building
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from amemorix.version import commit, program
 
@@ -71,15 +72,15 @@ async def test_the_first_schema_is_migrated_with_all_that_is_in_it(tmp_path: Pat
     await filled(tmp_path / "new")
     async with memory_host(tmp_path / "new", embed=HashEmbedder()) as host:
         expected = await answers(host)
-    old, rows = database(tmp_path / "old"), PortableRepository()
+    old = database(tmp_path / "old")
     old.parent.mkdir(parents=True)
     with closing(connect(database(tmp_path / "new"))) as source, building(old, 1) as target:
-        there = rows.tables(source)
+        there = portable.tables(source)
         target.execute("delete from meta")
-        for table, columns in rows.tables(target).items():
+        for table, columns in portable.tables(target).items():
             both = [name for name in columns if name in there.get(table, ())]
             if both:
-                rows.write(target, table, both, rows.rows(source, table, both))
+                portable.write(target, table, both, portable.rows(source, table, both))
     assert expected[0]
 
     async with memory_host(tmp_path / "old", embed=HashEmbedder()) as host:
