@@ -12,7 +12,7 @@ from ..indexes.projections import Indexes
 from ..language.ambiguous_names import is_word
 from ..language.normalise import normalise_name
 from ..lazy_regex import lazy_regex
-from ..store.access import visible_scopes
+from ..store.access import Access, Caller
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.rows import persons as person_rows
@@ -51,7 +51,7 @@ class WhomFinder:
         where several may be meant.
         """
         self._indexes.names.catch_up(db)
-        scopes = visible_scopes(db, self._store.names, self._config, wish.chat_id, "", "", respect_filter=True)
+        scopes = Access(self._store.names, self._config).scopes(db, Caller(wish.chat_id))
         self._refuse_whole_person(reading, wish, scopes)
         person = self._person(db, wish.person_id, scopes) if wish.person_id else frozenset[int]()
         speaker = self._matching(wish.speaker, scopes) if wish.speaker else frozenset[int]()

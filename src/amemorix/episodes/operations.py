@@ -14,7 +14,7 @@ from ..ids import episode_key, paragraph_key
 from ..language.time_arguments import read_bound
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, ScopedResponse
-from ..store.records import ChatKey
+from ..store.access import Caller
 from .query import EpisodeQuery, EpisodeView
 from .rows import EpisodeRow
 
@@ -152,9 +152,7 @@ async def get_episode(kernel: SDKMemoryKernel, request: GetEpisode) -> OneEpisod
     """Read one episode with its paragraphs."""
     if not kernel.config.plugin.enabled:
         return OneEpisode(disabled=True)
-    query = EpisodeQuery(
-        _asking(request), respect_filter=request.respect_filter, include_private=request.include_private
-    )
+    query = EpisodeQuery(Caller.of(request))
     view = await kernel.episode_search.get(request.episode_id, query, paragraphs=request.paragraph_limit)
     item = _item(view.row)
     if view.stale:
@@ -187,14 +185,7 @@ def _query(kernel: SDKMemoryKernel, request: ListEpisodes) -> EpisodeQuery:
     end = read_bound("time_end", request.time_end, now, zone)
     if start is not None and end is not None and start > end:
         raise InvalidRequest("time_start is after time_end.", field="time_start")
-    return EpisodeQuery(
-        _asking(request), request.person_id, request.source, start, end,
-        respect_filter=request.respect_filter, include_private=request.include_private,
-    )  # fmt: skip
-
-
-def _asking(request: Asking) -> ChatKey:
-    return ChatKey(request.chat_id, request.group_id, request.user_id)
+    return EpisodeQuery(Caller.of(request), request.person_id, request.source, start, end)
 
 
 def _item(row: EpisodeRow, score: float = 0.0, explain: dict[str, Any] | None = None) -> EpisodeItem:

@@ -9,10 +9,9 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import NotFound
 from ..indexes.projections import Indexes
-from ..store.access import served, visible_scopes
+from ..store.access import Access, Caller
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.records import ChatKey
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import sources as source_rows
 from ..store.rows.paragraphs import ParagraphRow, PersonOf
@@ -26,13 +25,11 @@ __all__ = ["EpisodeQuery", "EpisodeRetrievalService", "EpisodeView"]
 class EpisodeQuery:
     """Who asks, and which episodes are wanted; empty texts and None restrict nothing."""
 
-    asking: ChatKey
+    caller: Caller
     person: str = ""
     source: str = ""
     start: float | None = None
     end: float | None = None
-    respect_filter: bool = True
-    include_private: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +49,7 @@ class EpisodeRetrievalService:
     def __init__(self, store: MetadataStore, *, config: Config, indexes: Indexes, clock: Clock) -> None:
         self._store = store
         self._config = config
+        self._access = Access(store.names, config)
         self._indexes = indexes
         self._clock = clock
 
@@ -72,10 +70,10 @@ class EpisodeRetrievalService:
         return view
 
     def _list(self, db: Connection, query: EpisodeQuery, limit: int, offset: int) -> list[EpisodeRow] | None:
-        if not self._is_served(db, query):
+        if not self._access.serves(db, query.caller):
             return None
         self._indexes.names.catch_up(db)
-        scopes = self._scopes(db, query)
+        scopes = self._access.scopes(db, query.caller)
         persons = self._indexes.names.index.matching(query.person, scopes) if query.person else None
         sources = source_rows.named(db, query.source, None) if query.source else None
         wanted = EpisodeFilter(scopes, sources, None if persons is None else sorted(persons), query.start, query.end)
@@ -85,8 +83,8 @@ class EpisodeRetrievalService:
 
     def _view(self, db: Connection, episode: int, query: EpisodeQuery, count: int) -> EpisodeView | None:
         row = episode_rows.full(db, [episode]).get(episode)
-        scopes = self._scopes(db, query)
-        if row is None or not self._is_served(db, query) or (scopes is not None and row.scope not in scopes):
+        scopes = self._access.scopes(db, query.caller)
+        if row is None or (scopes is not None and row.scope not in scopes):
             return None
         live = episode_rows.live_members(db, episode, scopes, self._clock.now())
         if not live:
@@ -99,12 +97,3 @@ class EpisodeRetrievalService:
             paragraph_rows.full(db, shown),
             paragraph_rows.persons(db, shown),
         )
-
-    def _is_served(self, db: Connection, query: EpisodeQuery) -> bool:
-        return not query.respect_filter or served(db, self._store.names, self._config.filter, query.asking)
-
-    def _scopes(self, db: Connection, query: EpisodeQuery) -> tuple[int, ...] | None:
-        return visible_scopes(
-            db, self._store.names, self._config, query.asking.chat_id, query.asking.group_id, query.asking.user_id,
-            respect_filter=query.respect_filter, include_private=query.include_private,
-        )  # fmt: skip

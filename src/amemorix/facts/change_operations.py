@@ -11,9 +11,8 @@ from ..fields import Name, RequiredName, TimeInput
 from ..language.normalise import clean_text
 from ..language.time_arguments import read_instant
 from ..ops import Operations, Request, Response
-from ..store.access import Sight
+from ..store.access import Caller, Sight
 from ..store.ports import Connection
-from ..store.records import ChatKey
 from ..store.rows import entities as entity_rows
 from . import rows as fact_rows
 from .editor import By, Edited, NewFact
@@ -167,7 +166,7 @@ def _new_fact(db: Connection, kernel: SDKMemoryKernel, request: AddFact) -> NewF
 
 
 def _scopes(db: Connection, kernel: SDKMemoryKernel, chat_id: str) -> tuple[int, ...] | None:
-    return scopes_seen(db, kernel, ChatKey(chat_id, "", "")) if chat_id else None
+    return scopes_seen(db, kernel, Caller(chat_id)) if chat_id else None
 
 
 async def _changed(kernel: SDKMemoryKernel, edited: Edited, chat_id: str = "") -> Changed:

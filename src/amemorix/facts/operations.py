@@ -13,9 +13,8 @@ from ..ids import fact_key, paragraph_key
 from ..language.normalise import fold, normalise_name
 from ..language.time_arguments import read_instant
 from ..ops import Operations, Request, Response, ScopedResponse
-from ..store.access import served, visible_scopes
+from ..store.access import Access, Caller
 from ..store.ports import Connection
-from ..store.records import ChatKey
 from ..store.rows import entity_names
 from . import evidence as fact_evidence
 from . import material as fact_material
@@ -272,21 +271,12 @@ async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> P
 
 
 def _scopes(db: Connection, kernel: SDKMemoryKernel, request: AskingRequest) -> tuple[int, ...] | None:
-    asking = ChatKey(request.chat_id, request.group_id, request.user_id)
-    return scopes_seen(db, kernel, asking, request.include_private)
+    return scopes_seen(db, kernel, Caller.of(request))
 
 
-def scopes_seen(
-    db: Connection, kernel: SDKMemoryKernel, asking: ChatKey, include_private: bool | None = None
-) -> tuple[int, ...] | None:
-    """What the call may see (None: everything); nothing, for a chat that the filter does not serve."""
-    named = any((asking.chat_id, asking.group_id, asking.user_id))
-    if named and not served(db, kernel.store.names, kernel.config.filter, asking):
-        return ()
-    return visible_scopes(
-        db, kernel.store.names, kernel.config, asking.chat_id, asking.group_id, asking.user_id,
-        respect_filter=True, include_private=include_private,
-    )  # fmt: skip
+def scopes_seen(db: Connection, kernel: SDKMemoryKernel, caller: Caller) -> tuple[int, ...] | None:
+    """What the call may see (None: everything)."""
+    return Access(kernel.store.names, kernel.config).scopes(db, caller)
 
 
 def persons_meant(

@@ -18,7 +18,7 @@ from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
 from ..store import operations as operation_rows
 from ..store import row_images as deletion_rows
-from ..store.access import EVERYONE, visible_scopes
+from ..store.access import EVERYONE, Access, Caller
 from ..store.metadata_store import MetadataStore
 from ..store.operations import Item, NewOperation, OperationRow
 from ..store.ports import Connection, Unit
@@ -204,7 +204,7 @@ class DeletionService:
         key = self._store.names.chat_of(db, chat)
         if key is None:
             return (EVERYONE,)
-        return visible_scopes(db, self._store.names, self._config, key.chat_id, "", "", respect_filter=False)
+        return Access(self._store.names, self._config).scopes(db, Caller(key.chat_id, respect_filter=False))
 
     def _planned(
         self,

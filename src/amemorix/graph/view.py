@@ -19,11 +19,9 @@ from ..indexes.graph.node_importance import Standing
 from ..indexes.graph.state import GraphState
 from ..indexes.projections import Indexes
 from ..store import changes as change_log
-from ..store.access import Sight, served, visible_scopes
-from ..store.filters import restricts
+from ..store.access import Access, Caller, Sight
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.records import ChatKey
 from ..store.rows import entities as entity_rows
 from ..store.rows import entity_names, relation_validity
 from ..store.rows import paragraphs as paragraph_rows
@@ -76,15 +74,7 @@ class GraphViewService:
 
     def sight(self, db: Connection, request: GraphSight) -> Sight:
         """What the call may see; nothing at all for a chat that the filter does not serve."""
-        asking = ChatKey(request.chat_id, request.group_id, request.user_id)
-        named = bool(request.chat_id or request.group_id or request.user_id)
-        filtered = named and request.respect_filter and restricts(self._config.filter)
-        if filtered and not served(db, self._store.names, self._config.filter, asking):
-            return Sight((), self._clock.now())
-        scopes = visible_scopes(
-            db, self._store.names, self._config, request.chat_id, request.group_id, request.user_id,
-            respect_filter=request.respect_filter, include_private=request.include_private,
-        )  # fmt: skip
+        scopes = Access(self._store.names, self._config).scopes(db, Caller.of(request))
         return Sight(scopes, self._clock.now())
 
     def view(self, db: Connection, sight: Sight) -> View:

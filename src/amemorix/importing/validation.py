@@ -20,8 +20,7 @@ from ..language.message_segments import in_words
 from ..language.normalise import clean_text, normalise_name
 from ..ops import Request
 from ..profiles import rows as profile_rows
-from ..store.access import chat_key, served
-from ..store.filters import restricts
+from ..store.access import Access, Caller, chat_key
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import ChatKey, NewText, Person
@@ -279,9 +278,10 @@ class Writer:
         return stored.status
 
     def _refused(self, db: Connection, asking: ChatKey | None) -> bool:
-        if asking is None or not restricts(self._config.filter):
+        if asking is None:
             return False
-        return not served(db, self._store.names, self._config.filter, asking)
+        caller = Caller(asking.chat_id, asking.group_id, asking.user_id)
+        return not Access(self._store.names, self._config).serves(db, caller)
 
     def _override(self, db: Connection, wish: Override, now: float) -> str:
         """One that is there already was set by hand, or by the same file: it stays."""

@@ -17,7 +17,7 @@ from ..language.detection import detect
 from ..language.normalise import clean_text, content_hash, normalise_name
 from ..language.strategy import KnowledgeType
 from ..language.time_arguments import read_event, read_expiry
-from ..store.access import chat_key, served
+from ..store.access import Access, Caller, chat_key
 from ..store.filters import restricts
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
@@ -201,7 +201,8 @@ class IngestService:
     async def _refused(self, chat: ChatKey | None, respect_filter: bool) -> bool:
         if not respect_filter or chat is None or not restricts(self._config.filter):
             return False
-        return not await self._store.read(lambda db: served(db, self._store.names, self._config.filter, chat))
+        caller, access = Caller(chat.chat_id, chat.group_id, chat.user_id), Access(self._store.names, self._config)
+        return not await self._store.read(lambda db: access.serves(db, caller))
 
     def _new_text(
         self,

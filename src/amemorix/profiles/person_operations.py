@@ -11,11 +11,11 @@ from ..fields import AskingRequest, Count, RequiredName
 from ..ids import paragraph_key
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, ScopedResponse
+from ..store.access import Caller
 from ..store.ports import Connection
-from ..store.records import ChatKey
 from .evidence import Evidence
 from .items import ProfileItem, score
-from .query import Asking, Profile
+from .query import Profile
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -96,11 +96,10 @@ async def get_person_profile(kernel: SDKMemoryKernel, request: GetProfile) -> Pe
     """Tell what is known of a person, with the evidence, as far as the asking chat may see it; asks no model."""
     if not kernel.config.plugin.enabled:
         return PersonProfile(person_id=request.person_id, disabled=True)
-    chat = ChatKey(request.chat_id, request.group_id, request.user_id)
-    asking = Asking(chat, request.respect_filter, request.include_private)
+    caller = Caller.of(request)
 
     def read(db: Connection) -> PersonProfile:
-        profile = kernel.profile_reader.profile(db, request.person_id, asking)
+        profile = kernel.profile_reader.profile(db, request.person_id, caller)
         return told(profile, kernel.profile_evidence.of(db, profile.items, request.limit))
 
     return await kernel.store.read(read)

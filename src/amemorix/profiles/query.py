@@ -10,11 +10,10 @@ from ..config.model import Config
 from ..errors import InvalidRequest
 from ..indexes.projections import Indexes
 from ..language.normalise import normalise_name
-from ..store.access import EVERYONE, served, visible_scopes
-from ..store.filters import allows, restricts
+from ..store.access import EVERYONE, Access, Caller
+from ..store.filters import allows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.records import ChatKey
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
 from ..store.rows.persons import PersonNames
@@ -25,7 +24,7 @@ from .items import ProfileItem, gathered, load, render
 from .rows import OverrideRow, SnapshotRow
 from .service import PersonProfileService
 
-__all__ = ["Asking", "Known", "Profile", "ProfileReader", "Version"]
+__all__ = ["Known", "Profile", "ProfileReader", "Version"]
 
 MOST_SCOPES = 100
 """Scopes that one profile is put together from."""
@@ -33,20 +32,6 @@ AT_ONCE = 120
 """Paragraphs read when a profile is asked for that has not been derived yet."""
 LOOKED_AT = 1_000
 """Changes looked at for news of a person; behind by more, every profile may be out of date."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """Who asks for a profile; nobody named is the host itself, which sees everything."""
-
-    chat: ChatKey
-    respect_filter: bool = True
-    include_private: bool | None = None
-
-    @property
-    def named(self) -> bool:
-        """Whether the call speaks for a chat."""
-        return any((self.chat.chat_id, self.chat.group_id, self.chat.user_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +93,21 @@ class ProfileReader:
         self._clock = clock
         self._indexes = indexes
         self._service = service
+        self._access = Access(store.names, config)
         self._deriver = ProfileDeriver(store, config.profile, indexes.names.index)
 
-    def profile(self, db: Connection, key: str, asking: Asking) -> Profile:
+    def profile(self, db: Connection, key: str, caller: Caller) -> Profile:
         """The profile of a person by id, name or alias; an empty one for somebody unknown.
 
         Raises InvalidRequest if the name means several persons.
         """
-        if not self._served(db, asking):
+        if not self._access.serves(db, caller):
             return Profile(Known(key, "", ()), filtered=True)
-        scopes = self._scopes(db, asking)
+        scopes = self._access.scopes(db, caller)
         person = self._found(db, key, scopes)
         if person is None:
             return Profile(Known(key, "", ()))
-        return self._of(db, person, self._seen(db, person, scopes, asking), scopes)
+        return self._of(db, person, self._seen(db, person, scopes, caller), scopes)
 
     def row(self, db: Connection, key: str, chat_id: str = "") -> int | None:
         """The row of a person by id, or by a name that the chat may see (none named: any). Raises InvalidRequest if ambiguous."""
@@ -153,41 +139,25 @@ class ProfileReader:
 
     # who asks
 
-    def _served(self, db: Connection, asking: Asking) -> bool:
-        settings = self._config.filter
-        if not asking.respect_filter or not asking.named or not restricts(settings):
-            return True
-        return served(db, self._store.names, settings, asking.chat)
-
-    def _scopes(self, db: Connection, asking: Asking) -> tuple[int, ...] | None:
-        chat = asking.chat
-        return visible_scopes(
-            db, self._store.names, self._config, chat.chat_id, chat.group_id, chat.user_id,
-            respect_filter=asking.respect_filter, include_private=asking.include_private,
-        )  # fmt: skip
-
     def _of_chat(self, db: Connection, chat_id: str) -> tuple[int, ...] | None:
         """What a chat may see: nothing, where the filter does not serve it. None: no chat is named, and all is seen."""
-        asking = Asking(ChatKey(chat_id, "", ""))
-        if not chat_id:
-            return None
-        return self._scopes(db, asking) if self._served(db, asking) else ()
+        return self._access.scopes(db, Caller(chat_id)) if chat_id else None
 
     def _seen(
-        self, db: Connection, person: PersonNames, scopes: tuple[int, ...] | None, asking: Asking
+        self, db: Connection, person: PersonNames, scopes: tuple[int, ...] | None, caller: Caller
     ) -> tuple[int, ...] | None:
         """The scopes of a profile: those that may be seen, and private chats where the settings open them."""
-        if scopes is None or not self._config.profile.share_private or asking.include_private is False:
+        if scopes is None or not self._config.profile.share_private or caller.include_private is False:
             return scopes
         met = set(profile_material.chats_met(db, self._rows(db, person)))
-        return tuple(sorted({*scopes, *(row for row in met if self._opened(db, row, asking))}))
+        return tuple(sorted({*scopes, *(row for row in met if self._opened(db, row, caller))}))
 
-    def _opened(self, db: Connection, chat: int, asking: Asking) -> bool:
+    def _opened(self, db: Connection, chat: int, caller: Caller) -> bool:
         """Whether a chat is a private one that the filter does not hide."""
         key = self._store.names.chat_of(db, chat)
         if key is None or key.group_id or not key.user_id:
             return False
-        return not asking.respect_filter or allows(self._config.filter, key)
+        return not caller.respect_filter or allows(self._config.filter, key)
 
     # whose profile
 

@@ -20,11 +20,9 @@ from ..indexes.projections import Indexes
 from ..indexes.vectors.serving import Asking, DenseLane
 from ..language.time_arguments import read_bound, read_instant
 from ..models.glosses.table import GlossTable
-from ..store.access import served, visible_scopes
-from ..store.filters import restricts
+from ..store.access import Access, Caller
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.records import ChatKey
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import revisions as revision_rows
@@ -108,6 +106,7 @@ class SearchService:
         self._right_of_way = right_of_way
         self._glosses = glosses
         self._hidden = np.unique(np.array(hidden, np.int64)) if hidden else None
+        self._access = Access(store.names, config)
         self._retriever = DualPathRetriever(store.names)
         self._writer = HitWriter()
         self._past = PastWordings(store, self._writer)
@@ -124,9 +123,6 @@ class SearchService:
         Raises InvalidRequest for times that cannot be read and for what a mode needs and lacks.
         """
         ask = self._checked(request, source)
-        asking = ChatKey(request.chat_id, request.group_id, request.user_id)
-        if request.respect_filter and not await self._served(asking):
-            return RetrievalResult(mode=request.mode, filtered=True)
         with self._right_of_way.taken():
             begun = await self._store.read(carried(lambda db: self._begin(db, ask)))
             if isinstance(begun, RetrievalResult):
@@ -135,6 +131,8 @@ class SearchService:
 
     def _begin(self, db: Connection, ask: _Ask) -> _Begun | RetrievalResult:
         """Plan the search, send the query to the model, and meanwhile look up its words."""
+        if not self._access.serves(db, Caller.of(ask.request)):
+            return RetrievalResult(mode=ask.request.mode, filtered=True)
         plan = self._planned(db, ask)
         known = self._known(db, ask, plan)
         if plan.query is None:
@@ -181,12 +179,6 @@ class SearchService:
             log.exception("the facts were not read")
         return _Known(failed=True)
 
-    async def _served(self, asking: ChatKey) -> bool:
-        named = any((asking.chat_id, asking.group_id, asking.user_id))
-        if not named or not restricts(self._config.filter):
-            return True
-        return await self._store.read(lambda db: served(db, self._store.names, self._config.filter, asking))
-
     def _checked(self, request: KernelSearchRequest, source: str) -> _Ask:
         now, zone = self._clock.now(), self._zones.of(request.chat_id, request.group_id, request.user_id)
         start = read_bound("time_start", request.time_start, now, zone)
@@ -211,10 +203,7 @@ class SearchService:
         request = ask.request
         self._indexes.names.catch_up(db)
         directory = self._indexes.names.index
-        scopes = visible_scopes(
-            db, self._store.names, self._config, request.chat_id, request.group_id, request.user_id,
-            respect_filter=request.respect_filter, include_private=request.include_private,
-        )  # fmt: skip
+        scopes = self._access.scopes(db, Caller.of(request))
         now = self._clock.now()
         return SearchPlan(
             query=read_query(request.query, directory, scopes, now if ask.as_of is None else ask.as_of, ask.zone)

@@ -10,10 +10,9 @@ from ..config.model import Config
 from ..errors import InvalidRequest, NotFound
 from ..language.normalise import fold, normalise_name
 from ..lazy_regex import lazy_regex
-from ..store.access import served, visible_scopes
+from ..store.access import Access, Caller
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.records import ChatKey
 from ..store.rows import retention as retention_rows
 from ..store.rows.retention import MemoryKind, Ref
 from .request import KernelSearchRequest
@@ -53,13 +52,8 @@ class MemoryTargets:
         if not chat_id:
             return None
 
-        def read(db: Connection) -> tuple[int, ...] | None:
-            names, config = self._store.names, self._config
-            if not served(db, names, config.filter, ChatKey(chat_id)):
-                return ()
-            return visible_scopes(db, names, config, chat_id, "", "", respect_filter=True)
-
-        return await self._store.read(read)
+        access = Access(self._store.names, self._config)
+        return await self._store.read(lambda db: access.scopes(db, Caller(chat_id)))
 
     async def find(self, target: str, kind: MemoryKind | None, chat_id: str, *, gone: bool = False) -> Targets:
         """The memory with this id, or up to ten that hold the text; `gone`: of those that can be restored.

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..config.model import Config, Filter
+from ..config.model import Config
 from .filters import allows, matches, restricts, split_entry
 from .ports import Connection
 from .queries import optional_array
 from .records import ChatKey
 from .rows.names import NameRepository
 
-__all__ = ["EVERYONE", "Sight", "chat_key", "served", "visible_scopes"]
+__all__ = ["EVERYONE", "Access", "Caller", "Sight", "chat_key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,47 +41,74 @@ def chat_key(chat_id: str, group_id: str, user_id: str) -> ChatKey | None:
     return ChatKey(chat_id or derived, group_id, user_id)
 
 
-def served(db: Connection, names: NameRepository, settings: Filter, asking: ChatKey) -> bool:
-    """Whether the chat filter lets this chat use the memory; what the call leaves out is taken from what is known."""
-    known = names.chat_key(db, asking.chat_id) if asking.chat_id else None
-    if known is not None:
-        group = asking.group_id or known.group_id
-        asking = ChatKey(asking.chat_id, group, asking.user_id or ("" if group else known.user_id))
-    return allows(settings, asking)
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """For whom a call reads: a chat, a group or a user; nobody means the host itself."""
+
+    chat_id: str = ""
+    group_id: str = ""
+    user_id: str = ""
+    respect_filter: bool = True
+    include_private: bool | None = None
+    """Beside a chat: also what the user said in private; `profile.share_private` when None."""
+
+    @classmethod
+    def of(cls, request: Any) -> Caller:
+        """The caller of a request with these fields."""
+        filtered = getattr(request, "respect_filter", True)
+        return cls(request.chat_id, request.group_id, request.user_id, filtered, request.include_private)
+
+    @property
+    def named(self) -> bool:
+        """Whether it is for somebody."""
+        return bool(self.chat_id or self.group_id or self.user_id)
 
 
-def visible_scopes(
-    db: Connection,
-    names: NameRepository,
-    config: Config,
-    chat_id: str,
-    group_id: str,
-    user_id: str,
-    *,
-    respect_filter: bool,
-    include_private: bool | None = None,
-) -> tuple[int, ...] | None:
-    """Scope rows that the call may read; None means every one.
+class Access:
+    """The one place that says which scopes a caller may read."""
 
-    A call that names a chat sees that chat, chats that share a group with it, and global memories. One that names
-    nobody sees everything, less what the chat filter hides. That the filter serves the chat itself has been checked.
-    A user beside a chat is who asks: what they said in private is seen with `include_private`, which is
-    `profile.share_private` when not given. They do not make the chat their private one.
-    """
-    known = names.chat_key(db, chat_id) if chat_id else None
-    group = group_id or (known.group_id if known else "")
-    asking = ChatKey(chat_id, group, "" if group or (known and known.user_id != user_id) else user_id)
-    own = {EVERYONE, *_own(db, names, chat_id, group_id, user_id)}
-    if user_id and (chat_id or group_id):
-        open_ = config.profile.share_private if include_private is None else include_private
-        own.update(names.chats_of(db, "", user_id) if open_ else ())
-    scopes = None
-    if (chat_id or group_id or user_id) and not config.global_memory_sharing_enabled:
-        scopes = own | _shared(db, names, config, own, asking)
-    if respect_filter and restricts(config.filter):
-        shown = own | {row for row, key in names.chats(db) if allows(config.filter, _of_chat(key))}
-        scopes = shown if scopes is None else scopes & shown
-    return None if scopes is None else tuple(sorted(scopes))
+    def __init__(self, names: NameRepository, config: Config) -> None:
+        self._names = names
+        self._config = config
+
+    def serves(self, db: Connection, caller: Caller) -> bool:
+        """Whether the chat filter lets the caller use the memory; what the call leaves out is taken from what is known."""
+        if not caller.named or not caller.respect_filter or not restricts(self._config.filter):
+            return True
+        known = self._names.chat_key(db, caller.chat_id) if caller.chat_id else None
+        group, user = caller.group_id, caller.user_id
+        if known is not None:
+            group = group or known.group_id
+            user = user or ("" if group else known.user_id)
+        return allows(self._config.filter, ChatKey(caller.chat_id, group, user))
+
+    def scopes(self, db: Connection, caller: Caller) -> tuple[int, ...] | None:
+        """Scope rows that the caller may read: none for one whom the filter does not serve; None means every one.
+
+        A chat sees itself, chats that share a group with it, and global memories; nobody named sees everything, less
+        what the chat filter hides. A user beside a chat is who asks: they do not make the chat their private one.
+        """
+        if not self.serves(db, caller):
+            return ()
+        names, config, (chat, group, user) = (
+            self._names,
+            self._config,
+            (caller.chat_id, caller.group_id, caller.user_id),
+        )
+        own = {EVERYONE, *_own(db, names, chat, group, user)}
+        if user and (chat or group):
+            private = config.profile.share_private if caller.include_private is None else caller.include_private
+            own.update(names.chats_of(db, "", user) if private else ())
+        scopes = None
+        if caller.named and not config.global_memory_sharing_enabled:
+            known = names.chat_key(db, chat) if chat else None
+            whose = group or (known.group_id if known else "")
+            asking = ChatKey(chat, whose, "" if whose or (known and known.user_id != user) else user)
+            scopes = own | _shared(db, names, config, own, asking)
+        if caller.respect_filter and restricts(config.filter):
+            shown = own | {row for row, key in names.chats(db) if allows(config.filter, _of_chat(key))}
+            scopes = shown if scopes is None else scopes & shown
+        return None if scopes is None else tuple(sorted(scopes))
 
 
 def _of_chat(known: ChatKey) -> ChatKey:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..config.model import Config
 from ..errors import InvalidRequest
 from ..language.normalise import content_hash
-from ..store.access import EVERYONE, visible_scopes
+from ..store.access import EVERYONE, Access, Caller
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from . import material as tuning_material
@@ -64,7 +64,7 @@ def _meant(
 
     Without a chat, texts are those that everyone may see.
     """
-    scopes = visible_scopes(db, store.names, config, chat_id, "", "", respect_filter=False)
+    scopes = Access(store.names, config).scopes(db, Caller(chat_id, respect_filter=False))
     rows = {label: int(bare) for label in labels if (bare := label.removeprefix("p")).isdecimal() and len(bare) < 19}
     hashes = {label: content_hash(label) for label in labels}
     own = (EVERYONE, *filter(None, [store.names.chat_row(db, chat_id) if chat_id else None]))
