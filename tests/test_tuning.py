@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import signal
 import tomllib
 from pathlib import Path
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from amemorix import AMemorixHostService
 from amemorix.frontends.cli import app
+from amemorix.services.tuning import verdict
 from amemorix.services.tuning.questions import copies
 from amemorix.testing import HashEmbedder, ScriptedChat, memory_host
 from conftest import Open
@@ -34,6 +36,12 @@ async def ask(host: AMemorixHostService, action: str, **args: Any) -> dict[str, 
     answer = await host.invoke(ADMIN, {"action": action, **args})
     assert answer["success"], answer
     return answer
+
+
+@pytest.fixture(autouse=True)
+def any_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings are not found too slow because the machine has other work."""
+    monkeypatch.setattr(verdict, "SLOWER_MS", math.inf)
 
 
 @pytest.fixture
