@@ -121,7 +121,9 @@ async def test_undamaged_indexes_are_loaded_and_not_made_again(
     caplog.set_level("INFO")
     await assert_answers_the_same(copies(), original[1], "nothing")
     assert not [r.message for r in caplog.records if "built from the rows" in r.message]
-    assert not [r for r in caplog.records if r.levelname == "WARNING"]
+    assert not [
+        r for r in caplog.records if r.levelname == "WARNING" and r.name != "amemorix.calls"
+    ]  # which may be slow
 
 
 async def test_missing_indexes_are_made_again(original: Memory, copies: Callable[[], Path]) -> None:

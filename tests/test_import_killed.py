@@ -14,7 +14,7 @@ from import_entrance import jsonl, turn
 from import_life import live
 from lives import Life
 
-ROWS, CHUNK = 240, 7
+ROWS, CHUNK = 300, 7
 
 
 def made(folder: Path, name: str) -> Path:
@@ -33,7 +33,7 @@ def made(folder: Path, name: str) -> Path:
 def test_every_record_is_there_once_after_kills(tmp_path: Path, name: str) -> None:
     rng, file = random.Random(name), made(tmp_path, name)
     reached = 0
-    for share in (0.2, 0.5, 0.75):
+    for share in (0.2, 0.45, 0.65):
         life, enough = Life(live, tmp_path, file, CHUNK), share * ROWS + rng.randrange(20)
         while (reached := life.heard()) < enough:
             pass

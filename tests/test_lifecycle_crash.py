@@ -26,6 +26,7 @@ async def fill(host: AMemorixHostService) -> None:
         relations = [{"subject": "风筝", "predicate": "over", "object": f"place {n + i}"} for i in range(50)]
         given = {"external_id": str(n), "source_type": "note", "text": f"kite {n} 风筝", "relations": relations}
         assert (await host.invoke("ingest_text", given))["success"]
+    await host.invoke("memory_v5_admin", {"action": "run"})  # from now on none is due before it is asked for
 
 
 async def live(tell: Tell, folder: Path, what: str, seed: int) -> None:

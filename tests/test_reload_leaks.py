@@ -57,6 +57,7 @@ async def test_fifty_reloads_leave_no_file_and_no_thread_behind(changes: list[di
     host = await opened(embed=HashEmbedder())
     await host.call("ingest_text", {"external_id": "n", "source_type": "note", "chat_id": "c", "text": "A lantern."})
     counts: list[tuple[int, int]] = []
+    gc.freeze()  # what other tests have left is not looked through again and again
     for number in range(RELOADS + LOOKS):
         await host.update_config(changes[number % len(changes)])
         await used(host)
@@ -64,6 +65,7 @@ async def test_fifty_reloads_leave_no_file_and_no_thread_behind(changes: list[di
         if number in (*range(LOOKS), *range(RELOADS, RELOADS + LOOKS)):
             gc.collect()
             counts.append((len(files()), len(threads())))
+    gc.unfreeze()
     early, late = counts[:LOOKS], counts[LOOKS:]
     print(f"\nfiles open, threads running: {early} … {late}")
     assert max(late)[0] < max(early)[0] + RELOADS / 5, files()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import signal
 import tomllib
 from pathlib import Path
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 from amemorix import AMemorixHostService
 from amemorix.frontends.cli.main import app
 from amemorix.testing import HashEmbedder, ScriptedChat, memory_host, pause_background
+from amemorix.tuning import recommendation as verdict
 from amemorix.tuning.questions import copies
 from conftest import Open
 from entrance import change, found, refused, rows, said
@@ -33,6 +35,12 @@ async def ask(host: AMemorixHostService, action: str, **args: Any) -> dict[str, 
     answer = await host.invoke(ADMIN, {"action": action, **args})
     assert answer["success"], answer
     return answer
+
+
+@pytest.fixture(autouse=True)
+def any_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings are not found too slow because the machine has other work."""
+    monkeypatch.setattr(verdict, "SLOWER_MS", math.inf)
 
 
 @pytest.fixture
