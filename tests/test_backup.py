@@ -12,17 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amemorix.storage.exchange import forget_incoming
 
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
-from amemorix.copies.backup_folder import MANIFEST, BackupFolder
-from amemorix.copies.worker import CopyThread
-from amemorix.errors import NotReady
 from amemorix.store.file_swap import forget_incoming
-from amemorix.store.sqlite import Database
 from amemorix.testing import HashEmbedder, memory_host, pause_background, run_maintenance
 from conftest import Open
-from entrance import change, contents, data_of, found, refused, said, stats, told
+from entrance import change, contents, data_of, found, refused, rows, said, stats, told
 from import_entrance import pasted
 from memory_dump import tables
 from pace import PATIENCE, until
@@ -424,13 +421,6 @@ async def test_the_list_tells_a_damaged_backup(host: AMemorixHostService) -> Non
     assert listed == {made[0]["id"]: False, made[1]["id"]: True}
 
 
-async def test_a_copy_thread_that_is_closed_says_so() -> None:
-    thread = CopyThread()
-    thread.close()
-    with pytest.raises(NotReady):
-        await thread.run(lambda: 1)
-
-
 async def test_a_restore_that_is_given_up_on_while_it_copies_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -572,12 +562,13 @@ async def forget_chat(host: AMemorixHostService) -> dict[str, Any]:
     return answers[0]["receipt"]
 
 
-def test_only_what_a_backup_left_is_swept(tmp_path: Path) -> None:
+async def test_only_what_a_backup_left_is_swept(opened: Open, tmp_path: Path) -> None:
     ours, others = (tmp_path / "root" / "a" / name for name in (".partial-1a-b2c3d4-0123456789ab", ".partial-download"))
     for folder in (ours, others):
         folder.mkdir(parents=True)
-    BackupFolder(tmp_path, [tmp_path / "root"]).sweep()
-    assert not ours.exists() and others.exists()
+    await opened(backup={"roots": [str(tmp_path / "root")]})
+    await until(lambda: not ours.exists())
+    assert others.exists()
 
 
 async def test_a_purge_empties_records_in_backups_and_removes_none(opened: Open, tmp_path: Path) -> None:
@@ -639,25 +630,25 @@ async def test_nothing_is_restored_while_a_purge_is_under_way(host: AMemorixHost
 # files
 
 
-def test_what_was_decided_is_carried_out_after_a_crash(tmp_path: Path) -> None:
+async def test_what_was_decided_is_carried_out_after_a_crash(tmp_path: Path) -> None:
     """The old database's log is still there: it must not be read into the new one."""
-    (tmp_path / "other").mkdir()
-    old, new = Database(tmp_path / "memory.db"), Database(tmp_path / "other" / "memory.db", synchronous="normal")
-    new.close()
-    with closing(sqlite3.connect(tmp_path / "memory.db")) as db:
-        db.execute("insert into meta (key, value) values ('old', 'row')")
-        db.commit()
-        (tmp_path / "memory.db.decided").write_bytes((tmp_path / "other" / "memory.db").read_bytes())
-        for name in ("memory.db", "memory.db-wal", "memory.db.decided"):
-            shutil.copy(tmp_path / name, tmp_path / "other" / name)
-    old.close()
+    async with memory_host(tmp_path / "new") as host:
+        await told(host, "The new kettle.")
+    async with memory_host(tmp_path / "crashed") as host:
+        crashed = data_of(host)
+    async with memory_host(tmp_path / "old") as host:
+        await told(host, "The old kettle.")
+        for name in ("memory.db", "memory.db-wal"):
+            shutil.copy(data_of(host) / name, crashed / name)
+        assert (crashed / "memory.db-wal").stat().st_size
+    shutil.copy(
+        tmp_path / "new" / crashed.relative_to(tmp_path / "crashed") / "memory.db", crashed / "memory.db.decided"
+    )
 
-    exchanged = Database(tmp_path / "other" / "memory.db")
-
-    assert exchanged.database_id == new.database_id != old.database_id
-    assert exchanged.read_here(lambda db: db.execute("select count(*) from meta where key = 'old'").fetchone()[0]) == 0
-    exchanged.close()
-    assert not (tmp_path / "other" / "memory.db.decided").exists()
+    async with memory_host(tmp_path / "crashed") as host:
+        assert rows(host, "select content from paragraphs") == [("The new kettle.",)]
+        assert await contents(host, "kettle") == ["The new kettle."]
+    assert not (crashed / "memory.db.decided").exists()
 
 
 def test_what_was_made_ready_only_is_forgotten(tmp_path: Path) -> None:
@@ -720,20 +711,16 @@ async def test_a_list_beside_deletions_tells_what_is_there(host: AMemorixHostSer
     assert all(answer["success"] and kept["id"] in {one["id"] for one in answer["backups"]} for answer in seen)
 
 
-def test_a_backup_that_goes_while_it_is_looked_at_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_backup_that_goes_while_it_is_looked_at_is_passed_over(
+    host: AMemorixHostService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = BackupFolder(tmp_path)
-    made = [
-        folder.publish(at := folder.begin(folder.home), folder.seal(at, None, reason="manual", now=n))
-        for n in (1.0, 2.0)
-    ]
+    made = [await backed_up(host) for _ in range(2)]
     looked = Path.stat
 
     def stat(path: Path, **how: Any) -> Any:
-        if path.name == MANIFEST and path.parent == made[0].folder:
+        if path == Path(made[0]["path"]) / "manifest.json":
             raise FileNotFoundError(2, "No such file or directory", str(path))
         return looked(path, **how)
 
     monkeypatch.setattr(Path, "stat", stat)
-    assert [one.manifest.id for one in folder.all()] == [made[1].manifest.id]
+    assert [one["id"] for one in (await admin(host, "list_backups"))["backups"]] == [made[1]["id"]]

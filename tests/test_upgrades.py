@@ -20,6 +20,9 @@ from amemorix.store import portable
 from amemorix.store.connection import connect
 from amemorix.store.migrations import migrations
 from amemorix.store.portable import building
+from amemorix.frontends.cli import app
+from amemorix.storage.migrations import migrations
+from amemorix.storage.portable import building
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from amemorix.version import commit, program
 
@@ -67,6 +70,15 @@ def test_a_released_schema_change_never_changes() -> None:
     assert names == sorted(held)
 
 
+def columns(db: sqlite3.Connection) -> dict[str, list[str]]:
+    """Table -> its columns."""
+    found: dict[str, list[str]] = {}
+    of_tables = "select m.name, c.name from sqlite_schema m, pragma_table_info(m.name) c where m.type = 'table'"
+    for table, name in db.execute(of_tables + " and m.name not like 'sqlite_%' order by m.rowid, c.cid"):
+        found.setdefault(table, []).append(name)
+    return found
+
+
 async def test_the_first_schema_is_migrated_with_all_that_is_in_it(tmp_path: Path) -> None:
     """The rows of a memory in a database of schema 1, as far as that has a place for them."""
     await filled(tmp_path / "new")
@@ -74,13 +86,38 @@ async def test_the_first_schema_is_migrated_with_all_that_is_in_it(tmp_path: Pat
         expected = await answers(host)
     old = database(tmp_path / "old")
     old.parent.mkdir(parents=True)
+<<<<<<< ours
     with closing(connect(database(tmp_path / "new"))) as source, building(old, 1) as target:
         there = portable.tables(source)
+||||||| base
+    with closing(sqlite3.connect(database(tmp_path / "new"))) as source, building(old, 1) as target:
+        there = rows.tables(source)
+=======
+    with closing(sqlite3.connect(database(tmp_path / "new"))) as source, building(old, 1) as target:
+        there = columns(source)
+>>>>>>> theirs
         target.execute("delete from meta")
+<<<<<<< ours
         for table, columns in portable.tables(target).items():
             both = [name for name in columns if name in there.get(table, ())]
+||||||| base
+        for table, columns in rows.tables(target).items():
+            both = [name for name in columns if name in there.get(table, ())]
+=======
+        for table, names in columns(target).items():
+            both = [f'"{name}"' for name in names if name in there.get(table, ())]
+>>>>>>> theirs
             if both:
+<<<<<<< ours
                 portable.write(target, table, both, portable.rows(source, table, both))
+||||||| base
+                rows.write(target, table, both, rows.rows(source, table, both))
+=======
+                held = source.execute(f"select {', '.join(both)} from {table}")
+                target.executemany(
+                    f"insert into {table} ({', '.join(both)}) values ({', '.join('?' * len(both))})", held
+                )
+>>>>>>> theirs
     assert expected[0]
 
     async with memory_host(tmp_path / "old", embed=HashEmbedder()) as host:
