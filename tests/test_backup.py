@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amemorix.storage.exchange import forget_incoming
 
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock

@@ -11,18 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amemorix.copies.portable_rows import building
 from typer.testing import CliRunner, Result
 
 from amemorix import AMemorixHostService, __version__
 from amemorix.errors import StorageFailure
 from amemorix.frontends.cli.main import app
-from amemorix.store import portable
-from amemorix.store.connection import connect
 from amemorix.store.migrations import migrations
 from amemorix.store.portable import building
-from amemorix.frontends.cli import app
-from amemorix.storage.migrations import migrations
-from amemorix.storage.portable import building
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from amemorix.version import commit, program
 
@@ -86,38 +82,16 @@ async def test_the_first_schema_is_migrated_with_all_that_is_in_it(tmp_path: Pat
         expected = await answers(host)
     old = database(tmp_path / "old")
     old.parent.mkdir(parents=True)
-<<<<<<< ours
-    with closing(connect(database(tmp_path / "new"))) as source, building(old, 1) as target:
-        there = portable.tables(source)
-||||||| base
-    with closing(sqlite3.connect(database(tmp_path / "new"))) as source, building(old, 1) as target:
-        there = rows.tables(source)
-=======
     with closing(sqlite3.connect(database(tmp_path / "new"))) as source, building(old, 1) as target:
         there = columns(source)
->>>>>>> theirs
         target.execute("delete from meta")
-<<<<<<< ours
-        for table, columns in portable.tables(target).items():
-            both = [name for name in columns if name in there.get(table, ())]
-||||||| base
-        for table, columns in rows.tables(target).items():
-            both = [name for name in columns if name in there.get(table, ())]
-=======
         for table, names in columns(target).items():
             both = [f'"{name}"' for name in names if name in there.get(table, ())]
->>>>>>> theirs
             if both:
-<<<<<<< ours
-                portable.write(target, table, both, portable.rows(source, table, both))
-||||||| base
-                rows.write(target, table, both, rows.rows(source, table, both))
-=======
                 held = source.execute(f"select {', '.join(both)} from {table}")
                 target.executemany(
                     f"insert into {table} ({', '.join(both)}) values ({', '.join('?' * len(both))})", held
                 )
->>>>>>> theirs
     assert expected[0]
 
     async with memory_host(tmp_path / "old", embed=HashEmbedder()) as host:
