@@ -11,9 +11,9 @@ from ..clock import Clock
 from ..config.model import Profile
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..language.normalise import content_hash, fold
-from ..store import undo_records
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import undo_records
 from . import evidence as fact_evidence
 from . import rows as fact_rows
 from .language.slots import STATEMENT, slot_of

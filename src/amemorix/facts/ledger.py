@@ -9,9 +9,9 @@ from typing import Any
 
 from ..config.model import Profile
 from ..store import tasks as task_rows
-from ..store import undo_records
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import undo_records
 from ..store.tasks import NO_PARAGRAPH
 from . import evidence as fact_evidence
 from . import rows as fact_rows

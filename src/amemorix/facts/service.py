@@ -14,9 +14,9 @@ from ..config.model import Facts, Profile
 from ..indexes.projections import Indexes
 from ..language.normalise import content_hash, fold
 from ..store import changes as change_log
-from ..store import undo_records
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import undo_records
 from ..store.time_zones import TimeZones
 from . import evidence as fact_evidence
 from . import material as fact_material

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from ..clock import Clock
 from ..copies.backup_folder import ON_PURPOSE, BackupFolder
 from ..importing import rows as import_rows
-from ..store import integrity
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.rows import integrity
 
 __all__ = ["Vitals", "VitalsService"]
 

@@ -11,11 +11,12 @@ from typing import Any, Literal, TypeVar
 from ..audit_context import Act, acting
 from ..errors import MemoryFault
 from ..foreground_priority import RightOfWay
-from . import compaction, integrity
+from . import compaction
 from .audit import AuditRepository
 from .file_swap import DATABASE_FILE
 from .ports import Unit
 from .reserve import make_room
+from .rows import integrity
 from .rows.documents import TextRepository
 from .rows.names import NameRepository
 from .sqlite import Database

@@ -10,10 +10,10 @@ from ...clock import Clock
 from ...copies.cursor_check import ReadingMarks
 from ...indexes.projections import Indexes
 from ...indexes.vectors.embedding import EmbeddingService
-from ...store import integrity
 from ...store.metadata_store import MetadataStore
 from ...store.ports import Connection
 from ...store.rows import embeddings as embedding_rows
+from ...store.rows import integrity
 from ...store.rows.embeddings import Generation
 from .finding import Check, Finding
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from ...ingest.analyser import Analyser
 from ...lazy_regex import lazy_regex
-from ...store import integrity
 from ...store.metadata_store import MetadataStore
 from ...store.migrations import migrations
 from ...store.ports import Connection
+from ...store.rows import integrity
 from ...store.time_zones import TimeZones
 from ...version import program
 from .finding import Check, Finding

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ports import Connection
+from ..ports import Connection
 
 
 def keep(db: Connection, kind: str, detail: str, requested_by: str, reason: str, now: float) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from .ports import Connection
-from .queries import array
+from ..ports import Connection
+from ..queries import array
 
 
 def damage(db: Connection, *, deep: bool = False) -> list[str]:
