@@ -22,11 +22,11 @@ from ..store.rows import paragraphs as paragraph_rows
 from ..store.time_zones import TimeZones
 from . import summary_rows
 from .analyser import Analyser
-from .relations import RelationWriteService
+from .service import IngestService
 from .summary_prompt import SCHEMA, TASK, Line, Written, question, read_answer
 from .summary_rows import SaidInChat, Waiting
 
-__all__ = ["SummaryService", "summary_source"]
+__all__ = ["SummaryService"]
 
 log = logging.getLogger(__name__)
 CONTEXT = 2
@@ -34,11 +34,6 @@ CONTEXT = 2
 LONGEST_PAUSE = 86_400.0
 """Seconds that an endpoint's wish is heard."""
 SPEAKER = 1
-
-
-def summary_source(chat_id: str) -> str:
-    """The source that a chat's summaries are stored under."""
-    return f"chat_summary:{chat_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +56,17 @@ class SummaryService:
     """
 
     def __init__(
-        self, store: MetadataStore, *, config: Config, chat: ChatModel | None, clock: Clock, zones: TimeZones
+        self,
+        store: MetadataStore,
+        *,
+        config: Config,
+        ingest: IngestService,
+        chat: ChatModel | None,
+        clock: Clock,
+        zones: TimeZones,
     ) -> None:
         self._store = store
-        self._knowledge = RelationWriteService(store)
+        self._ingest = ingest
         self._settings = config.summary
         self._chat = chat if config.summary.enabled else None
         self._clock = clock
@@ -209,7 +211,7 @@ class SummaryService:
         start, end = (min(times), max(times)) if times else (None, None)
         first, last = paragraph_key(window.messages[0].id), paragraph_key(window.messages[-1].id)
         return NewText(
-            source=summary_source(window.waiting.chat.chat_id),
+            source=summary_rows.source_of(window.waiting.chat.chat_id),
             source_type="chat_summary",
             kind="summary",
             external_id=f"messages:{first}-{last}",
@@ -234,7 +236,7 @@ class SummaryService:
             if text is not None and not summary_rows.still_there(db, [one.id for one in window.messages]):
                 return
             if summary_rows.advance(db, window.waiting, window.upto, now) and text is not None:
-                self._knowledge.store(db, text, now, "model")
+                self._ingest.write(db, text, now, "model")
 
         with acting_as(Act("background", "summary", "", "memory", now)):
             await self._store.write(unit)

@@ -33,6 +33,11 @@ class SaidInChat:
     at: float | None
 
 
+def source_of(chat_id: str) -> str:
+    """The source that a chat's summaries are stored under."""
+    return f"chat_summary:{chat_id}"
+
+
 def want(db: Connection, chat: int, now: float) -> bool | None:
     """Want every message held of a chat summarised; whether one waits, None if the chat holds no message."""
     row = db.run("summary_last_message", chat=chat).fetchone()

@@ -15,7 +15,7 @@ from ..errors import InvalidRequest, StorageFailure
 from .connection import SqliteConnection, connect
 from .queries import FOREIGN
 
-__all__ = ["ForeignDatabase"]
+__all__ = ["ReadOnlyDatabase"]
 
 Row = dict[str, Any]
 PAGE = 200
@@ -26,7 +26,7 @@ _DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB,
 """What no second try mends."""
 
 
-class ForeignDatabase:
+class ReadOnlyDatabase:
     """Reads a database as it stands, also while its own program writes; neither it nor its folder is changed.
 
     `tables` has the columns of each table, `indexed` those that an index begins with. Raises InvalidRequest for a file
@@ -45,7 +45,7 @@ class ForeignDatabase:
             self.close()
             raise
 
-    def __enter__(self) -> ForeignDatabase:
+    def __enter__(self) -> ReadOnlyDatabase:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None) -> None:

@@ -13,7 +13,7 @@ from ...lazy_regex import lazy_regex
 from .chat_times import HALF
 from .whatsapp import Head, is_whatsapp, said_in, whatsapp_head
 
-__all__ = ["Export", "export_of", "is_furniture", "is_notice", "is_of_whatsapp", "person_of", "whatsapp_of", "written"]
+__all__ = ["Export", "export_of", "is_page_decoration", "is_notice", "person_of", "whatsapp_of", "written"]
 
 SAMPLE = 1 << 16
 SYSTEM = ("系统消息", ("10000", "1000000"))
@@ -66,19 +66,22 @@ def export_of(path: Path) -> Export | None:
     lines = sample.split("\n")
     if is_whatsapp(lines):
         return whatsapp_of(path)
-    if _QQ_TITLE.match(sample) or sum(_names_an_id(line.rstrip()) for line in lines) > 1:
+    lines = [line.rstrip() for line in lines]
+    heads = (_qq_head(line) for line in lines)
+    if _QQ_TITLE.match(sample) or sum(bool(head and _ID_AT_END.search(head[1])) for head in heads) > 1:
         return Export("qq", _qq_head)
-    return Export("wechat", _wechat_head) if _is_wechat(lines) else _by_its_heads(lines)
-
-
-def is_of_whatsapp(line: str) -> bool:
-    """Whether somebody says something in a line as WhatsApp writes it."""
-    return is_whatsapp([line])
+    # WeChat: the first line that says anything has a name and a time to the second, and another one later
+    first = next((line for line in lines if line), "")
+    if _wechat_head(first) and sum(bool(_wechat_head(line)) for line in lines) > 1:
+        return Export("wechat", _wechat_head)
+    return _by_its_heads(lines, first)
 
 
 def whatsapp_of(path: Path) -> Export:
     """WhatsApp, with the dates as this file has them."""
-    return Export("whatsapp", *whatsapp_head(_lines_of(path, encoding_of(path))))
+    with path.open("rb") as file:  # which of two numbers is the day may show late
+        lines = file.read(SAMPLE << 5).decode(encoding_of(path), "ignore").removeprefix("\ufeff").splitlines()
+    return Export("whatsapp", *whatsapp_head(lines))
 
 
 def written(export: Export, text: str) -> str:
@@ -88,7 +91,7 @@ def written(export: Export, text: str) -> str:
     return _DISCORD_BLOCK.sub("", f"\n\n{text}").strip() if export.program == "discord" else text
 
 
-def is_furniture(text: str, after_rule: bool) -> tuple[bool, bool]:
+def is_page_decoration(text: str, after_rule: bool) -> tuple[bool, bool]:
     """(whether an exported line belongs to a heading or an end, whether the next one may)."""
     found = bool(_RULE.fullmatch(text)) or (after_rule and bool(_BESIDE_A_RULE.fullmatch(text)))
     return found, found or (after_rule and not text)
@@ -108,11 +111,6 @@ def is_notice(name: str, id_: str) -> bool:
     return name == SYSTEM[0] and id_ in SYSTEM[1]
 
 
-def _names_an_id(line: str) -> bool:
-    head = _qq_head(line)
-    return head is not None and bool(_ID_AT_END.search(head[1]))
-
-
 def _qq_head(text: str) -> tuple[str, str, str] | None:
     found = _QQ_HEAD.fullmatch(text)
     return (found.group(1), found.group(2), "") if found else None
@@ -123,19 +121,11 @@ def _wechat_head(text: str) -> tuple[str, str, str] | None:
     return (found.group(2), found.group(1), "") if found else None
 
 
-def _is_wechat(lines: list[str]) -> bool:
-    """Whether the first line that says anything has a name and a time to the second, and another one later."""
-    first = next((line.rstrip() for line in lines if line.strip()), "")
-    return bool(_wechat_head(first)) and sum(bool(_wechat_head(line.rstrip())) for line in lines) > 1
-
-
-def _by_its_heads(lines: list[str]) -> Export | None:
+def _by_its_heads(lines: list[str], first: str) -> Export | None:
     """A chat in which each message is a line with its time and a name, in either order, and the text below it.
 
     All heads are written as the first, what follows one is hardly ever another, and some names come again.
     """
-    lines = [line.rstrip() for line in lines]
-    first = next((line for line in lines if line), "")
     time_first = bool(_TIME_FIRST.fullmatch(first))
     pattern, when, who = (_TIME_FIRST, 1, 2) if time_first else (_NAME_FIRST, 2, 1)
     colons = len(re.findall("[:：]", first))
@@ -150,12 +140,6 @@ def _by_its_heads(lines: list[str]) -> Export | None:
     if not head(first) or with_text * 5 < len(begun) * 4 or not 1 < names <= len(begun) // 2:
         return None
     return Export("qq" if time_first else "wechat", head)
-
-
-def _lines_of(path: Path, encoding: str) -> list[str]:
-    """More of a file: which of two numbers is the day may show late."""
-    with path.open("rb") as file:
-        return file.read(SAMPLE << 5).decode(encoding, "ignore").removeprefix("\ufeff").splitlines()
 
 
 def _has_day_first(time: str) -> bool:

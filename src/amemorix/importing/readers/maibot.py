@@ -12,8 +12,8 @@ from typing import Any
 from ...errors import InvalidRequest
 from ...language.normalise import normalise_name
 from ...language.times import local_zone
-from ...store.read_only_database import ForeignDatabase
-from ..records import Bad, Record
+from ...store.read_only_database import ReadOnlyDatabase
+from ..records import Bad, Reader, Record
 from .foreign_values import metadata, moment, name, text_of
 
 __all__ = ["MaiBotDatabase"]
@@ -58,7 +58,7 @@ class _Around:
     repeated: Mapping[tuple[str, str], int]
 
 
-class MaiBotDatabase:
+class MaiBotDatabase(Reader):
     """Messages in the order in which they were stored, each a turn of its chat, known by the platform's message id.
 
     A speaker is the person that `person_info` names, else the platform's user. Messages without text, commands and
@@ -84,14 +84,12 @@ class MaiBotDatabase:
         self._to = _bound("time_to", time_to, self._zone)
         self._only = tuple(frozenset(map(name, ids)) for ids in (stream_ids, group_ids, user_ids))
         self._first, self._last = start_id, end_id
-        self.share = 0.0
-        """Of the messages that have been read."""
 
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """See `Reader.read`; a position is the `id` of the message."""
+    def read(self, path: Path, start: int = 0) -> Iterator[tuple[int, Record | Bad]]:
+        """A position is the `id` of the message."""
         if not path.is_file():
             raise InvalidRequest(f"{path.name} is not {EXPECTED}.", field="path")
-        with ForeignDatabase(path) as db:
+        with ReadOnlyDatabase(path) as db:
             table = next((one for one in TABLES if db.has(one.name, one.chat, one.time, "processed_plain_text")), None)
             if table is None:
                 raise InvalidRequest(f"{path.name} is not {EXPECTED}.", field="path")
@@ -161,7 +159,7 @@ def _platform(row: Row) -> str:
     return name(row.get("user_platform")) or name(row.get("platform")) or name(row.get("chat_info_platform"))
 
 
-def _around(db: ForeignDatabase, table: _Table, page: Sequence[Row]) -> _Around:
+def _around(db: ReadOnlyDatabase, table: _Table, page: Sequence[Row]) -> _Around:
     users = json.dumps(sorted({name(row.get("user_id")) for row in page}))
     chats = json.dumps(sorted({name(row.get(table.chat)) for row in page}))
     ids = json.dumps(sorted({name(row.get("message_id")) for row in page}))
