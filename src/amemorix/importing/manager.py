@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import logging
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 from ..audit_context import Act, acting_as, naming
 from ..clock import Clock
@@ -27,7 +27,6 @@ from .work import Ended, ImportWork, Lease
 
 __all__ = ["BACKFILL", "ImportTaskManager"]
 
-T = TypeVar("T")
 log = logging.getLogger(__name__)
 BACKFILL = "temporal_backfill"
 AT_REST = ("completed", "skipped", "failed", "cancelled")
@@ -266,7 +265,7 @@ class ImportTaskManager:
         paths = {file.path for file in files if file.root == STAGING}
         if paths:
             wanted = await self._store.read(lambda db: import_rows.staged(db, self._keep_since()))
-            await self.blocking(lambda: [self.staging.remove(path) for path in paths - wanted])
+            await asyncio.to_thread(lambda: [self.staging.remove(path) for path in paths - wanted])
 
     async def _sweep(self) -> None:
         def read(db: Connection) -> tuple[set[str], set[str]]:
@@ -274,16 +273,12 @@ class ImportTaskManager:
 
         try:
             wanted, used = await self._store.read(read)
-            await self.blocking(lambda: self.staging.sweep(wanted, used, self._settings.keep_staged_hours))
+            await asyncio.to_thread(lambda: self.staging.sweep(wanted, used, self._settings.keep_staged_hours))
         except Exception:
             log.exception("the removal of staged files failed; retrying")
 
     def _keep_since(self) -> float:
         return self._clock.now() - self._settings.keep_staged_hours * 3600
-
-    async def blocking(self, work: Callable[[], T]) -> T:
-        """Do something with files off the event loop."""
-        return await asyncio.to_thread(work)
 
     def close(self) -> None:
         """End what is under way; it goes on when the memory is opened again. Blocking."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -417,7 +418,7 @@ async def settings(kernel: SDKMemoryKernel, request: Nothing) -> Settings:  # no
 @ops.operation(COMPONENT, "path_aliases", "get_path_aliases")
 async def path_aliases(kernel: SDKMemoryKernel, request: Nothing) -> PathAliases:  # noqa: ARG001
     """Name the folders that files may be imported from."""
-    found = await kernel.imports.blocking(kernel.imports.places.aliases)
+    found = await asyncio.to_thread(kernel.imports.places.aliases)
     return PathAliases(aliases={name: str(path) for name, path in found.items()}, roots=kernel.imports.places.roots)
 
 
@@ -438,7 +439,7 @@ async def resolve_path(kernel: SDKMemoryKernel, request: ResolvePath) -> Resolve
             return ResolvedPath.model_validate(shown)
         return ResolvedPath.model_validate({**shown, **found, "exists": True})
 
-    return await kernel.imports.blocking(look)
+    return await asyncio.to_thread(look)
 
 
 @ops.operation(COMPONENT, "create_upload", effect="write", role="admin")
@@ -461,7 +462,7 @@ async def create_upload(kernel: SDKMemoryKernel, request: CreateUpload) -> Task:
             made.append(NewImportFile(name, STAGING, one.path, request.format_of(name, file.format), one.size))
         return made
 
-    return await _created(kernel, "upload", request, await kernel.imports.blocking(stage))
+    return await _created(kernel, "upload", request, await asyncio.to_thread(stage))
 
 
 @ops.operation(COMPONENT, "create_paste", effect="write", role="admin")
@@ -473,7 +474,7 @@ async def create_paste(kernel: SDKMemoryKernel, request: CreatePaste) -> Task:
     if not request.content.strip():
         raise InvalidRequest("content: there is no text.", field="content")
     format_, content = request.format_of(request.name), request.content.encode("utf-8", "replace")
-    staged = await kernel.imports.blocking(lambda: kernel.imports.staging.put(request.name, content))
+    staged = await asyncio.to_thread(lambda: kernel.imports.staging.put(request.name, content))
     file = NewImportFile(request.name, STAGING, staged.path, format_, staged.size)
     return await _created(kernel, "paste", request, [file])
 
@@ -491,7 +492,7 @@ async def create_raw_scan(kernel: SDKMemoryKernel, request: CreateRawScan) -> Ta
             return [_file_at(kernel, *_root_of(kernel, request, "raw"), request.format)]
         return _files_below(kernel, request, "raw", request.glob, request.format_of, recursive=request.recursive)
 
-    return await _created(kernel, "raw_scan", request, await kernel.imports.blocking(find))
+    return await _created(kernel, "raw_scan", request, await asyncio.to_thread(find))
 
 
 @ops.operation(COMPONENT, "create_lpmm_openie", effect="write", role="admin")
@@ -500,9 +501,7 @@ async def create_lpmm_openie(kernel: SDKMemoryKernel, request: CreateLpmmOpenie)
     kernel.imports.refuse_if_off()
     _check_alias(request, "lpmm")
     pattern = "*.json" if request.include_all_json else "*-openie.json"
-    files = await kernel.imports.blocking(
-        lambda: _files_below(kernel, request, "lpmm", pattern, lambda _: "lpmm_openie")
-    )
+    files = await asyncio.to_thread(lambda: _files_below(kernel, request, "lpmm", pattern, lambda _: "lpmm_openie"))
     return await _created(kernel, "lpmm_openie", request, files)
 
 
@@ -511,7 +510,7 @@ async def create_lpmm_convert(kernel: SDKMemoryKernel, request: CreateLpmmConver
     """Import the store of LPMM; its texts get vectors of this memory's model."""
     kernel.imports.refuse_if_off()
     _check_alias(request, "lpmm", "converted")
-    file = await kernel.imports.blocking(lambda: _file_at(kernel, *_root_of(kernel, request, "lpmm"), "lpmm_parquet"))
+    file = await asyncio.to_thread(lambda: _file_at(kernel, *_root_of(kernel, request, "lpmm"), "lpmm_parquet"))
     return await _created(kernel, "lpmm_convert", request, [file])
 
 
@@ -528,7 +527,7 @@ async def create_maibot_migration(kernel: SDKMemoryKernel, request: CreateMaiBot
         place = kernel.imports.places.split(request.source_db) if absolute else ("maibot", request.source_db)
         return _file_at(kernel, *place, "maibot")
 
-    file = await kernel.imports.blocking(find)
+    file = await asyncio.to_thread(find)
     return await _created(kernel, "maibot_migration", request, [file], filters=filters)
 
 

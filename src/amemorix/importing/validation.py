@@ -7,19 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError
 
 from ..clock import Clock
-from ..config.model import Config
 from ..errors import InvalidRequest, MemoryFault
 from ..fields import Name, RequiredName
-from ..ingest.requests import EntityInput, IngestMessages, IngestSummary, IngestText, RelationInput
+from ..ingest.requests import EntityInput, IngestMessages, IngestSummary, IngestText, NamingName, RelationInput
 from ..ingest.service import IngestService
 from ..language.message_segments import in_words
 from ..language.normalise import clean_text, normalise_name
 from ..ops import CHAT_KEYS, Request
 from ..profiles import rows as profile_rows
-from ..store.access import Access, Caller, chat_key
+from ..store.access import chat_key
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import ChatKey, NewText, Person
@@ -64,15 +63,8 @@ class FurtherName(Request):
     """A further name of a person, in a chat or everywhere."""
 
     person_id: RequiredName
-    alias: RequiredName
+    alias: NamingName
     chat_id: Name = ""
-
-    @field_validator("alias")
-    @classmethod
-    def _has_letters(cls, value: str) -> str:
-        if not normalise_name(value):
-            raise ValueError("has no letters or digits to be known by")
-        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,10 +229,9 @@ class Preparer:
 class Writer:
     """Writes the items of a chunk within the transaction of its row."""
 
-    def __init__(self, store: MetadataStore, config: Config, ingest: IngestService) -> None:
+    def __init__(self, store: MetadataStore, ingest: IngestService) -> None:
         self._names = store.names
         self._right_of_way = store.right_of_way
-        self._config = config
         self._ingest = ingest
 
     def write(self, db: Connection, items: Sequence[Item], now: float) -> tuple[Counter[str], set[int]]:
@@ -271,10 +262,8 @@ class Writer:
             return ["stored" if person_rows.add_alias(db, person, chat, alias, "caller", now) else "existing"]
         if not what:
             return ["empty_text"]
-        if item.asking is not None:
-            caller = Caller(item.asking.chat_id, item.asking.group_id, item.asking.user_id)
-            if not Access(self._names, self._config).serves(db, caller):
-                return ["filtered"]
+        if item.asking is not None and not self._ingest.serves(db, item.asking):
+            return ["filtered"]
         return [self._text(db, text, sources, now) for text in what]
 
     def _text(self, db: Connection, text: NewText, sources: set[int], now: float) -> str:

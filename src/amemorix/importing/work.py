@@ -81,7 +81,7 @@ class ImportWork:
         self._ingest = ingest
         self._places = places
         self._thread = thread
-        self._writer = Writer(store, config, ingest)
+        self._writer = Writer(store, ingest)
         self._stopping = threading.Event()
 
     def stop(self) -> None:

@@ -31,7 +31,7 @@ class Written:
 
 
 class RelationWriteService:
-    """Writes within the transaction of whatever the knowledge comes from; writing the same again changes nothing."""
+    """Writes within the caller's transaction; writing the same again changes nothing."""
 
     def __init__(self, store: MetadataStore) -> None:
         self._names = store.names

@@ -157,8 +157,7 @@ class IngestService:
     async def _refused(self, chat: ChatKey | None, respect_filter: bool) -> bool:
         if not respect_filter or chat is None or not restricts(self._config.filter):
             return False
-        caller, access = Caller(chat.chat_id, chat.group_id, chat.user_id), Access(self._store.names, self._config)
-        return not await self._store.read(lambda db: access.serves(db, caller))
+        return not await self._store.read(lambda db: self.serves(db, chat))
 
     def _document(self, request: IngestText | IngestSummary, chat: ChatKey | None, now: float) -> NewText:
         zone = self._zones.of(chat.chat_id if chat else "")
@@ -255,6 +254,11 @@ class IngestService:
         return encoded
 
     # writing
+
+    def serves(self, db: Connection, chat: ChatKey) -> bool:
+        """Whether the chat filter of the configuration lets the chat in."""
+        caller = Caller(chat.chat_id, chat.group_id, chat.user_id)
+        return Access(self._store.names, self._config).serves(db, caller)
 
     def write(self, db: Connection, text: NewText, now: float, origin: Origin = "caller") -> Stored:
         """Write a text with its entities and relations, and its paragraphs as their evidence; all or nothing.

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...errors import InvalidRequest
 from ...language.encoding import encoding_of
 from ...lazy_regex import lazy_regex
-from .chat_times import HALF
+from .chat_times import HALF, half_of
 from .whatsapp import Head, is_whatsapp, said_in, whatsapp_head
 
 __all__ = ["Export", "export_of", "is_page_decoration", "is_notice", "person_of", "whatsapp_of", "written"]
@@ -59,11 +59,13 @@ def export_of(path: Path) -> Export | None:
         return None
     with path.open("rb") as file:
         sample = file.read(SAMPLE).decode(encoding, "ignore").removeprefix("\ufeff").replace("\r\n", "\n")
-    if _DISCORD_TITLE.match(sample):
-        heads = [match for line in sample.split("\n") if (match := _DISCORD_HEAD.fullmatch(line.rstrip()))]
-        day_first = any(_has_day_first(match.group(1)) for match in heads)
-        return Export("discord", lambda text: _discord_head(text, day_first))
     lines = sample.split("\n")
+    if _DISCORD_TITLE.match(sample):
+        heads = (_DISCORD_HEAD.fullmatch(line.rstrip()) for line in lines)
+        times = [time for head in heads if head and (time := _DISCORD_TIME.fullmatch(head.group(1)))]
+        # the month is first by default; one such date that cannot be read so tells of all
+        day_first = any(time.group(2) == "." or 12 < int(time.group(1)) < 32 for time in times)
+        return Export("discord", lambda text: _discord_head(text, day_first))
     if is_whatsapp(lines):
         return whatsapp_of(path)
     lines = [line.rstrip() for line in lines]
@@ -142,12 +144,6 @@ def _by_its_heads(lines: list[str], first: str) -> Export | None:
     return Export("qq" if time_first else "wechat", head)
 
 
-def _has_day_first(time: str) -> bool:
-    """Whether a date cannot be read with the month first, as it is written by default."""
-    found = _DISCORD_TIME.fullmatch(time)
-    return found is not None and (found.group(2) == "." or 12 < int(found.group(1)) < 32)
-
-
 def _discord_head(text: str, day_first: bool) -> tuple[str, str, str] | None:
     head = _DISCORD_HEAD.fullmatch(text)
     found = _DISCORD_TIME.fullmatch(head.group(1)) if head else None
@@ -162,6 +158,6 @@ def _discord_head(text: str, day_first: bool) -> tuple[str, str, str] | None:
         year, month, day = third, first, second
     if month.isalpha():
         month = str(_MONTHS.index(month.lower()) + 1) if month.lower() in _MONTHS else "0"
-    clock = int(hour) % 12 + (12 if half in "Pp" else 0) if half else int(hour)
+    clock = half_of(int(hour), half or "")
     year = f"20{year}" if len(year) == 2 else year
     return f"{year}-{int(month):02}-{int(day):02} {clock:02}:{minute}", head.group(2), ""

@@ -70,7 +70,7 @@ class ChatLog(Reader):
                 if line.raw is None or len(line.raw) > LONGEST_TURN * 4:
                     raise InvalidRequest(f"file: line {line.number} is too long for a chat log.", field="file")
                 if b"\0" in line.raw:
-                    yield from self._told(turn, said, export)
+                    yield from self._record(turn, said, export)
                     yield line.after, Bad(f"line {line.number}", "it holds NUL bytes: it is no text")
                     turn = None
                     continue
@@ -83,21 +83,23 @@ class ChatLog(Reader):
                 met = met or begun is not None
                 timed = timed or (begun is not None and bool(begun.time))
                 if begun is not None and (begun.time or not timed):
-                    yield from self._told(turn, said, export)
+                    yield from self._record(turn, said, export)
                     turn = begun
                 elif turn is not None:
                     turn.lines.append(text)
                     turn.after = line.after
                 elif text.strip() and (export is None or export.program == "whatsapp"):
                     turn = _Turn(line.number, line.after, "", "", [text])
-            yield from self._told(turn, said, export)
+            yield from self._record(turn, said, export)
         if export is not None and not met:
             raise InvalidRequest(
                 f"file: it begins as {export.program} writes a chat out, and none of its lines begins a message.",
                 field="file",
             )
 
-    def _told(self, turn: _Turn | None, said: Occurrences, export: Export | None) -> Iterator[tuple[int, Record | Bad]]:
+    def _record(
+        self, turn: _Turn | None, said: Occurrences, export: Export | None
+    ) -> Iterator[tuple[int, Record | Bad]]:
         text = "" if turn is None else "\n".join(turn.lines).strip()
         if export is not None:
             text = written(export, text)

@@ -91,7 +91,7 @@ class CsvTable(Reader):
     def _heading(self, rows: Iterator[list[str]]) -> list[tuple[str, str]]:
         """(meaning, name) of each column; the meaning is empty for one that is only kept."""
         try:
-            names = _told_apart(name.strip() for name in next(rows, []))
+            names = _distinct(name.strip() for name in next(rows, []))
         except (csv.Error, UnicodeDecodeError) as exc:
             raise InvalidRequest(f"file: it is no table: {exc}.", field="file") from exc
         if missing := sorted(set(self._columns.values()) - set(names)):
@@ -135,7 +135,7 @@ def _record(heading: list[tuple[str, str]], row: list[str], place: str, said: Oc
     return Record("text", arguments, place, {"no_speaker_column": 1} if chat or ("time" in names and more) else {})
 
 
-def _told_apart(names: Iterable[str]) -> list[str]:
+def _distinct(names: Iterable[str]) -> list[str]:
     """The headings, none of them empty or there twice."""
     found: list[str] = []
     for number, name in enumerate(names, start=1):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,14 @@ import ijson
 
 from ...errors import InvalidRequest
 from ...ingest.requests import EntityInput, IngestText
-from ...lazy_regex import lazy_regex
 from ..duplicates import Occurrences
 from ..records import Bad, Reader, Record
+from .foreign_values import is_hash
 from .json_documents import Event, events
 
 __all__ = ["JsonPayload"]
 
 KEYS = ("paragraphs", "entities", "relations")
-_HASH = lazy_regex(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})", re.IGNORECASE)
 TIMES = {"event_time": "timestamp", "time": "timestamp", "event_time_start": "time_start", "event_time_end": "time_end"}
 KNOWN = IngestText.known_keys() | {"content", "type", *TIMES}
 
@@ -92,7 +90,7 @@ def _paragraph(item: Any, place: str, said: Occurrences) -> Record | Bad:
     text = given.pop("content", None) or given.get("text")
     if not isinstance(text, str) or not text.strip():
         return Bad(place, "there is no `content`")
-    if _HASH.fullmatch(text.strip()):
+    if is_hash(text.strip()):
         return Bad(place, "the content is a hash, not a text")
     kind = given.pop("type", None)
     if kind in ("factual", "narrative", "quote"):
@@ -124,7 +122,7 @@ def _entity(item: Any, place: str, said: Occurrences) -> Record | Bad:
     name = entity.get("name") if isinstance(entity, dict) else entity
     if not isinstance(name, str) or not name.strip():
         return Bad(place, "an entity is a name, or an object with `name`")
-    if _HASH.fullmatch(name.strip()):
+    if is_hash(name.strip()):
         return Bad(place, "the name is a hash")
     described = item.get("description") if isinstance(item, dict) else None
     text = described if isinstance(described, str) and described.strip() else name

@@ -118,13 +118,16 @@ class MaiBotDatabase(Reader):
         if not chat or at is None:
             return Bad(place, f"has no `{table.chat}`" if not chat else f"`{table.time}` is no time")
         partner = name(row.get("chat_info_user_id")) or name(known.get("user_id"))
+        id_ = name(row.get("message_id"))
+        if id_ and around.repeated.get((chat, id_), row["row_"]) != row["row_"]:
+            id_ = f"{id_[:480]}#{row['row_']}"  # a second message that has the same id
         arguments = {
             "chat_id": chat,
             "group_id": group,
             "user_id": "" if group else partner,
             "text": text,
             "time": at,
-            "external_id": _external_id(row, chat, around),
+            "external_id": id_ or f"maibot:{row['row_']}",
             **_speaker(row, user, around),
             "metadata": metadata({"reply_to": row.get("reply_to"), "platform": _platform(row)}),
         }
@@ -144,15 +147,6 @@ def _speaker(row: Row, user: str, around: _Around) -> dict[str, Any]:
     key = name(person.get("person_id")) or user
     speaker = called[0] if called else key
     return {"speaker": speaker, "person_id": key, "aliases": [one for one in called[1:] if one != key]}
-
-
-def _external_id(row: Row, chat: str, around: _Around) -> str:
-    """The platform's id; for a second message that has the same, with its row."""
-    id_ = name(row.get("message_id"))
-    if not id_:
-        return f"maibot:{row['row_']}"
-    first = around.repeated.get((chat, id_), row["row_"])
-    return id_ if first == row["row_"] else f"{id_[:480]}#{row['row_']}"
 
 
 def _platform(row: Row) -> str:
