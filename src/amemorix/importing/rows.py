@@ -12,9 +12,7 @@ from ..errors import NotFound
 from ..store.ports import Connection
 from ..store.queries import array
 
-__all__ = [
-    "OPEN", "ImportChunk", "ImportFile", "ImportTask", "NewImportFile", "Problem",
-]  # fmt: skip
+__all__ = ["STATES", "ImportChunk", "ImportFile", "ImportTask", "NewImportFile", "Problem"]
 
 OPEN = ("queued", "preparing", "running", "cancel_requested")
 """States of a task that is not at its end."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
@@ -59,22 +58,22 @@ class AMemorixDirectory(Reader):
             ("person_profile_snapshots", SNAPSHOT, "last_snapshots_after", _aliases),
         )
         file = next((one for place in PLACES if (one := path / place if place else path).is_file()), None)
-        with ReadOnlyDatabase(file) if file else nullcontext() as db:
-            if db is None or not db.has("paragraphs", "hash", "content"):
-                raise InvalidRequest(f"{path.name} is not {EXPECTED}.", field="path")
+        wrong = InvalidRequest(f"{path.name} is not {EXPECTED}.", field="path")
+        if file is None:
+            raise wrong
+        with ReadOnlyDatabase(file) as db:
+            if not db.has("paragraphs", "hash", "content"):
+                raise wrong
             _prepare(db)
             last = db.last("last_paragraph")
-            first, row = start >> _PART_BITS + _ROW_BITS, start >> _PART_BITS & 2**_ROW_BITS - 1
+            first, row = divmod(start >> _PART_BITS, 1 << _ROW_BITS)
             for number, (table, columns, query, make) in enumerate(stages):
                 if number < first or not db.has(table, *columns):
                     continue
                 for page in db.pages(query, (row if number == first else 0) - 1):
                     for at, made in make(db, page):
                         self.share = 1.0 if number else min(at / last, 1.0)
-                        for which, record in enumerate(made, start=1):
-                            if which == MOST_PARTS and isinstance(record, Record):
-                                record = replace(record, left={**record.left, "records": sum(1 for _ in made)})
-                            yield (number << _ROW_BITS | at) << _PART_BITS | which, record
+                        yield from _placed((number << _ROW_BITS | at) << _PART_BITS, made)
 
     def _paragraphs(self, db: ReadOnlyDatabase, page: Sequence[Row]) -> Records:
         known = _known(db, [row["hash"] for row in page if isinstance(row["hash"], str)])
@@ -84,6 +83,14 @@ class AMemorixDirectory(Reader):
     def _loose(self, _: ReadOnlyDatabase, page: Sequence[Row]) -> Records:
         for row in page:
             yield row["row_"], loose_relation(row, self._chat_id, self._zone)
+
+
+def _placed(place: int, made: Iterator[Record | Bad]) -> Iterator[tuple[int, Record | Bad]]:
+    """The records of a row with their positions; those for which there is no position are counted with the last."""
+    for which, record in enumerate(made, start=1):
+        if which == MOST_PARTS and isinstance(record, Record):
+            record = replace(record, left={**record.left, "records": sum(1 for _ in made)})
+        yield place | which, record
 
 
 def _overrides(_: ReadOnlyDatabase, page: Sequence[Row]) -> Records:
