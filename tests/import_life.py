@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from amemorix.importing import source_file
 from amemorix.testing import memory_host
 from import_entrance import admin
 from lives import Tell
@@ -15,7 +14,6 @@ __all__ = ["live"]
 
 async def live(tell: Tell, folder: Path, file: Path, chunk: int) -> None:
     """Begin the import, or go on with it; the records stored are told whenever there are more."""
-    source_file.MARK_EVERY = 1  # the place of the reader is kept with every chunk
     settings = {"roots": [str(file.parent)], "chunk_records": chunk, "idle_share": 1}
     async with memory_host(folder, imports=settings) as host:
         tasks = (await admin(host, "list"))["items"]

@@ -15,7 +15,7 @@ from amemorix.errors import InvalidRequest, StorageFailure
 from amemorix.importing.readers.formats import detect, reader_for
 from amemorix.importing.records import Bad
 from amemorix.importing.staging import Staged, Staging
-from amemorix.store.read_only_database import ForeignDatabase
+from amemorix.store.read_only_database import ReadOnlyDatabase
 from entrance import contents, data_of
 from import_entrance import COMPONENT, admin, imported, pasted, raw_folder
 
@@ -95,7 +95,7 @@ def test_a_database_with_damaged_pages_is_no_failure_of_the_memory(tmp_path: Pat
     raw = bytearray(path.read_bytes())
     raw[8192:] = b"\x5a" * (len(raw) - 8192)
     path.write_bytes(raw)
-    with ForeignDatabase(path) as foreign, pytest.raises(InvalidRequest, match="any further"):
+    with ReadOnlyDatabase(path) as foreign, pytest.raises(InvalidRequest, match="any further"):
         foreign.last("last_message")
 
 

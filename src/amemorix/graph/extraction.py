@@ -12,8 +12,7 @@ from ..background.change_follower import for_ever
 from ..clock import Clock
 from ..config.model import Extraction as Settings
 from ..errors import MemoryFault
-from ..ingest import late_name_rows
-from ..ingest.late_names import news_sought
+from ..ingest.late_names import last_news, news_sought
 from ..language.normalise import normalise_name
 from ..language.relations.rules import possible_names
 from ..language.strategies import STRATEGIES
@@ -176,7 +175,7 @@ class ExtractionService:
         else:
             upto, ids, named = self._rows.changed(db, begun.cursor, STEP)
             after = Place(last if upto is None else upto)
-        return _Step(place, after, self._read(db, self._material(db, ids, named)), late_name_rows.last(db))
+        return _Step(place, after, self._read(db, self._material(db, ids, named)), last_news(db))
 
     def _unshown(self, db: Connection) -> tuple[Place, Place, list[ReadingMaterial]] | None:
         """(place, the place after, paragraphs) that the chat model has not seen, by row: a row's text never changes."""

@@ -104,7 +104,7 @@ class SDKMemoryKernel:
 
         # texts come in
         self.ingest = IngestService(store, config=config, clock=clock, zones=zones)
-        self.summaries = SummaryService(store, config=config, chat=chat, clock=clock, zones=zones)
+        self.summaries = SummaryService(store, config=config, ingest=self.ingest, chat=chat, clock=clock, zones=zones)
         self.imports = ImportTaskManager(store, config=config, clock=clock, zones=zones, ingest=self.ingest)
 
         # what is derived from them

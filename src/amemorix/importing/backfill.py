@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..clock import Clock
 from ..config.model import Config
@@ -16,21 +14,10 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.time_zones import TimeZones
 from . import rows as import_rows
-from .rows import ImportChunk, ImportFile, ImportTask, Undated
-from .work import Ended, ImportWork, Lease
+from .rows import ImportChunk, ImportFile, ImportTask
+from .work import ImportWork, Lease
 
 __all__ = ["TemporalBackfill"]
-
-
-@dataclass(frozen=True, slots=True)
-class Dated:
-    """A paragraph with the time found for it, and how."""
-
-    id: int
-    start: float
-    end: float
-    terms: bytes
-    how: str
 
 
 class TemporalBackfill:
@@ -52,69 +39,54 @@ class TemporalBackfill:
 
     async def run(self, task: ImportTask, file: ImportFile, lease: Lease) -> None:
         """Date up to `limit` paragraphs. Raises Ended."""
-        most, number = int(task.params["limit"]), await self._store.read(lambda db: import_rows.next_chunk(db, file.id))
-        total = min(most, file.size)
-        while file.records < most:
+        most, done = int(task.params["limit"]), file
+        while done is not None and done.records < most:
             started = time.monotonic()
-            limit, after = min(self._settings.chunk_records, most - file.records), file.position
-            found = await self._store.read(lambda db, a=after, n=limit: import_rows.undated(db, a, n))
-            if not found:
-                break
-            dated = await self._work.off(lambda found=found: self._dated(task, found))
-            file = await self._store.write(
-                lambda db, f=file, d=dated, r=found, n=number, s=started: self._stored(
-                    db, task, f, r, d, n, lease, s, total
-                )
-            )
-            number += 1
+            done = await self._date_some(task, done, lease, min(self._settings.chunk_records, most - done.records))
             await asyncio.sleep((time.monotonic() - started) * self._settings.idle_share)
-        await self._store.write(lambda db: self._end(db, file, lease))
 
-    def _end(self, db: Connection, file: ImportFile, lease: Lease) -> None:
-        self._work.hold(db, lease)
-        import_rows.file_end(db, file.id, "completed")
+        def end(db: Connection) -> None:
+            lease.renew(db)
+            import_rows.file_end(db, file.id, "completed")
 
-    def _dated(self, task: ImportTask, found: Sequence[Undated]) -> list[Dated]:
-        return [dated for one in found if (dated := self._one(task, one)) is not None]
+        await self._store.write(end)
 
-    def _one(self, task: ImportTask, one: Undated) -> Dated | None:
-        zone = self._zones.of(one.chat_id)
-        spans = find_span(one.content, now=one.recorded_at, zone=zone)
-        if spans:
-            start, end, how = spans[0][1].start, spans[0][1].end, "by_text"
+    async def _date_some(self, task: ImportTask, file: ImportFile, lease: Lease, limit: int) -> ImportFile | None:
+        """The file as it stands then; None if no paragraph is left."""
+        started, after = time.monotonic(), file.position
+        found = await self._store.read(lambda db: db.run("import_undated", after=after, limit=limit).fetchall())
+        if not found:
+            return None
+        dated = await self._work.off(lambda: [one for row in found if (one := self._dated(task, *row)) is not None])
+        total = max(min(int(task.params["limit"]), file.size), 1)
+
+        def unit(db: Connection) -> ImportFile:
+            lease.renew(db)
+            dry, counts = bool(task.params.get("dry_run")), Counter[str]()
+            for how, id_, start, end, terms in dated:
+                if dry or import_rows.date(db, id_, start, end, terms):
+                    counts[how] += 1
+            counts["left_undated"] = len(found) - counts.total()
+            number, stop, now = import_rows.next_chunk(db, file.id), found[-1][0], self._clock.now()
+            chunk = ImportChunk(file.id, number, after, stop, "completed", len(found), +counts, (), now)
+            import_rows.put_chunk(db, chunk)
+            import_rows.add_progress(
+                db, file, position=stop, share=min((file.records + len(found)) / total, 1.0), records=len(found),
+                counts=counts, seconds=(time.monotonic() - started) * (1 + self._settings.idle_share),
+            )  # fmt: skip
+            return import_rows.file(db, file.id)
+
+        return await self._store.write(unit)
+
+    def _dated(
+        self, task: ImportTask, id_: int, content: str, recorded_at: float, chat_id: str
+    ) -> tuple[str, int, float, float, bytes] | None:
+        """(how the time was found, paragraph, start, end, terms)."""
+        zone = self._zones.of(chat_id)
+        if spans := find_span(content, now=recorded_at, zone=zone):
+            how, start, end = "by_text", spans[0][1].start, spans[0][1].end
         elif task.params.get("no_created_fallback"):
             return None
         else:
-            start, end, how = one.recorded_at, one.recorded_at, "by_recorded_time"
-        return Dated(one.id, start, end, self._analyser.paragraph(one.content, start, zone).terms, how)
-
-    def _stored(
-        self,
-        db: Connection,
-        task: ImportTask,
-        file: ImportFile,
-        read: Sequence[Undated],
-        dated: Sequence[Dated],
-        number: int,
-        lease: Lease,
-        started: float,
-        total: int,
-    ) -> ImportFile:
-        self._work.hold(db, lease)
-        dry, counts = bool(task.params.get("dry_run")), Counter[str]()
-        for one in dated:
-            if dry or import_rows.date(db, one.id, one.start, one.end, one.terms):
-                counts[one.how] += 1
-        counts["left_undated"] += len(read) - counts.total()
-        stop = read[-1].id
-        chunk = ImportChunk(
-            file.id, number, file.position, stop, "completed", len(read), +counts, (), self._clock.now()
-        )
-        import_rows.put_chunk(db, chunk)
-        seconds = (time.monotonic() - started) * (1 + self._settings.idle_share)
-        share = min((file.records + len(read)) / max(total, 1), 1.0)
-        import_rows.file_told(db, file, position=stop, share=share, records=len(read), counts=+counts, seconds=seconds)
-        fresh = import_rows.file(db, file.id)
-        if fresh is None:
-            raise Ended
-        return fresh
+            how, start, end = "by_recorded_time", recorded_at, recorded_at
+        return how, id_, start, end, self._analyser.paragraph(content, start, zone).terms

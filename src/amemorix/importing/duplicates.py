@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
-__all__ = ["Occurrences", "digest"]
+__all__ = ["Occurrences"]
 
 _BITS = 27
 _MASK = (1 << _BITS) - 1
-
-
-def digest(content: bytes) -> str:
-    """32 hex digits, the same for the same bytes."""
-    return hashlib.sha256(content).hexdigest()[:32]
 
 
 class Occurrences:
@@ -26,16 +21,10 @@ class Occurrences:
         self._seen = bytearray()
         self._again: dict[str, int] = {}
 
-    def state(self) -> tuple[bytes, dict[str, int]]:
-        """All it knows; `of` makes the same of it again."""
-        return bytes(self._seen), self._again
-
-    @classmethod
-    def of(cls, seen: bytes, again: dict[str, int]) -> Occurrences:
-        """One that knows what another did."""
-        made = cls()
-        made._seen, made._again = bytearray(seen), dict(again)
-        return made
+    def external_id(self, kind: str, text: str) -> str:
+        """`KIND:DIGEST:COUNT`, of which the count tells the same texts of a file apart."""
+        key = hashlib.sha256(text.encode()).hexdigest()[:32]
+        return f"{kind}:{key}:{self.count(key)}"
 
     def count(self, key: str) -> int:
         """How often the digest has come, this time included."""

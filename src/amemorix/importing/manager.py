@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import logging
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 from ..audit_context import Act, acting_as, naming
 from ..clock import Clock
 from ..config.model import Config
-from ..errors import Conflict, InvalidRequest, NotFound
+from ..errors import Conflict, InvalidRequest
 from ..ingest.service import IngestService
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
@@ -27,7 +27,6 @@ from .work import Ended, ImportWork, Lease
 
 __all__ = ["BACKFILL", "ImportTaskManager"]
 
-T = TypeVar("T")
 log = logging.getLogger(__name__)
 BACKFILL = "temporal_backfill"
 AT_REST = ("completed", "skipped", "failed", "cancelled")
@@ -49,14 +48,9 @@ class ImportTaskManager:
         self.staging = Staging(self.places.staging)
         self._thread = ThreadPoolExecutor(1, "amemorix-import")
         self._work = ImportWork(
-            store,
-            config=config,
-            clock=clock,
-            zone=zones.general,
-            ingest=ingest,
-            places=self.places,
+            store, config=config, clock=clock, zone=zones.general, ingest=ingest, places=self.places,
             thread=self._thread,
-        )
+        )  # fmt: skip
         self._backfill = TemporalBackfill(store, work=self._work, config=config, clock=clock, zones=zones)
         self._wake = asyncio.Event()
         self._current = 0
@@ -74,20 +68,15 @@ class ImportTaskManager:
     ) -> int:
         """Queue a task. Raises Conflict if imports are switched off or too many wait, InvalidRequest for too many files."""
         self.refuse_if_off()
-        if len(files) > self._settings.max_files_per_task:
-            raise InvalidRequest(
-                f"files: {len(files)} in one task, at most {self._settings.max_files_per_task} (`imports.max_files_per_task`).",
-                field="files", limit=self._settings.max_files_per_task,
-            )  # fmt: skip
-        now, name = self._clock.now(), naming()
+        self.refuse_if_too_many(len(files))
+        now, name, most = self._clock.now(), naming(), self._settings.max_queue_size
         name({"files": [file.name for file in files]})
 
         def unit(db: Connection) -> int:
-            if import_rows.open_count(db) >= self._settings.max_queue_size:
+            if db.run("import_open_count").fetchone()[0] >= most:
                 raise Conflict(
-                    f"{self._settings.max_queue_size} imports wait or are under way (`imports.max_queue_size`): "
-                    "let one end, or cancel it.",
-                    limit=self._settings.max_queue_size,
+                    f"{most} imports wait or are under way (`imports.max_queue_size`): let one end, or cancel it.",
+                    limit=most,
                 )
             created = import_rows.create(db, kind, params, files, parent=parent, requested_by=requested_by, now=now)
             name(task_id=f"i{created}")
@@ -102,27 +91,28 @@ class ImportTaskManager:
         if not self._enabled:
             raise Conflict("imports.enabled: imports are switched off.", field="imports.enabled")
 
-    async def undated(self) -> int:
-        """How many paragraphs have no time of their own."""
-        return await self._store.read(import_rows.undated_count)
+    def refuse_if_too_many(self, files: int) -> None:
+        """Raises InvalidRequest for more files than a task may have."""
+        if files > (most := self._settings.max_files_per_task):
+            raise InvalidRequest(
+                f"files: {files} in one task, at most {most} (`imports.max_files_per_task`).", field="files", limit=most
+            )
 
-    async def cancel(self, task: int) -> str:
-        """Cancel a task; its new state. Raises NotFound, Conflict if it is at its end."""
+    async def cancel(self, task: int) -> None:
+        """Cancel a task. Raises NotFound, Conflict if it is at its end."""
         now = self._clock.now()
         naming()(task_id=f"i{task}")
 
         def unit(db: Connection) -> str:
-            found = self._known(db, task)
+            found = import_rows.task(db, task)
             status = import_rows.cancel(db, task, now)
             if status is None and found.status != "cancel_requested":
                 raise Conflict(f"task_id: i{task} is {found.status} already.", field="task_id", status=found.status)
             return status or found.status
 
-        status = await self._store.write(unit)
-        if status == "cancel_requested" and self._current == task:
+        if await self._store.write(unit) == "cancel_requested" and self._current == task:
             self._work.stop()
         self._wake.set()
-        return status
 
     async def retry(self, task: int, overrides: Mapping[str, Any]) -> tuple[int, dict[str, int]]:
         """(new task, what it reads again): the chunks that failed, and the rest of files that failed.
@@ -130,7 +120,20 @@ class ImportTaskManager:
         Raises NotFound, Conflict if the task is not at its end or nothing of it failed, InvalidRequest for no chat where
         one is required.
         """
-        found, files = await self._store.read(lambda db: self._failed_of(db, task))
+
+        def read(db: Connection) -> tuple[ImportTask, list[NewImportFile]]:
+            found = import_rows.task(db, task)
+            again: list[NewImportFile] = []
+            for f in import_rows.files(db, [task]):
+                chunks = tuple((one.start, one.stop) for one in import_rows.chunks(db, f.id, status="failed"))
+                if chunks or f.status == "failed":
+                    rest = f.status == "failed"
+                    again.append(
+                        NewImportFile(f.name, f.root, f.path, f.format, f.size, f.sha256, f.position, rest, chunks)
+                    )
+            return found, again
+
+        found, files = await self._store.read(read)
         if found.is_open:
             raise Conflict(
                 f"task_id: i{task} is {found.status}: wait, or cancel it.", field="task_id", status=found.status
@@ -143,40 +146,11 @@ class ImportTaskManager:
         if params.get("scope_type") == "chat" and not params.get("chat_id"):
             raise InvalidRequest("overrides.chat_id: it is required with scope_type `chat`.", field="overrides.chat_id")
         child = await self.create(found.kind, params, files, requested_by=found.requested_by, parent=task)
-        chunks = [file for file in files if file.chunks]
         return child, {
-            "chunk_retry_files": len(chunks),
-            "chunk_retry_chunks": sum(len(file.chunks) for file in chunks),
+            "chunk_retry_files": sum(bool(file.chunks) for file in files),
+            "chunk_retry_chunks": sum(len(file.chunks) for file in files),
             "file_fallback_files": sum(file.rest for file in files),
         }
-
-    def _failed_of(self, db: Connection, task: int) -> tuple[ImportTask, list[NewImportFile]]:
-        found = self._known(db, task)
-        wanted: list[NewImportFile] = []
-        for file in import_rows.files(db, [task]):
-            chunks = tuple((one.start, one.stop) for one in import_rows.chunks(db, file.id, status="failed"))
-            rest = file.status == "failed"
-            if chunks or rest:
-                wanted.append(
-                    NewImportFile(
-                        file.name,
-                        file.root,
-                        file.path,
-                        file.format,
-                        file.size,
-                        file.sha256,
-                        file.position,
-                        rest,
-                        chunks,
-                    )
-                )
-        return found, wanted
-
-    def _known(self, db: Connection, task: int) -> ImportTask:
-        found = import_rows.task(db, task)
-        if found is None:
-            raise NotFound(f"task_id: there is no import i{task}.", field="task_id")
-        return found
 
     # the background loop
 
@@ -185,24 +159,21 @@ class ImportTaskManager:
         worker, idle = uuid.uuid4().hex, 0
         self._work.go_on()
         while True:
-            busy = await self._stepped(worker)
+            try:
+                busy = self._enabled and await self._step(worker)
+            except asyncio.CancelledError:
+                raise
+            except Exception:
+                log.exception("imports failed; retrying")
+                busy = False
             if not busy and idle % SWEEP_EVERY == 0:
-                await self._swept()
+                await self._sweep()
             idle = 0 if busy else idle + 1
             if not busy:
                 self._wake.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._settings.poll_interval_seconds):
                         await self._wake.wait()
-
-    async def _stepped(self, worker: str) -> bool:
-        try:
-            return self._enabled and await self._step(worker)
-        except asyncio.CancelledError:
-            raise
-        except Exception:
-            log.exception("the imports stumbled; they go on in a while")
-            return False
 
     async def _step(self, worker: str) -> bool:
         """Work on the oldest task, to its end if nothing comes between; False if there is none."""
@@ -214,61 +185,58 @@ class ImportTaskManager:
         self._work.go_on()
         try:
             with acting_as(Act("background", "import", task.requested_by, "memory", now, {"task_id": f"i{task.id}"})):
-                await self._worked(task, Lease(task.id, worker, seconds))
+                await self._run_task(task, Lease(task.id, worker, seconds, self._clock))
         except Ended:
-            await self._cancelled(task.id)
+            await self._end_cancelled(task.id)
         except asyncio.CancelledError:
             raise
         except Exception as exc:
-            log.exception("the import i%d stumbled", task.id)
-            await self._stumble(task, worker, exc)
+            log.exception("import i%d failed; retrying", task.id)
+            await self._note_failure(task, worker, exc)
         finally:
             self._current, self._store.importing = 0, False
         return True
 
-    async def _worked(self, task: ImportTask, lease: Lease) -> None:
+    async def _run_task(self, task: ImportTask, lease: Lease) -> None:
         now = self._clock.now()
 
         def begin(db: Connection) -> list[ImportFile]:
-            self._work.hold(db, lease)
-            import_rows.running(db, task.id, worker=lease.worker, now=now)
+            lease.renew(db)
+            db.run("import_run", id=task.id, worker=lease.worker, now=now)
             return [file for file in import_rows.files(db, [task.id]) if file.status not in AT_REST]
 
         files = await self._store.write(begin)
         log.info("import i%d (%s) begins: %d files", task.id, task.kind, len(files))
         for file in files:
-            await self._store.write(lambda db, file=file: import_rows.file_preparing(db, file.id))
+            await self._store.write(lambda db, file=file: db.run("import_file_preparing", id=file.id))
             if task.kind == BACKFILL:
                 await self._backfill.run(task, file, lease)
             else:
                 await self._work.file(task, file, lease)
-            _tell(await self._store.read(lambda db, file=file: import_rows.file(db, file.id)))
-        await self._end(task, lease)
-
-    async def _end(self, task: ImportTask, lease: Lease) -> None:
+            _log_file(await self._store.read(lambda db, file=file: import_rows.file(db, file.id)))
         now = self._clock.now()
 
-        def unit(db: Connection) -> tuple[str, list[ImportFile]]:
-            self._work.hold(db, lease)
+        def end(db: Connection) -> tuple[str, list[ImportFile]]:
+            lease.renew(db)
             files = import_rows.files(db, [task.id])
-            chunks = import_rows.chunk_counts(db, [task.id])
-            well = [f for f in files if f.status in ("completed", "skipped") and not f.counts["failed"]]
-            some = any(states.get("completed") for states in chunks.values()) or well
+            well = [file for file in files if _went_well(file)]
+            chunks = import_rows.chunk_counts(db, [task.id]).values()
+            some = well or any(states.get("completed") for states in chunks)
             status = "completed" if len(well) == len(files) else "completed_with_errors" if some else "failed"
             error = next((f"{f.name}: {f.error}" for f in files if f.status == "failed"), "")
             import_rows.end(db, task.id, status, error=error, now=now)
             return status, well
 
-        status, well = await self._store.write(unit)
+        status, well = await self._store.write(end)
         log.log(logging.INFO if status == "completed" else logging.WARNING, "import i%d ends: %s", task.id, status)
         await self._drop(well)
 
-    async def _cancelled(self, task: int) -> None:
+    async def _end_cancelled(self, task: int) -> None:
         """Whoever asked for it, the task ends here; one that another worker has goes on there."""
         now = self._clock.now()
 
         def unit(db: Connection) -> list[ImportFile]:
-            if (found := import_rows.task(db, task)) is None or found.status != "cancel_requested":
+            if import_rows.task(db, task).status != "cancel_requested":
                 return []
             import_rows.end(db, task, "cancelled", now=now)
             return import_rows.files(db, [task])
@@ -277,15 +245,15 @@ class ImportTaskManager:
             log.info("import i%d ends: cancelled", task)
         await self._drop(files)
 
-    async def _stumble(self, task: ImportTask, worker: str, exc: Exception) -> None:
+    async def _note_failure(self, task: ImportTask, worker: str, exc: Exception) -> None:
         """Try again after a pause that doubles; give up after the last try."""
-        now, settings = self._clock.now(), self._settings
-        until = now + settings.retry_seconds * 2**task.attempts
+        now, error = self._clock.now(), f"{type(exc).__name__}: {exc}"[:500]
+        until = now + self._settings.retry_seconds * 2**task.attempts
 
         def unit(db: Connection) -> None:
-            error = f"{type(exc).__name__}: {exc}"[:500]
-            tries = import_rows.stumbled(db, task.id, worker=worker, until=until, error=error, now=now)
-            if tries is not None and tries >= settings.max_attempts:
+            values = {"id": task.id, "worker": worker, "until": until, "error": error, "now": now}
+            row = db.run("import_failed", **values).fetchone()
+            if row is not None and row[0] >= self._settings.max_attempts:
                 import_rows.end(db, task.id, "failed", error=error, now=now)
 
         await self._store.write(unit)
@@ -297,23 +265,20 @@ class ImportTaskManager:
         paths = {file.path for file in files if file.root == STAGING}
         if paths:
             wanted = await self._store.read(lambda db: import_rows.staged(db, self._keep_since()))
-            await self.blocking(lambda: [self.staging.remove(path) for path in paths - wanted])
+            await asyncio.to_thread(lambda: [self.staging.remove(path) for path in paths - wanted])
 
-    async def _swept(self) -> None:
+    async def _sweep(self) -> None:
+        def read(db: Connection) -> tuple[set[str], set[str]]:
+            return import_rows.staged(db, self._keep_since()), {row[0] for row in db.run("import_staged_used")}
+
         try:
-            wanted, used = await self._store.read(
-                lambda db: (import_rows.staged(db, self._keep_since()), import_rows.staged_ever(db))
-            )
-            await self.blocking(lambda: self.staging.sweep(wanted, used, self._settings.keep_staged_hours))
+            wanted, used = await self._store.read(read)
+            await asyncio.to_thread(lambda: self.staging.sweep(wanted, used, self._settings.keep_staged_hours))
         except Exception:
-            log.exception("staged files were not looked through")
+            log.exception("the removal of staged files failed; retrying")
 
     def _keep_since(self) -> float:
         return self._clock.now() - self._settings.keep_staged_hours * 3600
-
-    async def blocking(self, work: Callable[[], T]) -> T:
-        """Do something with files off the event loop."""
-        return await asyncio.to_thread(work)
 
     def close(self) -> None:
         """End what is under way; it goes on when the memory is opened again. Blocking."""
@@ -321,12 +286,14 @@ class ImportTaskManager:
         self._thread.shutdown(wait=True, cancel_futures=True)
 
 
-def _tell(file: ImportFile | None) -> None:
+def _went_well(file: ImportFile) -> bool:
+    return file.status in ("completed", "skipped") and not file.counts["failed"]
+
+
+def _log_file(file: ImportFile) -> None:
     """Log what became of a file: figures alone, since names and errors may hold what people wrote."""
-    if file is not None:
-        well = file.status in ("completed", "skipped") and not file.counts["failed"]
-        counts = ", ".join(f"{count} {what}" for what, count in sorted(file.counts.items()) if count)
-        log.log(
-            logging.INFO if well else logging.WARNING, "import i%d, file %d (%s, %d bytes): %s, %d records: %s",
-            file.task, file.id, file.format, file.size, file.status, file.records, counts or "none",
-        )  # fmt: skip
+    counts = ", ".join(f"{count} {what}" for what, count in sorted(file.counts.items()) if count)
+    log.log(
+        logging.INFO if _went_well(file) else logging.WARNING, "import i%d, file %d (%s, %d bytes): %s, %d records: %s",
+        file.task, file.id, file.format, file.size, file.status, file.records, counts or "none",
+    )  # fmt: skip

@@ -38,7 +38,7 @@ update import_tasks set status = 'running', updated_at = :now where id = :id and
 -- name: import_progressed
 update import_tasks set attempts = 0, error = '' where id = :id and attempts > 0;
 
--- name: import_stumbled
+-- name: import_failed
 update import_tasks set attempts = attempts + 1, leased_until = :until, error = :error, updated_at = :now
 where id = :id and worker = :worker returning attempts;
 
@@ -171,17 +171,6 @@ where f.root = 'staging'
 
 -- name: import_staged_used
 select distinct path from import_files where root = 'staging';
-
--- name: import_mark_put
-insert into import_marks (file, mark) values (:file, :mark) on conflict (file) do update set mark = excluded.mark;
-
--- name: import_mark
-select mark from import_marks where file = :file;
-
--- name: import_marks_spent
--- of files that are at their end
-delete from import_marks
-where file in (select id from import_files where status in ('completed', 'skipped', 'failed', 'cancelled'));
 
 -- name: import_undated
 -- paragraphs without a time of their own

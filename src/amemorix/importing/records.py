@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 __all__ = ["Bad", "Reader", "Record", "RecordKind"]
 
@@ -35,12 +35,20 @@ class Bad:
     reason: str
 
 
-class Reader(Protocol):
+class Reader:
     """Reads one format as a stream; never holds a whole file in memory."""
 
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """Records from `start` on, each with the position after it: a byte offset for line formats, else an ordinal.
+    share = 0.0
+    """How much of the file has been read, 0..1, where positions are no byte offsets."""
 
-        The same file gives the same records at the same positions. Raises InvalidRequest if it is no such file.
+    def read(self, path: Path, start: int = 0) -> Iterator[tuple[int, Record | Bad]]:  # noqa: ARG002
+        """The records, each with the position after it: a byte offset for line formats, else an ordinal.
+
+        The same file gives the same records at the same positions. Those up to `start` are left out only by a reader that
+        overrides this, since it finds a place in its file at once. Raises InvalidRequest if it is no such file.
         """
-        ...
+        return self.records(path)
+
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
+        """All of them."""
+        raise NotImplementedError

@@ -77,7 +77,7 @@ class Places:
         for name, root in self._roots.items():
             if given.is_absolute() and given.is_relative_to(root):
                 below = given.relative_to(root).as_posix()
-                return name, "" if below == "." else _checked(below)
+                return name, "" if below == "." else "/".join(_parts(below))
         raise InvalidRequest(
             f"path: {path} lies below none of the folders in `imports.roots`. "
             f"`amemorix config set imports.roots '{json.dumps([*self.roots, path], ensure_ascii=False)}'` allows it.",
@@ -129,10 +129,6 @@ class Places:
         return known[root]
 
 
-def _checked(path: str) -> str:
-    return "/".join(_parts(path))
-
-
 def _parts(path: str) -> tuple[str, ...]:
     """The names on the way. Raises InvalidRequest for one that leads up or away."""
     wrong = path.startswith(("/", "~")) or PureWindowsPath(path).drive or "\0" in path
@@ -166,32 +162,23 @@ def _spelt(folder: Path, parts: tuple[str, ...]) -> tuple[str, ...]:
 def _open(folder: Path, parts: tuple[str, ...], above: int | None = None) -> int:
     """A descriptor of the last of the names; `above` is one of the folder it is in. Raises InvalidRequest, NotFound."""
     try:
-        if not _BY_DESCRIPTOR:
-            return _open_resolved(folder, parts)
+        if not _BY_DESCRIPTOR:  # names cannot be followed one at a time: the resolved path has to lie below the folder
+            path = folder.joinpath(*parts).resolve(strict=True)
+            if not path.is_relative_to(folder.resolve()):
+                raise OSError(errno.ELOOP, "a link leads out of the folder")
+            return os.open(path, _FLAGS)
         if above is not None and parts:
             return os.open(parts[-1], _FLAGS, dir_fd=above)
-        return _followed(folder, parts)
+        here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        for part in parts:
+            try:
+                below = os.open(part, _FLAGS, dir_fd=here)
+            finally:
+                os.close(here)
+            here = below
+        return here
     except OSError as exc:
         raise _refusal(exc, parts) from exc
-
-
-def _followed(folder: Path, parts: tuple[str, ...]) -> int:
-    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    for part in parts:
-        try:
-            below = os.open(part, _FLAGS, dir_fd=here)
-        finally:
-            os.close(here)
-        here = below
-    return here
-
-
-def _open_resolved(folder: Path, parts: tuple[str, ...]) -> int:
-    """Where names cannot be followed one at a time: the resolved path has to lie below the folder."""
-    path = folder.joinpath(*parts).resolve(strict=True)
-    if not path.is_relative_to(folder.resolve()):
-        raise OSError(errno.ELOOP, "a link leads out of the folder")
-    return os.open(path, _FLAGS)
 
 
 def _refusal(exc: OSError, parts: tuple[str, ...]) -> InvalidRequest | NotFound:

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import NotFound
 from ..store.ports import Connection
 from ..store.queries import array
 
-__all__ = [
-    "OPEN", "ImportChunk", "ImportFile", "ImportTask", "NewImportFile", "Problem", "Undated",
-]  # fmt: skip
+__all__ = ["STATES", "ImportChunk", "ImportFile", "ImportTask", "NewImportFile", "Problem"]
 
 OPEN = ("queued", "preparing", "running", "cancel_requested")
 """States of a task that is not at its end."""
@@ -106,16 +105,6 @@ class NewImportFile:
     chunks: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Undated:
-    """A paragraph that has no time of its own."""
-
-    id: int
-    content: str
-    recorded_at: float
-    chat_id: str
-
-
 def create(
     db: Connection,
     kind: str,
@@ -134,14 +123,8 @@ def create(
                "size": file.size, "sha256": file.sha256, "position": file.position, "rest": int(file.rest)}  # fmt: skip
         id_ = db.run("import_file_insert", **row).fetchone()[0]
         for number, (start, stop) in enumerate(file.chunks):
-            chunk = {"file": id_, "number": number, "start": start, "stop": stop}
-            db.run("import_chunk_queue", **chunk)
+            db.run("import_chunk_queue", file=id_, number=number, start=start, stop=stop)
     return task
-
-
-def open_count(db: Connection) -> int:
-    """Tasks that wait or are under way."""
-    return db.run("import_open_count").fetchone()[0]
 
 
 def open_params(db: Connection) -> list[tuple[int, dict[str, Any]]]:
@@ -151,8 +134,7 @@ def open_params(db: Connection) -> list[tuple[int, dict[str, Any]]]:
 
 def telling(db: Connection, paragraphs: Iterable[int], since: float) -> list[int]:
     """Tasks at work after `since` that tell something in the sources of these paragraphs."""
-    values = {"paragraphs": array(paragraphs), "since": since}
-    return [row[0] for row in db.run("import_telling", **values)]
+    return [row[0] for row in db.run("import_telling", paragraphs=array(paragraphs), since=since)]
 
 
 def states(db: Connection) -> dict[str, int]:
@@ -163,65 +145,45 @@ def states(db: Connection) -> dict[str, int]:
 
 def claim(db: Connection, *, worker: str, now: float, lease: float) -> ImportTask | None:
     """Take the oldest open task for `lease` seconds."""
-    values = {"worker": worker, "now": now, "until": now + lease}
-    row = db.run("import_claim", **values).fetchone()
+    row = db.run("import_claim", worker=worker, now=now, until=now + lease).fetchone()
     return None if row is None else task(db, row[0])
-
-
-def hold(db: Connection, task: int, *, worker: str, now: float, lease: float) -> str | None:
-    """Go on with the lease; the task's state, None if it is no longer this worker's."""
-    values = {"id": task, "worker": worker, "now": now, "until": now + lease}
-    row = db.run("import_hold", **values).fetchone()
-    return None if row is None else row[0]
-
-
-def running(db: Connection, task: int, *, worker: str, now: float) -> None:
-    """What was prepared is under way."""
-    db.run("import_run", id=task, worker=worker, now=now)
-
-
-def stumbled(db: Connection, task: int, *, worker: str, until: float, error: str, now: float) -> int | None:
-    """Leave the task alone until then; how often in a row it has stumbled."""
-    values = {"id": task, "worker": worker, "until": until, "error": error, "now": now}
-    row = db.run("import_stumbled", **values).fetchone()
-    return None if row is None else row[0]
 
 
 def end(db: Connection, task: int, status: str, *, error: str = "", now: float) -> None:
     """The task is at its end; what was not read of a cancelled one never is, of a failed one it can be tried again."""
     if status == "cancelled":
-        db.run("import_files_cancelled", task=task)
-        db.run("import_chunks_cancelled", task=task)
+        _cancel_rest(db, task)
     if status == "failed":
         db.run("import_files_given_up", task=task, error=error)
     db.run("import_task_end", id=task, status=status, error=error, now=now)
-    db.run("import_marks_spent")
 
 
 def cancel(db: Connection, task: int, now: float) -> str | None:
     """Cancel what waits, ask what runs to end; the new state, None if it cannot be cancelled."""
     row = db.run("import_cancel", id=task, now=now).fetchone()
-    if row is not None and row[0] == "cancelled":
-        db.run("import_files_cancelled", task=task)
-        db.run("import_chunks_cancelled", task=task)
-    return None if row is None else row[0]
+    if row is None:
+        return None
+    if row[0] == "cancelled":
+        _cancel_rest(db, task)
+    return row[0]
 
 
-def task(db: Connection, id_: int) -> ImportTask | None:
-    """The task of this row."""
+def _cancel_rest(db: Connection, task: int) -> None:
+    db.run("import_files_cancelled", task=task)
+    db.run("import_chunks_cancelled", task=task)
+
+
+def task(db: Connection, id_: int) -> ImportTask:
+    """The task of this row. Raises NotFound."""
     row = db.run("import_task", id=id_).fetchone()
-    return None if row is None else _task(row)
+    if row is None:
+        raise NotFound(f"task_id: there is no import i{id_}.", field="task_id")
+    return _task(row)
 
 
 def tasks(db: Connection, *, status: str | None, limit: int, offset: int) -> list[ImportTask]:
     """Tasks, the newest first."""
-    values = {"status": status, "limit": limit, "offset": offset}
-    return [_task(row) for row in db.run("import_tasks", **values)]
-
-
-def task_count(db: Connection, status: str | None) -> int:
-    """How many tasks there are."""
-    return db.run("import_task_count", status=status).fetchone()[0]
+    return [_task(row) for row in db.run("import_tasks", status=status, limit=limit, offset=offset)]
 
 
 def files(db: Connection, tasks: Iterable[int]) -> list[ImportFile]:
@@ -229,33 +191,21 @@ def files(db: Connection, tasks: Iterable[int]) -> list[ImportFile]:
     return [_file(row) for row in db.run("import_files", tasks=array(tasks))]
 
 
-def file(db: Connection, id_: int) -> ImportFile | None:
-    """The file of this row."""
-    row = db.run("import_file", id=id_).fetchone()
-    return None if row is None else _file(row)
+def file(db: Connection, id_: int) -> ImportFile:
+    """The file of this row, which a task has."""
+    return _file(db.run("import_file", id=id_).fetchone())
 
 
-def file_preparing(db: Connection, file: int) -> None:
-    """The file is being looked at."""
-    db.run("import_file_preparing", id=file)
-
-
-def file_begin(db: Connection, file: int, *, format_: str, size: int, sha256: str, options: str) -> None:
-    """What the file is has been found out."""
-    values = {"id": file, "format": format_, "size": size, "sha256": sha256, "options": options}
-    db.run("import_file_begin", **values)
-
-
-def file_told(
+def add_progress(
     db: Connection,
     file: ImportFile,
     *,
     position: int,
     share: float,
-    records: int,
-    counts: Mapping[str, int],
+    records: int = 0,
+    counts: Mapping[str, int] | None = None,
     notes: Mapping[str, int] | None = None,
-    seconds: float,
+    seconds: float = 0.0,
 ) -> None:
     """How far the file is now; what another chunk came to is added."""
     values = {
@@ -269,22 +219,15 @@ def file_told(
 def file_end(db: Connection, file: int, status: str, error: str = "") -> None:
     """The file is at its end."""
     db.run("import_file_end", id=file, status=status, error=error)
-    db.run("import_marks_spent")
 
 
-def known(db: Connection, file: ImportFile, now: float) -> tuple[int, int] | None:
-    """(file, task) that stored this content in the same way before, if all its sources still hold something."""
+def known(db: Connection, file: ImportFile, now: float) -> ImportFile | None:
+    """The file that stored this content in the same way before, if all its sources still hold something."""
     values = {"sha256": file.sha256, "size": file.size, "options": file.options, "but": file.id}
     row = db.run("import_known", **values).fetchone()
     if row is None or db.run("import_sources_lost", file=row[0], now=now).fetchone():
         return None
-    return row[0], row[1]
-
-
-def met(db: Connection, file: int, sources: Iterable[int]) -> None:
-    """The file has told these sources something."""
-    for source in sources:
-        db.run("import_source_met", file=file, source=source)
+    return _file(db.run("import_file", id=row[0]).fetchone())
 
 
 def may_lack(db: Connection, file: int) -> bool:
@@ -294,18 +237,12 @@ def may_lack(db: Connection, file: int) -> bool:
 
 def lacking(db: Connection, file: int, ids: Iterable[str]) -> int:
     """How many of these texts the sources of the file do not hold any more."""
-    values = {"file": file, "ids": json.dumps(list(ids))}
-    return db.run("import_lacking", **values).fetchone()[0]
+    return db.run("import_lacking", file=file, ids=json.dumps(list(ids))).fetchone()[0]
 
 
 def staged(db: Connection, since: float) -> set[str]:
     """Staged files that are wanted, also by tasks that ended with failures after `since`."""
     return {row[0] for row in db.run("import_staged", since=since)}
-
-
-def staged_ever(db: Connection) -> set[str]:
-    """Staged files that a task has or had."""
-    return {row[0] for row in db.run("import_staged_used")}
 
 
 def put_chunk(db: Connection, chunk: ImportChunk) -> None:
@@ -340,31 +277,9 @@ def next_chunk(db: Connection, file: int) -> int:
     return db.run("import_chunk_last", file=file).fetchone()[0] + 1
 
 
-def put_mark(db: Connection, file: int, mark: bytes) -> None:
-    """Keep the place of a file's reader, instead of the one that was kept before."""
-    db.run("import_mark_put", file=file, mark=mark)
-
-
-def mark(db: Connection, file: int) -> bytes:
-    """The place that was kept; empty if none was."""
-    row = db.run("import_mark", file=file).fetchone()
-    return b"" if row is None else row[0]
-
-
-def undated(db: Connection, after: int, limit: int) -> list[Undated]:
-    """Live paragraphs past `after` that have no time of their own."""
-    return [Undated(*row) for row in db.run("import_undated", after=after, limit=limit)]
-
-
-def undated_count(db: Connection) -> int:
-    """How many there are."""
-    return db.run("import_undated_count").fetchone()[0]
-
-
 def date(db: Connection, paragraph: int, start: float, end: float, terms: bytes) -> bool:
     """Give a paragraph a time and the words that find it by its day; False if it has one already or is gone."""
-    values = {"id": paragraph, "start": start, "end": end}
-    if db.run("import_date", **values).fetchone() is None:
+    if db.run("import_date", id=paragraph, start=start, end=end).fetchone() is None:
         return False
     db.run("import_terms", id=paragraph, v=terms)
     return True
@@ -375,20 +290,17 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 def _task(row: Sequence[Any]) -> ImportTask:
-    values = list(row)
-    values[2] = json.loads(row[2])
-    return ImportTask(*values)
+    id_, kind, params, *rest = row
+    return ImportTask(id_, kind, json.loads(params), *rest)
 
 
 def _file(row: Sequence[Any]) -> ImportFile:
     values = list(row)
-    values[11], values[14] = bool(row[11]), Counter[str](json.loads(row[14]))
-    values[17] = Counter[str](json.loads(row[17]))
+    values[11], values[14], values[17] = bool(row[11]), Counter(json.loads(row[14])), Counter(json.loads(row[17]))
     return ImportFile(*values)
 
 
 def _chunk(row: Sequence[Any]) -> ImportChunk:
     values = list(row)
-    values[6] = Counter[str](json.loads(row[6]))
-    values[7] = tuple(Problem(one["place"], one["reason"]) for one in json.loads(row[7]))
+    values[6], values[7] = Counter(json.loads(row[6])), tuple(Problem(**one) for one in json.loads(row[7]))
     return ImportChunk(*values)

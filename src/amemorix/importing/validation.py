@@ -7,20 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError
 
 from ..clock import Clock
-from ..config.model import Config
 from ..errors import InvalidRequest, MemoryFault
 from ..fields import Name, RequiredName
-from ..ingest.relations import RelationWriteService
-from ..ingest.requests import EntityInput, IngestMessages, IngestSummary, IngestText, RelationInput
+from ..ingest.requests import EntityInput, IngestMessages, IngestSummary, IngestText, NamingName, RelationInput
 from ..ingest.service import IngestService
 from ..language.message_segments import in_words
 from ..language.normalise import clean_text, normalise_name
-from ..ops import Request
+from ..ops import CHAT_KEYS, Request
 from ..profiles import rows as profile_rows
-from ..store.access import Access, Caller, chat_key
+from ..store.access import chat_key
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import ChatKey, NewText, Person
@@ -34,9 +32,8 @@ __all__ = ["Chunk", "Item", "Preparer", "Unwritable", "Writer"]
 
 LONGEST_REASON = 300
 SOURCE_TYPE = "import"
-OF_THE_CALL = ("chat_id", "group_id", "user_id", "source", "expires_at", "ttl_seconds", "respect_filter")
+OF_THE_CALL = (*CHAT_KEYS, "source", "expires_at", "ttl_seconds", "respect_filter")
 """Arguments of a turn that belong to the call and not to the message."""
-CHAT_WORDS = ("chat_id", "group_id", "user_id")
 LISTS = ("person_ids", "participants", "tags", "entities", "relations")
 """Arguments of a text of which there may be more than one text can have."""
 
@@ -66,15 +63,8 @@ class FurtherName(Request):
     """A further name of a person, in a chat or everywhere."""
 
     person_id: RequiredName
-    alias: RequiredName
+    alias: NamingName
     chat_id: Name = ""
-
-    @field_validator("alias")
-    @classmethod
-    def _has_letters(cls, value: str) -> str:
-        if not normalise_name(value):
-            raise ValueError("has no letters or digits to be known by")
-        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +98,6 @@ class Chunk:
     share: float = 0.0
     last: bool = False
     """Nothing follows."""
-    mark: bytes = b""
-    """Where the reader is at its end, where that is worth to be kept."""
 
     @property
     def notes(self) -> Counter[str]:
@@ -165,28 +153,42 @@ class Preparer:
 
     def _item(self, record: Record) -> Item:
         given = {key: value for key, value in record.arguments.items() if value is not None}
-        if record.kind == "turn" and not record.foreign:
-            given = self._by_whom(given)
-        if record.kind == "turn" and isinstance(text := given.get("text"), str):
-            given["text"] = in_words(text, str(given.get("speaker", "")))
-            if text.strip() and not given["text"]:
-                return Item(record.place, (), notes={"no_words": 1})
+        if record.kind == "turn":
+            if not record.foreign:
+                given = self._by_whom(given)
+            if isinstance(text := given.get("text"), str):
+                given["text"] = in_words(text, str(given.get("speaker", "")))
+                if text.strip() and not given["text"]:
+                    return Item(record.place, (), notes={"no_words": 1})
         notes = {**record.left, **self._noted(record, given)}
         if self._closed and record.foreign and not given.get("chat_id"):
-            given = {key: value for key, value in given.items() if key not in _of_their_own(record)}
+            # chats of another system that a file for one chat may be without; what was said in private is never put into it
+            theirs = ("group_id",) if record.kind == "turn" else CHAT_KEYS
+            given = {key: value for key, value in given.items() if key not in theirs}
         match record.kind:
             case "override":
-                self._shown_to_all()
+                if self._closed:
+                    raise InvalidRequest("scope_type: the text of a profile is shown in every chat, not in one only.")
                 return Item(record.place, Override.model_validate(given))
             case "alias":
                 kept = _within(self._chat_id, given) if self._closed else given
                 return Item(record.place, FurtherName.model_validate(kept))
             case "turn":
-                request = IngestMessages.model_validate(self._call_of(given))
+                message = {key: value for key, value in given.items() if key not in OF_THE_CALL}
+                call = self._in_chat({key: given[key] for key in OF_THE_CALL if key in given})
+                request = IngestMessages.model_validate({**call, "messages": [message]})
             case "summary":
                 request = IngestSummary.model_validate(self._in_chat(given))
             case "text":
-                request = ImportedText.model_validate(self._text_of(_within_bounds(given)))
+                for key in LISTS:
+                    if isinstance(value := given.get(key), list):
+                        given[key] = value[:MOST_OF_A_TEXT]
+                known = {"source_type": SOURCE_TYPE, "source": self._source, **self._in_chat(given)}
+                if self._everyone:
+                    known["scope"] = "global"
+                if self._knowledge != "auto":
+                    known["knowledge_type"] = self._knowledge
+                request = ImportedText.model_validate(known)
         asking = chat_key(request.chat_id, request.group_id, request.user_id) if request.respect_filter else None
         return Item(record.place, tuple(self._ingest.prepared(request, self._clock.now())), asking, notes)
 
@@ -215,45 +217,28 @@ class Preparer:
             return given
         return {**{key: value for key, value in given.items() if key != "user_id"}, "person_id": person or user}
 
-    def _shown_to_all(self) -> None:
-        if self._closed:
-            raise InvalidRequest("scope_type: the text of a profile is shown in every chat, not in one only.")
-
     def _in_chat(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments, in the task's chat if they name none of their own."""
         if self._closed:
             return {"respect_filter": self._respect_filter, **_within(self._chat_id, given)}
-        own = any(given.get(key) for key in CHAT_WORDS)
+        own = any(given.get(key) for key in CHAT_KEYS)
         chat = {} if own or not self._chat_id else {"chat_id": self._chat_id}
         return {"respect_filter": self._respect_filter, **given, **chat}
-
-    def _call_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        message = {key: value for key, value in given.items() if key not in OF_THE_CALL}
-        call = {key: given[key] for key in OF_THE_CALL if key in given}
-        return {**self._in_chat(call), "messages": [message]}
-
-    def _text_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        known = {"source_type": SOURCE_TYPE, "source": self._source, **self._in_chat(given)}
-        if self._everyone:
-            known["scope"] = "global"
-        if self._knowledge != "auto":
-            known["knowledge_type"] = self._knowledge
-        return known
 
 
 class Writer:
     """Writes the items of a chunk within the transaction of its row."""
 
-    def __init__(self, store: MetadataStore, config: Config) -> None:
-        self._store = store
-        self._config = config
-        self._knowledge = RelationWriteService(store)
+    def __init__(self, store: MetadataStore, ingest: IngestService) -> None:
+        self._names = store.names
+        self._right_of_way = store.right_of_way
+        self._ingest = ingest
 
     def write(self, db: Connection, items: Sequence[Item], now: float) -> tuple[Counter[str], set[int]]:
         """(what became of the records, sources told). Raises Unwritable for the first that the rows refuse."""
         counts, sources = Counter[str](), set[int]()
         for item in items:
-            self._store.right_of_way.give_way()
+            self._right_of_way.give_way()
             try:
                 counts.update(self._one(db, item, sources, now))
             except MemoryFault as exc:
@@ -261,49 +246,38 @@ class Writer:
         return counts, sources
 
     def _one(self, db: Connection, item: Item, sources: set[int], now: float) -> list[str]:
-        if isinstance(item.what, Override):
-            return [self._override(db, item.what, now)]
-        if isinstance(item.what, FurtherName):
-            return [self._further_name(db, item.what, now)]
-        if not item.what:
+        what = item.what
+        if isinstance(what, Override):
+            # one that is there already was set by hand, or by the same file: it stays
+            person = self._person(db, what.person_id, what.chat_id, now)
+            if profile_rows.override(db, person) is not None:
+                return ["existing"]
+            text = clean_text(what.text)
+            profile_rows.put_override(db, person, text, updated_by=SOURCE_TYPE, source=SOURCE_TYPE, now=now)
+            return ["stored"]
+        if isinstance(what, FurtherName):
+            person = self._person(db, what.person_id, what.chat_id, now)
+            chat = self._names.chat(db, ChatKey(what.chat_id), now) if what.chat_id else 0
+            alias = (what.alias, normalise_name(what.alias))
+            return ["stored" if person_rows.add_alias(db, person, chat, alias, "caller", now) else "existing"]
+        if not what:
             return ["empty_text"]
-        if self._refused(db, item.asking):
+        if item.asking is not None and not self._ingest.serves(db, item.asking):
             return ["filtered"]
-        return [self._text(db, text, sources, now) for text in item.what]
+        return [self._text(db, text, sources, now) for text in what]
 
     def _text(self, db: Connection, text: NewText, sources: set[int], now: float) -> str:
-        stored = self._knowledge.store(db, text, now)
-        chat = self._store.names.chat(db, text.chat, now) if text.chat else 0
-        sources.add(self._store.names.source(db, text.source, chat, text.source_type, now))
+        stored = self._ingest.write(db, text, now)
+        chat = self._names.chat(db, text.chat, now) if text.chat else 0
+        sources.add(self._names.source(db, text.source, chat, text.source_type, now))
         return stored.status
-
-    def _refused(self, db: Connection, asking: ChatKey | None) -> bool:
-        if asking is None:
-            return False
-        caller = Caller(asking.chat_id, asking.group_id, asking.user_id)
-        return not Access(self._store.names, self._config).serves(db, caller)
-
-    def _override(self, db: Connection, wish: Override, now: float) -> str:
-        """One that is there already was set by hand, or by the same file: it stays."""
-        person = self._person(db, wish.person_id, wish.chat_id, now)
-        if profile_rows.override(db, person) is not None:
-            return "existing"
-        text = clean_text(wish.text)
-        profile_rows.put_override(db, person, text, updated_by=SOURCE_TYPE, source=SOURCE_TYPE, now=now)
-        return "stored"
-
-    def _further_name(self, db: Connection, wish: FurtherName, now: float) -> str:
-        person = self._person(db, wish.person_id, wish.chat_id, now)
-        chat = self._store.names.chat(db, ChatKey(wish.chat_id), now) if wish.chat_id else 0
-        alias = (wish.alias, normalise_name(wish.alias))
-        return "stored" if person_rows.add_alias(db, person, chat, alias, "caller", now) else "existing"
 
     def _person(self, db: Connection, person_id: str, chat_id: str, now: float) -> int:
         known = person_rows.by_id(db, person_id)
         if known is not None:
             return known
-        chat = self._store.names.chat(db, ChatKey(chat_id), now) if chat_id else 0
-        return self._store.names.person(db, Person(person_id, person_id), chat, now)
+        chat = self._names.chat(db, ChatKey(chat_id), now) if chat_id else 0
+        return self._names.person(db, Person(person_id, person_id), chat, now)
 
 
 def _within(chat_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -312,25 +286,13 @@ def _within(chat_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if not chat_id or (own is not None and own.chat_id != chat_id):
         named = own.chat_id if own else ""
         raise InvalidRequest(f"chat_id: it names {named!r}, and scope_type `chat` lets in only {chat_id!r}.")
-    kept = {key: value for key, value in given.items() if key not in (*CHAT_WORDS, "scope")}
+    kept = {key: value for key, value in given.items() if key not in (*CHAT_KEYS, "scope")}
     return {**kept, "chat_id": chat_id}
 
 
-def _of_their_own(record: Record) -> tuple[str, ...]:
-    """Chats of another system that a file for one chat may be without: what was said in private is never put into it."""
-    return ("group_id",) if record.kind == "turn" else CHAT_WORDS
-
-
 def _chat_of(given: Mapping[str, Any]) -> ChatKey | None:
-    chat, group, user = (str(given.get(key) or "").strip() for key in CHAT_WORDS)
+    chat, group, user = (str(given.get(key) or "").strip() for key in CHAT_KEYS)
     return chat_key(chat, group, user)
-
-
-def _within_bounds(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: value[:MOST_OF_A_TEXT] if key in LISTS and isinstance(value, list) else value
-        for key, value in given.items()
-    }
 
 
 def _cut(values: Iterable[Any]) -> Iterator[str]:

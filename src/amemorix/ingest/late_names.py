@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -14,10 +15,9 @@ from ..language.normalise import fold, normalise_name, term_hashes, tokens
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from . import late_name_rows
-from .late_name_rows import Blob
+from ..store.queries import array
 
-__all__ = ["PLACE", "NamingService", "news_sought"]
+__all__ = ["PLACE", "NamingService", "last_news", "news_sought"]
 
 PLACE = "names_sought"
 BATCH = 2_000
@@ -58,12 +58,12 @@ class _Step:
     before: str
     place: _Place
     after: _Place | None
-    lines: Sequence[int] = ()
-    mentions: Mapping[int, int] = field(default_factory=dict[int, int])
+    lines: Sequence[int]
+    mentions: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Sought:
+class _Name:
     """A name as a text holds it: in one chat or everywhere.
 
     `entity`: lines that are linked to it know it already, and those that were read after `news`.
@@ -75,21 +75,15 @@ class _Sought:
     news: int = 0
 
 
-@dataclass(slots=True)
-class _Names:
-    """Names by a term that every text has that holds them; `plain`: those without terms."""
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The terms of a paragraph, deleted or not, the chats to which it belongs, and the mark of its reading."""
 
-    by_term: dict[int, list[_Sought]] = field(default_factory=dict[int, list[_Sought]])
-    plain: list[_Sought] = field(default_factory=list[_Sought])
-
-    def add(self, name: str, chat: int, entity: int = 0, news: int = 0) -> None:
-        """Look for a name."""
-        norm = normalise_name(name)
-        sought, term = _Sought(norm, chat, entity, news), max(tokens(norm), key=len, default="")
-        if term:
-            self.by_term.setdefault(int(term_hashes([term])[0]), []).append(sought)
-        elif norm:
-            self.plain.append(sought)
+    id: int
+    chat: int
+    scope: int
+    extracted: int
+    terms: bytes
 
 
 class NamingService:
@@ -133,7 +127,7 @@ class NamingService:
 
     def lag(self, db: Connection) -> int:
         """Names not looked for yet."""
-        return late_name_rows.waiting(db)
+        return db.run("naming_count").fetchone()[0]
 
     def cursor(self, db: Connection) -> int:  # noqa: ARG002 - one signature for all
         """The change log is not needed here."""
@@ -141,78 +135,90 @@ class NamingService:
 
     def _look(self, db: Connection) -> _Step | None:
         before = change_log.get(db, PLACE) or ""
-        place = _Place.parsed(before) or self._begun(db)
+        place = _Place.parsed(before)
         if place is None:
-            return None
-        blobs = late_name_rows.blobs(db, place.row, place.last, SLICE)
-        more = _Place(place.news, place.last, blobs[-1].id) if len(blobs) == SLICE else None
-        lines, mentions = self._found(db, self._names(db, place.news), blobs) if blobs else ([], {})
-        return _Step(before, place, more, lines, mentions)
-
-    def _begun(self, db: Connection) -> _Place | None:
-        news = late_name_rows.next_name(db, BATCH)
-        return None if news is None else _Place(news, late_name_rows.last_paragraph(db), 0)
-
-    def _names(self, db: Connection, news: int) -> _Names:
-        names = _Names()
-        for person in late_name_rows.persons(db, news):
-            names.add(person.name, person.chat)
-        for entity in late_name_rows.entities(db, news):
-            names.add(entity.norm, EVERYWHERE, entity.entity, entity.news)
-        return names
-
-    def _found(self, db: Connection, names: _Names, blobs: Sequence[Blob]) -> tuple[list[int], dict[int, int]]:
-        """The lines that hold a person's name, and those that name an entity, as far as they may have been read without it."""
-        may = _candidates(names, blobs)
-        texts = {id_: " ".join(fold(text).split()) for id_, text in late_name_rows.texts(db, may).items()}
-        held = {id_: [one for one in sought if one.text in texts.get(id_, "")] for id_, sought in may.items()}
-        lines = [id_ for id_, names_ in held.items() if any(not one.entity for one in names_)]
-        named = {id_: names_ for id_, names_ in held.items() if any(one.entity for one in names_)}
-        entities = {one.entity for names_ in named.values() for one in names_ if one.entity}
-        linked = late_name_rows.linked(db, entities, named) if entities else set[tuple[int, int]]()
-        mentions = {
-            id_: max((one.news for one in names_ if one.entity and (one.entity, id_) not in linked), default=0)
-            for id_, names_ in named.items()
-        }
-        return lines, {id_: news for id_, news in mentions.items() if news}
+            news = db.run("naming_news", limit=BATCH).fetchone()[0]
+            if news is None:
+                return None
+            place = _Place(news, db.run("naming_last").fetchone()[0], 0)
+        found = db.run("naming_blobs", after=place.row, last=place.last, limit=SLICE)
+        lines = [_Line(*row) for row in found]
+        more = _Place(place.news, place.last, lines[-1].id) if len(lines) == SLICE else None
+        with_person, mentions = _held(db, place.news, lines) if lines else ([], {})
+        return _Step(before, place, more, with_person, mentions)
 
     def _keep(self, db: Connection, step: _Step) -> None:
         """Store a step, unless the kernel that is being replaced was quicker."""
         if (change_log.get(db, PLACE) or "") != step.before:
             return
-        late_name_rows.read_again(db, step.lines)
-        marks = late_name_rows.extracted(db, step.mentions)
+        _read_again(db, step.lines, "naming")
+        marks = dict(db.run("naming_extracted", ids=array(step.mentions)).fetchall())
         unknowing = [id_ for id_, news in step.mentions.items() if 0 < marks.get(id_, 0) <= news]
-        late_name_rows.read_again(db, set(unknowing).difference(step.lines), "mention")
+        _read_again(db, set(unknowing).difference(step.lines), "mention")
         if step.after is None:
-            late_name_rows.done(db, step.place.news)
+            db.run("naming_done", upto=step.place.news)
         change_log.put(db, PLACE, str(step.after or ""))
+
+
+def last_news(db: Connection) -> int:
+    """The last piece of news that there ever was."""
+    return db.run("naming_last_news").fetchone()[0]
 
 
 def news_sought(db: Connection) -> int:
     """The last piece of news that is being looked for, or has been: what was read without it comes too late."""
-    place = _Place.parsed(change_log.get(db, PLACE))
-    return place.news if place else late_name_rows.looked_for(db)
+    if place := _Place.parsed(change_log.get(db, PLACE)):
+        return place.news
+    waiting = db.run("naming_first_waiting").fetchone()[0]
+    return last_news(db) if waiting is None else waiting - 1
 
 
-def _candidates(names: _Names, blobs: Sequence[Blob]) -> dict[int, list[_Sought]]:
-    """Line -> names that it may hold, by its terms, its chat, and when it was read."""
-    found: dict[int, list[_Sought]] = {}
-    for place, term in _hits(names.by_term, [blob.terms for blob in blobs]):
-        _note(found, blobs[place], names.by_term[term])
-    for blob in blobs if names.plain else ():
-        _note(found, blob, names.plain)
+def _read_again(db: Connection, ids: Iterable[int], kind: Literal["naming", "mention"]) -> None:
+    """Have paragraphs read again that hold a person's name, or mention an entity; deleted ones, when they are back."""
+    given = array(ids)
+    db.run("naming_unread", ids=given)
+    db.run("naming_tell", ids=given, kind=kind)
+
+
+def _held(db: Connection, news: int, lines: Sequence[_Line]) -> tuple[list[int], dict[int, int]]:
+    """The lines that hold a person's name, and those that name an entity, as far as they may have been read without it."""
+    names = [_Name(normalise_name(name), chat) for chat, name in db.run("naming_persons", upto=news)]
+    entities = db.run("naming_entities", upto=news)
+    names += [_Name(normalise_name(norm), EVERYWHERE, entity, told) for entity, norm, told in entities]
+    may = _candidates(names, lines)
+    found = db.run("naming_texts", ids=array(may)).fetchall()
+    texts = {id_: " ".join(fold(text).split()) for id_, text in found}
+    held = {id_: [one for one in sought if one.text in texts.get(id_, "")] for id_, sought in may.items()}
+    with_person = [id_ for id_, here in held.items() if any(not one.entity for one in here)]
+    named = {id_: [one for one in here if one.entity] for id_, here in held.items()}
+    named = {id_: here for id_, here in named.items() if here}
+    ids = {one.entity for here in named.values() for one in here}
+    linked = set(db.run("naming_linked", entities=array(ids), ids=array(named)).fetchall())
+    mentions = {
+        id_: max((one.news for one in here if (one.entity, id_) not in linked), default=0)
+        for id_, here in named.items()
+    }
+    return with_person, {id_: news for id_, news in mentions.items() if news}
+
+
+def _candidates(names: Iterable[_Name], lines: Sequence[_Line]) -> dict[int, list[_Name]]:
+    """Line -> names that it may hold, by a term that every text has that holds them, by its chat, and when it was read."""
+    by_term: dict[int, list[_Name]] = {}
+    plain: list[_Name] = []
+    for one in names:
+        if term := max(tokens(one.text), key=len, default=""):
+            by_term.setdefault(int(term_hashes([term])[0]), []).append(one)
+        elif one.text:
+            plain.append(one)
+    may = [(lines[place], by_term[term]) for place, term in _hits(by_term, [line.terms for line in lines])]
+    may += [(line, plain) for line in lines] if plain else []
+    found: dict[int, list[_Name]] = {}
+    for line, some in may:
+        chats = (EVERYWHERE, line.chat, line.scope)
+        here = [one for one in some if one.chat in chats and not (one.entity and line.extracted > one.news)]
+        if here:
+            found.setdefault(line.id, []).extend(here)
     return found
-
-
-def _note(found: dict[int, list[_Sought]], line: Blob, names: Iterable[_Sought]) -> None:
-    here = [
-        one
-        for one in names
-        if one.chat in (EVERYWHERE, line.chat, line.scope) and not (one.entity and line.extracted > one.news)
-    ]
-    if here:
-        found.setdefault(line.id, []).extend(here)
 
 
 def _hits(wanted: Iterable[int], blobs: Sequence[bytes]) -> list[tuple[int, int]]:

@@ -135,15 +135,16 @@ def _called_by(person: Mapping[str, Any]) -> tuple[str, list[str]]:
     id_ = next((one for key in _OF_A_PERSON if (one := _word(given.get(key))) and one != "0"), "")
     whole = " ".join(part for key in ("first_name", "last_name") if (part := _word(given.get(key))))
     names = [_word(given.get(key)) for key in _NAMES[:-1]]
-    return id_, _told_apart([*names, whole, _word(given.get("username"))])
+    return id_, _distinct([*names, whole, _word(given.get("username"))])
 
 
 def _unwrapped(raw: Mapping[Any, Any], deep: int = DEEPEST) -> dict[str, Any]:
     """The message itself, with what stands beside it."""
     given = {key: value for key, value in raw.items() if value is not None and isinstance(key, str)}
-    for key in _WRAPS if deep else ():
+    has_text = any(isinstance(given.get(one), str | list) and given[one] for one in ("text", "content"))
+    for key in _WRAPS if deep and not has_text else ():
         inner = given.get(key)
-        if isinstance(inner, dict) and not any(_is_text(given.get(one)) for one in ("text", "content")):
+        if isinstance(inner, dict):
             within = {one: value for one, value in cast(dict[str, Any], inner).items() if value is not None}
             if key == "message_info" or "text" in within or "content" in within or "body" in within:
                 return _unwrapped({**{one: value for one, value in given.items() if one != key}, **within}, deep - 1)
@@ -220,10 +221,10 @@ def _person(given: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]
             (who if _snake(key) in _WHO else names).append(value)
         elif value != {}:
             raise Misspelt(key, "must be a name, or an object with an `id` and a `name`")
-    if _told_apart(names) and not ids:
+    if _distinct(names) and not ids:
         ids, who = who[:1], who[1:]
     names += who
-    called, role = _told_apart(names), given.get("role") or _ROLES.get(_word(given.get("type")))
+    called, role = _distinct(names), given.get("role") or _ROLES.get(_word(given.get("type")))
     found: dict[str, Any] = {"person_id": ids[0]} if ids else {}
     if speaker := [*called, *([role] if role else []), *names][:1]:
         found["speaker"] = speaker[0]
@@ -277,13 +278,9 @@ def _one_less(word: str) -> set[str]:
     return {word, *(word[:n] + word[n + 1 :] for n in range(len(word)))}
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
+def _distinct(names: Sequence[str]) -> list[str]:
     """The names, each once, without those that no letter or digit is in."""
     return list(dict.fromkeys(one.strip() for one in names if normalise_name(one)))
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str | list) and bool(cast(Any, value))
 
 
 def _word(value: Any) -> str:

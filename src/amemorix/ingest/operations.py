@@ -9,9 +9,8 @@ from pydantic import BaseModel, Field
 from ..ids import paragraph_key
 from ..language.normalise import clean_text
 from ..ops import Operations, Response
-from ..store.records import Stored
 from .requests import IngestMessages, IngestSummary, IngestText
-from .service import Asked, Outcome
+from .service import Outcome
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -60,7 +59,7 @@ class MessagesResult(Response):
 async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestResult:
     """Store a text with its persons, entities and relations; durable when it returns."""
     if not kernel.config.plugin.enabled:
-        return IngestResult(external_id=request.external_id, skipped_ids=[request.external_id], reason=DISABLED)
+        return _skipped(request.external_id, DISABLED)
     return _one(await kernel.ingest.text(request))
 
 
@@ -68,11 +67,15 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
 async def ingest_summary(kernel: SDKMemoryKernel, request: IngestSummary) -> IngestResult:
     """Store the summary of a stretch of chat, or have one written in the background; durable when it returns."""
     if not kernel.config.plugin.enabled:
-        return IngestResult(external_id=request.external_id, skipped_ids=[request.external_id], reason=DISABLED)
+        return _skipped(request.external_id, DISABLED)
     if clean_text(request.text):
         return _one(await kernel.ingest.summary(request))
     kept = not kernel.summaries.writes
-    return _wished(request.external_id, await kernel.ingest.wish_for_summary(request, kept=kept), kept)
+    outcome = await kernel.ingest.request_summary(request, kept=kept)
+    if outcome.filtered:
+        return _skipped(request.external_id)
+    reason = ("kept_messages" if kept else "") if outcome.waits else "nothing_new"
+    return _result(request.external_id, outcome).model_copy(update={"reason": reason, "queued": not reason})
 
 
 @ops.operation("ingest_messages", effect="write")
@@ -83,7 +86,14 @@ async def ingest_messages(kernel: SDKMemoryKernel, request: IngestMessages) -> M
     outcome = await kernel.ingest.messages(request)
     if outcome.filtered:
         return MessagesResult(skipped_ids=list(outcome.external_ids), reason="chat_filtered")
-    results = [_turn(key, stored) for key, stored in zip(outcome.external_ids, outcome.stored, strict=True)]
+    results = [
+        MessageResult(
+            external_id=external_id,
+            status=one.status if one else "empty_text",
+            ids=[paragraph_key(p) for p in one.paragraphs] if one else [],
+        )
+        for external_id, one in zip(outcome.external_ids, outcome.stored, strict=True)
+    ]
     return MessagesResult(
         stored_ids=[id_ for result in results if result.status in ("stored", "revised") for id_ in result.ids],
         superseded_ids=[paragraph_key(p) for stored in outcome.stored if stored for p in stored.superseded],
@@ -92,19 +102,11 @@ async def ingest_messages(kernel: SDKMemoryKernel, request: IngestMessages) -> M
     )
 
 
-def _turn(external_id: str, stored: Stored | None) -> MessageResult:
-    if stored is None:
-        return MessageResult(external_id=external_id, status="empty_text")
-    return MessageResult(
-        external_id=external_id, status=stored.status, ids=[paragraph_key(p) for p in stored.paragraphs]
-    )
-
-
 def _one(outcome: Outcome) -> IngestResult:
     """The first text gives its name to the call."""
     external_id = outcome.external_ids[0]
     if outcome.filtered:
-        return IngestResult(external_id=external_id, skipped_ids=[external_id], reason="chat_filtered")
+        return _skipped(external_id)
     found = _result(external_id, outcome)
     if found.stored_ids:
         return found
@@ -112,11 +114,8 @@ def _one(outcome: Outcome) -> IngestResult:
     return found.model_copy(update={"reason": "expiry_changed" if changed else "exists"})
 
 
-def _wished(external_id: str, asked: Asked, kept: bool) -> IngestResult:
-    if asked.outcome.filtered:
-        return IngestResult(external_id=external_id, skipped_ids=[external_id], reason="chat_filtered")
-    reason = ("kept_messages" if kept else "") if asked.waits else "nothing_new"
-    return _result(external_id, asked.outcome).model_copy(update={"reason": reason, "queued": not reason})
+def _skipped(external_id: str, reason: str = "chat_filtered") -> IngestResult:
+    return IngestResult(external_id=external_id, skipped_ids=[external_id], reason=reason)
 
 
 def _result(external_id: str, outcome: Outcome) -> IngestResult:

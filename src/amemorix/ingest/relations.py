@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ..errors import InvalidRequest
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.records import Alias, Entity, NewText, Relation, Stored
+from ..store.records import Alias, Entity, Relation
 from ..store.rows import entities as entity_rows
 from ..store.rows import relations as relation_rows
 from ..store.rows.entities import AliasRow
@@ -31,25 +31,10 @@ class Written:
 
 
 class RelationWriteService:
-    """Writes within the transaction of whatever the knowledge comes from; writing the same again changes nothing."""
+    """Writes within the caller's transaction; writing the same again changes nothing."""
 
     def __init__(self, store: MetadataStore) -> None:
-        self._texts = store.texts
         self._names = store.names
-
-    def store(self, db: Connection, text: NewText, now: float, origin: Origin = "caller") -> Stored:
-        """Write a text with its entities and relations, and its paragraphs as their evidence; all or nothing.
-
-        Raises InvalidRequest for an alias that is the name of another entity.
-        """
-        stored = self._texts.store(db, text, now)
-        if stored.status == "existing" or not (text.entities or text.relations):
-            return stored
-        written = self.entities(db, text.entities, origin, now)
-        for relation in text.relations:
-            self.relation(db, written, relation, origin, now)
-        self.support(db, written, stored.paragraphs)
-        return replace(stored, relations=tuple(written.relations), warnings=tuple(written.warnings))
 
     def entities(self, db: Connection, entities: Iterable[Entity], origin: Origin, now: float) -> Written:
         """Entities with their aliases, of which none may be the name of another."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..fields import Name, RequiredName, TimeInput
@@ -14,7 +14,16 @@ from ..ops import Request
 from .messages import HARMLESS, KEYS, SPELLINGS, Misspelt, place_of, read_message
 
 NO_CHAT = "chat_id is required (or group_id, or user_id)"
-__all__ = ["NO_CHAT", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "RelationInput"]
+__all__ = [
+    "NO_CHAT",
+    "EntityInput",
+    "IngestMessages",
+    "IngestSummary",
+    "IngestText",
+    "Message",
+    "NamingName",
+    "RelationInput",
+]
 
 
 Names = Annotated[list[RequiredName], Field(max_length=1000)]
@@ -26,15 +35,17 @@ def _named(value: str) -> str:
     return value
 
 
-Aliases = Annotated[list[Annotated[RequiredName, AfterValidator(_named)]], Field(max_length=50)]
+NamingName = Annotated[RequiredName, AfterValidator(_named)]
+"""A name by which something can be known."""
+Aliases = Annotated[list[NamingName], Field(max_length=50)]
 
 
 class EntityInput(Request):
     """A named thing; a bare string is its name."""
 
-    name: RequiredName
+    name: NamingName
     type: Name = ""
-    aliases: list[RequiredName] = Field(
+    aliases: list[NamingName] = Field(
         default_factory=list, max_length=100, description="Other names that mean it, in every chat."
     )
 
@@ -43,29 +54,14 @@ class EntityInput(Request):
     def _bare_name(cls, value: Any) -> Any:
         return {"name": value} if isinstance(value, str) else value
 
-    @field_validator("name")
-    @classmethod
-    def _has_a_name(cls, value: str) -> str:
-        return _named(value)
-
-    @field_validator("aliases")
-    @classmethod
-    def _have_names(cls, value: list[str]) -> list[str]:
-        return [_named(alias) for alias in value]
-
 
 class RelationInput(Request):
     """Subject, predicate, object."""
 
-    subject: RequiredName
+    subject: NamingName
     predicate: RequiredName
-    object: RequiredName
+    object: NamingName
     confidence: float = Field(1.0, ge=0, le=1)
-
-    @field_validator("subject", "object")
-    @classmethod
-    def _has_a_name(cls, value: str) -> str:
-        return _named(value)
 
     @model_validator(mode="after")
     def _two_ends(self) -> RelationInput:

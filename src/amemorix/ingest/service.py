@@ -6,8 +6,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import tzinfo
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..clock import Clock
@@ -15,7 +14,6 @@ from ..config.model import Config
 from ..errors import InvalidRequest
 from ..language.detection import detect
 from ..language.normalise import clean_text, content_hash, normalise_name
-from ..language.strategy import KnowledgeType
 from ..language.time_arguments import read_event, read_expiry
 from ..store.access import Access, Caller, chat_key
 from ..store.filters import restricts
@@ -25,11 +23,10 @@ from ..store.records import Alias, ChatKey, Entity, NewText, Person, Relation, S
 from ..store.time_zones import TimeZones
 from . import summary_rows
 from .analyser import Analyser
-from .relations import RelationWriteService
+from .relations import Origin, RelationWriteService
 from .requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
-from .summaries import summary_source
 
-__all__ = ["Asked", "IngestService", "Outcome"]
+__all__ = ["IngestService", "Outcome"]
 
 T = TypeVar("T")
 INLINE_CHARS = 8_000
@@ -43,14 +40,8 @@ class Outcome:
     filtered: bool
     stored: tuple[Stored | None, ...]
     external_ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What became of a wish for a summary: what was stored, and whether messages were there that none covers yet."""
-
-    outcome: Outcome
     waits: bool = False
+    """Of a wish for a summary: whether messages were there that none covers yet."""
 
 
 class IngestService:
@@ -58,7 +49,7 @@ class IngestService:
 
     def __init__(self, store: MetadataStore, *, config: Config, clock: Clock, zones: TimeZones) -> None:
         self._store = store
-        self._knowledge = RelationWriteService(store)
+        self._relations = RelationWriteService(store)
         self._config = config
         self._clock = clock
         self._zones = zones
@@ -66,67 +57,63 @@ class IngestService:
 
     async def text(self, request: IngestText) -> Outcome:
         """Store a text under its external id. Raises InvalidRequest naming the field."""
-        chat = chat_key(request.chat_id, request.group_id, request.user_id)
+        chat, now, ids = _chat_of(request), self._clock.now(), (request.external_id,)
         if await self._refused(chat, request.respect_filter):
-            return Outcome(True, (), (request.external_id,))
-        now = self._clock.now()
-        new = await self._analysed(len(request.text), lambda: self._one_text(request, chat, now))
-        return await self._write([new], now)
+            return Outcome(True, (), ids)
+        new = await self._analysed(len(request.text), lambda: self._document(request, chat, now))
+        return Outcome(False, await self._store.write(lambda db: (self.write(db, new, now),)), ids)
 
     async def summary(self, request: IngestSummary) -> Outcome:
         """Store a chat's summary under its external id, and the messages after it if there are any.
 
         Raises InvalidRequest naming the field.
         """
-        chat = chat_key(request.chat_id, request.group_id, request.user_id)
+        chat, now, ids = _chat_of(request), self._clock.now(), _turn_ids(request)
         if await self._refused(chat, request.respect_filter):
             return Outcome(True, (), (request.external_id,))
-        now, ids = self._clock.now(), _turn_ids(request)
-        new = await self._analysed(len(request.text), lambda: self._one_summary(request, chat, now))
-        turns = await self._messages_of(request, chat, ids, now)
+        new = await self._analysed(len(request.text), lambda: self._document(request, chat, now))
+        turns = await self._new_turns(request, chat, ids, now)
 
         def unit(db: Connection) -> tuple[Stored | None, ...]:
-            said = self._stored(db, turns, now)  # first: whoever speaks in them is known by name to the summary
-            return (*self._stored(db, [new], now), *said)
+            said = self._write_turns(db, turns, now)  # first: whoever speaks in them is known by name to the summary
+            return self.write(db, new, now), *said
 
         return Outcome(False, await self._store.write(unit), (request.external_id, *ids))
 
     async def messages(self, request: IngestMessages) -> Outcome:
         """Store chat turns in one transaction; a turn without text is passed over."""
-        chat = chat_key(request.chat_id, request.group_id, request.user_id)
+        chat, now = _chat_of(request), self._clock.now()
         ids = tuple(m.external_id or f"turn:{uuid.uuid4().hex}" for m in request.messages)
         if await self._refused(chat, request.respect_filter):
             return Outcome(True, (), ids)
-        now = self._clock.now()
-        return await self._write(await self._new_turns(request, chat, ids, now), now, ids)
+        new = await self._new_turns(request, chat, ids, now)
+        return Outcome(False, await self._store.write(lambda db: self._write_turns(db, new, now)), ids)
 
-    async def wish_for_summary(self, request: IngestSummary, *, kept: bool) -> Asked:
+    async def request_summary(self, request: IngestSummary, *, kept: bool) -> Outcome:
         """Store the messages, and in the same transaction the wish that all the chat holds be summarised.
 
         If `kept`, no summary will be written: the messages stand for themselves. Raises InvalidRequest naming the field.
         """
-        chat, ids = ChatKey(request.chat_id, request.group_id, request.user_id), _turn_ids(request)
+        chat, now = ChatKey(request.chat_id, request.group_id, request.user_id), self._clock.now()
+        ids = _turn_ids(request)
         if await self._refused(chat, request.respect_filter):
-            return Asked(Outcome(True, (), ids))
-        now = self._clock.now()
-        new = await self._messages_of(request, chat, ids, now)
+            return Outcome(True, (), ids)
+        new = await self._new_turns(request, chat, ids, now)
 
-        def unit(db: Connection) -> tuple[tuple[Stored | None, ...], bool]:
-            return self._stored(db, new, now), self._wish(db, chat, now, kept)
+        def unit(db: Connection) -> Outcome:
+            stored = self._write_turns(db, new, now)
+            row = self._store.names.chat_row(db, chat.chat_id)
+            waits = None if row is None else summary_rows.want(db, row, now)
+            if row is None or waits is None:
+                raise InvalidRequest(
+                    f"messages: the memory holds none of {chat.chat_id!r} to summarise; hand them over.",
+                    field="messages",
+                )
+            if kept and waits:
+                summary_rows.keep(db, row, now)
+            return Outcome(False, stored, ids, waits)
 
-        stored, waits = await self._store.write(unit)
-        return Asked(Outcome(False, stored, ids), waits)
-
-    def _wish(self, db: Connection, chat: ChatKey, now: float, kept: bool) -> bool:
-        row = self._store.names.chat_row(db, chat.chat_id)
-        waits = None if row is None else summary_rows.want(db, row, now)
-        if row is None or waits is None:
-            raise InvalidRequest(
-                f"messages: the memory holds none of {chat.chat_id!r} to summarise; hand them over.", field="messages"
-            )
-        if kept and waits:
-            summary_rows.keep(db, row, now)
-        return waits
+        return await self._store.write(unit)
 
     # preparing
 
@@ -135,65 +122,34 @@ class IngestService:
 
         It runs on any thread. Raises InvalidRequest naming the field.
         """
-        chat = chat_key(request.chat_id, request.group_id, request.user_id)
+        chat = _chat_of(request)
         if isinstance(request, IngestText):
-            return [self._one_text(request, chat, now)]
-        if isinstance(request, IngestSummary):
-            ids = _turn_ids(request)
-            said = self._turns(self._as_turns(request), chat, ids, now) if ids else []
-            return [*(turn for turn in said if turn), self._one_summary(request, chat, now)]
-        ids = tuple(message.external_id for message in request.messages)
-        return [turn for turn in self._turns(request, chat, ids, now) if turn]
+            return [self._document(request, chat, now)]
+        if isinstance(request, IngestMessages):
+            said = self._turns(request, chat, [message.external_id for message in request.messages], now)
+            return [turn for turn in said if turn]
+        said = self._turns(_as_turns(request), chat, _turn_ids(request), now) if request.messages else []
+        return [*(turn for turn in said if turn), self._document(request, chat, now)]
 
-    def _zone(self, chat: ChatKey | None) -> tzinfo:
-        return self._zones.of(chat.chat_id if chat else "")
-
-    def _one_text(self, request: IngestText, chat: ChatKey | None, now: float) -> NewText:
-        start, end = read_event(
-            ("timestamp" if request.time_start is None else "time_start", "time_end"),
-            (request.timestamp if request.time_start is None else request.time_start, request.time_end),
-            now, self._zone(chat),
-        )  # fmt: skip
-        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone(chat))
-        source = request.source or (f"{request.source_type}:{chat.chat_id}" if chat else request.source_type)
-        return self._new_text(request, "text", source, request.source_type, chat, start, end, expires_at)
-
-    def _one_summary(self, request: IngestSummary, chat: ChatKey | None, now: float) -> NewText:
-        start, end = read_event(
-            ("time_start", "time_end"), (request.time_start, request.time_end), now, self._zone(chat)
-        )
-        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone(chat))
-        source = summary_source(request.chat_id)
-        return self._new_text(request, "summary", source, "chat_summary", chat, start, end, expires_at)
-
-    def _as_turns(self, request: IngestSummary) -> IngestMessages:
-        chat_ids = {"chat_id": request.chat_id, "group_id": request.group_id, "user_id": request.user_id}
-        expiry = {"expires_at": request.expires_at, "ttl_seconds": request.ttl_seconds}
-        return IngestMessages.model_validate({**chat_ids, **expiry, "messages": request.messages})
-
-    async def _messages_of(
-        self, request: IngestSummary, chat: ChatKey | None, ids: Sequence[str], now: float
+    async def _new_turns(
+        self, request: IngestMessages | IngestSummary, chat: ChatKey | None, ids: Sequence[str], now: float
     ) -> Sequence[NewText | None]:
         if not request.messages:
             return ()
-        return await self._new_turns(self._as_turns(request), chat, ids, now)
-
-    async def _new_turns(
-        self, request: IngestMessages, chat: ChatKey | None, ids: Sequence[str], now: float
-    ) -> Sequence[NewText | None]:
-        if len(request.messages) > self._config.ingest.max_messages:
+        most, most_chars = self._config.ingest.max_messages, self._config.ingest.max_call_chars
+        if len(request.messages) > most:
             raise InvalidRequest(
-                f"messages: {len(request.messages)} in one call, at most {self._config.ingest.max_messages} "
-                "(`ingest.max_messages`).",
-                field="messages", limit=self._config.ingest.max_messages,
-            )  # fmt: skip
-        size, most = sum(len(message.text) for message in request.messages), self._config.ingest.max_call_chars
-        if size > most:
-            raise InvalidRequest(
-                f"messages: {size} characters in one call, at most {most} (`ingest.max_call_chars`): make several calls of them.",
+                f"messages: {len(request.messages)} in one call, at most {most} (`ingest.max_messages`).",
                 field="messages", limit=most,
             )  # fmt: skip
-        return await self._analysed(size, lambda: self._turns(request, chat, ids, now))
+        size = sum(len(message.text) for message in request.messages)
+        if size > most_chars:
+            raise InvalidRequest(
+                f"messages: {size} characters in one call, at most {most_chars} (`ingest.max_call_chars`): make several calls of them.",
+                field="messages", limit=most_chars,
+            )  # fmt: skip
+        turns = request if isinstance(request, IngestMessages) else _as_turns(request)
+        return await self._analysed(size, lambda: self._turns(turns, chat, ids, now))
 
     async def _analysed(self, chars: int, prepare: Callable[[], T]) -> T:
         return prepare() if chars <= INLINE_CHARS else await asyncio.to_thread(prepare)
@@ -201,102 +157,86 @@ class IngestService:
     async def _refused(self, chat: ChatKey | None, respect_filter: bool) -> bool:
         if not respect_filter or chat is None or not restricts(self._config.filter):
             return False
-        caller, access = Caller(chat.chat_id, chat.group_id, chat.user_id), Access(self._store.names, self._config)
-        return not await self._store.read(lambda db: access.serves(db, caller))
+        return not await self._store.read(lambda db: self.serves(db, chat))
 
-    def _new_text(
-        self,
-        request: IngestText | IngestSummary,
-        kind: Any,
-        source: str,
-        source_type: str,
-        chat: ChatKey | None,
-        start: float | None,
-        end: float | None,
-        expires_at: float | None,
-    ) -> NewText:
+    def _document(self, request: IngestText | IngestSummary, chat: ChatKey | None, now: float) -> NewText:
+        zone = self._zones.of(chat.chat_id if chat else "")
+        given = request if isinstance(request, IngestText) else None
+        source_type = given.source_type if given else "chat_summary"
+        source = given.source if given else summary_rows.source_of(request.chat_id)
+        one_time = given is not None and given.time_start is None
+        start, end = read_event(
+            ("timestamp" if one_time else "time_start", "time_end"),
+            (given.timestamp if given and one_time else request.time_start, request.time_end), now, zone,
+        )  # fmt: skip
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, zone)
         text = self._text("text", request.text)
-        knowing = request if isinstance(request, IngestText) else None
-        knowledge = _knowledge(knowing, text)
+        knowledge = "" if given is None else detect(text) if given.knowledge_type == "auto" else given.knowledge_type
+        about = [key for key in request.person_ids if key]
+        persons = {key: Person(key, key, about=True) for key in about}
+        persons |= {name: Person(name, name, by_name=True) for name in request.participants if name not in persons}
         return NewText(
-            source=source,
+            source=source or (f"{source_type}:{chat.chat_id}" if chat else source_type),
             source_type=source_type,
-            kind=kind,
+            kind="text" if given else "summary",
             external_id=request.external_id,
             content_hash=bytes.fromhex(content_hash(text)),
-            paragraphs=self._analyser.paragraphs(text, start, self._zone(chat), knowledge),
+            paragraphs=self._analyser.paragraphs(text, start, zone, knowledge),
             knowledge=knowledge,
             chat=chat,
-            shared=chat is None or bool(knowing and knowing.scope == "global"),
+            shared=chat is None or bool(given and given.scope == "global"),
             event_start=start,
             event_end=end,
             expires_at=expires_at,
-            persons=_persons(request.person_ids, request.participants),
-            aliases=_aliases(knowing.person_aliases) if knowing else (),
+            persons=tuple(persons.values()),
+            aliases=_aliases(given.person_aliases) if given else (),
             tags=json.dumps(request.tags, ensure_ascii=False),
             metadata=self._metadata("metadata", request.metadata),
-            entities=_entities(knowing.entities) if knowing else (),
-            relations=_relations(knowing.relations) if knowing else (),
+            entities=_entities(given.entities) if given else (),
+            relations=_relations(given.relations) if given else (),
         )
 
     def _turns(
         self, request: IngestMessages, chat: ChatKey | None, ids: Sequence[str], now: float
     ) -> list[NewText | None]:
-        rule = SessionRule(
-            self._config.retrieval.session_gap_minutes * 60, self._config.retrieval.session_max_paragraphs
-        )
+        retrieval, zone = self._config.retrieval, self._zones.of(chat.chat_id if chat else "")
+        rule = SessionRule(retrieval.session_gap_minutes * 60, retrieval.session_max_paragraphs)
         source = request.source or f"chat:{chat.chat_id if chat else ''}"
         self._metadata("metadata", request.metadata)
-        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, self._zone(chat))
-        return [
-            self._turn(request, message, i, chat, source, external_id, rule, now, expires_at)
-            for i, (message, external_id) in enumerate(zip(request.messages, ids, strict=True))
-        ]
+        expires_at = read_expiry(request.expires_at, request.ttl_seconds, now, zone)
 
-    def _turn(
-        self,
-        request: IngestMessages,
-        message: Message,
-        place: int,
-        chat: ChatKey | None,
-        source: str,
-        external_id: str,
-        rule: SessionRule,
-        now: float,
-        expires_at: float | None,
-    ) -> NewText | None:
-        field = f"messages.{place}"
-        if not clean_text(message.text):
-            return None
-        text = self._text(f"{field}.text", message.text)
-        at, _ = read_event((f"{field}.time", f"{field}.time"), (message.time, None), now, self._zone(chat))
-        at = now if at is None else at
-        speaker = _speaker(message, request.user_id)
-        return NewText(
-            source=source,
-            source_type="chat",
-            kind="message",
-            external_id=external_id,
-            content_hash=bytes.fromhex(
-                content_hash(json.dumps([message.speaker, message.person_id, content_hash(text)]))
-            ),
-            paragraphs=self._analyser.paragraphs(text, at, self._zone(chat)),
-            chat=chat,
-            event_start=at,
-            event_end=at,
-            expires_at=expires_at,
-            speaker=speaker,
-            aliases=tuple((speaker, alias) for alias in message.aliases) if speaker else (),
-            tags=json.dumps(message.tags, ensure_ascii=False),
-            metadata=self._metadata(f"{field}.metadata", {**request.metadata, **message.metadata}),
-            session=rule,
-        )
+        def turn(message: Message, field: str, external_id: str) -> NewText | None:
+            if not clean_text(message.text):
+                return None
+            text = self._text(f"{field}.text", message.text)
+            at, _ = read_event((f"{field}.time", f"{field}.time"), (message.time, None), now, zone)
+            at = now if at is None else at
+            speaker = _speaker(message, request.user_id)
+            said = json.dumps([message.speaker, message.person_id, content_hash(text)])
+            return NewText(
+                source=source,
+                source_type="chat",
+                kind="message",
+                external_id=external_id,
+                content_hash=bytes.fromhex(content_hash(said)),
+                paragraphs=self._analyser.paragraphs(text, at, zone),
+                chat=chat,
+                event_start=at,
+                event_end=at,
+                expires_at=expires_at,
+                speaker=speaker,
+                aliases=tuple((speaker, alias) for alias in message.aliases) if speaker else (),
+                tags=json.dumps(message.tags, ensure_ascii=False),
+                metadata=self._metadata(f"{field}.metadata", {**request.metadata, **message.metadata}),
+                session=rule,
+            )
+
+        return [turn(m, f"messages.{i}", id_) for i, (m, id_) in enumerate(zip(request.messages, ids, strict=True))]
 
     def _text(self, field: str, raw: str) -> str:
-        text = clean_text(raw)
+        text, limit = clean_text(raw), self._config.ingest.max_text_chars
         if not text:
             raise InvalidRequest(f"{field}: there is no text to store.", field=field)
-        limit = self._config.ingest.max_text_chars
         if len(text) > limit:
             raise InvalidRequest(
                 f"{field}: {len(text)} characters, at most {limit} (`ingest.max_text_chars`).", field=field, limit=limit
@@ -315,24 +255,41 @@ class IngestService:
 
     # writing
 
-    async def _write(self, texts: Sequence[NewText | None], now: float, ids: tuple[str, ...] = ()) -> Outcome:
-        stored = await self._store.write(lambda db: self._stored(db, texts, now))
-        return Outcome(False, stored, ids or tuple(text.external_id for text in texts if text))
+    def serves(self, db: Connection, chat: ChatKey) -> bool:
+        """Whether the chat filter of the configuration lets the chat in."""
+        caller = Caller(chat.chat_id, chat.group_id, chat.user_id)
+        return Access(self._store.names, self._config).serves(db, caller)
 
-    def _stored(self, db: Connection, texts: Sequence[NewText | None], now: float) -> tuple[Stored | None, ...]:
-        return tuple(None if text is None else self._knowledge.store(db, text, now) for text in texts)
+    def write(self, db: Connection, text: NewText, now: float, origin: Origin = "caller") -> Stored:
+        """Write a text with its entities and relations, and its paragraphs as their evidence; all or nothing.
+
+        Raises InvalidRequest for an alias that is the name of another entity.
+        """
+        stored = self._store.texts.store(db, text, now)
+        if stored.status == "existing" or not (text.entities or text.relations):
+            return stored
+        written = self._relations.entities(db, text.entities, origin, now)
+        for relation in text.relations:
+            self._relations.relation(db, written, relation, origin, now)
+        self._relations.support(db, written, stored.paragraphs)
+        return replace(stored, relations=tuple(written.relations), warnings=tuple(written.warnings))
+
+    def _write_turns(self, db: Connection, turns: Sequence[NewText | None], now: float) -> tuple[Stored | None, ...]:
+        return tuple(None if turn is None else self.write(db, turn, now) for turn in turns)
+
+
+def _chat_of(request: IngestText | IngestSummary | IngestMessages) -> ChatKey | None:
+    return chat_key(request.chat_id, request.group_id, request.user_id)
+
+
+def _as_turns(request: IngestSummary) -> IngestMessages:
+    names = ("chat_id", "group_id", "user_id", "expires_at", "ttl_seconds", "messages")
+    return IngestMessages.model_validate({name: getattr(request, name) for name in names})
 
 
 def _turn_ids(request: IngestSummary) -> tuple[str, ...]:
     """The external ids of the turns: made from the call's where they have none, so that a repeat is known."""
     return tuple(m.external_id or f"{request.external_id}#{i}" for i, m in enumerate(request.messages))
-
-
-def _knowledge(request: IngestText | None, text: str) -> KnowledgeType:
-    """What kind of text it is, as the caller says or as its form tells; a summary is of none."""
-    if request is None:
-        return ""
-    return detect(text) if request.knowledge_type == "auto" else request.knowledge_type
 
 
 def _speaker(message: Message, user_id: str) -> Person | None:
@@ -344,14 +301,6 @@ def _speaker(message: Message, user_id: str) -> Person | None:
 
 def _aliases(given: Mapping[str, Sequence[str]]) -> tuple[tuple[Person, str], ...]:
     return tuple((Person(key, key), alias) for key, names in given.items() for alias in names)
-
-
-def _persons(person_ids: Iterable[str], participants: Iterable[str]) -> tuple[Person, ...]:
-    """Persons by id and by name; a name that is also an id is one person."""
-    about = [key for key in person_ids if key]
-    found = {key: Person(key, key, about=True) for key in about}
-    found |= {name: Person(name, name, by_name=True) for name in participants if name and name not in found}
-    return tuple(found.values())
 
 
 def _entities(inputs: Iterable[EntityInput]) -> tuple[Entity, ...]:
@@ -369,10 +318,8 @@ def _entities(inputs: Iterable[EntityInput]) -> tuple[Entity, ...]:
 def _relations(inputs: Iterable[RelationInput]) -> tuple[Relation, ...]:
     return tuple(
         Relation(
-            Entity(r.subject, normalise_name(r.subject)),
-            r.predicate,
-            Entity(r.object, normalise_name(r.object)),
+            Entity(r.subject, normalise_name(r.subject)), r.predicate, Entity(r.object, normalise_name(r.object)),
             r.confidence,
         )
         for r in inputs
-    )
+    )  # fmt: skip

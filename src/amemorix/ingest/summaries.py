@@ -22,11 +22,11 @@ from ..store.rows import paragraphs as paragraph_rows
 from ..store.time_zones import TimeZones
 from . import summary_rows
 from .analyser import Analyser
-from .relations import RelationWriteService
+from .service import IngestService
 from .summary_prompt import SCHEMA, TASK, Line, Written, question, read_answer
 from .summary_rows import SaidInChat, Waiting
 
-__all__ = ["SummaryService", "summary_source"]
+__all__ = ["SummaryService"]
 
 log = logging.getLogger(__name__)
 CONTEXT = 2
@@ -34,11 +34,6 @@ CONTEXT = 2
 LONGEST_PAUSE = 86_400.0
 """Seconds that an endpoint's wish is heard."""
 SPEAKER = 1
-
-
-def summary_source(chat_id: str) -> str:
-    """The source that a chat's summaries are stored under."""
-    return f"chat_summary:{chat_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +56,17 @@ class SummaryService:
     """
 
     def __init__(
-        self, store: MetadataStore, *, config: Config, chat: ChatModel | None, clock: Clock, zones: TimeZones
+        self,
+        store: MetadataStore,
+        *,
+        config: Config,
+        ingest: IngestService,
+        chat: ChatModel | None,
+        clock: Clock,
+        zones: TimeZones,
     ) -> None:
         self._store = store
-        self._knowledge = RelationWriteService(store)
+        self._ingest = ingest
         self._settings = config.summary
         self._chat = chat if config.summary.enabled else None
         self._clock = clock
@@ -84,11 +86,15 @@ class SummaryService:
         """Summarise for ever; ends when cancelled."""
         async with asyncio.TaskGroup() as group:
             while True:
-                window = await self._next_or_none()
+                window = None
+                try:
+                    window = await self._next()
+                except Exception:
+                    log.exception("summarising failed; retrying")
                 if window is None:
                     await asyncio.sleep(self._settings.poll_interval_seconds)
                 else:
-                    self._let_go_after(group.create_task(self._guarded(window)), window)
+                    self._started(group.create_task(self._summarise_or_log(window)), window)
 
     async def drain(self) -> None:
         """Summarise until no chat is due, nor under way."""
@@ -96,23 +102,19 @@ class SummaryService:
             begun: list[asyncio.Task[None]] = []
             try:
                 while (window := await self._next()) is not None:
-                    begun.append(self._let_go_after(asyncio.create_task(self._summarise(window)), window))
+                    begun.append(self._started(asyncio.create_task(self._summarise(window)), window))
                 await asyncio.gather(*begun)
             finally:
                 for task in begun:
                     task.cancel()
-            if not begun and not await self._one_has_ended():
-                return
-
-    async def _next_or_none(self) -> _Window | None:
-        try:
-            return await self._next()
-        except Exception:
-            log.exception("summarising stumbled; it goes on in a while")
-            return None
+            if not begun:
+                if not self._busy:
+                    return
+                self._ended.clear()
+                await self._ended.wait()
 
     async def _next(self) -> _Window | None:
-        """A window of a chat that is due and not under way, once there is room for it; it is under way until let go."""
+        """A window of a chat that is due and not under way, once there is room for it; it is under way until its task ends."""
         await self._room.acquire()
         window = None
         try:
@@ -125,41 +127,34 @@ class SummaryService:
                 self._room.release()
         return window
 
-    def _let_go_after(self, task: asyncio.Task[None], window: _Window) -> asyncio.Task[None]:
+    def _started(self, task: asyncio.Task[None], window: _Window) -> asyncio.Task[None]:
         """The task, after which the chat's next window may be taken up: also one that was cancelled before it began."""
 
-        def let_go(_: asyncio.Task[None]) -> None:
+        def ended(_: asyncio.Task[None]) -> None:
             self._busy.discard(window.waiting.row)
             self._room.release()
             self._ended.set()
 
-        task.add_done_callback(let_go)
+        task.add_done_callback(ended)
         return task
 
-    async def _guarded(self, window: _Window) -> None:
+    async def _summarise_or_log(self, window: _Window) -> None:
         """One that cannot be stored is taken up again in a while, and the others go on."""
         try:
             await self._summarise(window)
         except Exception:
-            log.exception("summarising stumbled; it goes on in a while")
+            log.exception("summarising failed; retrying")
             await asyncio.sleep(self._settings.poll_interval_seconds)
-
-    async def _one_has_ended(self) -> bool:
-        """Wait for one of the windows under way; False if there is none."""
-        if not self._busy:
-            return False
-        self._ended.clear()
-        await self._ended.wait()
-        return True
 
     async def _summarise(self, window: _Window) -> None:
         if self._chat is None or not window.lines:
             await self._advance(window, None)
             return
+        system, user = question(window.lines, window.before, self._zones.of(window.waiting.chat.chat_id))
         try:
-            written = await self._ask(self._chat, window)
+            written = read_answer(await self._chat.answer(TASK, system, user, schema=SCHEMA))
         except ChatUnavailable as exc:
-            await self._stumble(window, exc)
+            await self._postpone(window, exc)
             return
         await self._advance(window, self._text(window, written) if written.text else None)
 
@@ -172,8 +167,14 @@ class SummaryService:
             return None
         if self._chat is None:
             return _Window(waiting, waiting.wanted, (), (), (), ())
-        limit = self._settings.window_messages * 2
-        messages = self._fitting(summary_rows.messages(db, waiting, now, limit))
+        messages: list[SaidInChat] = []
+        chars, met = 0, set[int]()
+        for one in summary_rows.messages(db, waiting, now, self._settings.window_messages * 2):
+            chars += len(one.content)
+            met.add(one.message)
+            if messages and (chars > self._settings.window_chars or len(met) > self._settings.window_messages):
+                break  # as many from the start as one summary covers, at least one paragraph
+            messages.append(one)
         if not messages:
             return _Window(waiting, waiting.wanted, (), (), (), ())
         said_by = paragraph_rows.persons(db, [one.id for one in messages])
@@ -186,30 +187,15 @@ class SummaryService:
         before = summary_rows.recent(db, waiting.row, CONTEXT)
         return _Window(waiting, messages[-1].id, messages, lines, tuple(persons.values()), before)
 
-    def _fitting(self, found: Sequence[SaidInChat]) -> list[SaidInChat]:
-        """As many from the start as one summary covers, at least one paragraph."""
-        fitting: list[SaidInChat] = []
-        chars, met = 0, set[int]()
-        for one in found:
-            chars += len(one.content)
-            met.add(one.message)
-            if fitting and (chars > self._settings.window_chars or len(met) > self._settings.window_messages):
-                break
-            fitting.append(one)
-        return fitting
-
     # writing
-
-    async def _ask(self, chat: ChatModel, window: _Window) -> Written:
-        system, user = question(window.lines, window.before, self._zones.of(window.waiting.chat.chat_id))
-        return read_answer(await chat.answer(TASK, system, user, schema=SCHEMA))
 
     def _text(self, window: _Window, written: Written) -> NewText:
         times = [one.at for one in window.messages if one.at is not None]
         start, end = (min(times), max(times)) if times else (None, None)
         first, last = paragraph_key(window.messages[0].id), paragraph_key(window.messages[-1].id)
+        messages = len({one.message for one in window.messages})
         return NewText(
-            source=summary_source(window.waiting.chat.chat_id),
+            source=summary_rows.source_of(window.waiting.chat.chat_id),
             source_type="chat_summary",
             kind="summary",
             external_id=f"messages:{first}-{last}",
@@ -219,7 +205,7 @@ class SummaryService:
             event_start=start,
             event_end=end,
             persons=window.persons,
-            metadata=json.dumps({"written_by": "chat_model", "first": first, "last": last, "messages": _count(window)}),
+            metadata=json.dumps({"written_by": "chat_model", "first": first, "last": last, "messages": messages}),
             entities=tuple(Entity(e.name, normalise_name(e.name), e.type) for e in written.entities),
             relations=tuple(
                 Relation(_entity(r.subject), r.predicate, _entity(r.object), r.confidence) for r in written.relations
@@ -234,12 +220,12 @@ class SummaryService:
             if text is not None and not summary_rows.still_there(db, [one.id for one in window.messages]):
                 return
             if summary_rows.advance(db, window.waiting, window.upto, now) and text is not None:
-                self._knowledge.store(db, text, now, "model")
+                self._ingest.write(db, text, now, "model")
 
         with acting_as(Act("background", "summary", "", "memory", now)):
             await self._store.write(unit)
 
-    async def _stumble(self, window: _Window, exc: ChatUnavailable) -> None:
+    async def _postpone(self, window: _Window, exc: ChatUnavailable) -> None:
         """Try again later; after the last try the messages of this window are left as they are."""
         waiting, settings = window.waiting, self._settings
         spent = bool(exc.details.get("budget_spent"))
@@ -254,10 +240,6 @@ class SummaryService:
         await self._store.write(
             lambda db: summary_rows.postpone(db, waiting, attempts=attempts, due_at=now + pause, now=now)
         )
-
-
-def _count(window: _Window) -> int:
-    return len({one.message for one in window.messages})
 
 
 def _entity(name: str) -> Entity:

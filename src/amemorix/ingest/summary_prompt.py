@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -21,34 +22,23 @@ LONGEST = 4_000
 MOST_NAMES = 60
 LONGEST_CONTEXT = 500
 _NAME: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "summary": {"type": "string", "maxLength": LONGEST},
-        "entities": {
-            "type": "array",
-            "maxItems": MOST_NAMES,
-            "items": {
-                "type": "object",
-                "properties": {"name": _NAME, "type": {"type": "string", "maxLength": 64}},
-                "required": ["name", "type"],
-                "additionalProperties": False,
-            },
-        },
-        "relations": {
-            "type": "array",
-            "maxItems": MOST_NAMES,
-            "items": {
-                "type": "object",
-                "properties": {"subject": _NAME, "predicate": _NAME, "object": _NAME},
-                "required": ["subject", "predicate", "object"],
-                "additionalProperties": False,
-            },
-        },
+
+
+def _object(**properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
+    }  # fmt: skip
+
+
+SCHEMA = _object(
+    summary={"type": "string", "maxLength": LONGEST},
+    entities={
+        "type": "array", "maxItems": MOST_NAMES, "items": _object(name=_NAME, type={"type": "string", "maxLength": 64}),
     },
-    "required": ["summary", "entities", "relations"],
-    "additionalProperties": False,
-}
+    relations={
+        "type": "array", "maxItems": MOST_NAMES, "items": _object(subject=_NAME, predicate=_NAME, object=_NAME),
+    },
+)  # fmt: skip
 _CONFIDENCE = 0.8
 """Of a relation that a model read out of a chat."""
 
@@ -110,9 +100,10 @@ def question(lines: Sequence[Line], before: Sequence[str], zone: tzinfo) -> tupl
 
 def read_answer(found: dict[str, Any]) -> Written:
     """The parts of an answer that fits the schema; names that nothing can be known by are left out."""
-    entities = (_model(EntityInput, one) for one in found["entities"])
-    relations = (_model(RelationInput, {**one, "confidence": _CONFIDENCE}) for one in found["relations"])
-    return Written(clean_text(found["summary"]), _there(entities), _there(relations))
+    relations = [{**one, "confidence": _CONFIDENCE} for one in found["relations"]]
+    return Written(
+        clean_text(found["summary"]), _valid(EntityInput, found["entities"]), _valid(RelationInput, relations)
+    )
 
 
 def _line(line: Line, zone: tzinfo) -> str:
@@ -122,12 +113,9 @@ def _line(line: Line, zone: tzinfo) -> str:
     return f"{when}{line.speaker or '?'}: {content}"
 
 
-def _model(kind: type[Input], value: dict[str, Any]) -> Input | None:
-    try:
-        return kind.model_validate(value)
-    except ValidationError:
-        return None
-
-
-def _there(found: Iterable[Input | None]) -> tuple[Input, ...]:
-    return tuple(one for one in found if one is not None)
+def _valid(kind: type[Input], values: Iterable[dict[str, Any]]) -> tuple[Input, ...]:
+    found: list[Input] = []
+    for value in values:
+        with contextlib.suppress(ValidationError):
+            found.append(kind.model_validate(value))
+    return tuple(found)

@@ -33,13 +33,17 @@ class SaidInChat:
     at: float | None
 
 
+def source_of(chat_id: str) -> str:
+    """The source that a chat's summaries are stored under."""
+    return f"chat_summary:{chat_id}"
+
+
 def want(db: Connection, chat: int, now: float) -> bool | None:
     """Want every message held of a chat summarised; whether one waits, None if the chat holds no message."""
     row = db.run("summary_last_message", chat=chat).fetchone()
     if row is None:
         return None
-    values = {"chat": chat, "wanted": row[0], "now": now}
-    return bool(db.run("summary_want", **values).fetchone()[0])
+    return bool(db.run("summary_want", chat=chat, wanted=row[0], now=now).fetchone()[0])
 
 
 def keep(db: Connection, chat: int, now: float) -> None:
@@ -72,8 +76,7 @@ def still_there(db: Connection, ids: Sequence[int]) -> bool:
 
 def advance(db: Connection, waiting: Waiting, upto: int, now: float) -> bool:
     """Move the cursor; False if it is no longer where it was."""
-    values = {"chat": waiting.row, "was": waiting.upto, "upto": upto, "now": now}
-    return db.run("summary_advance", **values).fetchone() is not None
+    return db.run("summary_advance", chat=waiting.row, was=waiting.upto, upto=upto, now=now).fetchone() is not None
 
 
 def postpone(db: Connection, waiting: Waiting, *, attempts: int, due_at: float, now: float) -> None:

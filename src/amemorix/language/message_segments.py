@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..lazy_regex import lazy_regex
@@ -64,22 +64,19 @@ def in_words(text: str, speaker: str) -> str:
 
 def spelled(text: str) -> str:
     """A text with CQ codes, as a person would read it."""
-    return _joined(_pieces(text))
+    pieces: list[tuple[str, Data]] = []
+    at = 0
+    for found in _CODE.finditer(text):
+        pieces.append(("text", {"text": _unescaped(text[at : found.start()])}))
+        parts = (part.partition("=") for part in found[2].split(",") if part)
+        pieces.append((found[1].lower(), {key: _unescaped(value) for key, _, value in parts}))
+        at = found.end()
+    return _joined([*pieces, ("text", {"text": _unescaped(text[at:])})])
 
 
 def spelled_segments(segments: Iterable[Any]) -> str:
     """The same of a message in segments, `{"type": "image", "data": {…}}`; a text among them is one of its own."""
     return _joined(_segment(one) for one in segments)
-
-
-def _pieces(text: str) -> Iterator[tuple[str, Data]]:
-    at = 0
-    for found in _CODE.finditer(text):
-        yield "text", {"text": _unescaped(text[at : found.start()])}
-        parts = (part.partition("=") for part in found[2].split(",") if part)
-        yield found[1].lower(), {key: _unescaped(value) for key, _, value in parts}
-        at = found.end()
-    yield "text", {"text": _unescaped(text[at:])}
 
 
 def _segment(one: Any) -> tuple[str, Data]:
@@ -136,10 +133,6 @@ def _card(data: Data) -> str:
     return f"[卡片: {_BRACKETS.sub(' ', prompt).strip()}]" if prompt else "[卡片]"
 
 
-def _markdown(data: Data) -> str:
-    return _short(data.get("content"), 4_000)
-
-
 def _short(value: Any, most: int = LONGEST_LABEL) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -148,5 +141,5 @@ def _short(value: Any, most: int = LONGEST_LABEL) -> str:
 
 _MADE: dict[str, Callable[[Data], str]] = {
     "text": _text, "plain": _text, "at": _mention, "mention": _mention, "atall": lambda _: "@全体成员",
-    "mention_all": lambda _: "@全体成员", "json": _card, "markdown": _markdown,
+    "mention_all": lambda _: "@全体成员", "json": _card, "markdown": lambda data: _short(data.get("content"), 4_000),
 }  # fmt: skip

@@ -15,7 +15,7 @@ from ..errors import InvalidRequest, StorageFailure
 from .connection import SqliteConnection, connect
 from .queries import FOREIGN
 
-__all__ = ["ForeignDatabase"]
+__all__ = ["ReadOnlyDatabase"]
 
 Row = dict[str, Any]
 PAGE = 200
@@ -26,7 +26,7 @@ _DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB,
 """What no second try mends."""
 
 
-class ForeignDatabase:
+class ReadOnlyDatabase:
     """Reads a database as it stands, also while its own program writes; neither it nor its folder is changed.
 
     `tables` has the columns of each table, `indexed` those that an index begins with. Raises InvalidRequest for a file
@@ -45,7 +45,7 @@ class ForeignDatabase:
             self.close()
             raise
 
-    def __enter__(self) -> ForeignDatabase:
+    def __enter__(self) -> ReadOnlyDatabase:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None) -> None:
@@ -112,13 +112,10 @@ class ForeignDatabase:
         log, index = self._beside("-wal"), self._beside("-shm")
         if index.exists() and log.exists():
             return f"{self._path.as_uri()}?mode=ro"
-        if any(file.exists() and file.stat().st_size for file in (log, self._beside("-journal"))):
-            return f"{self._copied().as_uri()}?mode=ro&immutable=1"
-        kept = header[_WRITE_VERSION] == _WAL
-        return f"{self._path.as_uri()}?mode=ro{'&immutable=1' if kept else ''}"
-
-    def _copied(self) -> Path:
-        """A copy with its log folded in; its file is unlinked as soon as it is open, so that a crash leaves nothing."""
+        if not any(file.exists() and file.stat().st_size for file in (log, self._beside("-journal"))):
+            kept = header[_WRITE_VERSION] == _WAL
+            return f"{self._path.as_uri()}?mode=ro{'&immutable=1' if kept else ''}"
+        # a copy with its log folded in; its file is unlinked as soon as it is open, so that a crash leaves nothing
         self._copy = tempfile.TemporaryDirectory(prefix="amemorix-import-", ignore_cleanup_errors=True)
         target = Path(self._copy.name) / self._path.name
         for end in ("", "-wal", "-journal"):
@@ -126,7 +123,7 @@ class ForeignDatabase:
                 shutil.copyfile(file, target.with_name(target.name + end))
         with closing(connect(target)) as db:
             db.execute("pragma journal_mode = delete")
-        return target
+        return f"{target.as_uri()}?mode=ro&immutable=1"
 
     def _beside(self, end: str) -> Path:
         return self._path.with_name(self._path.name + end)

@@ -8,12 +8,12 @@ from types import TracebackType
 from .connection import connect
 from .queries import FOREIGN, array
 
-__all__ = ["Scratch"]
+__all__ = ["TempLookup"]
 
 BETWEEN = "\x1f"
 
 
-class Scratch:
+class TempLookup:
     """Texts by kind and key, in the order they were put; a file without a name that is gone when it is closed."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Scratch:
         self._db.execute("begin")
         self._place = 0
 
-    def __enter__(self) -> Scratch:
+    def __enter__(self) -> TempLookup:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, at: TracebackType | None) -> None:
@@ -31,13 +31,11 @@ class Scratch:
     def put(self, kind: str, key: str, value: str) -> None:
         """Keep a value beside those that the key has."""
         self._place += 1
-        self._db.run("scratch_put", kind=kind, key=key, place=self._place, value=value
-        )  # fmt: skip
+        self._db.run("scratch_put", kind=kind, key=key, place=self._place, value=value)
 
     def values(self, kind: str, key: str, limit: int = -1) -> list[str]:
         """The values of a key; the first only, if there is a limit."""
-        found = self._db.run("scratch_values", kind=kind, key=key, limit=limit)
-        return [value for (value,) in found]
+        return [value for (value,) in self._db.run("scratch_values", kind=kind, key=key, limit=limit)]
 
     def put_between(self, kind: str, first: str, second: str, value: str) -> None:
         """Keep a value of two keys."""
@@ -50,5 +48,4 @@ class Scratch:
 
     def meet(self, kind: str, first: str, second: str) -> bool:
         """Whether two keys have a value in common."""
-        values = {"kind": kind, "first": first, "second": second}
-        return self._db.run("scratch_meeting", **values).fetchone() is not None
+        return self._db.run("scratch_meeting", kind=kind, first=first, second=second).fetchone() is not None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...errors import InvalidRequest
-from ...importing.duplicates import Occurrences, digest
+from ...importing.duplicates import Occurrences
 from ..http.json_response import read_object
 
 __all__ = ["Batch", "message_batches", "text_request"]
@@ -55,8 +55,7 @@ def message_batches(name: str, lines: IO[bytes]) -> Iterator[Batch]:
         size += len(line)
         if line.strip():
             message = _message(name, number, line)
-            key = digest(json.dumps(message, sort_keys=True).encode())
-            held.append({"external_id": f"line:{key}:{said.count(key)}", **message})
+            held.append({"external_id": said.external_id("line", json.dumps(message, sort_keys=True)), **message})
         if len(held) == BATCH:
             yield Batch(held, size)
             held, size = [], 0

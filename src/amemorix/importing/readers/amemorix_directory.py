@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
 from ...clock import Clock, SystemClock
 from ...errors import InvalidRequest
-from ...store.read_only_database import ForeignDatabase
-from ..records import Bad, Record
+from ...store.read_only_database import ReadOnlyDatabase
+from ..records import Bad, Reader, Record
 from .foreign_paragraphs import Known, loose_relation, paragraph_records
 from .foreign_values import name, text_of, texts
 
@@ -26,20 +26,11 @@ _ROW_BITS, _PART_BITS = 38, 12
 MOST_PARTS = 2**_PART_BITS - 1
 
 Row = Mapping[str, Any]
-Made = Iterator[Record | Bad]
+Records = Iterator[tuple[int, Iterator[Record | Bad]]]
+"""(row, what it becomes)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    """A table that is read row by row: what it must have, and what a page of it becomes."""
-
-    table: str
-    columns: tuple[str, ...]
-    query: str
-    make: Callable[[ForeignDatabase, Sequence[Row]], Iterator[tuple[int, Made]]]
-
-
-class AMemorixDirectory:
+class AMemorixDirectory(Reader):
     """The directory, its folder `metadata`, or the file `metadata.db`; any schema version, also while it is in use.
 
     - A live paragraph becomes a text (a chat's summary that nothing hangs on becomes a summary) with its times, source,
@@ -57,56 +48,52 @@ class AMemorixDirectory:
         self._chat_id = chat_id
         self._zone = zone
         self._clock = clock or SystemClock()
-        self.share = 0.0
-        """Of the paragraphs that have been read."""
 
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """See `Reader.read`; a position is made of the table, its row and the record's number among those of the row."""
-        with ForeignDatabase(_database(path)) as db:
+    def read(self, path: Path, start: int = 0) -> Iterator[tuple[int, Record | Bad]]:
+        """A position is made of the table, its row and the record's number among those of the row."""
+        stages: tuple[tuple[str, tuple[str, ...], str, Callable[[ReadOnlyDatabase, Sequence[Row]], Records]], ...] = (
+            ("paragraphs", ("hash", "content"), "paragraphs_after", self._paragraphs),
+            ("relations", TRIPLE, "loose_relations_after", self._loose),
+            ("person_profile_overrides", ("person_id", "override_text"), "overrides_after", _overrides),
+            ("person_profile_snapshots", SNAPSHOT, "last_snapshots_after", _aliases),
+        )
+        file = next((one for place in PLACES if (one := path / place if place else path).is_file()), None)
+        wrong = InvalidRequest(f"{path.name} is not {EXPECTED}.", field="path")
+        if file is None:
+            raise wrong
+        with ReadOnlyDatabase(file) as db:
             if not db.has("paragraphs", "hash", "content"):
-                raise InvalidRequest(f"{path.name} is not {EXPECTED}.", field="path")
+                raise wrong
             _prepare(db)
             last = db.last("last_paragraph")
-            first, row, part = _unpacked(start)
-            for number, stage in enumerate(self._stages()):
-                if number < first or not db.has(stage.table, *stage.columns):
+            first, row = divmod(start >> _PART_BITS, 1 << _ROW_BITS)
+            for number, (table, columns, query, make) in enumerate(stages):
+                if number < first or not db.has(table, *columns):
                     continue
-                begun = (row, part) if number == first else (0, 0)
-                for at, which, record in _stage_records(db, stage, *begun):
-                    self.share = 1.0 if number else min(at / last, 1.0)
-                    yield _packed(number, at, which), record
+                for page in db.pages(query, (row if number == first else 0) - 1):
+                    for at, made in make(db, page):
+                        self.share = 1.0 if number else min(at / last, 1.0)
+                        yield from _placed((number << _ROW_BITS | at) << _PART_BITS, made)
 
-    def _stages(self) -> tuple[_Stage, ...]:
-        return (
-            _Stage("paragraphs", ("hash", "content"), "paragraphs_after", self._paragraphs),
-            _Stage("relations", TRIPLE, "loose_relations_after", self._loose),
-            _Stage("person_profile_overrides", ("person_id", "override_text"), "overrides_after", _overrides),
-            _Stage("person_profile_snapshots", SNAPSHOT, "last_snapshots_after", _aliases),
-        )
-
-    def _paragraphs(self, db: ForeignDatabase, page: Sequence[Row]) -> Iterator[tuple[int, Made]]:
+    def _paragraphs(self, db: ReadOnlyDatabase, page: Sequence[Row]) -> Records:
         known = _known(db, [row["hash"] for row in page if isinstance(row["hash"], str)])
         for row in page:
             yield row["row_"], paragraph_records(row, known, self._chat_id, self._clock.now(), self._zone)
 
-    def _loose(self, _: ForeignDatabase, page: Sequence[Row]) -> Iterator[tuple[int, Made]]:
+    def _loose(self, _: ReadOnlyDatabase, page: Sequence[Row]) -> Records:
         for row in page:
             yield row["row_"], loose_relation(row, self._chat_id, self._zone)
 
 
-def _stage_records(db: ForeignDatabase, stage: _Stage, row: int, part: int) -> Iterator[tuple[int, int, Record | Bad]]:
-    for page in db.pages(stage.query, row - 1):
-        for at, made in stage.make(db, page):
-            done = part if at == row else 0
-            for which, record in enumerate(made, start=1):
-                last = which == MOST_PARTS
-                if last and isinstance(record, Record):
-                    record = replace(record, left={**record.left, "records": sum(1 for _ in made)})
-                if which > done:
-                    yield at, which, record
+def _placed(place: int, made: Iterator[Record | Bad]) -> Iterator[tuple[int, Record | Bad]]:
+    """The records of a row with their positions; those for which there is no position are counted with the last."""
+    for which, record in enumerate(made, start=1):
+        if which == MOST_PARTS and isinstance(record, Record):
+            record = replace(record, left={**record.left, "records": sum(1 for _ in made)})
+        yield place | which, record
 
 
-def _overrides(_: ForeignDatabase, page: Sequence[Row]) -> Iterator[tuple[int, Made]]:
+def _overrides(_: ReadOnlyDatabase, page: Sequence[Row]) -> Records:
     for row in page:
         person, text = name(row.get("person_id")), text_of(row.get("override_text"))
         arguments = {"person_id": person, "text": text, "chat_id": ""}
@@ -114,24 +101,20 @@ def _overrides(_: ForeignDatabase, page: Sequence[Row]) -> Iterator[tuple[int, M
         yield row["row_"], iter([made] if person and text else [])
 
 
-def _aliases(_: ForeignDatabase, page: Sequence[Row]) -> Iterator[tuple[int, Made]]:
+def _aliases(_: ReadOnlyDatabase, page: Sequence[Row]) -> Records:
     for row in page:
-        yield row["row_"], _aliases_of(row)
+        place, person = f"person_profile_snapshots row {row['row_']}", name(row.get("person_id"))
+        try:
+            given = json.loads(row.get("aliases_json") or "[]")
+        except (TypeError, ValueError, RecursionError):
+            yield row["row_"], iter([Bad(place, "its `aliases_json` is no JSON")])
+            continue
+        names = texts(given if isinstance(given, list) else [])
+        known = [one for one in names if person and one != person and any(char.isalnum() for char in one)]
+        yield row["row_"], (Record("alias", {"person_id": person, "alias": one, "chat_id": ""}, place) for one in known)
 
 
-def _aliases_of(row: Row) -> Made:
-    place, person = f"person_profile_snapshots row {row['row_']}", name(row.get("person_id"))
-    try:
-        given = json.loads(row.get("aliases_json") or "[]")
-    except (TypeError, ValueError, RecursionError):
-        yield Bad(place, "its `aliases_json` is no JSON")
-        return
-    for alias in texts(given if isinstance(given, list) else []):
-        if person and alias != person and any(char.isalnum() for char in alias):
-            yield Record("alias", {"person_id": person, "alias": alias, "chat_id": ""}, place)
-
-
-def _known(db: ForeignDatabase, hashes: list[str]) -> Known:
+def _known(db: ReadOnlyDatabase, hashes: list[str]) -> Known:
     """What hangs on the paragraphs of a page."""
     asked = json.dumps(hashes)
 
@@ -149,7 +132,7 @@ def _known(db: ForeignDatabase, hashes: list[str]) -> Known:
     )
 
 
-def _prepare(db: ForeignDatabase) -> None:
+def _prepare(db: ReadOnlyDatabase) -> None:
     """Say which paragraphs a relation rests on, whichever way this version keeps it, and make links quick to find."""
     db.prepare("evidence_table", "evidence_by_relation")
     links = db.has("paragraph_relations", "paragraph_hash", "relation_hash")
@@ -166,19 +149,3 @@ def _prepare(db: ForeignDatabase) -> None:
     ):
         if db.has(table, "paragraph_hash") and "paragraph_hash" not in db.indexed.get(table, ()):
             db.prepare(copied, indexed)
-
-
-def _database(path: Path) -> Path:
-    for place in PLACES:
-        if (file := path / place if place else path).is_file():
-            return file
-    raise InvalidRequest(f"{path.name} is not {EXPECTED}.", field="path")
-
-
-def _packed(stage: int, row: int, part: int) -> int:
-    return (stage << _ROW_BITS | row) << _PART_BITS | part
-
-
-def _unpacked(position: int) -> tuple[int, int, int]:
-    rest, part = position >> _PART_BITS, position & MOST_PARTS
-    return rest >> _ROW_BITS, rest & (2**_ROW_BITS - 1), part

@@ -10,10 +10,10 @@ from pathlib import Path
 from ...errors import InvalidRequest
 from ...language.encoding import encoding_of
 from ...lazy_regex import lazy_regex
-from .chat_times import HALF
+from .chat_times import HALF, half_of
 from .whatsapp import Head, is_whatsapp, said_in, whatsapp_head
 
-__all__ = ["Export", "export_of", "is_furniture", "is_notice", "is_of_whatsapp", "person_of", "whatsapp_of", "written"]
+__all__ = ["Export", "export_of", "is_page_decoration", "is_notice", "person_of", "whatsapp_of", "written"]
 
 SAMPLE = 1 << 16
 SYSTEM = ("系统消息", ("10000", "1000000"))
@@ -59,26 +59,31 @@ def export_of(path: Path) -> Export | None:
         return None
     with path.open("rb") as file:
         sample = file.read(SAMPLE).decode(encoding, "ignore").removeprefix("\ufeff").replace("\r\n", "\n")
-    if _DISCORD_TITLE.match(sample):
-        heads = [match for line in sample.split("\n") if (match := _DISCORD_HEAD.fullmatch(line.rstrip()))]
-        day_first = any(_has_day_first(match.group(1)) for match in heads)
-        return Export("discord", lambda text: _discord_head(text, day_first))
     lines = sample.split("\n")
+    if _DISCORD_TITLE.match(sample):
+        heads = (_DISCORD_HEAD.fullmatch(line.rstrip()) for line in lines)
+        times = [time for head in heads if head and (time := _DISCORD_TIME.fullmatch(head.group(1)))]
+        # the month is first by default; one such date that cannot be read so tells of all
+        day_first = any(time.group(2) == "." or 12 < int(time.group(1)) < 32 for time in times)
+        return Export("discord", lambda text: _discord_head(text, day_first))
     if is_whatsapp(lines):
         return whatsapp_of(path)
-    if _QQ_TITLE.match(sample) or sum(_names_an_id(line.rstrip()) for line in lines) > 1:
+    lines = [line.rstrip() for line in lines]
+    heads = (_qq_head(line) for line in lines)
+    if _QQ_TITLE.match(sample) or sum(bool(head and _ID_AT_END.search(head[1])) for head in heads) > 1:
         return Export("qq", _qq_head)
-    return Export("wechat", _wechat_head) if _is_wechat(lines) else _by_its_heads(lines)
-
-
-def is_of_whatsapp(line: str) -> bool:
-    """Whether somebody says something in a line as WhatsApp writes it."""
-    return is_whatsapp([line])
+    # WeChat: the first line that says anything has a name and a time to the second, and another one later
+    first = next((line for line in lines if line), "")
+    if _wechat_head(first) and sum(bool(_wechat_head(line)) for line in lines) > 1:
+        return Export("wechat", _wechat_head)
+    return _by_its_heads(lines, first)
 
 
 def whatsapp_of(path: Path) -> Export:
     """WhatsApp, with the dates as this file has them."""
-    return Export("whatsapp", *whatsapp_head(_lines_of(path, encoding_of(path))))
+    with path.open("rb") as file:  # which of two numbers is the day may show late
+        lines = file.read(SAMPLE << 5).decode(encoding_of(path), "ignore").removeprefix("\ufeff").splitlines()
+    return Export("whatsapp", *whatsapp_head(lines))
 
 
 def written(export: Export, text: str) -> str:
@@ -88,7 +93,7 @@ def written(export: Export, text: str) -> str:
     return _DISCORD_BLOCK.sub("", f"\n\n{text}").strip() if export.program == "discord" else text
 
 
-def is_furniture(text: str, after_rule: bool) -> tuple[bool, bool]:
+def is_page_decoration(text: str, after_rule: bool) -> tuple[bool, bool]:
     """(whether an exported line belongs to a heading or an end, whether the next one may)."""
     found = bool(_RULE.fullmatch(text)) or (after_rule and bool(_BESIDE_A_RULE.fullmatch(text)))
     return found, found or (after_rule and not text)
@@ -108,11 +113,6 @@ def is_notice(name: str, id_: str) -> bool:
     return name == SYSTEM[0] and id_ in SYSTEM[1]
 
 
-def _names_an_id(line: str) -> bool:
-    head = _qq_head(line)
-    return head is not None and bool(_ID_AT_END.search(head[1]))
-
-
 def _qq_head(text: str) -> tuple[str, str, str] | None:
     found = _QQ_HEAD.fullmatch(text)
     return (found.group(1), found.group(2), "") if found else None
@@ -123,19 +123,11 @@ def _wechat_head(text: str) -> tuple[str, str, str] | None:
     return (found.group(2), found.group(1), "") if found else None
 
 
-def _is_wechat(lines: list[str]) -> bool:
-    """Whether the first line that says anything has a name and a time to the second, and another one later."""
-    first = next((line.rstrip() for line in lines if line.strip()), "")
-    return bool(_wechat_head(first)) and sum(bool(_wechat_head(line.rstrip())) for line in lines) > 1
-
-
-def _by_its_heads(lines: list[str]) -> Export | None:
+def _by_its_heads(lines: list[str], first: str) -> Export | None:
     """A chat in which each message is a line with its time and a name, in either order, and the text below it.
 
     All heads are written as the first, what follows one is hardly ever another, and some names come again.
     """
-    lines = [line.rstrip() for line in lines]
-    first = next((line for line in lines if line), "")
     time_first = bool(_TIME_FIRST.fullmatch(first))
     pattern, when, who = (_TIME_FIRST, 1, 2) if time_first else (_NAME_FIRST, 2, 1)
     colons = len(re.findall("[:：]", first))
@@ -152,18 +144,6 @@ def _by_its_heads(lines: list[str]) -> Export | None:
     return Export("qq" if time_first else "wechat", head)
 
 
-def _lines_of(path: Path, encoding: str) -> list[str]:
-    """More of a file: which of two numbers is the day may show late."""
-    with path.open("rb") as file:
-        return file.read(SAMPLE << 5).decode(encoding, "ignore").removeprefix("\ufeff").splitlines()
-
-
-def _has_day_first(time: str) -> bool:
-    """Whether a date cannot be read with the month first, as it is written by default."""
-    found = _DISCORD_TIME.fullmatch(time)
-    return found is not None and (found.group(2) == "." or 12 < int(found.group(1)) < 32)
-
-
 def _discord_head(text: str, day_first: bool) -> tuple[str, str, str] | None:
     head = _DISCORD_HEAD.fullmatch(text)
     found = _DISCORD_TIME.fullmatch(head.group(1)) if head else None
@@ -178,6 +158,6 @@ def _discord_head(text: str, day_first: bool) -> tuple[str, str, str] | None:
         year, month, day = third, first, second
     if month.isalpha():
         month = str(_MONTHS.index(month.lower()) + 1) if month.lower() in _MONTHS else "0"
-    clock = int(hour) % 12 + (12 if half in "Pp" else 0) if half else int(hour)
+    clock = half_of(int(hour), half or "")
     year = f"20{year}" if len(year) == 2 else year
     return f"{year}-{int(month):02}-{int(day):02} {clock:02}:{minute}", head.group(2), ""

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidRequest
 from ...language.encoding import encoding_of
 from ...lazy_regex import lazy_regex
-from ..duplicates import Occurrences, digest
-from ..records import Bad, Record
-from ..resume_points import Mark, Marking
-from .chat_exports import Export, export_of, is_furniture, is_notice, is_of_whatsapp, person_of, whatsapp_of, written
+from ..duplicates import Occurrences
+from ..records import Bad, Reader, Record
+from .chat_exports import Export, export_of, is_notice, is_page_decoration, person_of, whatsapp_of, written
 from .chat_times import HALF, by_24_hours
 from .lines import read_lines
+from .whatsapp import is_whatsapp
 
 __all__ = ["ChatLog", "looks_like_chat"]
 
@@ -37,69 +38,67 @@ LEAST = 4
 """Lines that begin a turn, where a text looks like a chat; with times to the minute, or nothing but turns, two are enough."""
 
 
+@dataclass(slots=True)
 class _Turn:
-    def __init__(self, number: int, after: int, speaker: str, time: str, text: str) -> None:
-        self.number, self.after, self.speaker, self.time = number, after, speaker, time
-        self.lines = [text] if text else []
-        self.last, self.after_rule, self.notice = number, False, False
+    number: int
+    after: int
+    speaker: str
+    time: str
+    lines: list[str]
+    notice: bool = False
 
 
-class ChatLog(Marking):
+class ChatLog(Reader):
     """Turns of `name: text`, with a time before it or not, or of a line `time name` and the lines below it.
 
-    What begins with no name goes on with the turn before. The headings and notices of the exports of QQ, WeChat, WhatsApp and Discord are
-    passed over, and of a name with an id in it, `大黄(10002)`, the two are told apart. `reference_time` is the time of turns that have none. Positions
-    are byte offsets.
+    What begins with no name goes on with the turn before. The headings and notices of the exports of QQ, WeChat, WhatsApp
+    and Discord are passed over, and of a name with an id in it, `大黄(10002)`, the two are told apart. `reference_time` is
+    the time of turns that have none. Positions are byte offsets.
     """
 
     def __init__(self, *, reference_time: Any = None) -> None:
-        super().__init__()
         self._reference = reference_time
 
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """Turns from byte `start` on. Raises InvalidRequest for what is no text."""
-        encoding, at = encoding_of(path), self.beginning(start)
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
+        encoding, said = encoding_of(path), Occurrences()
         export = export_of(path) or _whatsapp_within(path)
-        said, after_rule = at.said, bool(at.more.get("after_rule"))
         turn: _Turn | None = None
-        met = at.position > 0
-        timed = bool(at.more.get("timed"))  # where turns have times, what has none goes on with the turn before
+        met = after_rule = False
+        timed = False  # where turns have times, what has none goes on with the turn before
         with path.open("rb") as file:
-            for line in read_lines(file, at.position, at.number):
+            for line in read_lines(file):
                 if line.raw is None or len(line.raw) > LONGEST_TURN * 4:
                     raise InvalidRequest(f"file: line {line.number} is too long for a chat log.", field="file")
                 if b"\0" in line.raw:
-                    yield from self._told(turn, said, start, timed, export)
-                    self.mark = Mark(line.after, line.number, said, {"timed": timed, "after_rule": after_rule})
-                    if line.after > start:
-                        yield line.after, Bad(f"line {line.number}", "it holds NUL bytes: it is no text")
+                    yield from self._record(turn, said, export)
+                    yield line.after, Bad(f"line {line.number}", "it holds NUL bytes: it is no text")
                     turn = None
                     continue
                 text = line.raw.decode(encoding, "replace").rstrip()
                 if export is not None:
-                    furniture, after_rule = is_furniture(text, after_rule)
-                    if furniture:
+                    decoration, after_rule = is_page_decoration(text, after_rule)
+                    if decoration:
                         continue
                 begun = _begun(text, line.number, line.after, export)
                 met = met or begun is not None
                 timed = timed or (begun is not None and bool(begun.time))
                 if begun is not None and (begun.time or not timed):
-                    yield from self._told(turn, said, start, timed, export)
+                    yield from self._record(turn, said, export)
                     turn = begun
                 elif turn is not None:
                     turn.lines.append(text)
-                    turn.after, turn.last, turn.after_rule = line.after, line.number, after_rule
+                    turn.after = line.after
                 elif text.strip() and (export is None or export.program == "whatsapp"):
-                    turn = _Turn(line.number, line.after, "", "", text)
-            yield from self._told(turn, said, start, timed, export)
+                    turn = _Turn(line.number, line.after, "", "", [text])
+            yield from self._record(turn, said, export)
         if export is not None and not met:
             raise InvalidRequest(
                 f"file: it begins as {export.program} writes a chat out, and none of its lines begins a message.",
                 field="file",
             )
 
-    def _told(
-        self, turn: _Turn | None, said: Occurrences, start: int, timed: bool, export: Export | None
+    def _record(
+        self, turn: _Turn | None, said: Occurrences, export: Export | None
     ) -> Iterator[tuple[int, Record | Bad]]:
         text = "" if turn is None else "\n".join(turn.lines).strip()
         if export is not None:
@@ -110,15 +109,12 @@ class ChatLog(Marking):
         if is_notice(name, person_id):
             return
         arguments: dict[str, Any] = {"speaker": turn.speaker, "text": text, "time": turn.time}
-        key = digest(json.dumps(arguments, sort_keys=True).encode())
-        arguments["external_id"] = f"said:{key}:{said.count(key)}"
+        arguments["external_id"] = said.external_id("said", json.dumps(arguments, sort_keys=True))
         arguments["time"] = turn.time or self._reference
         if person_id:
             arguments |= {"speaker": name, "person_id": person_id}
-        self.mark = Mark(turn.after, turn.last, said, {"timed": timed, "after_rule": turn.after_rule})
-        if turn.after > start:
-            left = {"day_or_month": 1} if export is not None and export.unsure else {}
-            yield turn.after, Record("turn", arguments, f"line {turn.number}", left)
+        left = {"day_or_month": 1} if export is not None and export.unsure else {}
+        yield turn.after, Record("turn", arguments, f"line {turn.number}", left)
 
 
 def looks_like_chat(path: Path) -> bool:
@@ -130,7 +126,7 @@ def looks_like_chat(path: Path) -> bool:
     with path.open("rb") as file:
         lines = [line for line in file.read(SAMPLE).decode(encoding, "ignore").split("\n") if line.strip()]
     begun = [turn for number, line in enumerate(lines) if (turn := _begun(line, number, 0, None))]
-    whatsapp = sum(map(is_of_whatsapp, lines))
+    whatsapp = sum(is_whatsapp([line]) for line in lines)
     timed = sum(bool(turn.time) for turn in begun) + whatsapp
     to_the_minute = sum(":" in turn.time for turn in begun) + whatsapp
     if timed * 3 >= len(lines) and (timed >= LEAST or to_the_minute > 1):
@@ -146,7 +142,7 @@ def _whatsapp_within(path: Path) -> Export | None:
     with path.open("rb") as file:
         lines = file.read(SAMPLE).decode(encoding_of(path), "ignore").splitlines()
     others = [turn for line in lines if (turn := _begun(line, 0, 0, None))]
-    if any(turn.time for turn in others) or sum(map(is_of_whatsapp, lines)) <= len(others):
+    if any(turn.time for turn in others) or sum(is_whatsapp([line]) for line in lines) <= len(others):
         return None
     return whatsapp_of(path)
 
@@ -156,18 +152,15 @@ def _begun(text: str, number: int, after: int, export: Export | None) -> _Turn |
         found = export.head(text)
         if found is None:
             return None
-        turn = _Turn(number, after, found[1], _plain(found[0]), found[2])
-        turn.notice = not found[1]
-        return turn
+        return _Turn(number, after, found[1], _plain(found[0]), [found[2]] if found[2] else [], notice=not found[1])
     if head := _HEAD.match(text):
         time, speaker = head.group(1) or head.group(4), head.group(2) or head.group(3)
-        return _Turn(number, after, speaker, _plain(time), "")
+        return _Turn(number, after, speaker, _plain(time), [])
     if (said := _SAID.match(text)) and not _NO_NAME.match(text, said.start(2)):
-        return _Turn(number, after, said.group(2), _plain(said.group(1) or ""), said.group(3))
+        return _Turn(number, after, said.group(2), _plain(said.group(1) or ""), [said.group(3)])
     return None
 
 
 def _plain(time: str) -> str:
     """As it is read everywhere."""
-    time = by_24_hours(time)
-    return re.sub(r"[-.年月]", "/", time).replace("日", "").replace("：", ":").replace("T", " ").strip()
+    return re.sub(r"[-.年月]", "/", by_24_hours(time)).replace("日", "").replace("：", ":").replace("T", " ").strip()

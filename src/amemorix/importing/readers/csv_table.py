@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
 from ...errors import InvalidRequest
 from ...language.encoding import Encoding, encoding_of
-from ..duplicates import Occurrences, digest
-from ..records import Bad, Record
-from ..resume_points import Mark, Marking
-from .lines import LONGEST_LINE, Line, read_lines
+from ..duplicates import Occurrences
+from ..records import Bad, Reader, Record
+from .lines import LONGEST_LINE, read_lines
 
 __all__ = ["COLUMNS", "CsvTable"]
 
@@ -53,14 +54,13 @@ SENT_BY = frozenset({"sender", "from", "发送者", "发送人"})
 """Beside a column of names these hold ids, as WeChat is written out."""
 
 
-class CsvTable(Marking):
+class CsvTable(Reader):
     """A table with a heading; positions are byte offsets.
 
     `columns` says which heading means what, where the usual names do not: {"text": "comment"}.
     """
 
     def __init__(self, *, columns: Mapping[str, str] | None = None) -> None:
-        super().__init__()
         self._columns = dict(columns or {})
         if unknown := sorted(self._columns.keys() - COLUMNS.keys()):
             raise InvalidRequest(
@@ -68,38 +68,30 @@ class CsvTable(Marking):
                 allowed=list(COLUMNS),
             )  # fmt: skip
 
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """Records from byte `start` on; the rows before it are only counted. Raises InvalidRequest without a heading."""
-        encoding = encoding_of(path)
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
+        """Raises InvalidRequest without a heading."""
+        encoding, said = encoding_of(path), Occurrences()
         with path.open("rb") as file:
+            head = file.readline(1 << 16).decode(encoding, "replace")
             lines = _Lines(file, encoding)
-            rows = csv.reader(lines, _dialect(path, encoding), strict=True)
+            # the separator is what stands most often in the heading
+            rows = csv.reader(lines, delimiter=max((",", "\t", ";", "|"), key=head.count), strict=True)
             heading = self._heading(rows)
-            begun = self.beginning(start)
-            said, number = begun.said, max(begun.number, 1)
-            if begun.position:
-                lines.jump(begun.position)
-            while True:
-                number += 1
+            for number in count(2):
                 try:
                     row = next(rows, None)
                 except (csv.Error, UnicodeDecodeError) as exc:
-                    self.mark = Mark(lines.after, number, said)
-                    if lines.after > start:
-                        yield lines.after, Bad(f"row {number}", f"cannot be read: {exc}")
+                    yield lines.after, Bad(f"row {number}", f"cannot be read: {exc}")
                     continue
                 if row is None:
                     return
                 if any(cell.strip() for cell in row):
-                    record = self._record(heading, row, f"row {number}", said)
-                    self.mark = Mark(lines.after, number, said)
-                    if lines.after > start:
-                        yield lines.after, record
+                    yield lines.after, _record(heading, row, f"row {number}", said)
 
     def _heading(self, rows: Iterator[list[str]]) -> list[tuple[str, str]]:
         """(meaning, name) of each column; the meaning is empty for one that is only kept."""
         try:
-            names = _told_apart(name.strip() for name in next(rows, []))
+            names = _distinct(name.strip() for name in next(rows, []))
         except (csv.Error, UnicodeDecodeError) as exc:
             raise InvalidRequest(f"file: it is no table: {exc}.", field="file") from exc
         if missing := sorted(set(self._columns.values()) - set(names)):
@@ -118,37 +110,32 @@ class CsvTable(Marking):
             )  # fmt: skip
         return found
 
-    def _record(self, heading: list[tuple[str, str]], row: list[str], place: str, said: Occurrences) -> Record | Bad:
-        if len(row) > len(heading):
-            return Bad(place, f"{len(row)} cells under {len(heading)} headings")
-        cells = dict(zip(heading, (cell.strip() for cell in row), strict=False))
-        arguments: dict[str, Any] = {meaning: cell for (meaning, _), cell in cells.items() if meaning and cell}
-        if kept := {name: cell for (meaning, name), cell in cells.items() if not meaning and name and cell}:
-            arguments["metadata"] = kept
-        if "text" not in arguments:
-            return Bad(place, "there is no text")
-        if "tags" in arguments:
-            tags = arguments["tags"].replace("，", ",").replace(";", ",").replace("；", ",").split(",")
-            arguments["tags"] = [tag.strip() for tag in tags if tag.strip()]
-        key = digest(json.dumps(arguments, sort_keys=True).encode())
-        arguments = {"external_id": f"row:{key}:{said.count(key)}", **arguments}
-        if "speaker" in arguments or "person_id" in arguments:
-            arguments.pop("knowledge_type", None)
-            return Record("turn", arguments, place)
-        if "time" in arguments:
-            arguments["timestamp"] = arguments.pop("time")
-        return Record("text", arguments, place, _missing(heading))
 
-
-def _missing(heading: list[tuple[str, str]]) -> dict[str, int]:
-    """What a table is told of each row that looks like a chat's and has nobody who speaks."""
+def _record(heading: list[tuple[str, str]], row: list[str], place: str, said: Occurrences) -> Record | Bad:
+    if len(row) > len(heading):
+        return Bad(place, f"{len(row)} cells under {len(heading)} headings")
+    cells = dict(zip(heading, (cell.strip() for cell in row), strict=False))
+    arguments: dict[str, Any] = {meaning: cell for (meaning, _), cell in cells.items() if meaning and cell}
+    if kept := {name: cell for (meaning, name), cell in cells.items() if not meaning and name and cell}:
+        arguments["metadata"] = kept
+    if "text" not in arguments:
+        return Bad(place, "there is no text")
+    if "tags" in arguments:
+        arguments["tags"] = [tag.strip() for tag in re.split("[,，;；]", arguments["tags"]) if tag.strip()]
+    arguments = {"external_id": said.external_id("row", json.dumps(arguments, sort_keys=True)), **arguments}
+    if "speaker" in arguments or "person_id" in arguments:
+        arguments.pop("knowledge_type", None)
+        return Record("turn", arguments, place)
+    if "time" in arguments:
+        arguments["timestamp"] = arguments.pop("time")
+    # a row that looks like a chat's and has nobody who speaks
     names = {meaning: name.lower() for meaning, name in heading if meaning}
     more = any(not meaning for meaning, _ in heading) or names["text"] in SAID
     chat = {"chat_id", "group_id", "user_id"} & names.keys()
-    return {"no_speaker_column": 1} if chat or ("time" in names and more) else {}
+    return Record("text", arguments, place, {"no_speaker_column": 1} if chat or ("time" in names and more) else {})
 
 
-def _told_apart(names: Iterable[str]) -> list[str]:
+def _distinct(names: Iterable[str]) -> list[str]:
     """The headings, none of them empty or there twice."""
     found: list[str] = []
     for number, name in enumerate(names, start=1):
@@ -170,14 +157,9 @@ class _Lines:
     """The lines as texts, and how far the table is read."""
 
     def __init__(self, file: IO[bytes], encoding: Encoding) -> None:
-        self._file = file
-        self._lines: Iterator[Line] = read_lines(file)
+        self._lines = read_lines(file)
         self._encoding = encoding
         self.after = 0
-
-    def jump(self, offset: int) -> None:
-        """Go on there, where a row begins."""
-        self._lines, self.after = read_lines(self._file, offset, 1), offset
 
     def __iter__(self) -> _Lines:
         return self
@@ -190,15 +172,3 @@ class _Lines:
         if b"\0" in line.raw:
             raise csv.Error("it holds NUL bytes")
         return line.raw.decode(self._encoding)
-
-
-def _dialect(path: Path, encoding: Encoding) -> type[csv.Dialect]:
-    """The separator that stands most often in the heading."""
-    with path.open("rb") as file:
-        head = file.readline(1 << 16).decode(encoding, "replace")
-    separator = max((",", "\t", ";", "|"), key=head.count)
-
-    class Found(csv.excel):
-        delimiter = separator
-
-    return Found

@@ -39,14 +39,6 @@ class Known:
     references: Mapping[str, Sequence[Row]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """Who may see it: everyone, or these chats."""
-
-    everyone: bool
-    chats: tuple[str, ...]
-
-
 def paragraph_records(
     row: Row, known: Known, fallback: str, now: float, zone: tzinfo | None = None
 ) -> Iterator[Record | Bad]:
@@ -56,7 +48,9 @@ def paragraph_records(
     """
     place = f"paragraphs row {row['row_']}"
     key, text, about = name(row["hash"]), text_of(row["content"]), _json(row.get("metadata"))
-    if not _lives(row, about, now, zone):
+    change, expires = about.get("memory_change"), moment(row.get("expires_at"), zone=zone)
+    superseded = isinstance(change, dict) and change.get("valid_to") is not None
+    if row.get("is_deleted") or superseded or (expires is not None and expires <= now + MARGIN_SECONDS):
         return
     if not key or not text:
         yield Bad(place, "has no content" if key else "has no hash")
@@ -64,8 +58,9 @@ def paragraph_records(
     references = known.references.get(key, ())
     arguments = _arguments(row, text, about, known, references, zone)
     left_out = left(_relation(one) for one in known.relations.get(key, ()) if _stands(one))
-    for external_id, scope in _identities(key, _scope(row, about, fallback), references):
-        yield _record(arguments, external_id, scope, place, left_out)
+    everyone, chats = _scope(row, about, fallback)
+    for external_id, chat in _identities(key, everyone, chats, references):
+        yield _record(arguments, external_id, everyone, chat, place, left_out)
 
 
 def loose_relation(row: Row, fallback: str, zone: tzinfo | None = None) -> Iterator[Record | Bad]:
@@ -84,26 +79,22 @@ def loose_relation(row: Row, fallback: str, zone: tzinfo | None = None) -> Itera
         "relations": [made],
     }
     key = name(row.get("hash")) or digest(made["subject"], made["predicate"], made["object"])
-    scope = _scope(row, about, fallback)
-    yield _record(
-        arguments, id_of(ORIGIN, "relation", key), _one(scope, scope.chats[0]), f"relations row {row['row_']}"
-    )
+    everyone, chats = _scope(row, about, fallback)
+    place = f"relations row {row['row_']}"
+    yield _record(arguments, id_of(ORIGIN, "relation", key), everyone, chats[0], place, {})
 
 
 def _record(
-    arguments: dict[str, Any],
-    external_id: str,
-    scope: dict[str, str],
-    place: str,
-    left_out: Mapping[str, int] | None = None,
+    arguments: dict[str, Any], external_id: str, everyone: bool, chat: str, place: str, left_out: Mapping[str, int]
 ) -> Record:
-    if arguments["source"] == f"{SUMMARIES}{scope['chat_id']}" and "scope" not in scope and not _hangs_on(arguments):
+    scope = {"external_id": external_id, "chat_id": chat, **({"scope": "global"} if everyone else {})}
+    if arguments["source"] == f"{SUMMARIES}{chat}" and not everyone and not _hangs_on(arguments):
         kept = ("text", "participants", "person_ids", "time_start", "time_end", "tags", "metadata", "expires_at")
         summary = {key: arguments[key] for key in kept if key in arguments}
         if "timestamp" in arguments:
             summary["time_start"] = arguments["timestamp"]
-        return Record("summary", {"external_id": external_id, **scope, **summary}, place, left_out or {})
-    return Record("text", {"external_id": external_id, **arguments, **scope}, place, left_out or {})
+        return Record("summary", {**scope, **summary}, place, left_out)
+    return Record("text", {**arguments, **scope}, place, left_out)
 
 
 def _hangs_on(arguments: Mapping[str, Any]) -> bool:
@@ -122,19 +113,21 @@ def _arguments(
     persons = texts([*_listed(about, "person_ids"), about.get("person_id")])
     made = [one for found in known.relations.get(key, ()) if (one := _relation(found))]
     there = [found["name"] for found in known.entities.get(key, ()) if not found.get("is_deleted")]
-    knowledge = row.get("knowledge_type")
+    knowledge, called = row.get("knowledge_type"), name(about.get("person_name"))
+    further = len(persons) == 1 and bool(normalise_name(called)) and called != persons[0]
+    rest = {key: value for key, value in about.items() if key not in _CARRIED}
     return {
         "source_type": (kind or source.partition(":")[0] or "text")[:LONGEST_SOURCE_TYPE].strip(),
         "source": source or ORIGIN,
         "text": text,
         "person_ids": persons,
         "participants": texts(_listed(about, "participants")),
-        **_alias(about, persons),
+        **({"person_aliases": {persons[0]: [called]}} if further else {}),
         **_times(row, zone),
         "expires_at": moment(row.get("expires_at"), zone=zone),
         "tags": texts(_listed(about, "tags")),
         "knowledge_type": knowledge if knowledge in KNOWLEDGE else "auto",
-        "metadata": metadata({**_rest(about), "a_memorix": _origin(row)}),
+        "metadata": metadata({**rest, "a_memorix": _origin(row)}),
         "entities": entities(there),
         "relations": made,
     }
@@ -150,21 +143,10 @@ def _times(row: Row, zone: tzinfo | None) -> dict[str, float | None]:
     return {"time_start": start, "time_end": None if start is not None and end is not None and end < start else end}
 
 
-def _alias(about: Mapping[str, Any], persons: Sequence[str]) -> dict[str, dict[str, list[str]]]:
-    called = name(about.get("person_name"))
-    if len(persons) != 1 or not normalise_name(called) or called == persons[0]:
-        return {}
-    return {"person_aliases": {persons[0]: [called]}}
-
-
 def _origin(row: Row) -> dict[str, Any]:
     """What ours has no place for, kept for whoever asks."""
     kept = ("hash", "created_at", "updated_at", "time_granularity", "time_confidence", "knowledge_type", "is_permanent")
     return {key: value for key in kept if (value := row.get(key)) not in (None, "", 0) and _plain(value)}
-
-
-def _rest(about: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in about.items() if key not in _CARRIED}
 
 
 def _plain(value: Any) -> bool:
@@ -182,20 +164,16 @@ def _relation(row: Row) -> dict[str, Any] | None:
     return relation(row.get("subject"), row.get("predicate"), row.get("object"), row.get("confidence"))
 
 
-def _lives(row: Row, about: Mapping[str, Any], now: float, zone: tzinfo | None) -> bool:
-    change = about.get("memory_change")
-    superseded = isinstance(change, dict) and change.get("valid_to") is not None
-    expires = moment(row.get("expires_at"), zone=zone)
-    return not row.get("is_deleted") and not superseded and (expires is None or expires > now + MARGIN_SECONDS)
+def _scope(row: Row, about: dict[str, Any], fallback: str) -> tuple[bool, tuple[str, ...]]:
+    """(whether everyone may see it, its chats), as the reference tells it: by the metadata at any depth, else by the source.
 
-
-def _scope(row: Row, about: dict[str, Any], fallback: str) -> _Scope:
-    """As the reference tells it: by the metadata at any depth, else by the source; what it cannot tell it hides."""
+    What it cannot tell it hides.
+    """
     sources = [name(row.get("source")), name(about.get("source"))]
     everyone = about.get("scope_type") == "global" or any(one.startswith(FOR_ALL) for one in sources)
     found = dict.fromkeys(_chats(about))
     found |= dict.fromkeys(chat for one in sources if (chat := one.removeprefix(SUMMARIES)) != one and chat)
-    return _Scope(everyone, tuple(found) or (("",) if everyone else (fallback,)))
+    return everyone, tuple(found) or (("",) if everyone else (fallback,))
 
 
 def _chats(value: Any, depth: int = 0) -> Iterator[str]:
@@ -212,26 +190,22 @@ def _chats(value: Any, depth: int = 0) -> Iterator[str]:
             yield from _chats(inner, depth + 1)
 
 
-def _identities(key: str, scope: _Scope, references: Sequence[Row]) -> Iterator[tuple[str, dict[str, str]]]:
-    """(external id, scope) of each record: the reference keeps one row where two chats said the same."""
+def _identities(key: str, everyone: bool, chats: Sequence[str], references: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """(external id, chat) of each record: the reference keeps one row where two chats said the same."""
     covered: set[str] = set()
     for one in references:
         if not (external_id := name(one.get("external_id"))):
             continue
-        own = [chat for chat in _chats(_json(one.get("metadata_json"))) if chat in scope.chats]
-        own = own or [chat for chat in scope.chats if chat and chat in external_id]
-        chat = own[0] if own else scope.chats[0]
+        own = [chat for chat in _chats(_json(one.get("metadata_json"))) if chat in chats]
+        own = own or [chat for chat in chats if chat and chat in external_id]
+        chat = own[0] if own else chats[0]
         covered.add(chat)
-        yield external_id, _one(scope, chat)
-    if scope.everyone and covered:
+        yield external_id, chat
+    if everyone and covered:
         return
-    for chat in scope.chats[:1] if scope.everyone else scope.chats:
+    for chat in chats[:1] if everyone else chats:
         if chat not in covered:
-            yield id_of(ORIGIN, key, *(() if chat == scope.chats[0] else (chat,))), _one(scope, chat)
-
-
-def _one(scope: _Scope, chat: str) -> dict[str, str]:
-    return {"chat_id": chat, "scope": "global"} if scope.everyone else {"chat_id": chat}
+            yield id_of(ORIGIN, key, *(() if chat == chats[0] else (chat,))), chat
 
 
 def _json(raw: Any) -> dict[str, Any]:

@@ -14,23 +14,9 @@ from ...language.times import Edge, local_zone, read_time
 from ...lazy_regex import lazy_regex
 
 __all__ = [
-    "LONGEST_NAME",
-    "CutName",
-    "Metadata",
-    "digest",
-    "entities",
-    "id_of",
-    "is_hash",
-    "joined",
-    "left",
-    "metadata",
-    "moment",
-    "name",
-    "named",
-    "relation",
-    "text_of",
-    "texts",
-]
+    "LONGEST_NAME", "CutName", "Metadata", "digest", "entities", "id_of", "is_hash", "joined", "left", "metadata", "moment",
+    "name", "relation", "text_of", "texts",
+]  # fmt: skip
 
 LONGEST_NAME = 512
 LARGEST_METADATA = 60_000
@@ -59,19 +45,14 @@ def texts(value: Any) -> list[str]:
     return list(dict.fromkeys(found for one in given if (found := name(one))))
 
 
-def named(values: Iterable[Any]) -> list[str]:
-    """The names, each once whatever its spelling."""
+def entities(names: Iterable[Any], types: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """Entities by their names, each once whatever its spelling, with their types where one is known."""
     found: dict[str, str] = {}
-    for value in values:
+    for value in names:
         if known := normalise_name(one := name(value)):
             found.setdefault(known, one)
-    return list(found.values())
-
-
-def entities(names: Iterable[Any], types: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """Entities by their names, with their types where one is known."""
     kinds = types or {}
-    return [{"name": one, "type": kind} if (kind := kinds.get(one, "")) else {"name": one} for one in named(names)]
+    return [{"name": one, "type": kind} if (kind := kinds.get(one)) else {"name": one} for one in found.values()]
 
 
 def relation(subject: Any, predicate: Any, object_: Any, confidence: Any = None) -> dict[str, Any] | None:

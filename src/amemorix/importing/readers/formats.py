@@ -15,7 +15,7 @@ from ...errors import InvalidRequest
 from ...lazy_regex import lazy_regex
 from ..records import Reader
 from .chat_exports import export_of
-from .json_events import TooDeep, events
+from .json_documents import TooDeep, events
 from .onebot import is_event
 
 __all__ = ["FORMATS", "SUFFIXES", "Format", "detect", "reader_for"]
@@ -94,7 +94,7 @@ FORMATS: dict[str, Format] = {
         '"relations": [{"subject": "Ada", "predicate": "lives in", "object": "Porto"}]}]}',
     ),
     "messages": Format(
-        "amemorix.importing.readers.messages:Conversation",
+        "amemorix.importing.readers.chat_json:Conversation",
         "A conversation with a language model, or any messages in JSON that say who speaks. 带 role 的对话 JSON。",
         "messages, data or a list: role, speaker, sender or name; content or text (a text, or parts with a text); time, id",
         '{"messages": [{"role": "user", "content": "I like jazz"}, {"role": "assistant", "content": "Noted."}]}',
@@ -123,7 +123,7 @@ FORMATS: dict[str, Format] = {
         options=("chat_id", "zone"),
     ),
     "discord": Format(
-        "amemorix.importing.readers.discord:DiscordExport",
+        "amemorix.importing.readers.chat_json:DiscordExport",
         "A chat of Discord as DiscordChatExporter writes it in JSON; its CSV and its text are read as `csv` and `chat_log`. "
         "DiscordChatExporter 的导出。",
         "messages: id, type, timestamp, content, author (id, name, nickname)",
@@ -133,7 +133,7 @@ FORMATS: dict[str, Format] = {
         options=("chat_id",),
     ),
     "wechat": Format(
-        "amemorix.importing.readers.wechat:PyWxDump",
+        "amemorix.importing.readers.chat_json:PyWxDump",
         "Messages of WeChat as PyWxDump writes them in JSON (`0_499.json`). PyWxDump 导出的微信聊天记录。",
         "a list: MsgSvrID, type_name, talker, room_name, msg, CreateTime",
         '[{"MsgSvrID": "7", "type_name": "文本", "is_sender": 0, "talker": "wxid_a", "room_name": "5@chatroom", '
@@ -150,7 +150,7 @@ FORMATS: dict[str, Format] = {
         '{"user_id": 10001, "nickname": "林澈"}, "raw_message": "明天去爬山[CQ:face,id=14]"}]}',
     ),
     "telegram": Format(
-        "amemorix.importing.readers.telegram:TelegramExport",
+        "amemorix.importing.readers.chat_json:TelegramExport",
         "The `result.json` of Telegram Desktop, of one chat or of all. Telegram 桌面版的导出。",
         "messages: id, type, date, from, from_id, text",
         '{"name": "Hiking", "type": "private_group", "id": 42, "messages": [{"id": 1, "type": "message", '
@@ -203,21 +203,19 @@ def reader_for(name: str, options: Mapping[str, Any]) -> Reader:
 def detect(name: str, path: Path) -> str:
     """The format of a file by its name, else by its content. Raises InvalidRequest if it is none that is known."""
     suffix = Path(name).suffix.lower()
-    found = _of_folder(path) if path.is_dir() else SUFFIXES.get(suffix) or _by_content(path)
-    if found in ("txt", None) and path.is_file():
-        found = "jsonl" if _is_log_of_events(path) else "chat_log" if export_of(path) is not None else found
+    if path.is_dir():
+        parquet = next(path.glob("*.parquet"), None) or next(path.glob("**/*.parquet"), None)
+        found = "lpmm_parquet" if parquet else "a_memorix" if next(path.glob("**/metadata.db"), None) else None
+    else:
+        found = SUFFIXES.get(suffix) or _by_content(path)
+        if found in ("txt", None):
+            found = "jsonl" if _is_log_of_events(path) else "chat_log" if export_of(path) is not None else found
     if found is None or found not in FORMATS:
         raise InvalidRequest(
             f"format: what {name} is cannot be told; say which of {', '.join(FORMATS)} it is.",
             field="format", allowed=list(FORMATS),
         )  # fmt: skip
     return found
-
-
-def _of_folder(path: Path) -> str | None:
-    if next(path.glob("*.parquet"), None) or next(path.glob("**/*.parquet"), None):
-        return "lpmm_parquet"
-    return "a_memorix" if next(path.glob("**/metadata.db"), None) else None
 
 
 def _by_content(path: Path) -> str | None:

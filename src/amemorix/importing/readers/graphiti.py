@@ -8,28 +8,22 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
-from ...store.temp_lookup import Scratch
+from ...store.temp_lookup import TempLookup
 from ..records import Bad, Record
 from .foreign_values import digest, entities, id_of, left, metadata, moment, name, relation, text_of, texts
-from .json_members import Member, members, records
+from .json_documents import JsonReader, Member
 
 __all__ = ["GraphitiExport"]
 
-EXPECTED = (
-    'an export of Graphiti: {"nodes": [{"uuid", …}], "edges": [{"uuid", "source_node_uuid", "target_node_uuid", …}]}'
-)
 SOURCE = "graphiti"
-LISTS = (
-    "nodes", "entity_nodes", "entities", "episodic_nodes", "episodes",
-    "edges", "entity_edges", "episodic_edges",
-)  # fmt: skip
 NAMES, LABELS, OF_EPISODE, MENTIONS = "name", "labels", "edge", "mention"
 NO_FACTS = ("", "MENTIONS", "HAS_MEMBER", "HAS_EPISODE", "NEXT_EPISODE")
 """Names of the edges between episodes, entities, communities and sagas."""
+NOT_METADATA = ("content", "fact", "summary", "name_embedding", "fact_embedding", "episodes", "entity_edges")
 BASE_LABELS = frozenset({"Entity", "Episodic", "Community"})
 
 
-class GraphitiExport:
+class GraphitiExport(JsonReader):
     """`{"nodes": […], "edges": […]}`, or the nodes and edges of each kind in a list of their own (`episodes` or
     `episodic_nodes`, `entities` or `entity_nodes`, `entity_edges`, `episodic_edges`), with the fields of Graphiti's models.
 
@@ -40,25 +34,27 @@ class GraphitiExport:
     - `group_id` is the chat; what has none goes to the chat that is named here.
     """
 
+    expected = 'an export of Graphiti: {"nodes": [{"uuid", …}], "edges": [{"uuid", "source_node_uuid", "target_node_uuid", …}]}'
+    lists = (
+        "nodes", "entity_nodes", "entities", "episodic_nodes", "episodes", "edges", "entity_edges", "episodic_edges",
+    )  # fmt: skip
+
     def __init__(self, *, chat_id: str = "graphiti", zone: tzinfo | None = None) -> None:
         self._chat_id = chat_id
         self._zone = zone
-        self.share = 0.0
-        """Of the file that has been read; the first reading counts as a third of the work."""
 
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """See `Reader.read`; positions are ordinals over all lists. The file is read twice."""
-        with Scratch() as known:
-            for member in members(path, LISTS, EXPECTED, lambda share: self._told(share / 3)):
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
+        """The file is read twice; the first reading counts as a third of the work."""
+        with TempLookup() as known:
+            for member in self.members(path, 0.0, 1 / 3):
                 if isinstance(member, Member):
                     _note(member.value, known)
-            found = members(path, LISTS, EXPECTED, lambda share: self._told((1 + 2 * share) / 3))
-            yield from records(found, start, lambda member: self._made(member, known))
+            for position, member in enumerate(self.members(path, 1 / 3, 2 / 3), start=1):
+                made = member if isinstance(member, Bad) else self._made(member, known)
+                if made is not None:
+                    yield position, made
 
-    def _told(self, share: float) -> None:
-        self.share = share
-
-    def _made(self, member: Member, known: Scratch) -> Record | Bad | None:
+    def _made(self, member: Member, known: TempLookup) -> Record | Bad | None:
         item = member.value
         if "source_node_uuid" in item:
             return self._fact(member, known)
@@ -72,7 +68,7 @@ class GraphitiExport:
         told = f"{called}：{summary}" if not summary.isascii() else f"{called}: {summary}"
         return self._text(item, told, member.place, entities=_entities([name(item["uuid"])], known))
 
-    def _episode(self, member: Member, known: Scratch) -> Record | Bad:
+    def _episode(self, member: Member, known: TempLookup) -> Record | Bad:
         item, uuid = member.value, name(member.value.get("uuid"))
         text = text_of(item.get("content"))
         if not text:
@@ -84,7 +80,7 @@ class GraphitiExport:
         about = _entities([*known.values(MENTIONS, uuid), *ends], known)
         return self._text(item, text, member.place, left(made), entities=about, relations=relations)
 
-    def _fact(self, member: Member, known: Scratch) -> Record | Bad | None:
+    def _fact(self, member: Member, known: TempLookup) -> Record | Bad | None:
         item = member.value
         fact = text_of(item.get("fact"))
         if not fact:
@@ -112,13 +108,13 @@ class GraphitiExport:
             "chat_id": chat,
             "time_start": start,
             "time_end": None if start is not None and end is not None and end < start else end,
-            "metadata": metadata({"graphiti": _small(item)}),
+            "metadata": metadata({"graphiti": metadata({key: item[key] for key in item if key not in NOT_METADATA})}),
             **more,
         }
         return Record("text", arguments, place, left or {})
 
 
-def _note(item: dict[str, Any], known: Scratch) -> None:
+def _note(item: dict[str, Any], known: TempLookup) -> None:
     """Keep what the records of other members need of this one."""
     if "source_node_uuid" not in item:
         uuid, called = name(item.get("uuid")), name(item.get("name"))
@@ -140,7 +136,7 @@ def _stands(item: dict[str, Any]) -> bool:
     return not item.get("invalid_at") and not item.get("expired_at")
 
 
-def _entities(uuids: list[str], known: Scratch) -> list[dict[str, Any]]:
+def _entities(uuids: list[str], known: TempLookup) -> list[dict[str, Any]]:
     names: list[str] = []
     kinds: dict[str, str] = {}
     for uuid in dict.fromkeys(uuids):
@@ -151,12 +147,6 @@ def _entities(uuids: list[str], known: Scratch) -> list[dict[str, Any]]:
     return entities(names, kinds)
 
 
-def _relation(source: str, predicate: str, target: str, known: Scratch) -> dict[str, Any] | None:
+def _relation(source: str, predicate: str, target: str, known: TempLookup) -> dict[str, Any] | None:
     ends = known.values(NAMES, source, limit=1), known.values(NAMES, target, limit=1)
     return relation(ends[0][0], predicate, ends[1][0]) if all(ends) else None
-
-
-def _small(item: dict[str, Any]) -> dict[str, Any]:
-    """What is worth keeping of a node or an edge beside its text: no vectors, no long lists."""
-    left_out = ("content", "fact", "summary", "name_embedding", "fact_embedding", "episodes", "entity_edges")
-    return metadata({key: value for key, value in item.items() if key not in left_out})

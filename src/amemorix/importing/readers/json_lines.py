@@ -11,13 +11,12 @@ from ...errors import InvalidRequest
 from ...ingest.messages import Misspelt, read_message
 from ...ingest.requests import IngestText, Message
 from ...language.encoding import Encoding
-from ..duplicates import Occurrences, digest
-from ..records import Bad, Record
-from ..resume_points import Mark, Marking
+from ..duplicates import Occurrences
+from ..records import Bad, Reader, Record
 from .lines import Line, read_lines
 from .onebot import is_event, turn_of
 
-__all__ = ["JsonLines", "LineReader"]
+__all__ = ["JsonLines"]
 
 CHAT = ("chat_id", "group_id", "user_id")
 CALL = (*CHAT, "source", "expires_at", "ttl_seconds")
@@ -30,92 +29,75 @@ SAID_BY = ("speaker", "person_id")
 SAMPLE = 1 << 20
 
 
-class LineReader:
-    """Makes a record of one line; what has no `external_id` is known by what it says and how often that was said before.
+class JsonLines(Reader):
+    """The lines of a file; positions are byte offsets.
 
     A line that is a text (`source_type`, `knowledge_type`, `entities` …, or `content` without a speaker) is stored as by
-    `ingest_text`, an event of OneBot by who said what where, any other as a chat turn.
+    `ingest_text`, an event of OneBot by who said what where, any other as a chat turn. What has no `external_id` is known
+    by what it says and how often that was said before.
     """
 
-    def __init__(self, said: Occurrences | None = None, encoding: Encoding = "utf-8") -> None:
-        self._said = said or Occurrences()
-        self._encoding: Encoding = encoding
-
-    def read(self, line: Line) -> Record | Bad | None:
-        """The record; None for an empty line, and for an event in which nobody says anything."""
-        place = f"line {line.number}"
-        if line.raw is None:
-            return Bad(place, "the line is too long")
-        if not line.raw.strip():
-            return None
-        try:
-            raw = line.raw if self._encoding == "utf-8" else line.raw.decode(self._encoding)
-            value = json.loads(raw, parse_constant=_no_number)
-        except UnicodeDecodeError:
-            if self._encoding == "utf-8":
-                return Bad(place, "not UTF-8; save the file as UTF-8")
-            return Bad(place, "not GB 18030, as the lines before; save the file as UTF-8")
-        except RecursionError:
-            return Bad(place, "nested too deep")
-        except ValueError as exc:
-            return Bad(place, f"not valid JSON: {exc}")
-        if not isinstance(value, dict):
-            return Bad(place, "must be a JSON object")
-        try:
-            return turn_of(value, place) if is_event(value) else self._record(value, place)
-        except RecursionError:
-            return Bad(place, "nested too deep")
-
-    def _record(self, value: dict[str, Any], place: str) -> Record | Bad:
-        value = {key: one for key, one in value.items() if one is not None}
-        named = {} if "external_id" in value or "id" in value else {"external_id": self._name(value)}
-        try:
-            turn, rest = read_message({key: one for key, one in value.items() if key not in CALL})
-        except Misspelt as exc:
-            turn, rest, refused = {}, {}, f"{exc.key}: {exc}"
-        else:
-            refused = ""
-        if ONLY_TEXT & value.keys() or ("content" in value and not refused and turn.keys().isdisjoint(SAID_BY)):
-            text = {SAME.get(key, key) if SAME.get(key) not in value else key: one for key, one in value.items()}
-            if unknown := sorted(text.keys() - TEXT_KEYS):
-                return Bad(place, f"unknown {json.dumps(unknown[0])}; known: {', '.join(sorted(TEXT_KEYS))}")
-            return Record("text", {**named, **text}, place) if "text" in text else Bad(place, "there is no `text`")
-        if unknown := sorted(key for key in rest if _plain(key) in map(_plain, CALL)):
-            refused = f"unknown {json.dumps(unknown[0])}; known: {', '.join(CALL)}"
-        if refused or "text" not in turn:
-            return Bad(place, refused or "there is no `text`")
-        if rest:
-            turn["metadata"] = {**rest, **turn.get("metadata", {})}
-        return Record("turn", {**named, **turn, **{key: value[key] for key in CALL if key in value}}, place)
-
-    def _name(self, value: dict[str, Any]) -> str:
-        key = digest(json.dumps(value, sort_keys=True).encode())
-        return f"line:{key}:{self._said.count(key)}"
-
-
-class JsonLines(Marking):
-    """The lines of a file; positions are byte offsets."""
-
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """Records from byte `start` on; the lines before it are only counted. Raises InvalidRequest."""
-        begun = self.beginning(start)
-        reader, met = LineReader(begun.said, _encoding_of(path)), begun.position > 0
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
+        encoding, said, met = _encoding_of(path), Occurrences(), False
         with path.open("rb") as file:
-            for line in read_lines(file, begun.position, begun.number):
-                record = reader.read(line)
+            for line in read_lines(file):
+                record = _read(line, encoding, said)
                 if record is None:
                     continue
-                if (
-                    not met
-                    and isinstance(record, Bad)
-                    and line.raw is not None
-                    and line.raw.lstrip()[:1] not in (b"{", b'"')
-                ):
+                begun = line.raw is None or line.raw.lstrip()[:1] in (b"{", b'"')
+                if not met and not begun and isinstance(record, Bad):
                     raise InvalidRequest("file: JSON lines begin with `{`; this file does not.", field="file")
                 met = True
-                self.mark = Mark(line.after, line.number, begun.said)
-                if line.after > start:
-                    yield line.after, record
+                yield line.after, record
+
+
+def _read(line: Line, encoding: Encoding, said: Occurrences) -> Record | Bad | None:
+    """The record; None for an empty line, and for an event in which nobody says anything."""
+    place = f"line {line.number}"
+    if line.raw is None:
+        return Bad(place, "the line is too long")
+    if not line.raw.strip():
+        return None
+    try:
+        raw = line.raw if encoding == "utf-8" else line.raw.decode(encoding)
+        value = json.loads(raw, parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        kind = "not UTF-8" if encoding == "utf-8" else "not GB 18030, as the lines before"
+        return Bad(place, f"{kind}; save the file as UTF-8")
+    except RecursionError:
+        return Bad(place, "nested too deep")
+    except ValueError as exc:
+        return Bad(place, f"not valid JSON: {exc}")
+    if not isinstance(value, dict):
+        return Bad(place, "must be a JSON object")
+    try:
+        return turn_of(value, place) if is_event(value) else _record(value, place, said)
+    except RecursionError:
+        return Bad(place, "nested too deep")
+
+
+def _record(value: dict[str, Any], place: str, said: Occurrences) -> Record | Bad:
+    value = {key: one for key, one in value.items() if one is not None}
+    named: dict[str, Any] = {}
+    if "external_id" not in value and "id" not in value:
+        named["external_id"] = said.external_id("line", json.dumps(value, sort_keys=True))
+    try:
+        turn, rest = read_message({key: one for key, one in value.items() if key not in CALL})
+        refused = ""
+    except Misspelt as exc:
+        turn, rest, refused = {}, {}, f"{exc.key}: {exc}"
+    if ONLY_TEXT & value.keys() or ("content" in value and not refused and turn.keys().isdisjoint(SAID_BY)):
+        text = {SAME.get(key, key) if SAME.get(key) not in value else key: one for key, one in value.items()}
+        if unknown := sorted(text.keys() - TEXT_KEYS):
+            return Bad(place, f"unknown {json.dumps(unknown[0])}; known: {', '.join(sorted(TEXT_KEYS))}")
+        return Record("text", {**named, **text}, place) if "text" in text else Bad(place, "there is no `text`")
+    if unknown := sorted(key for key in rest if _plain(key) in map(_plain, CALL)):
+        refused = f"unknown {json.dumps(unknown[0])}; known: {', '.join(CALL)}"
+    if refused or "text" not in turn:
+        return Bad(place, refused or "there is no `text`")
+    if rest:
+        turn["metadata"] = {**rest, **turn.get("metadata", {})}
+    return Record("turn", {**named, **turn, **{key: value[key] for key in CALL if key in value}}, place)
 
 
 def _plain(key: str) -> str:
@@ -141,5 +123,5 @@ def _is(line: bytes, encoding: str) -> bool:
     return True
 
 
-def _no_number(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(f"{constant} is not a JSON number")

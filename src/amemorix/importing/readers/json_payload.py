@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,71 +11,56 @@ import ijson
 
 from ...errors import InvalidRequest
 from ...ingest.requests import EntityInput, IngestText
-from ...lazy_regex import lazy_regex
-from ..duplicates import Occurrences, digest
-from ..records import Bad, Record
-from .json_events import Event, events
+from ..duplicates import Occurrences
+from ..records import Bad, Reader, Record
+from .foreign_values import is_hash
+from .json_documents import Event, events
 
 __all__ = ["JsonPayload"]
 
 KEYS = ("paragraphs", "entities", "relations")
-_HASH = lazy_regex(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})", re.IGNORECASE)
 TIMES = {"event_time": "timestamp", "time": "timestamp", "event_time_start": "time_start", "event_time_end": "time_end"}
 KNOWN = IngestText.known_keys() | {"content", "type", *TIMES}
 
 
-class JsonPayload:
+class JsonPayload(Reader):
     """`{"paragraphs": […], "entities": […], "relations": […]}`, or a list of paragraphs; positions count records.
 
     A paragraph is a text, or an object with `content`, and what `ingest_text` takes. A relation that stands by itself is
     stored with the sentence that it makes, an entity with its description or its name.
     """
 
-    def __init__(self) -> None:
-        self.share = 0.0
-        """How much of the file has been read, 0..1."""
-
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """Records from number `start` on. Raises InvalidRequest for another document."""
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
         said, position = Occurrences(), 0
         try:
-            for place, item, make in self._items(path):
-                position += 1
-                record = make(item, place, said)
-                if position > start:
-                    yield position, record
+            with path.open("rb") as file:
+                is_list = next((event for _, event, _ in events(file)), "") == "start_array"
+            lists = ("paragraphs",) if is_list else KEYS
+            for part, key in enumerate(lists):
+                prefix = "item" if is_list else f"{key}.item"
+                for number, item in enumerate(self._items(path, prefix, part, len(lists))):
+                    position += 1
+                    yield position, _MAKERS[key](item, f"{key}.{number}", said)
         except (ijson.JSONError, UnicodeDecodeError) as exc:
-            raise InvalidRequest(f"file: it is not valid JSON: {_line(exc)}.", field="file") from exc
-        if not position and not self._is_payload(path):
+            why = " ".join(str(exc).split())[:120]
+            raise InvalidRequest(f"file: it is not valid JSON: {why}.", field="file") from exc
+        if not position and not is_list and not _is_payload(path):
             raise InvalidRequest(
                 f"file: a JSON document with one of {', '.join(KEYS)} was expected, or a list of paragraphs.",
                 field="file", allowed=list(KEYS),
             )  # fmt: skip
 
-    def _items(self, path: Path) -> Iterator[tuple[str, Any, Callable[[Any, str, Occurrences], Record | Bad]]]:
-        if _first_event(path) == "start_array":
-            for number, item in enumerate(self._array(path, "item", 0, 1)):
-                yield f"paragraphs.{number}", item, _paragraph
-            return
-        makers = (_paragraph, _entity, _relation)
-        for part, (key, make) in enumerate(zip(KEYS, makers, strict=True)):
-            for number, item in enumerate(self._array(path, f"{key}.item", part, len(KEYS))):
-                yield f"{key}.{number}", item, make
-
-    def _array(self, path: Path, prefix: str, part: int, parts: int) -> Iterator[Any]:
+    def _items(self, path: Path, prefix: str, part: int, parts: int) -> Iterator[Any]:
         with path.open("rb") as file:
             size = max(path.stat().st_size, 1)
             for item in ijson.items(_lists_only(events(file)), prefix):
                 self.share = (part + min(file.tell() / size, 1.0)) / parts
                 yield item
-        self.share = (part + 1) / parts
 
-    def _is_payload(self, path: Path) -> bool:
-        with path.open("rb") as file:
-            for prefix, event, value in events(file):
-                if prefix == "" and (event == "start_array" or (event == "map_key" and value in KEYS)):
-                    return True
-        return False
+
+def _is_payload(path: Path) -> bool:
+    with path.open("rb") as file:
+        return any(prefix == "" and event == "map_key" and value in KEYS for prefix, event, value in events(file))
 
 
 def _lists_only(found: Iterator[Event]) -> Iterator[Event]:
@@ -87,19 +71,9 @@ def _lists_only(found: Iterator[Event]) -> Iterator[Event]:
         yield one
 
 
-def _first_event(path: Path) -> str:
-    with path.open("rb") as file:
-        return next((event for _, event, _ in events(file)), "")
-
-
-def _line(exc: Exception) -> str:
-    return " ".join(str(exc).split())[:120]
-
-
-def _named(arguments: dict[str, Any], said: Occurrences, kind: str) -> dict[str, Any]:
-    key = digest(json.dumps(arguments, sort_keys=True).encode())
-    count = said.count(key)
-    return {"external_id": f"{kind}:{key}:{count}", **arguments}
+def _record(kind: str, arguments: dict[str, Any], place: str, said: Occurrences) -> Record:
+    external_id = said.external_id(kind, json.dumps(arguments, sort_keys=True))
+    return Record("text", {"external_id": external_id, **arguments}, place)
 
 
 def _paragraph(item: Any, place: str, said: Occurrences) -> Record | Bad:
@@ -116,31 +90,22 @@ def _paragraph(item: Any, place: str, said: Occurrences) -> Record | Bad:
     text = given.pop("content", None) or given.get("text")
     if not isinstance(text, str) or not text.strip():
         return Bad(place, "there is no `content`")
-    if _HASH.fullmatch(text.strip()):
+    if is_hash(text.strip()):
         return Bad(place, "the content is a hash, not a text")
     kind = given.pop("type", None)
     if kind in ("factual", "narrative", "quote"):
         given.setdefault("knowledge_type", kind)
     given["text"] = text
-    for key, read in (("entities", _entity_names), ("relations", _triples)):
-        if key in given:
-            given[key] = read(given[key])
-    return Record("text", _named(given, said, "paragraph"), place)
-
-
-def _entity_names(value: Any) -> Any:
-    """Entities as `ingest_text` takes them; what is none is left for it to refuse."""
-    return [_as_entity(one) for one in value] if isinstance(value, list) else value
+    for key, read in (("entities", _as_entity), ("relations", _as_relation)):
+        if isinstance(value := given.get(key), list):  # what is none is left for `ingest_text` to refuse
+            given[key] = [read(one) for one in value]
+    return _record("paragraph", given, place, said)
 
 
 def _as_entity(one: Any) -> Any:
     if isinstance(one, dict):
         return {key: one[key] for key in EntityInput.model_fields if key in one}
     return one
-
-
-def _triples(value: Any) -> Any:
-    return [_as_relation(one) for one in value] if isinstance(value, list) else value
 
 
 def _as_relation(one: Any) -> Any:
@@ -157,11 +122,11 @@ def _entity(item: Any, place: str, said: Occurrences) -> Record | Bad:
     name = entity.get("name") if isinstance(entity, dict) else entity
     if not isinstance(name, str) or not name.strip():
         return Bad(place, "an entity is a name, or an object with `name`")
-    if _HASH.fullmatch(name.strip()):
+    if is_hash(name.strip()):
         return Bad(place, "the name is a hash")
     described = item.get("description") if isinstance(item, dict) else None
     text = described if isinstance(described, str) and described.strip() else name
-    return Record("text", _named({"text": text, "entities": [entity]}, said, "entity"), place)
+    return _record("entity", {"text": text, "entities": [entity]}, place, said)
 
 
 def _relation(item: Any, place: str, said: Occurrences) -> Record | Bad:
@@ -170,4 +135,9 @@ def _relation(item: Any, place: str, said: Occurrences) -> Record | Bad:
     if not parts or not all(isinstance(part, str) and part.strip() for part in parts):
         return Bad(place, "a relation has `subject`, `predicate` and `object`")
     text = " ".join(str(part).strip() for part in parts)
-    return Record("text", _named({"text": text, "relations": [relation]}, said, "relation"), place)
+    return _record("relation", {"text": text, "relations": [relation]}, place, said)
+
+
+_MAKERS: dict[str, Callable[[Any, str, Occurrences], Record | Bad]] = {
+    "paragraphs": _paragraph, "entities": _entity, "relations": _relation,
+}  # fmt: skip

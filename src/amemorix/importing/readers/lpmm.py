@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InvalidRequest
-from ...store.temp_lookup import Scratch
-from ..records import Bad, Record
+from ...store.temp_lookup import TempLookup
+from ..records import Bad, Reader, Record
 from .foreign_values import digest, entities, is_hash, joined, left, metadata, name, relation, text_of
-from .json_members import Member, members, records
+from .json_documents import JsonReader, Member
 
 __all__ = ["LpmmOpenie", "LpmmParquet"]
 
-OPENIE = 'an OpenIE file of LPMM: {"docs": [{"idx", "passage", "extracted_entities", "extracted_triples"}]}'
 STORE = "a store of LPMM: a directory with paragraph.parquet, and entity.parquet, relation.parquet, rag-graph.graphml"
 SOURCE = "lpmm"
 PARAGRAPHS, ENTITIES, RELATIONS, GRAPH = "paragraph.parquet", "entity.parquet", "relation.parquet", "rag-graph.graphml"
@@ -26,25 +25,17 @@ LONGEST_TRIPLE = 10_000
 NAME, LINKS, TRIPLE, PARAGRAPHS_OF = "name", "links", "triple", "paragraphs of"
 
 
-class LpmmOpenie:
+class LpmmOpenie(JsonReader):
     """`{"docs": [{idx, passage, extracted_entities: [name], extracted_triples: [[subject, predicate, object]]}]}`.
 
     A passage is known by the hash of its text, so that the same one out of two files, or out of a store, is one. It is
     knowledge that every chat may find.
     """
 
-    def __init__(self) -> None:
-        self.share = 0.0
-        """Of the file that has been read."""
+    expected = 'an OpenIE file of LPMM: {"docs": [{"idx", "passage", "extracted_entities", "extracted_triples"}]}'
+    lists = ("docs",)
 
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """See `Reader.read`; positions are ordinals of the documents."""
-        return records(members(path, ("docs",), OPENIE, self._told), start, self._document)
-
-    def _told(self, share: float) -> None:
-        self.share = share
-
-    def _document(self, member: Member) -> Record | Bad:
+    def record(self, member: Member) -> Record | Bad:
         item = member.value
         text = text_of(item.get("passage"))
         if not text or is_hash(text):
@@ -59,7 +50,7 @@ class LpmmOpenie:
         )  # fmt: skip
 
 
-class LpmmParquet:
+class LpmmParquet(Reader):
     """A directory with the files of LPMM's store, or with its folders `embedding` and `rag`; vectors are not taken over.
 
     A paragraph has the entities that the graph links it to, and the relations whose two ends are among them: LPMM does
@@ -67,30 +58,22 @@ class LpmmParquet:
     Needs pyarrow, which the extra `lpmm` installs.
     """
 
-    def __init__(self) -> None:
-        self.share = 0.0
-        """Of the rows that have been read."""
-
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """See `Reader.read`; positions are ordinals, the paragraphs before the relations."""
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
+        """Positions are ordinals, the paragraphs before the relations."""
         files = _found(path)
-        with Scratch() as known:
+        with TempLookup() as known:
             rows = max(sum(_count(files.get(called)) for called in (PARAGRAPHS, RELATIONS)), 1)
             _learn(files, known)
-            position = 0
-            for key, text in _rows(files[PARAGRAPHS]):
-                position += 1
-                self.share = position / rows
-                if position > start:
-                    yield position, self._paragraph(key, text, f"{PARAGRAPHS} row {position}", known)
-            first = position
-            for _, told in _rows(files.get(RELATIONS)):
-                position += 1
-                self.share = position / rows
-                if position > start and (made := self._relation(told, f"{RELATIONS} row {position - first}", known)):
-                    yield position, made
+            first = 0
+            for first, (key, text) in enumerate(_rows(files[PARAGRAPHS]), start=1):
+                self.share = first / rows
+                yield first, self._paragraph(key, text, f"{PARAGRAPHS} row {first}", known)
+            for number, (_, told) in enumerate(_rows(files.get(RELATIONS)), start=1):
+                self.share = (first + number) / rows
+                if made := self._relation(told, f"{RELATIONS} row {number}", known):
+                    yield first + number, made
 
-    def _paragraph(self, key: str, raw: str, place: str, known: Scratch) -> Record | Bad:
+    def _paragraph(self, key: str, raw: str, place: str, known: TempLookup) -> Record | Bad:
         text = text_of(raw)
         if not text or is_hash(text):
             return Bad(place, "is a hash, not a text" if text else "has no text")
@@ -99,26 +82,19 @@ class LpmmParquet:
         made = [one for triple in triples if (one := _of_triple(triple))]
         return _passage(text, place, entities=entities(names), relations=made, metadata={"lpmm_hash": key})
 
-    def _relation(self, raw: str, place: str, known: Scratch) -> Record | Bad | None:
+    def _relation(self, raw: str, place: str, known: TempLookup) -> Record | Bad | None:
         triple = _triple(raw)
         made = _of_triple(triple)
         if triple is None or made is None:
             return Bad(place, "is no triple whose ends differ")
-        ends = [_entity_key(triple[0]), _entity_key(triple[2])]
-        if known.meet(PARAGRAPHS_OF, *ends):
+        if known.meet(PARAGRAPHS_OF, *(f"entity-{digest(end)}" for end in (triple[0], triple[2]))):
             return None
         return _passage(joined(made), place, relations=[made], knowledge_type="factual")
 
 
 def _passage(text: str, place: str, left: Mapping[str, int] | None = None, **more: Any) -> Record:
-    arguments = {
-        "external_id": f"lpmm:{digest(text)}",
-        "source_type": SOURCE,
-        "source": SOURCE,
-        "text": text,
-        "scope": "global",
-        **more,
-    }
+    about = {"external_id": f"lpmm:{digest(text)}", "source_type": SOURCE, "source": SOURCE}
+    arguments = {**about, "text": text, "scope": "global", **more}
     return Record("text", arguments, place, left or {})
 
 
@@ -153,9 +129,10 @@ def _found(path: Path) -> dict[str, Path]:
 
 
 def _opened(path: Path) -> Any:
-    parquet = _parquet()
     try:
-        return parquet.ParquetFile(path)
+        return import_module("pyarrow.parquet").ParquetFile(path)
+    except ImportError as exc:
+        raise InvalidRequest("Stores of LPMM are read with pyarrow: install `amemorix[lpmm]`.", extra="lpmm") from exc
     except (ValueError, OSError) as exc:
         raise InvalidRequest(f"{path.name} is no parquet file; expected {STORE}.", field="path") from exc
 
@@ -180,14 +157,7 @@ def _rows(path: Path | None) -> Iterator[tuple[str, str]]:
                 yield name(row.get("hash")), row["str"] if isinstance(row["str"], str) else ""
 
 
-def _parquet() -> Any:
-    try:
-        return import_module("pyarrow.parquet")
-    except ImportError as exc:
-        raise InvalidRequest("Stores of LPMM are read with pyarrow: install `amemorix[lpmm]`.", extra="lpmm") from exc
-
-
-def _learn(files: dict[str, Path], known: Scratch) -> None:
+def _learn(files: dict[str, Path], known: TempLookup) -> None:
     for key, called in _rows(files.get(ENTITIES)):
         known.put(NAME, key, called)
     for _, told in _rows(files.get(RELATIONS)):
@@ -211,7 +181,3 @@ def _edges(path: Path) -> Iterator[tuple[str, str]]:
                 element.clear()
     except ElementTree.ParseError as exc:
         raise InvalidRequest(f"{path.name} is no GraphML ({exc}); expected {STORE}.", field="path") from exc
-
-
-def _entity_key(called: str) -> str:
-    return f"entity-{digest(called)}"

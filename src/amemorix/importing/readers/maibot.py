@@ -12,8 +12,8 @@ from typing import Any
 from ...errors import InvalidRequest
 from ...language.normalise import normalise_name
 from ...language.times import local_zone
-from ...store.read_only_database import ForeignDatabase
-from ..records import Bad, Record
+from ...store.read_only_database import ReadOnlyDatabase
+from ..records import Bad, Reader, Record
 from .foreign_values import metadata, moment, name, text_of
 
 __all__ = ["MaiBotDatabase"]
@@ -58,7 +58,7 @@ class _Around:
     repeated: Mapping[tuple[str, str], int]
 
 
-class MaiBotDatabase:
+class MaiBotDatabase(Reader):
     """Messages in the order in which they were stored, each a turn of its chat, known by the platform's message id.
 
     A speaker is the person that `person_info` names, else the platform's user. Messages without text, commands and
@@ -84,14 +84,12 @@ class MaiBotDatabase:
         self._to = _bound("time_to", time_to, self._zone)
         self._only = tuple(frozenset(map(name, ids)) for ids in (stream_ids, group_ids, user_ids))
         self._first, self._last = start_id, end_id
-        self.share = 0.0
-        """Of the messages that have been read."""
 
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """See `Reader.read`; a position is the `id` of the message."""
+    def read(self, path: Path, start: int = 0) -> Iterator[tuple[int, Record | Bad]]:
+        """A position is the `id` of the message."""
         if not path.is_file():
             raise InvalidRequest(f"{path.name} is not {EXPECTED}.", field="path")
-        with ForeignDatabase(path) as db:
+        with ReadOnlyDatabase(path) as db:
             table = next((one for one in TABLES if db.has(one.name, one.chat, one.time, "processed_plain_text")), None)
             if table is None:
                 raise InvalidRequest(f"{path.name} is not {EXPECTED}.", field="path")
@@ -120,13 +118,16 @@ class MaiBotDatabase:
         if not chat or at is None:
             return Bad(place, f"has no `{table.chat}`" if not chat else f"`{table.time}` is no time")
         partner = name(row.get("chat_info_user_id")) or name(known.get("user_id"))
+        id_ = name(row.get("message_id"))
+        if id_ and around.repeated.get((chat, id_), row["row_"]) != row["row_"]:
+            id_ = f"{id_[:480]}#{row['row_']}"  # a second message that has the same id
         arguments = {
             "chat_id": chat,
             "group_id": group,
             "user_id": "" if group else partner,
             "text": text,
             "time": at,
-            "external_id": _external_id(row, chat, around),
+            "external_id": id_ or f"maibot:{row['row_']}",
             **_speaker(row, user, around),
             "metadata": metadata({"reply_to": row.get("reply_to"), "platform": _platform(row)}),
         }
@@ -148,20 +149,11 @@ def _speaker(row: Row, user: str, around: _Around) -> dict[str, Any]:
     return {"speaker": speaker, "person_id": key, "aliases": [one for one in called[1:] if one != key]}
 
 
-def _external_id(row: Row, chat: str, around: _Around) -> str:
-    """The platform's id; for a second message that has the same, with its row."""
-    id_ = name(row.get("message_id"))
-    if not id_:
-        return f"maibot:{row['row_']}"
-    first = around.repeated.get((chat, id_), row["row_"])
-    return id_ if first == row["row_"] else f"{id_[:480]}#{row['row_']}"
-
-
 def _platform(row: Row) -> str:
     return name(row.get("user_platform")) or name(row.get("platform")) or name(row.get("chat_info_platform"))
 
 
-def _around(db: ForeignDatabase, table: _Table, page: Sequence[Row]) -> _Around:
+def _around(db: ReadOnlyDatabase, table: _Table, page: Sequence[Row]) -> _Around:
     users = json.dumps(sorted({name(row.get("user_id")) for row in page}))
     chats = json.dumps(sorted({name(row.get(table.chat)) for row in page}))
     ids = json.dumps(sorted({name(row.get("message_id")) for row in page}))

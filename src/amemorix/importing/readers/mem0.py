@@ -10,19 +10,17 @@ from typing import Any
 from ...clock import Clock, SystemClock
 from ..records import Bad, Record
 from .foreign_values import digest, entities, id_of, joined, left, metadata, moment, name, relation, text_of, texts
-from .json_members import Member, members, records
+from .json_documents import JsonReader, Member
 
 __all__ = ["Mem0Export"]
 
-EXPECTED = 'an export of mem0: {"results": [{"id", "memory", …}], "relations": […]}, or a list of memories'
 SOURCE = "mem0"
-LISTS = ("", "results", "memories", "relations")
 NOT_METADATA = ("id", "memory", "text", "data", "metadata", "categories", "entities", "relations")
 MARGIN_SECONDS = 3_600.0
 """What expires within this time is passed over: it would be gone before it is stored."""
 
 
-class Mem0Export:
+class Mem0Export(JsonReader):
     """`{"results": [{id, memory, user_id, agent_id, run_id, created_at, updated_at, expiration_date, metadata,
     categories, hash, entities, relations}], "relations": [{source, relationship, target or destination}]}`.
 
@@ -31,29 +29,29 @@ class Mem0Export:
     passed over.
     """
 
+    expected = 'an export of mem0: {"results": [{"id", "memory", …}], "relations": […]}, or a list of memories'
+    lists = ("", "results", "memories", "relations")
+
     def __init__(self, *, chat_id: str = "mem0", clock: Clock | None = None, zone: tzinfo | None = None) -> None:
         self._chat_id = chat_id
         self._zone = zone
         self._clock = clock or SystemClock()
-        self.share = 0.0
-        """Of the file that has been read."""
+        self._scopes: list[dict[str, str]] = []
+        """The first two that were met."""
 
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """See `Reader.read`; positions are ordinals over all lists."""
-        scopes: list[dict[str, str]] = []
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
+        self._scopes = []
+        return super().records(path)
 
-        def make(member: Member) -> Record | Bad | None:
-            if member.key == "relations":
-                return self._relation(member, scopes[0] if len(scopes) == 1 else {"chat_id": self._chat_id})
-            scope = self._scope(member.value)
-            if len(scopes) < 2 and scope not in scopes:
-                scopes.append(scope)
-            return self._memory(member, scope)
-
-        return records(members(path, LISTS, EXPECTED, self._told), start, make)
-
-    def _told(self, share: float) -> None:
-        self.share = share
+    def record(self, member: Member) -> Record | Bad | None:
+        if member.key == "relations":
+            return self._relation(member, self._scopes[0] if len(self._scopes) == 1 else {"chat_id": self._chat_id})
+        run, user, agent = (name(member.value.get(key)) for key in ("run_id", "user_id", "agent_id"))
+        scope = {key: value for key, value in (("chat_id", run), ("user_id", user)) if value}
+        scope = scope or {"chat_id": id_of(SOURCE, "agent", agent) if agent else self._chat_id}
+        if len(self._scopes) < 2 and scope not in self._scopes:
+            self._scopes.append(scope)
+        return self._memory(member, scope)
 
     def _memory(self, member: Member, scope: dict[str, str]) -> Record | Bad | None:
         item = member.value
@@ -65,8 +63,14 @@ class Mem0Export:
             return None
         given = item.get("metadata")
         kept = {key: value for key, value in item.items() if key not in NOT_METADATA}
-        found, between = _graph(item)
-        joins = [one for one in between if one]
+        listed, joins = (
+            [] if not isinstance(some := item.get(key), list) else some for key in ("entities", "relations")
+        )
+        nodes = [one for one in listed if isinstance(one, dict)]
+        names = {name(one.get("id")): name(one.get("name")) for one in nodes if name(one.get("name"))}
+        kinds = {name(one.get("name")): name(one.get("type")) for one in nodes}
+        plain = [one for one in listed if isinstance(one, str)]
+        between = [_between(one, names) if isinstance(one, dict) else None for one in joins]
         arguments = {
             "external_id": id_of(SOURCE, name(item.get("id")) or digest(text, *sorted(scope.values()))),
             **_source(scope),
@@ -77,8 +81,8 @@ class Mem0Export:
             "expires_at": expires,
             "tags": texts(item.get("categories")),
             "metadata": metadata({**(given if isinstance(given, dict) else {}), "mem0": kept}),
-            "entities": found,
-            "relations": joins,
+            "entities": entities([*names.values(), *plain], kinds),
+            "relations": [one for one in between if one],
         }
         return Record("text", arguments, member.place, left(between), foreign=True)
 
@@ -96,12 +100,6 @@ class Mem0Export:
         }
         return Record("text", arguments, member.place, foreign=True)
 
-    def _scope(self, item: dict[str, Any]) -> dict[str, str]:
-        run, user, agent = (name(item.get(key)) for key in ("run_id", "user_id", "agent_id"))
-        if run or user:
-            return {key: value for key, value in (("chat_id", run), ("user_id", user)) if value}
-        return {"chat_id": id_of(SOURCE, "agent", agent) if agent else self._chat_id}
-
 
 def _source(scope: dict[str, str]) -> dict[str, str]:
     """The same for every export, so that a later one brings only what is new."""
@@ -109,20 +107,7 @@ def _source(scope: dict[str, str]) -> dict[str, str]:
     return {"source_type": SOURCE, "source": id_of(SOURCE, owner)}
 
 
-def _graph(item: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any] | None]]:
-    """The entities and the relations that an item has of its own; relations there name entities by their ids."""
-    listed = [one for one in _list(item.get("entities")) if isinstance(one, dict)]
-    names = {name(one.get("id")): name(one.get("name")) for one in listed if name(one.get("name"))}
-    kinds = {name(one.get("name")): name(one.get("type")) for one in listed}
-    plain = [one for one in _list(item.get("entities")) if isinstance(one, str)]
-    between = [_between(one, names) if isinstance(one, dict) else None for one in _list(item.get("relations"))]
-    return entities([*names.values(), *plain], kinds), between
-
-
 def _between(one: dict[str, Any], names: dict[str, str]) -> dict[str, Any] | None:
+    """A relation, which may name its ends by the ids of entities."""
     source, target = name(one.get("source")), name(one.get("target") or one.get("destination"))
     return relation(names.get(source, source), one.get("relationship"), names.get(target, target))
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from ...language.message_segments import spelled, spelled_segments
 from ...language.normalise import clean_text
 from ..records import Bad, Record
 from .foreign_values import digest, id_of, name, text_of
-from .json_members import Member, members, records
+from .json_documents import JsonReader, Member
 
 __all__ = ["OneBotExport", "is_event", "turn_of"]
 
-EXPECTED = 'messages of OneBot: {"messages": [{"message_id", "time", "sender", "raw_message"}]}, or a list of them'
-LISTS = ("", "messages", "data", "data.messages")
 POSTS = ("message", "message_sent", "meta_event", "notice", "request")
 SAID = ("", "message", "message_sent")
 """Posts that somebody says; the others tell what happened."""
@@ -24,22 +21,20 @@ _TEXTS = ("message", "raw_message", "alt_message")
 Row = Mapping[str, Any]
 
 
-class OneBotExport:
+class OneBotExport(JsonReader):
     """A JSON document of messages; what happened without being said, and what has no text, is passed over.
 
     A message goes to its group or private chat; one that names none to the task's chat.
     """
 
-    def __init__(self) -> None:
-        self.share = 0.0
-        """Of the file that has been read."""
+    expected = 'messages of OneBot: {"messages": [{"message_id", "time", "sender", "raw_message"}]}, or a list of them'
+    lists = ("", "messages", "data", "data.messages")
 
-    def read(self, path: Path, start: int) -> Iterator[tuple[int, Record | Bad]]:
-        """See `Reader.read`; positions are ordinals."""
-        return records(members(path, LISTS, EXPECTED, self._told), start, _of_member)
-
-    def _told(self, share: float) -> None:
-        self.share = share
+    def record(self, member: Member) -> Record | Bad | None:
+        item = member.value
+        if not (is_event(item) or isinstance(item.get("sender"), dict) or name(item.get("post_type"))):
+            return Bad(member.place, "is no message of OneBot: there is no `sender` with a text")
+        return turn_of(item, member.place)
 
 
 def is_event(value: Row) -> bool:
@@ -64,24 +59,24 @@ def turn_of(value: Row, place: str) -> Record | None:
     called = [name(sender.get(key)) for key in ("card", "groupCard", "nickname", "name", "nick")]
     names = list(dict.fromkeys(one for one in called if any(char.isalnum() for char in one)))
     time = value.get("time") or value.get("timestamp")
+    given_id = name(value.get("message_id")) or name(value.get("id")) or digest(text, id_)
     arguments = {
-        "external_id": _external_id(value, text, id_, time),
+        "external_id": id_of(
+            "onebot", given_id, name(str(time or ""))
+        ),  # ids begin anew with a bot that is set up again
         "text": text,
         "speaker": names[0] if names else id_,
         "person_id": id_,
         "aliases": [one for one in names[1:] if one != id_],
         "time": time,
-        **_chat(value, id_),
     }
+    group, kind_of_chat = name(value.get("group_id")), name(value.get("message_type")) or name(value.get("detail_type"))
+    if group and group != "0":
+        arguments["group_id"] = group
+    elif kind_of_chat == "private":
+        partner = name(value.get("target_id")) if id_ == name(value.get("self_id")) else id_
+        arguments |= {"user_id": partner} if partner else {}
     return Record("turn", arguments, place, foreign=True)
-
-
-def _of_member(member: Member) -> Record | Bad | None:
-    if not (
-        is_event(member.value) or isinstance(member.value.get("sender"), dict) or name(member.value.get("post_type"))
-    ):
-        return Bad(member.place, "is no message of OneBot: there is no `sender` with a text")
-    return turn_of(member.value, member.place)
 
 
 def _text(value: Row) -> str:
@@ -94,19 +89,3 @@ def _text(value: Row) -> str:
         if made:
             return clean_text(made)
     return ""
-
-
-def _external_id(value: Row, text: str, person: str, time: Any) -> str:
-    """With the time: ids of messages begin anew when a bot is set up again."""
-    id_ = name(value.get("message_id")) or name(value.get("id"))
-    return id_of("onebot", id_ or digest(text, person), name(str(time or "")))
-
-
-def _chat(value: Row, person: str) -> dict[str, str]:
-    group = name(value.get("group_id"))
-    if group and group != "0":
-        return {"group_id": group}
-    if (name(value.get("message_type")) or name(value.get("detail_type"))) != "private":
-        return {}
-    partner = name(value.get("target_id")) if person == name(value.get("self_id")) else person
-    return {"user_id": partner} if partner else {}

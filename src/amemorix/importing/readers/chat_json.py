@@ -1,0 +1,223 @@
+"""Chats in JSON documents: of Discord, Telegram and WeChat, and conversations with language models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...ingest.messages import Misspelt, read_message
+from ...language.normalise import clean_text
+from ...lazy_regex import lazy_regex
+from ..duplicates import Occurrences
+from ..records import Bad, Record
+from .foreign_values import digest, id_of, metadata, name, text_of
+from .json_documents import JsonReader, Member
+
+__all__ = ["Conversation", "DiscordExport", "PyWxDump", "TelegramExport"]
+
+MESSAGE_LISTS = ("", "messages", "data", "data.messages")
+
+
+class DiscordExport(JsonReader):
+    """`{"messages": [{id, type, timestamp, content, author: {id, name, nickname}}]}` as DiscordChatExporter writes it;
+    notices, and messages without a text, are passed over.
+
+    The chat is the task's, where it names one, else `discord:` with the id of the channel.
+    """
+
+    expected = 'an export of DiscordChatExporter: {"guild": …, "channel": …, "messages": [{"id", "timestamp", "content", "author"}]}'
+    lists = ("messages",)
+    SAID = ("", "Default", "Reply")
+    """Types of messages that somebody says; the others are notices of Discord."""
+
+    def __init__(self, *, chat_id: str = "") -> None:
+        self._chat_id = chat_id
+        self._channel = ""
+
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
+        self._channel = ""
+        return super().records(path)
+
+    def hear(self, prefix: str, event: str, value: Any) -> None:
+        if prefix == "channel.id" and event in ("number", "string"):
+            self._channel = name(int(value) if event == "number" else value)
+
+    def record(self, member: Member) -> Record | Bad | None:
+        item, author = member.value, member.value.get("author")
+        if not isinstance(author, dict):
+            return Bad(member.place, "is no message of Discord: there is no `author`")
+        text = text_of(item.get("content"))
+        if not text or name(item.get("type")) not in self.SAID:
+            return None
+        called, id_, time = name(author.get("name")), name(author.get("id")), item.get("timestamp")
+        arguments = {
+            "external_id": id_of("discord", name(item.get("id")) or digest(text, id_, str(time))),
+            "text": text,
+            "speaker": name(author.get("nickname")) or called,
+            "person_id": id_ or called,
+            "time": time,
+            **({"chat_id": id_of("discord", self._channel)} if self._channel and not self._chat_id else {}),
+        }
+        return Record("turn", arguments, member.place)
+
+
+class TelegramExport(JsonReader):
+    """`result.json` of Telegram Desktop, of one chat or of all; what nobody says is passed over.
+
+    The chat of an export of one is the task's, where it names one; else a chat is `telegram:` with its id.
+    """
+
+    expected = 'an export of Telegram Desktop: {"id", "name", "messages": [{"id", "date", "from", "from_id", "text"}]}'
+    CHATS = ("", "chats.list.item.", "left_chats.list.item.")
+    """What stands before the names of a chat's fields: of one that is alone, or one of all."""
+    lists = tuple(f"{before}messages" for before in CHATS)
+
+    def __init__(self, *, chat_id: str = "") -> None:
+        self._chat_id = chat_id
+        self._ids: dict[str, str] = {}
+
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
+        self._ids = {}
+        return super().records(path)
+
+    def hear(self, prefix: str, event: str, value: Any) -> None:
+        """The id of a chat stands before its messages; one that stands elsewhere is of no use to them."""
+        before = prefix.removesuffix("id")
+        if event == "end_map":
+            self._ids.pop(f"{prefix}.", None)
+        elif prefix.endswith("id") and before in self.CHATS and event in ("number", "string"):
+            self._ids[before] = name(int(value) if event == "number" else value)
+
+    def record(self, member: Member) -> Record | Bad | None:
+        item = member.value
+        if not item.keys() & {"text", "from", "from_id", "date"}:
+            return Bad(member.place, "is no message of Telegram: there is no `text`, no `from` and no `date`")
+        text = clean_text(_telegram_text(item))
+        if not text or item.get("type", "message") != "message":
+            return None
+        before = member.key.removesuffix("messages")
+        known = self._ids.get(before, "")
+        if before and not known:
+            return Bad(
+                member.place, "is of a chat that has no `id` before its `messages`: which one it is cannot be told"
+            )
+        chat, time = id_of("telegram", known), item.get("date_unixtime") or item.get("date")
+        called, person = name(item.get("from")), name(item.get("from_id"))
+        number = name(item.get("id")) if known else ""  # each chat counts its own
+        arguments = {
+            "external_id": id_of(chat, number or digest(text, person, str(time), name(item.get("id")))),
+            "text": text,
+            "speaker": called or person,
+            "person_id": person or called,
+            "time": time,
+            **({} if not before and (self._chat_id or not known) else {"chat_id": chat}),
+        }
+        return Record("turn", arguments, member.place)
+
+
+_MEDIA = {
+    "sticker": "贴纸", "voice_message": "语音", "audio_file": "音乐", "video_message": "视频", "video_file": "视频",
+    "animation": "动图",
+}  # fmt: skip
+_THINGS = (
+    ("photo", "图片"), ("location_information", "位置"), ("contact_information", "名片"), ("poll", "投票"), ("file", "文件"),
+)  # fmt: skip
+
+
+def _telegram_text(item: dict[str, Any]) -> str:
+    """What is written, behind what else is sent: `[图片] Look!`."""
+
+    def written(text: Any) -> str:
+        if isinstance(text, list):
+            return "".join(written(one) for one in text)
+        return written(text.get("text", "")) if isinstance(text, dict) else text if isinstance(text, str) else ""
+
+    kind = name(item.get("media_type"))
+    label = _MEDIA.get(kind) or next((label for key, label in _THINGS if item.get(key)), kind)
+    more = name(item.get("sticker_emoji")) or (name(item.get("file_name")) if label == "文件" else "")
+    sent = f"[{label}: {more}]" if more else f"[{label}]" if label else ""
+    return " ".join(part for part in (sent, written(item.get("text")).strip()) if part)
+
+
+class PyWxDump(JsonReader):
+    """`[{id, MsgSvrID, type_name, is_sender, talker, room_name, msg, CreateTime}]` of WeChat.
+
+    The chat is the task's, where it names one, else `wechat:` with the room; who speaks is known by the id that WeChat gives.
+    """
+
+    expected = 'messages of PyWxDump: [{"MsgSvrID", "type_name", "talker", "room_name", "msg", "CreateTime"}]'
+    lists = ("", "data", "messages")
+    HEARD = "翻译结果："
+    """Before what was understood of a voice message."""
+    NOT_WRITTEN = lazy_regex("图片|语音|视频|表情|系统|通知|拍一拍|通话|红包|转账|名片")
+    """Types of messages of which `msg` tells nothing that anybody wrote."""
+
+    def __init__(self, *, chat_id: str = "") -> None:
+        self._chat_id = chat_id
+
+    def record(self, member: Member) -> Record | Bad | None:
+        item = member.value
+        if not item.keys() >= {"msg", "CreateTime"}:
+            return Bad(member.place, "is no message of PyWxDump: there is no `msg` with a `CreateTime`")
+        kind, text = name(item.get("type_name")), text_of(item.get("msg"))
+        if self.HEARD in text:
+            text = text.partition(self.HEARD)[2].strip()
+        elif self.NOT_WRITTEN.search(kind):
+            text = f"[{kind[:8]}]"
+        if not text:
+            return None
+        talker, room, time = name(item.get("talker")), name(item.get("room_name")), item.get("CreateTime")
+        id_ = name(item.get("MsgSvrID")).strip("0") and name(item.get("MsgSvrID"))
+        arguments = {
+            "external_id": id_of("wechat", room, id_ or digest(text, talker, str(time))),
+            "text": text,
+            "speaker": talker,
+            "time": time,
+            **({"chat_id": id_of("wechat", room)} if room and not self._chat_id else {}),
+        }
+        return Record("turn", arguments, member.place)
+
+
+class Conversation(JsonReader):
+    """Messages with `role` or `speaker` and `content` or `text`; of one without a text, as a call of a tool is, nothing is kept.
+
+    `reference_time` is the time of messages that have none.
+    """
+
+    expected = 'a conversation: {"messages": [{"role", "content"}]}, or a list of such messages'
+    lists = MESSAGE_LISTS
+    IDS = ("external_id", "id", "message_id")
+
+    def __init__(self, *, reference_time: Any = None) -> None:
+        self._reference = reference_time
+        self._said = Occurrences()
+
+    def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
+        self._said = Occurrences()
+        return super().records(path)
+
+    def record(self, member: Member) -> Record | Bad | None:
+        try:
+            turn, rest = read_message(member.value)
+        except Misspelt as exc:
+            return Bad(member.place, f"{exc.key}: {exc}")
+        if "text" not in turn or turn.keys().isdisjoint(("speaker", "person_id")):
+            return Bad(member.place, "is no message: there is no `role` or `speaker` with a `content` or `text`")
+        text = text_of(turn["text"])
+        if not text:
+            return None
+        speaker, time, about = name(turn.get("speaker")), turn.get("time"), turn.get("metadata", {})
+        ids = (name(member.value.get(one)) for one in self.IDS)  # they may begin anew elsewhere
+        key = digest(text, speaker, str(time or ""), *ids)
+        arguments = {
+            "external_id": f"said:{key}:{self._said.count(key)}",
+            "text": text,
+            "speaker": speaker,
+            "person_id": name(turn.get("person_id")),
+            "aliases": [name(one) for one in turn.get("aliases", ())],
+            "time": self._reference if time is None else time,
+            "metadata": metadata({**rest, **about} if isinstance(about, dict) else rest),
+        }
+        given = {key: value for key, value in arguments.items() if value not in ("", None, {}, [])}
+        return Record("turn", given, member.place)
