@@ -15,7 +15,7 @@ from amemorix import AMemorixHostService
 from amemorix.episodes import deriving_rows
 from amemorix.episodes import grouping as episode_grouping
 from amemorix.episodes.service import EpisodeService
-from amemorix.testing import FrozenClock, memory_host, pause_background, resume_background
+from amemorix.testing import FrozenClock, memory_host
 from conftest import Open
 from entrance import change, rows, said, told
 from lives import Life, Tell
@@ -218,14 +218,14 @@ async def test_a_failure_keeps_its_reason_and_is_tried_again_a_few_times(
     clock = FrozenClock()
     settings = {**MANUAL, "retry_seconds": 10, "retry_max_seconds": 15, "max_attempts": 3}
     host = await opened(episode=settings, clock=clock)
-    derive = episode_grouping.EpisodeGrouping.derive
+    derive = episode_grouping.derive
 
-    def broken(self: Any, db: Any, source: int, now: float) -> Any:
+    def broken(db: Any, source: int, *args: Any, **more: Any) -> Any:
         if broken_sources and source in broken_sources:
             raise RuntimeError("the oven is cold 烤箱是冷的")
-        return derive(self, db, source, now)
+        return derive(db, source, *args, **more)
 
-    monkeypatch.setattr(episode_grouping.EpisodeGrouping, "derive", broken)
+    monkeypatch.setattr(episode_grouping, "derive", broken)
     broken_sources = {1}
     await said(host, "c", ("Ada", "kite", START))
     await said(host, "d", ("Ada", "lamp", START))
@@ -255,7 +255,7 @@ async def test_a_failure_keeps_its_reason_and_is_tried_again_a_few_times(
 async def test_news_of_a_source_that_failed_is_a_new_beginning(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     host = await opened(episode={**MANUAL, "max_attempts": 1})
     with monkeypatch.context() as patch:
-        patch.setattr(episode_grouping.EpisodeGrouping, "derive", lambda *_: 1 / 0)
+        patch.setattr(episode_grouping, "derive", lambda *_, **__: 1 / 0)
         await said(host, "c", ("Ada", "kite", START))
         await host.settle(120)
     assert (await asked(host, "status"))["failures"][0]["given_up"]
@@ -308,21 +308,6 @@ async def test_news_that_come_while_it_is_worked_on_are_not_lost(opened: Open, m
     await host.settle(120)
 
     assert await written(host) == [(1, 2, 2)]
-
-
-async def test_a_cut_short_step_is_taken_up_at_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    host = await opened(episode=MANUAL)
-    await pause_background(host)  # nothing else takes the task up
-    await said(host, "c", ("Ada", "kite", START))
-    with monkeypatch.context() as patch:
-        patch.setattr(EpisodeService, "_derive", lambda *_: asyncio.sleep(60))
-        resume_background(host)
-        await until(host, "processing", 1)
-        await pause_background(host)
-    resume_background(host)
-    await host.settle(120)
-
-    assert await written(host) == [(1, 1, 1)]
 
 
 async def test_a_paragraph_that_is_removed_takes_the_words_of_its_episode_along(opened: Open) -> None:

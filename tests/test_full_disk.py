@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from amemorix.background import change_follower as deriver
+from amemorix.background import change_follower
 from amemorix.config.write import backups_of, write_text
 from amemorix.errors import StorageFailure
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
@@ -98,7 +98,7 @@ async def test_without_any_room_it_says_that_the_disk_is_full(disk: Path) -> Non
             pass
 
 
-async def test_what_stumbles_is_told_in_a_line_ever_less_often(
+async def test_what_fails_is_logged_in_a_line_ever_less_often(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     rests, faults = list[float](), [*[StorageFailure("the disk is full")] * 10, None, ValueError("a mistake")]
@@ -113,9 +113,9 @@ async def test_what_stumbles_is_told_in_a_line_ever_less_often(
         if len(rests) == len(faults):
             raise asyncio.CancelledError
 
-    monkeypatch.setattr(deriver.asyncio, "sleep", rested)
+    monkeypatch.setattr(change_follower.asyncio, "sleep", rested)
     with pytest.raises(asyncio.CancelledError):
-        await deriver.for_ever(step, what="reading", pause=0.5, idle_share=1)
+        await change_follower.run_forever(step, what="reading", pause=0.5, idle_share=1)
     assert rests == [0.5, 1, 2, 4, 8, 16, 32, 60, 60, 60, 0.5, 0.5]
     assert [bool(record.exc_info) for record in caplog.records] == [False] * 10 + [True]
 

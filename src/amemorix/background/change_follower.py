@@ -1,99 +1,147 @@
-"""What makes rows out of rows in the background."""
+"""Loops in the background that make rows out of rows, and how they rest, retry and give way to calls."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from concurrent.futures import Executor
+from typing import TypeVar
 
 from ..errors import MemoryFault
+from ..store import changes as change_log
+from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 
-__all__ = ["Deriver", "Stumbling", "for_ever"]
+__all__ = ["UNLIMITED", "Backoff", "ChangeFollower", "run_forever"]
 
 log = logging.getLogger(__name__)
-WAY_SHARE = 20.0
+T = TypeVar("T")
+BUSY_SHARE = 20.0
 """Seconds of rest for each second of work while something that callers wait for goes on."""
-
-
 LONGEST_REST = 60.0
+UNLIMITED = 1 << 62
 
 
-class Deriver(Protocol):
-    """Follows the change log by a cursor that is stored together with what it derives."""
-
-    async def run(self) -> None:
-        """Derive for ever; ends when cancelled."""
-        ...
-
-    async def drain(self) -> object:
-        """Derive until nothing is left to do."""
-        ...
-
-    async def at_rest(self) -> None:
-        """Wait until what was read before this call has been stored."""
-        ...
-
-    def lag(self, db: Connection) -> int:
-        """Changes not taken up yet."""
-        ...
-
-    def cursor(self, db: Connection) -> int:
-        """How far the change log is needed no more; unlimited while it is switched off."""
-        ...
-
-
-class Stumbling:
-    """How long a loop rests after each fault: twice as long every time, until something is done again."""
+class Backoff:
+    """How long a loop rests after each failure: twice as long every time, until a step succeeds."""
 
     def __init__(self, pause: float) -> None:
         self._pause = self._rest = pause
 
     def rest(self) -> float:
-        """Seconds to rest after one more fault."""
+        """Seconds to rest after one more failure."""
         rest, self._rest = self._rest, max(self._pause, min(self._rest * 2, LONGEST_REST))
         return rest
 
-    def over(self) -> None:
-        """A step was taken to its end."""
+    def reset(self) -> None:
         self._rest = self._pause
 
 
-def _never() -> bool:
-    return False
-
-
-async def for_ever(
+async def run_forever(
     step: Callable[[], Awaitable[bool]],
     *,
     what: str,
-    pause: float,
+    pause: float | Callable[[], float],
     idle_share: float,
-    gives_way: Callable[[], bool] = _never,
+    is_busy: Callable[[], bool] = lambda: False,
 ) -> None:
     """Take step after step, until cancelled.
 
     After one that did something it rests `idle_share` seconds for each second of work, so that calls go first, and longer
-    while it gives way; after one that found nothing `pause` seconds, and longer each time that it stumbles.
+    while `is_busy`; after one that found nothing `pause` seconds; after failures ever longer.
     """
-    stumbling = Stumbling(pause)
+    next_pause = pause if callable(pause) else lambda: pause
+    backoff = Backoff(next_pause())
     while True:
         started = time.perf_counter()
         try:
-            busy = await step()
+            worked = await step()
         except asyncio.CancelledError:
             raise
-        except MemoryFault as exc:
-            log.warning("%s stumbled; it goes on in a while: %s", what, exc)
-            await asyncio.sleep(stumbling.rest())
+        except Exception as exc:
+            if isinstance(exc, MemoryFault):
+                log.warning("%s failed, retrying: %s", what, exc)
+            else:
+                log.exception("%s failed, retrying", what)
+            await asyncio.sleep(backoff.rest())
             continue
-        except Exception:
-            log.exception("%s stumbled; it goes on in a while", what)
-            await asyncio.sleep(stumbling.rest())
-            continue
-        stumbling.over()
+        backoff.reset()
         spent = time.perf_counter() - started
-        share = max(idle_share, WAY_SHARE) if gives_way() else idle_share
-        await asyncio.sleep(spent * share if busy else pause)
+        share = max(idle_share, BUSY_SHARE) if is_busy() else idle_share
+        await asyncio.sleep(spent * share if worked else next_pause())
+
+
+class ChangeFollower(ABC):
+    """Derives rows from what the change log names, step by step, one at a time.
+
+    A step stores its place in the log (under `cursor_key`) in the transaction that stores what it derives, so that a
+    crash loses no step and repeats none.
+    """
+
+    def __init__(
+        self, store: MetadataStore, *, background: Executor, what: str, pause: float, idle_share: float,
+        cursor_key: str = "", enabled: bool = True,
+    ) -> None:  # fmt: skip
+        self._store = store
+        self._background = background
+        self._what = what
+        self._pause = pause
+        self._idle_share = idle_share
+        self._cursor_key = cursor_key
+        self._enabled = enabled
+        self._one = asyncio.Lock()
+
+    @abstractmethod
+    async def _advance(self) -> bool:
+        """Derive from the next changes; False if there is nothing to do. One runs at a time."""
+
+    async def step(self) -> bool:
+        """Do the next step; False if there is nothing to do."""
+        if not self._enabled:
+            return False
+        async with self._one:
+            return await self._advance()
+
+    async def run(self) -> None:
+        """Derive until cancelled."""
+        await self._repeat(self.step)
+
+    async def _repeat(self, step: Callable[[], Awaitable[bool]]) -> None:
+        await run_forever(
+            step, what=self._what, pause=self._pause, idle_share=self._idle_share,
+            is_busy=lambda: self._store.importing,
+        )  # fmt: skip
+
+    async def drain(self) -> int:
+        """Derive until nothing is left to do; returns how many steps that took."""
+        steps = 0
+        while self._enabled and await self._drain_step():
+            steps += 1
+        return steps
+
+    async def _drain_step(self) -> bool:
+        return await self.step()
+
+    async def _read_aside(self, work: Callable[[Connection], T]) -> T:
+        """Read beside the event loop, on the thread for background work."""
+        return await asyncio.get_running_loop().run_in_executor(self._background, self._store.read_here, work)
+
+    async def idle(self) -> None:
+        """Wait until what was read before this call has been stored."""
+        async with self._one:
+            pass
+
+    def position(self, db: Connection) -> int:
+        """The last change that was read."""
+        return int((change_log.get(db, self._cursor_key) or "0").partition(":")[0])
+
+    def lag(self, db: Connection) -> int:
+        """Changes not read yet."""
+        return change_log.bounds(db)[1] - self.position(db)
+
+    def cursor(self, db: Connection) -> int:
+        """Up to where this needs the change log no more; unlimited while it is switched off."""
+        return self.position(db) if self._enabled else UNLIMITED

@@ -121,7 +121,6 @@ class MeteredChat:
     async def _asked_foreign(
         self, task: str, system: str, user: str, schema: Mapping[str, Any]
     ) -> dict[str, Any] | str:
-        """Not for ever, and no error but one."""
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._model.answer(task, system, user, schema=schema)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from ..audit_context import Act, acting, acting_as
-from ..background.change_follower import for_ever
+from ..background.change_follower import run_forever
 from ..clock import Clock
 from ..config import patched
 from ..config.model import Config
@@ -141,7 +141,7 @@ class BackupService:
         await asyncio.to_thread(self.folder.sweep)
         every = self._config.backup.every_hours * 3600
         if every:
-            await for_ever(self.due, what="the backup", pause=min(LOOK_SECONDS, every), idle_share=0)
+            await run_forever(self.due, what="the backup", pause=min(LOOK_SECONDS, every), idle_share=0)
 
     async def due(self) -> bool:
         """Make the scheduled backup if it is time; whether one was made."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, BinaryIO
 
-from ..background.change_follower import Deriver
+from ..background.change_follower import ChangeFollower
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
@@ -81,7 +81,7 @@ class PortableService:
         *,
         config: Config,
         backups: BackupFolder,
-        derivers: Iterable[Deriver],
+        derivers: Iterable[ChangeFollower],
         clock: Clock,
         thread: CopyThread,
         purge_again: Callable[[Path, Path], int],

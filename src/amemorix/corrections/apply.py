@@ -96,7 +96,7 @@ class CorrectionWriter:
 
     def _refresh(self, db: Connection, persons: Iterable[int], now: float) -> None:
         for person in persons:
-            task_rows.want(db, "profile", person, since=None, due_at=now, now=now)
+            task_rows.enqueue(db, "profile", person, since=None, due_at=now, now=now)
 
     def undo(self, db: Connection, plan: Plan, now: float) -> None:
         """Put back what was there. Raises Conflict if something newer stands on it."""

@@ -83,7 +83,7 @@ where p.source = :source and coalesce(p.event_start, p.recorded_at) >= :at
        or (coalesce(p.event_start, p.recorded_at) = :end_at and p.id < :end_id));
 
 -- name: episodes_held
-select id, scope, stretch, event_start, event_end, segmented_by, title, summary, participants, keywords, revision
+select id, scope, stretch, event_start, event_end, segmented_by, title, summary, participants, keywords
 from episodes where id in (select value from json_each(:ids)) order by id;
 
 -- name: episode_insert

@@ -1,21 +1,29 @@
-"""`memory_episode_admin`: find and read the episodes that talk is grouped into."""
+"""`memory_episode_admin`: find and read the episodes that talk is grouped into, and have them made anew."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import re
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
-from ..errors import InvalidRequest
-from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, TimeInput
+from ..errors import Conflict, InvalidRequest, NotFound
+from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, RequiredName, TimeInput
 from ..ids import episode_key, paragraph_key
 from ..language.time_arguments import read_bound
 from ..lazy_regex import lazy_regex
-from ..ops import Operations, ScopedResponse
+from ..ops import Operations, Request, Response, ScopedResponse
+from ..store import tasks as task_rows
 from ..store.access import Caller
-from .query import EpisodeQuery, EpisodeView
+from ..store.ports import Connection
+from ..store.rows import sources as source_rows
+from . import deriving_rows
+from . import rows as episode_rows
+from .drafts import speaker_of
 from .rows import EpisodeRow
 
 if TYPE_CHECKING:
@@ -26,12 +34,10 @@ __all__ = ["ops"]
 ops: Operations[SDKMemoryKernel] = Operations()
 MOST_RANKED = 200
 """How far the ranking of a query can be paged."""
-SPEAKER = 1
 _ID = lazy_regex(r"e?([1-9][0-9]{0,17})", re.IGNORECASE)
 
 
 def _row_of(value: Any) -> Any:
-    """`e12`, `12` or 12 as the row 12."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     found = _ID.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -133,6 +139,75 @@ class OneEpisode(ScopedResponse):
     disabled: bool = Field(default=False, description="True if the memory is switched off.")
 
 
+class StatusRequest(Request):
+    """How many failed sources to name."""
+
+    limit: Count = Field(20, ge=0, le=1000)
+
+
+class FailedSource(BaseModel):
+    """A source whose episodes could not be made; times in epoch seconds."""
+
+    source: str
+    chat_id: str
+    error: str
+    attempts: int
+    given_up: bool = Field(description="It is left alone until `rebuild` or `process_pending`.")
+    next_at: float
+    failed_at: float
+
+
+class EpisodeStatus(Response):
+    """How far episodes are behind what they are made of."""
+
+    enabled: bool = True
+    episodes: int = 0
+    pending: int = 0
+    processing: int = 0
+    completed: int = 0
+    failed: int = 0
+    lag: int = Field(default=0, description="Changes not taken up yet.")
+    model: bool = Field(default=False, description="True if a chat model divides and describes finished episodes.")
+    model_waiting: int = Field(default=0, description="Episodes that the chat model is still to be asked about.")
+    failures: list[FailedSource] = Field(default_factory=list)
+
+
+class Rebuild(Request):
+    """What to make anew."""
+
+    source: Name = Field("", description="The sources of this name.")
+    sources: list[RequiredName] = Field(default_factory=list, max_length=10_000, description="Sources of these names.")
+    chat_id: Name = Field("", description="Only sources of this chat.")
+    all: bool = Field(False, description="Every source.")
+    wait: float = Field(0.0, ge=0, le=300, description="Seconds to wait for the work, which goes on in the background.")
+
+
+class Rebuilding(Response):
+    """What was queued, and how it stands."""
+
+    requested: int = 0
+    queued: int = Field(default=0, description="Sources that will be made anew.")
+    unknown: list[str] = Field(default_factory=list, description="Names that no source has.")
+    finished: bool = Field(default=False, description="True if everything was done within `wait`.")
+    pending: int = 0
+    failed: int = 0
+
+
+class Process(Request):
+    """How much to do."""
+
+    limit: Count = Field(100, ge=1, le=10_000, description="Most pieces of work; a long source is several.")
+
+
+class Processed(Response):
+    """What was done."""
+
+    processed: int = 0
+    rebuilt: int = 0
+    failed: int = 0
+    remaining: int = Field(default=0, description="Sources that still wait.")
+
+
 @ops.operation("memory_episode_admin", "list", "query")
 async def list_episodes(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episodes:
     """List episodes, by what they are about, who takes part, when they were, and where they come from."""
@@ -140,7 +215,16 @@ async def list_episodes(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episo
         return Episodes(disabled=True)
     if request.query:
         return await _ranked(kernel, request)
-    rows = await kernel.episode_search.list(_query(kernel, request), limit=request.limit + 1, offset=request.offset)
+    now = kernel.surroundings.clock.now()
+    zone = kernel.zones.of(request.chat_id, request.group_id, request.user_id)
+    start = read_bound("time_start", request.time_start, now, zone)
+    end = read_bound("time_end", request.time_end, now, zone)
+    if start is not None and end is not None and start > end:
+        raise InvalidRequest("time_start is after time_end.", field="time_start")
+    rows = await kernel.episode_search.list(
+        Caller.of(request), person=request.person_id, source=request.source, start=start, end=end,
+        limit=request.limit + 1, offset=request.offset,
+    )  # fmt: skip
     if rows is None:
         return Episodes(filtered=True)
     items = [_item(row) for row in rows[: request.limit]]
@@ -152,23 +236,111 @@ async def get_episode(kernel: SDKMemoryKernel, request: GetEpisode) -> OneEpisod
     """Read one episode with its paragraphs."""
     if not kernel.config.plugin.enabled:
         return OneEpisode(disabled=True)
-    query = EpisodeQuery(Caller.of(request))
-    view = await kernel.episode_search.get(request.episode_id, query, paragraphs=request.paragraph_limit)
+    view = await kernel.episode_search.get(request.episode_id, Caller.of(request), paragraphs=request.paragraph_limit)
     item = _item(view.row)
     if view.stale:
         item = item.model_copy(update={"title": "", "summary": "", "keywords": []})
-    return OneEpisode(episode=item, paragraphs=_paragraphs(view), stale=view.stale)
+    paragraphs = [
+        EpisodeParagraph(
+            id=paragraph_key(row.id),
+            content=row.content,
+            speaker=speaker_of(view.persons, row.id),
+            person_ids=[p.person_id for p in view.persons.get(row.id, ())],
+            external_id=row.external_id,
+            time_start=row.event_start,
+            time_end=row.event_end,
+            recorded_at=row.recorded_at,
+        )
+        for row in view.paragraphs
+    ]
+    return OneEpisode(episode=item, paragraphs=paragraphs, stale=view.stale)
+
+
+@ops.operation("memory_episode_admin", "status")
+async def episode_status(kernel: SDKMemoryKernel, request: StatusRequest) -> EpisodeStatus:
+    """Tell how far the episodes are, and which sources failed and why."""
+    settings, now = kernel.config.episode, kernel.surroundings.clock.now()
+
+    def read(db: Connection) -> EpisodeStatus:
+        counts = task_rows.counts(db, "episodes")
+        failures = episode_rows.failures(db, request.limit)
+        return EpisodeStatus(
+            pending=counts["pending"],
+            processing=counts["processing"],
+            completed=counts["completed"],
+            failed=counts["failed"],
+            enabled=settings.enabled,
+            episodes=episode_rows.count(db, None),
+            lag=kernel.episodes.changes(db),
+            model=kernel.episodes.model.available,
+            model_waiting=deriving_rows.waiting_for_model(db, now)[0],
+            failures=[
+                FailedSource.model_validate({**asdict(one), "given_up": one.attempts >= settings.max_attempts})
+                for one in failures
+            ],
+        )
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_episode_admin", "rebuild", effect="write", role="admin")
+async def rebuild_episodes(kernel: SDKMemoryKernel, request: Rebuild) -> Rebuilding:
+    """Make the episodes of sources anew in the background; an episode that comes out the same keeps its revision."""
+    _needs_episodes(kernel)
+    names: list[str] = [name for name in dict.fromkeys((request.source, *request.sources)) if name]
+    if request.all == bool(names):
+        raise InvalidRequest("rebuild needs either source, sources, or all.", field="source")
+    if request.all and not request.chat_id:
+        answer = Rebuilding(queued=await kernel.episodes.rebuild())
+    else:
+
+        def matching(db: Connection) -> dict[str, list[int]]:
+            if names:
+                return {name: source_rows.named(db, name, request.chat_id or None) for name in names}
+            return {"": [row for (row,) in db.run("sources_of_chat", chat_id=request.chat_id)]}
+
+        found = await kernel.store.read(matching)
+        rows = list(dict.fromkeys(row for some in found.values() for row in some))
+        if not rows:
+            field = "chat_id" if not names else "source" if len(names) == 1 else "sources"
+            raise NotFound(f"No source matches {field}: nothing was queued.", field=field)
+        queued = await kernel.episodes.rebuild(rows)
+        answer = Rebuilding(requested=len(names), queued=queued, unknown=[name for name in names if not found[name]])
+    finished = False
+    if request.wait > 0:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(request.wait):
+                await kernel.episodes.drain()
+                finished = True
+    counts = await kernel.store.read(lambda db: task_rows.counts(db, "episodes"))
+    pending = counts["pending"] + counts["processing"]
+    return answer.model_copy(update={"finished": finished, "pending": pending, "failed": counts["failed"]})
+
+
+@ops.operation("memory_episode_admin", "process_pending", "process_sources", effect="write")
+async def process_pending(kernel: SDKMemoryKernel, request: Process) -> Processed:
+    """Make the episodes now that wait to be made, those that were given up included."""
+    _needs_episodes(kernel)
+    worked = await kernel.episodes.process(request.limit)
+    remaining = await kernel.store.read(lambda db: task_rows.open_count(db, "episodes"))
+    return Processed(
+        processed=worked.done + worked.failed, rebuilt=worked.done, failed=worked.failed, remaining=remaining
+    )
+
+
+def _needs_episodes(kernel: SDKMemoryKernel) -> None:
+    if not kernel.config.plugin.enabled:
+        raise Conflict("The memory is switched off (plugin.enabled).", field="plugin.enabled")
+    if not kernel.config.episode.enabled:
+        raise Conflict("Episodes are switched off (episode.enabled).", field="episode.enabled")
 
 
 async def _ranked(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episodes:
-    """The answer of a search for episodes, with whole rows."""
     wanted = request.offset + request.limit
     if wanted > MOST_RANKED:
         raise InvalidRequest(f"offset and limit come to more than {MOST_RANKED}, with a query.", field="offset")
     search = kernel.search.request(
-        mode="episode",
-        limit=min(MOST_RANKED, wanted + 1),
-        **request.model_dump(exclude={"source", "limit", "offset"}),
+        mode="episode", limit=min(MOST_RANKED, wanted + 1), **request.model_dump(exclude={"source", "limit", "offset"})
     )
     found = await kernel.search.search(search, source=request.source)
     hits = {int(hit.id.removeprefix("e")): hit for hit in found.hits[request.offset :]}
@@ -178,49 +350,9 @@ async def _ranked(kernel: SDKMemoryKernel, request: ListEpisodes) -> Episodes:
     return Episodes(items=items, count=len(items), more=more, filtered=found.filtered, degraded=found.degraded)
 
 
-def _query(kernel: SDKMemoryKernel, request: ListEpisodes) -> EpisodeQuery:
-    now = kernel.surroundings.clock.now()
-    zone = kernel.zones.of(request.chat_id, request.group_id, request.user_id)
-    start = read_bound("time_start", request.time_start, now, zone)
-    end = read_bound("time_end", request.time_end, now, zone)
-    if start is not None and end is not None and start > end:
-        raise InvalidRequest("time_start is after time_end.", field="time_start")
-    return EpisodeQuery(Caller.of(request), request.person_id, request.source, start, end)
-
-
 def _item(row: EpisodeRow, score: float = 0.0, explain: dict[str, Any] | None = None) -> EpisodeItem:
-    return EpisodeItem(
-        episode_id=episode_key(row.id),
-        title=row.title,
-        summary=row.summary,
-        keywords=json.loads(row.keywords),
-        participants=json.loads(row.participants),
-        source=row.source,
-        source_type=row.source_type,
-        chat_id=row.chat_id,
-        time_start=row.event_start,
-        time_end=row.event_end,
-        paragraph_count=row.paragraph_count,
-        revision=row.revision,
-        segmented_by=row.segmented_by,
-        derived_at=row.derived_at,
-        score=score,
-        explain=explain or {},
-    )
-
-
-def _paragraphs(view: EpisodeView) -> list[EpisodeParagraph]:
-    rows = (view.paragraphs[id_] for id_ in view.paragraph_ids if id_ in view.paragraphs)
-    return [
-        EpisodeParagraph(
-            id=paragraph_key(row.id),
-            content=row.content,
-            speaker=next((p.name for p in view.persons.get(row.id, ()) if p.role == SPEAKER), ""),
-            person_ids=[p.person_id for p in view.persons.get(row.id, ())],
-            external_id=row.external_id,
-            time_start=row.event_start,
-            time_end=row.event_end,
-            recorded_at=row.recorded_at,
-        )
-        for row in rows
-    ]
+    told = {
+        "episode_id": episode_key(row.id), "keywords": json.loads(row.keywords),
+        "participants": json.loads(row.participants), "time_start": row.event_start, "time_end": row.event_end,
+    }  # fmt: skip
+    return EpisodeItem.model_validate({**asdict(row), **told, "score": score, "explain": explain or {}})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 
-__all__ = ["EpisodeFailure", "EpisodeFilter", "EpisodeRow"]
+__all__ = ["EpisodeFailure", "EpisodeRow"]
 
 Scopes = Sequence[int] | None
 MOST_TERM_ROWS = 20_000
@@ -37,17 +37,6 @@ class EpisodeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeFilter:
-    """Which episodes to list; None restricts nothing, an empty sequence allows nothing."""
-
-    scopes: Scopes = None
-    sources: Sequence[int] | None = None
-    persons: Sequence[int] | None = None
-    start: float | None = None
-    end: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class EpisodeFailure:
     """A source whose episodes could not be made; times in epoch seconds."""
 
@@ -55,8 +44,8 @@ class EpisodeFailure:
     chat_id: str
     attempts: int
     error: str
-    due_at: float
-    updated_at: float
+    next_at: float
+    failed_at: float
 
 
 def of_paragraphs(db: Connection, ids: Iterable[int], now: float) -> dict[int, int]:
@@ -98,19 +87,16 @@ def count(db: Connection, scopes: Scopes) -> int:
     return db.run("episodes_in_scope", scopes=optional_array(scopes)).fetchone()[0]
 
 
-def listed(db: Connection, wanted: EpisodeFilter, now: float, *, limit: int, offset: int = 0) -> list[int]:
-    """Episodes that may be seen whole, the newest first."""
-    values = {
-        "scopes": optional_array(wanted.scopes),
-        "sources": optional_array(wanted.sources),
-        "persons": optional_array(wanted.persons),
-        "start": wanted.start,
-        "end": wanted.end,
-        "now": now,
-        "limit": limit,
-        "offset": offset,
-    }
-    return [row[0] for row in db.run("episodes_listed", **values)]
+def listed(
+    db: Connection, *, scopes: Scopes, sources: Sequence[int] | None, persons: Sequence[int] | None,
+    start: float | None, end: float | None, now: float, limit: int, offset: int,
+) -> list[int]:  # fmt: skip
+    """Episodes that may be seen whole, the newest first; None restricts nothing, an empty sequence allows nothing."""
+    rows = db.run(
+        "episodes_listed", scopes=optional_array(scopes), sources=optional_array(sources),
+        persons=optional_array(persons), start=start, end=end, now=now, limit=limit, offset=offset,
+    )  # fmt: skip
+    return [row[0] for row in rows]
 
 
 def failures(db: Connection, limit: int) -> list[EpisodeFailure]:

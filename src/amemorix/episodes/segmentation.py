@@ -11,7 +11,7 @@ from ..config.model import Episode
 from ..language.normalise import unpack_terms
 from .deriving_rows import Material
 
-__all__ = ["BLOCK", "EpisodeSegmentationService"]
+__all__ = ["BLOCK", "segments"]
 
 BLOCK = 6
 """Paragraphs compared on each side of a possible change of topic."""
@@ -19,50 +19,39 @@ COMPARED_AT_ONCE = 128
 """Places compared in one go: a table of so many paragraphs by their words stays small."""
 
 
-class EpisodeSegmentationService:
-    """Cuts ordered paragraphs at long pauses, at changes of topic, and when a stretch gets too long.
+def segments(material: Sequence[Material], settings: Episode, *, whole: bool = True) -> Iterator[list[Material]]:
+    """Cut ordered paragraphs where the scope changes, at long pauses, at changes of topic, and when a stretch gets too long.
 
     A change of topic is a place where the words of the last paragraphs and of the next have little in common
     (lexical cohesion, after TextTiling: Hearst 1997). From the start of any stretch on, the cuts are a function of what
-    follows; whether there is one at a place hangs on the `BLOCK` paragraphs on each side of it.
+    follows; whether there is one at a place hangs on the `BLOCK` paragraphs on each side of it. If more paragraphs
+    follow (not `whole`), only the stretches that are certain come out.
     """
-
-    def __init__(self, settings: Episode) -> None:
-        self._settings = settings
-
-    def segments(self, material: Sequence[Material], *, whole: bool = True) -> Iterator[list[Material]]:
-        """Stretches of one scope each, in order; if more paragraphs follow (not `whole`), those that are certain."""
-        run: list[Material] = []
-        for paragraph in material:
-            if run and (paragraph.scope != run[-1].scope or self._pause(run[-1], paragraph)):
-                yield from self._by_topic(run, ended=True)
-                run = []
-            run.append(paragraph)
+    run: list[Material] = []
+    for paragraph in material:
         if run:
-            yield from self._by_topic(run, ended=whole)
+            pause = paragraph.at - (run[-1].event_end or run[-1].at)
+            if paragraph.scope != run[-1].scope or pause > settings.gap_hours * 3600:
+                yield from _by_topic(run, settings, ended=True)
+                run = []
+        run.append(paragraph)
+    if run:
+        yield from _by_topic(run, settings, ended=whole)
 
-    def _pause(self, before: Material, after: Material) -> bool:
-        return after.at - (before.event_end or before.at) > self._settings.gap_hours * 3600
 
-    def _by_topic(self, run: Sequence[Material], *, ended: bool) -> Iterator[list[Material]]:
-        shifts = self._shifts(run)
-        start = 0
-        for at in range(1, len(run) if ended else len(run) - BLOCK + 1):
-            if at - start >= self._settings.max_paragraphs or (at - start >= BLOCK and at in shifts):
-                yield list(run[start:at])
-                start = at
-        if ended:
-            yield list(run[start:])
-
-    def _shifts(self, run: Sequence[Material]) -> frozenset[int]:
-        """Places at which the talk moves on to something else."""
-        if self._settings.topic_shift <= 0 or len(run) < 2 * BLOCK:
-            return frozenset()
-        found: list[int] = []
+def _by_topic(run: Sequence[Material], settings: Episode, *, ended: bool) -> Iterator[list[Material]]:
+    shifts: set[int] = set()
+    if settings.topic_shift > 0:
         for first in range(0, len(run) - 2 * BLOCK + 1, COMPARED_AT_ONCE):
             likeness = _likeness(run[first : first + COMPARED_AT_ONCE + 2 * BLOCK - 1])
-            found += (np.flatnonzero(likeness < self._settings.topic_shift) + first + BLOCK).tolist()
-        return frozenset(found)
+            shifts.update((np.flatnonzero(likeness < settings.topic_shift) + first + BLOCK).tolist())
+    start = 0
+    for at in range(1, len(run) if ended else len(run) - BLOCK + 1):
+        if at - start >= settings.max_paragraphs or (at - start >= BLOCK and at in shifts):
+            yield list(run[start:at])
+            start = at
+    if ended:
+        yield list(run[start:])
 
 
 def _likeness(run: Sequence[Material]) -> NDArray[np.float32]:

@@ -14,13 +14,13 @@ from .language.implicit_subject import mentions_somebody
 from .language.rules import Claim, Reader, read_facts
 from .material import FactMaterial
 
-__all__ = ["FactLines"]
+__all__ = ["ContextLines"]
 
 LINES, WITHIN_SECONDS = 3, 1_800.0
 """Lines before one that names nobody in which somebody may have been brought in, and how old they may be."""
 
 
-class FactLines:
+class ContextLines:
     """Reads what stands around a line."""
 
     def __init__(self, indexes: Indexes) -> None:
@@ -61,7 +61,7 @@ class FactLines:
 
     def _is_taken_back(self, db: Connection, paragraph: FactMaterial) -> bool:
         """Whether the speaker's next line, if it comes soon, calls it a joke."""
-        after = fact_material.just_after(db, paragraph.id, LINES, WITHIN_SECONDS)
+        after = db.run("fact_just_after", id=paragraph.id, limit=LINES, seconds=WITHIN_SECONDS)  # the oldest first
         mine = [content for content, speaker, _ in after if speaker == paragraph.speaker]
         return bool(mine) and retracts(mine[0])
 
@@ -94,5 +94,4 @@ class FactLines:
 
 
 def _is_loose(claim: Claim) -> bool:
-    """Whether it depends on the lines around."""
     return claim.unnamed or claim.only_ends

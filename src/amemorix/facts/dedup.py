@@ -148,7 +148,6 @@ def _by_rules(text: str, alike: Sequence[Candidate]) -> UpdateDecision:
 
 
 def _words(text: str) -> list[str]:
-    """Words, and single characters of Chinese, in their order."""
     return [term for term in tokens(text) if term.isascii() or len(term) == 1]
 
 

@@ -9,19 +9,17 @@ from typing import Any
 
 from ..config.model import Profile
 from ..store import tasks as task_rows
-from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
 from ..store.rows import undo_records
 from ..store.tasks import NO_PARAGRAPH
-from . import evidence as fact_evidence
 from . import rows as fact_rows
-from .evidence import PointRow
 from .language.slots import slot_of
 from .rows import FactGroup, FactRow, Transition
 from .timeline import Point, Run, timeline
-from .timeline_window import FactWindow, Part
+from .timeline_window import Part, part_of
 
-__all__ = ["UNDO_KIND", "Change", "FactLedger", "Said", "snapshot"]
+__all__ = ["UNDO_KIND", "Change", "FactLedger", "Stood", "snapshot"]
 
 UNDO_KIND = "fact"
 OVER = ("superseded", "retracted")
@@ -29,23 +27,6 @@ EVERYTHING = 0.0
 """The paragraph from which on a profile is derived as a whole."""
 Stood = Mapping[int, tuple[float | None, int | None]]
 """Fact -> (superseded_at, superseded_by) as they were before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A statement that a paragraph makes; times in epoch seconds."""
-
-    paragraph: int
-    norm: str
-    polarity: int
-    value: str
-    at: float
-    until: float | None
-    authority: str
-    confidence: float
-    merged: bool = False
-    told: float | None = None
-    """Of a statement that names its own start: up to when it vouches for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,167 +44,143 @@ class Change:
 class FactLedger:
     """Settles groups of facts; runs inside the caller's transaction."""
 
-    def __init__(self, store: MetadataStore, *, profile: Profile) -> None:
-        self._store = store
+    def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._window = FactWindow(store)
 
-    def record(self, db: Connection, group: FactGroup, said: Said, change: Change) -> bool:
+    def record(self, db: Connection, group: FactGroup, said: Point, change: Change, *, merged: bool = False) -> bool:
         """Take in what a paragraph says, once; False if it had been taken in before."""
-        if fact_evidence.said_before(db, group, said.paragraph, said.norm, said.polarity):
+        if fact_rows.said_before(db, group, said.paragraph, said.norm, said.polarity):
             return False
-        self.settle(db, group, change, [said])
+        self.settle(db, group, change, [said], merged=merged)
         return True
 
     def settle(
-        self,
-        db: Connection,
-        group: FactGroup,
-        change: Change,
-        new: Sequence[Said] = (),
-        *,
+        self, db: Connection, group: FactGroup, change: Change, new: Sequence[Point] = (), *, merged: bool = False,
         since: float | None = None,
-    ) -> dict[int, str]:
+    ) -> dict[int, str]:  # fmt: skip
         """Bring the group to where its live statements put it; returns the facts whose status changed, as they were.
 
         What is `new`, or whatever came or went `since` a time, touches no more than the part of the group that the
-        window finds; with neither, the whole group is looked at.
+        window finds; with neither, the whole group is looked at. Facts of `merged` statements keep their wording.
         """
-        said = [_point(one) for one in new]
-        part = self._window.part(db, group, said, since)
-        free, moved = self._free(db, part.rows, change)
-        points = [*_points(part, free), *said]
-        runs = timeline(points, slot_of(group.attribute).compatible)
-        places = self._places(db, group, runs, free, new, change)
-        changed = self._apply(db, runs, places, free, part, new, change)
-        changed |= self._leave(db, runs, places, free, points, change) | moved
+        part = part_of(db, group, new, since)
+        settling = _Settling(db, group, change, part, new)
+        settling.settle(merged=merged)
+        changed = settling.changed
         if changed or new:
-            self.tell(db, group, change.now, whole=any(was in OVER for was in changed.values()))
-        earlier = self._given_up_for(db, runs, places, part)
-        if earlier is not None:
-            changed = self.settle(db, group, change, since=earlier) | changed
-        return changed
+            self.refresh_profile(db, group, change.now, whole=any(was in OVER for was in changed.values()))
+        # facts outside of the part may have given way to statements that have moved to another row
+        moved = {p.fact for run, row in settling.placed for p in run.points if p.fact not in (0, row)}
+        earlier = None
+        if moved:
+            earlier = db.run("facts_given_up_for", ids=array(moved), before=part.since).fetchone()[0]
+        return changed if earlier is None else self.settle(db, group, change, since=earlier) | changed
 
-    def _given_up_for(self, db: Connection, runs: Sequence[Run], places: Sequence[int], part: Part) -> float | None:
-        """Since when facts outside of the part gave way to statements that have moved to another row, None if none."""
-        kept = zip(runs, places, strict=True)
-        moved = {point.fact for run, row in kept for point in run.points if point.fact not in (0, row)}
-        return fact_rows.given_up_for(db, moved, part.since) if moved else None
+    def refresh_profile(self, db: Connection, group: FactGroup, now: float, *, whole: bool = False) -> None:
+        """The profile of the person is wanted anew; `whole`: sentences count again that a fact had made untrue."""
+        if group.person is not None:
+            due, since = now + self._profile.debounce_seconds, EVERYTHING if whole else NO_PARAGRAPH
+            task_rows.enqueue(db, "profile", group.person, since=since, due_at=due, now=now)
 
-    # what counts
 
-    def _free(
-        self, db: Connection, rows: Sequence[FactRow], change: Change
-    ) -> tuple[dict[int, FactRow], dict[int, str]]:
-        """The facts whose status the rules decide, and those of the others that had to be put back."""
-        standing = fact_rows.standing(db, [row.superseded_by for row in rows if row.superseded_by])
-        free: dict[int, FactRow] = {}
-        moved: dict[int, str] = {}
+class _Settling:
+    def __init__(self, db: Connection, group: FactGroup, change: Change, part: Part, new: Sequence[Point]) -> None:
+        self._db = db
+        self._group = group
+        self._change = change
+        self._part = part
+        self._new = new
+        self._free: dict[int, FactRow] = {}
+        """The facts whose status the rules decide."""
+        self.placed: list[tuple[Run, int]] = []
+        """Each run with its row."""
+        self.changed: dict[int, str] = {}
+        """The facts whose status changed, as they were."""
+
+    def settle(self, *, merged: bool) -> None:
+        put_back = self._set_free()
+        by_hand = [
+            Point(row.id, 0, row.asserted_at, row.norm, row.polarity, row.value, "manual", 1.0)
+            for row in self._free.values()
+            if row.asserted_at is not None
+        ]
+        points = [*(point for point in self._part.points if point.fact in self._free), *by_hand, *self._new]
+        runs = timeline(points, slot_of(self._group.attribute).compatible)
+        self._place(runs, merged=merged)
+        self._apply()
+        self._leave(points)
+        self.changed |= put_back
+
+    def _set_free(self) -> dict[int, str]:
+        """Find what the rules decide; of the others, those that had to be put back."""
+        rows = self._part.rows
+        standing = fact_rows.standing(self._db, [row.superseded_by for row in rows if row.superseded_by])
+        put_back: dict[int, str] = {}
         for row in rows:
             if not row.pinned or (row.superseded_by and row.superseded_by not in standing):
-                free[row.id] = row
+                self._free[row.id] = row
             elif row.superseded_by and row.status != "superseded":
-                self._give_way(db, row, row.superseded_by, change)
-                moved[row.id] = row.status
-        return free, moved
+                after = fact_rows.one(self._db, row.superseded_by)
+                end = max(row.valid_from, after.valid_from if after else row.valid_from)
+                at = self._since(row, row.superseded_by)
+                self._write(row, replace(row, status="superseded", valid_to=end, superseded_at=at))
+                put_back[row.id] = row.status
+        return put_back
 
-    def _give_way(self, db: Connection, row: FactRow, successor: int, change: Change) -> None:
-        after = fact_rows.one(db, successor)
-        end = max(row.valid_from, after.valid_from if after else row.valid_from)
-        at = self._since(db, row, successor, change)
-        state = replace(row, status="superseded", valid_to=end, superseded_at=at, superseded_by=successor)
-        self._write(db, row, state, change)
-
-    def _since(self, db: Connection, row: FactRow, successor: int | None, change: Change) -> float:
+    def _since(self, row: FactRow, successor: int | None) -> float:
         """Since when the fact is superseded: since before, if what was deleted meanwhile is back."""
-        before = fact_rows.gave_way(db, row.id, successor) if successor else None
-        return change.at if before is None else before
+        found = self._db.run("fact_gave_way", fact=row.id, successor=successor).fetchone() if successor else None
+        return self._change.at if found is None or found[0] is None else found[0]
 
-    # rows
-
-    def _places(
-        self,
-        db: Connection,
-        group: FactGroup,
-        runs: Sequence[Run],
-        free: Mapping[int, FactRow],
-        new: Sequence[Said],
-        change: Change,
-    ) -> list[int]:
-        """The row of each run: one that holds its statements, one left over of the same words, or a new one."""
+    def _place(self, runs: Sequence[Run], *, merged: bool) -> None:
+        """Give each run a row: one that holds its statements, one left over of the same words, or a new one."""
         places = _kept(runs)
         holding = {point.fact for run in runs for point in run.points}
         left: dict[tuple[str, int], list[int]] = {}
-        for id_, fact in free.items():
+        for id_, fact in self._free.items():
             if id_ not in holding:
                 left.setdefault((fact.norm, fact.polarity), []).append(id_)
         for place, run in enumerate(runs):
-            if not places[place]:
-                mine = left.get(run.key)
-                merged = any(said.merged for said in new)
-                places[place] = mine.pop(0) if mine else self._insert(db, group, run, merged, change)
-            self._hold(db, run, places[place])
-        return places
+            mine = left.get(run.key)
+            row = places[place] or (mine.pop(0) if mine else 0)
+            if not row:
+                row = fact_rows.insert(
+                    self._db, self._group, value=run.points[0].value, norm=run.key[0], polarity=run.key[1],
+                    authority=run.authority, confidence=run.confidence, merged=merged and bool(self._new),
+                    valid_from=run.first, valid_to=run.valid_to, now=self._change.at,
+                )  # fmt: skip
+            self.placed.append((run, row))
+            for p in run.points:
+                if p.paragraph and not p.fact:
+                    fact_rows.put_evidence(self._db, replace(p, fact=row))
+                elif p.paragraph and p.fact != row:
+                    self._db.run("fact_evidence_move", fact=p.fact, paragraph=p.paragraph, to=row)
 
-    def _insert(self, db: Connection, group: FactGroup, run: Run, merged: bool, change: Change) -> int:
-        slot = slot_of(group.attribute)
-        values = {
-            "person": group.person, "entity": group.entity, "scope": group.scope, "attribute": group.attribute,
-            "value": run.points[0].value, "norm": run.key[0], "polarity": run.key[1], "cardinality": slot.cardinality,
-            "stability": "uncertain" if run.authority in ("summary", "model") else slot.stability,
-            "authority": run.authority, "confidence": run.confidence, "asserted_at": None, "merged": int(merged),
-            "valid_from": run.first, "valid_to": run.valid_to, "now": change.at,
-        }  # fmt: skip
-        return fact_rows.insert(db, values)
-
-    def _hold(self, db: Connection, run: Run, row: int) -> None:
-        for p in run.points:
-            if p.paragraph and not p.fact:
-                fact_evidence.put(
-                    db, PointRow(row, p.paragraph, p.at, p.value, p.authority, p.confidence, p.until, p.told)
-                )
-            elif p.paragraph and p.fact != row:
-                fact_evidence.move(db, p.fact, p.paragraph, row)
-
-    def _apply(
-        self,
-        db: Connection,
-        runs: Sequence[Run],
-        places: Sequence[int],
-        free: Mapping[int, FactRow],
-        part: Part,
-        new: Sequence[Said],
-        change: Change,
-    ) -> dict[int, str]:
+    def _apply(self) -> None:
         """Write where each run stands; what gives way to news can be undone."""
-        states = {
-            row: part.bounded(self._state(db, free.get(row) or self._fresh(db, row), run, places, change))
-            for run, row in zip(runs, places, strict=True)
-        }
-        if change.undo is None and new:
-            change = self._undoable(db, states, free, runs, places, new, change)
-        changed: dict[int, str] = {}
-        for row, state in states.items():
-            before = free.get(row)
+        states: dict[int, FactRow] = {}
+        for run, id_ in self.placed:
+            row = self._free.get(id_) or fact_rows.one(self._db, id_)
+            if row is None:
+                raise RuntimeError(f"the fact {id_} was just written and is gone")
+            states[id_] = self._part.bounded(self._state(row, run))
+        change = self._change
+        if change.undo is None and self._new:
+            change = self._undoable(states)
+        for id_, state in states.items():
+            before = self._free.get(id_)
             if before is None or before != state:
-                self._write(db, before or replace(state, status=""), state, change)
+                self._write(before or replace(state, status=""), state, change)
             if before is None or before.status != state.status:
-                changed[row] = before.status if before else ""
-        return changed
+                self.changed[id_] = before.status if before else ""
 
-    def _fresh(self, db: Connection, row: int) -> FactRow:
-        found = fact_rows.one(db, row)
-        if found is None:
-            raise RuntimeError(f"the fact {row} was just written and is gone")
-        return found
-
-    def _state(self, db: Connection, row: FactRow, run: Run, places: Sequence[int], change: Change) -> FactRow:
-        successor = places[run.successor] if run.successor is not None else None
+    def _state(self, row: FactRow, run: Run) -> FactRow:
+        successor = self.placed[run.successor][1] if run.successor is not None else None
         at = None
         if run.status == "superseded":
-            at, before = change.stood.get(row.id, (None, None))
+            at, before = self._change.stood.get(row.id, (None, None))
             if at is None or before != successor:
-                at = row.superseded_at if row.status == "superseded" else self._since(db, row, successor, change)
+                at = row.superseded_at if row.status == "superseded" else self._since(row, successor)
         return replace(
             row,
             value=row.value if row.merged else run.points[0].value,
@@ -237,81 +194,50 @@ class FactLedger:
             outdone_at=run.outdone_at,
         )
 
-    def _undoable(
-        self,
-        db: Connection,
-        states: Mapping[int, FactRow],
-        free: Mapping[int, FactRow],
-        runs: Sequence[Run],
-        places: Sequence[int],
-        new: Sequence[Said],
-        change: Change,
-    ) -> Change:
+    def _undoable(self, states: Mapping[int, FactRow]) -> Change:
         """The same change with an undo record, if a fact is new or stands otherwise than before."""
-        if all(row in free and free[row].status == state.status for row, state in states.items()):
-            return change
-        news = {said.paragraph for said in new}
+        if all(row in self._free and self._free[row].status == state.status for row, state in states.items()):
+            return self._change
+        news = {said.paragraph for said in self._new}
         refute = [
             [row, point.paragraph]
-            for run, row in zip(runs, places, strict=True)
+            for run, row in self.placed
             for point in run.points
             if point.paragraph in news and not point.fact
         ]
-        detail = snapshot((), (), refute=refute)
-        undo = undo_records.keep(db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
+        change, detail = self._change, snapshot((), (), refute=refute)
+        undo = undo_records.keep(self._db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
         return replace(change, undo=undo)
 
-    def _leave(
-        self,
-        db: Connection,
-        runs: Sequence[Run],
-        places: Sequence[int],
-        free: Mapping[int, FactRow],
-        points: Sequence[Point],
-        change: Change,
-    ) -> dict[int, str]:
+    def _leave(self, points: Iterable[Point]) -> None:
         """Facts that no run needs: taken up by another of the same words, or without a statement that counts."""
-        changed: dict[int, str] = {}
-        taken = {point.fact: row for run, row in zip(runs, places, strict=True) for point in run.points}
-        mine = set(places)
-        left = [row for id_, row in free.items() if id_ not in mine]
-        refuted = fact_evidence.refuted(db, [row.id for row in left])
+        taken = {point.fact: row for run, row in self.placed for point in run.points}
+        mine = {row for _, row in self.placed}
+        left = [row for id_, row in self._free.items() if id_ not in mine]
+        refuted = {row[0] for row in self._db.run("facts_refuted", ids=array(row.id for row in left))}
         held = {point.fact for point in points}
         for row in left:
             state = row
             if row.id in held:
-                state = replace(row, status="superseded", valid_to=row.valid_from, superseded_by=taken[row.id],
-                                superseded_at=row.superseded_at or change.at, outdone_at=row.valid_from)  # fmt: skip
+                state = replace(
+                    row, status="superseded", valid_to=row.valid_from, superseded_by=taken[row.id],
+                    superseded_at=row.superseded_at or self._change.at, outdone_at=row.valid_from,
+                )  # fmt: skip
             elif row.id in refuted:
                 state = replace(row, status="retracted", superseded_at=None, superseded_by=None)
             if state != row:
-                self._write(db, row, state, change)
-                changed[row.id] = row.status
-        return changed
+                self._write(row, state)
+                self.changed[row.id] = row.status
 
-    def _write(self, db: Connection, before: FactRow, state: FactRow, change: Change) -> None:
-        fact_rows.update(
-            db,
-            {
-                "id": state.id, "value": state.value, "authority": state.authority, "status": state.status,
-                "confidence": state.confidence, "valid_from": state.valid_from, "valid_to": state.valid_to,
-                "superseded_at": state.superseded_at, "superseded_by": state.superseded_by,
-                "outdone_at": state.outdone_at,
-            },
-        )  # fmt: skip
+    def _write(self, before: FactRow, state: FactRow, change: Change | None = None) -> None:
+        fact_rows.update(self._db, state)
         if before.status != state.status:
-            fact_rows.transition(
-                db,
-                state.id,
-                Transition(before.status, state.status, state.superseded_by, change.undo, change.requested_by,
-                           change.reason, change.at),
+            change = change or self._change
+            told = Transition(
+                before.status, state.status, state.superseded_by, change.undo, change.requested_by, change.reason,
+                change.at,
             )  # fmt: skip
-
-    def tell(self, db: Connection, group: FactGroup, now: float, *, whole: bool = False) -> None:
-        """The profile of the person is wanted anew; `whole`: sentences count again that a fact had made untrue."""
-        if group.person is not None:
-            due, since = now + self._profile.debounce_seconds, EVERYTHING if whole else NO_PARAGRAPH
-            task_rows.want(db, "profile", group.person, since=since, due_at=due, now=now)
+            fact_rows.transition(self._db, state.id, told)
 
 
 def _kept(runs: Sequence[Run]) -> list[int]:
@@ -327,30 +253,10 @@ def _kept(runs: Sequence[Run]) -> list[int]:
     return rows
 
 
-def _points(part: Part, free: Mapping[int, FactRow]) -> list[Point]:
-    """What is said of these facts, by paragraphs and by hand."""
-    by_hand = [
-        Point(row.id, 0, row.asserted_at, row.norm, row.polarity, row.value, "manual", 1.0)
-        for row in free.values()
-        if row.asserted_at is not None
-    ]
-    return [*(point for point in part.points if point.fact in free), *by_hand]
-
-
-def _point(said: Said) -> Point:
-    return Point(
-        0, said.paragraph, said.at, said.norm, said.polarity, said.value, said.authority, said.confidence, said.until,
-        said.told,
-    )  # fmt: skip
-
-
 def snapshot(
-    targets: Iterable[FactRow],
-    group: Iterable[FactRow],
-    *,
-    created: Sequence[int] = (),
+    targets: Iterable[FactRow], group: Iterable[FactRow], *, created: Sequence[int] = (),
     refute: Sequence[Sequence[int]] = (),
-) -> str:
+) -> str:  # fmt: skip
     """What an undo needs, as ids and times: the facts that a hand changes, and how the others of their group stood."""
     names = ("status", "pinned", "asserted_at", "valid_to", "superseded_at", "superseded_by")
     rows: dict[str, Any] = {str(row.id): {name: getattr(row, name) for name in names} for row in targets}

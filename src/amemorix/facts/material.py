@@ -37,18 +37,6 @@ class PersonThere:
     name: str
 
 
-def changed(db: Connection, cursor: int, limit: int) -> tuple[int, list[int], frozenset[int]]:
-    """(how far this reads, paragraphs that changed, those in which a name became known) after `cursor`."""
-    rows = db.run("fact_changes", cursor=cursor, limit=limit).fetchall()
-    named = frozenset(row[1] for row in rows if row[2])
-    return (rows[-1][0] if rows else cursor), sorted({row[1] for row in rows}), named
-
-
-def paragraphs_after(db: Connection, after: int, limit: int) -> list[int]:
-    """The next paragraphs by row."""
-    return [row[0] for row in db.run("fact_paragraphs_after", after=after, limit=limit)]
-
-
 def material(db: Connection, ids: Iterable[int]) -> list[FactMaterial]:
     """The paragraphs, by row."""
     return [FactMaterial(*row) for row in db.run("fact_material", ids=array(ids))]
@@ -60,29 +48,12 @@ def just_before(db: Connection, paragraph: int, limit: int, seconds: float) -> l
     return db.run("fact_just_before", **values).fetchall()
 
 
-def just_after(db: Connection, paragraph: int, limit: int, seconds: float) -> list[tuple[str, int, int]]:
-    """(content, speaker, row) of the messages after one in its chat, no later than so much, the oldest first."""
-    values = {"id": paragraph, "limit": limit, "seconds": seconds}
-    return db.run("fact_just_after", **values).fetchall()
-
-
 def persons(db: Connection, ids: Iterable[int]) -> dict[int, list[PersonThere]]:
     """Paragraph -> persons, who said it first."""
     found: dict[int, list[PersonThere]] = {}
     for paragraph, *person in db.run("fact_persons_of", ids=array(ids)):
         found.setdefault(paragraph, []).append(PersonThere(*person))
     return found
-
-
-def lone_speaker(db: Connection, scopes: Iterable[int]) -> int | None:
-    """The one person who speaks in these chats; None if there are more, or nobody."""
-    found = db.run("fact_lone_speakers", scopes=array(scopes)).fetchall()
-    return found[0][0] if len(found) == 1 else None
-
-
-def entities_named(db: Connection, text: str) -> dict[int, str]:
-    """Entities that facts are about and whose normalised name the text holds: row -> name."""
-    return dict(db.run("fact_entities_named", text=text).fetchall())
 
 
 def entity(db: Connection, norm: str) -> int | None:

@@ -1,32 +1,35 @@
-"""`memory_fact_admin`: what is known of persons and entities, asked for."""
+"""`memory_fact_admin`: what is known of persons and entities, asked for and changed by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
 from ..errors import InvalidRequest, NotFound
-from ..fields import AskingRequest, Count, Name, TimeInput
+from ..fields import AskingRequest, Count, Name, RequiredName, TimeInput
 from ..ids import fact_key, paragraph_key
-from ..language.normalise import fold, normalise_name
+from ..language.normalise import clean_text, fold, normalise_name
 from ..language.time_arguments import read_instant
 from ..ops import Operations, Request, Response, ScopedResponse
-from ..store.access import Access, Caller
+from ..store.access import Access, Caller, Sight
 from ..store.ports import Connection
+from ..store.rows import entities as entity_rows
 from ..store.rows import entity_names
-from . import evidence as fact_evidence
 from . import material as fact_material
 from . import rows as fact_rows
+from .editor import By, Edited, FactEditor, NewFact
 from .items import FactItem
+from .language.slots import attribute_meant
+from .ledger import FactLedger
 from .query import FactReader, Moment
-from .rows import FactRow
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
 
-__all__ = ["LARGEST_ID", "FactId", "entity_meant", "ops", "persons_meant", "row_id", "scopes_seen"]
+__all__ = ["ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 LARGEST_OFFSET = 2**62
@@ -35,9 +38,7 @@ Status = Literal["active", "conflicted", "superseded", "retracted"]
 EVERY_STATUS: tuple[Status, ...] = ("active", "conflicted", "superseded", "retracted")
 
 
-def row_id(letter: str) -> Any:
-    """Reads an id with or without its letter."""
-
+def _row_id(letter: str) -> Any:
     def read(value: Any) -> Any:
         if isinstance(value, str):
             bare = value.strip().lower().removeprefix(letter)
@@ -49,7 +50,7 @@ def row_id(letter: str) -> Any:
     return BeforeValidator(read, json_schema_input_type=str | int)
 
 
-FactId = Annotated[int, Field(ge=1, le=LARGEST_ID, description="The fact, such as `f12`."), row_id("f")]
+FactId = Annotated[int, Field(ge=1, le=LARGEST_ID, description="The fact, such as `f12`."), _row_id("f")]
 
 
 class ListFacts(AskingRequest):
@@ -173,6 +174,68 @@ class AskStatus(Request):
     """Nothing to say."""
 
 
+LONGEST_VALUE = 1_000
+UndoId = Annotated[int, Field(ge=1, le=LARGEST_ID, description="The undo record, such as `u12`."), _row_id("u")]
+
+
+class _ByHand(Request):
+    requested_by: Name = ""
+    reason: Name = Field("", description="Kept with the change.")
+
+
+class Resolve(_ByHand):
+    """Which of several facts is true."""
+
+    winner: Annotated[FactId, Field(validation_alias=AliasChoices("winner", "fact_id"))]
+
+
+class AddFact(_ByHand):
+    """A fact to be vouched for; its subject is a person or an entity."""
+
+    person_id: Name = Field("", description="The person (id, or a name that is only one person's).")
+    entity: Name = Field("", description="The entity, by name.")
+    attribute: Annotated[
+        RequiredName,
+        Field(
+            max_length=64,
+            description="Such as `residence`; words that mean one of the known attributes are read as it.",
+        ),
+    ]
+    value: str = Field(min_length=1, max_length=LONGEST_VALUE)
+    denied: bool = Field(False, description="True: it is not so.")
+    chat_id: Name = Field("", description="The chat that may see it; everyone when not given.")
+    valid_from: TimeInput = Field(None, description="Since when it is true; now when not given.")
+
+
+class Retract(_ByHand):
+    """The fact that was never true."""
+
+    fact_id: FactId
+
+
+class Supersede(_ByHand):
+    """The fact that is no longer true, and what is true instead: another fact, or a new value."""
+
+    fact_id: FactId
+    superseded_by: FactId | None = None
+    value: str = Field("", max_length=LONGEST_VALUE)
+    valid_from: TimeInput = Field(None, description="Since when the new value is true; now when not given.")
+
+
+class Undo(_ByHand):
+    """The change to take back."""
+
+    undo_id: UndoId
+
+
+class Changed(Response):
+    """What the change came to."""
+
+    fact: FactItem | None = None
+    facts: list[FactItem] = Field(default_factory=list, description="Every fact whose status changed, as it is now.")
+    undo_id: str = Field(default="", description="What `undo` takes to take it back.")
+
+
 # reading
 
 
@@ -208,21 +271,29 @@ async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
     moment = Moment(kernel.surroundings.clock.now())
 
     def read(db: Connection) -> FactDetail:
-        row = _seen(db, kernel, request)
-        evidence = fact_evidence.of(db, [row.id], moment.now).get(row.id, [])
+        scopes = _scopes(db, kernel, Caller.of(request))
+        row = fact_rows.one(db, request.fact_id)
+        evidence = fact_rows.evidence_of(db, [request.fact_id], moment.now).get(request.fact_id, [])
+        unseen = row is None or (scopes is not None and row.scope not in scopes)
+        if row is None or unseen or (row.asserted_at is None and not evidence):
+            raise NotFound(f"fact_id: there is no fact f{request.fact_id}.", field="fact_id")
         return FactDetail(
-            fact=FactReader(kernel.store).items(db, [row], moment, _scopes(db, kernel, request))[0],
+            fact=FactReader(kernel.store).items(db, [row], moment, scopes)[0],
             evidence=[
-                EvidenceItem(paragraph_id=paragraph_key(e.paragraph), stance=e.stance, at=e.at, authority=e.authority,
-                             confidence=e.confidence)
-                for e in evidence
+                EvidenceItem.model_validate({**asdict(one), "paragraph_id": paragraph_key(one.paragraph)})
+                for one in evidence
             ],
             transitions=[
-                TransitionItem(was=t.was, became=t.became, cause=fact_key(t.cause) if t.cause else "",
-                               undo_id=f"u{t.undo}" if t.undo else "", requested_by=t.requested_by, reason=t.reason, at=t.at)
-                for t in fact_rows.transitions(db, row.id)
+                TransitionItem.model_validate(
+                    {
+                        **asdict(one),
+                        "cause": fact_key(one.cause) if one.cause else "",
+                        "undo_id": f"u{one.undo}" if one.undo else "",
+                    }
+                )
+                for one in fact_rows.transitions(db, row.id)
             ],
-        )  # fmt: skip
+        )
 
     return await kernel.store.read(read)
 
@@ -251,10 +322,7 @@ async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus
     def read(db: Connection) -> FactStatus:
         counts = dict.fromkeys(EVERY_STATUS, 0) | fact_rows.counts(db)
         return FactStatus(
-            counts=counts,
-            total=sum(counts.values()),
-            lag=kernel.facts.lag(db),
-            enabled=kernel.config.facts.enabled,
+            counts=counts, total=sum(counts.values()), lag=kernel.facts.lag(db), enabled=kernel.config.facts.enabled
         )
 
     return await kernel.store.read(read)
@@ -267,29 +335,67 @@ async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> P
     return Processed(steps=steps, lag=await kernel.store.read(kernel.facts.lag))
 
 
+# changing
+
+
+@ops.operation("memory_fact_admin", "resolve", effect="write")
+async def resolve_conflict(kernel: SDKMemoryKernel, request: Resolve) -> Changed:
+    """Say which of contradicting facts is true; the others are superseded by it."""
+    return await _edited(kernel, request, lambda editor: editor.resolve(request.winner))
+
+
+@ops.operation("memory_fact_admin", "add", effect="write")
+async def add_fact(kernel: SDKMemoryKernel, request: AddFact) -> Changed:
+    """Add a fact by hand; a later statement of no less authority may supersede it."""
+    new = await kernel.store.read(lambda db: _new_fact(db, kernel, request))
+    changed = await _edited(kernel, request, lambda editor: editor.add(new), request.chat_id)
+    if new.attribute == request.attribute:
+        return changed
+    told = f"attribute: {request.attribute!r} was taken for {new.attribute!r}."
+    return changed.model_copy(update={"warnings": [told]})
+
+
+@ops.operation("memory_fact_admin", "retract", effect="write")
+async def retract_fact(kernel: SDKMemoryKernel, request: Retract) -> Changed:
+    """Say that a fact was never true; the text it was read from stays."""
+    return await _edited(kernel, request, lambda editor: editor.retract(request.fact_id))
+
+
+@ops.operation("memory_fact_admin", "supersede", effect="write")
+async def supersede_fact(kernel: SDKMemoryKernel, request: Supersede) -> Changed:
+    """Say what is true in the place of a fact."""
+    value = clean_text(request.value)
+    if (request.superseded_by is None) == (not value):
+        raise InvalidRequest("value: give either a new value or superseded_by.", field="value")
+    at = _instant(kernel, "valid_from", request.valid_from)
+    return await _edited(
+        kernel, request, lambda editor: editor.supersede(request.fact_id, request.superseded_by, value, at)
+    )
+
+
+@ops.operation("memory_fact_admin", "undo", effect="write")
+async def undo_change(kernel: SDKMemoryKernel, request: Undo) -> Changed:
+    """Take a change back, one made by hand or one that a newer statement made."""
+    return await _edited(kernel, request, lambda editor: editor.undo(request.undo_id))
+
+
 # steps
 
 
-def _scopes(db: Connection, kernel: SDKMemoryKernel, request: AskingRequest) -> tuple[int, ...] | None:
-    return scopes_seen(db, kernel, Caller.of(request))
-
-
-def scopes_seen(db: Connection, kernel: SDKMemoryKernel, caller: Caller) -> tuple[int, ...] | None:
-    """What the call may see (None: everything)."""
+def _scopes(db: Connection, kernel: SDKMemoryKernel, caller: Caller) -> tuple[int, ...] | None:
     return Access(kernel.store.names, kernel.config).scopes(db, caller)
 
 
-def persons_meant(
+def _persons_meant(
     db: Connection, kernel: SDKMemoryKernel, key: str, scopes: Sequence[int] | None
 ) -> tuple[int, ...] | None:
-    """Rows of the persons meant, None if nobody was named."""
     if not key:
         return None
     kernel.indexes.names.catch_up(db)
     return tuple(sorted(kernel.indexes.names.index.matching(key, scopes)))
 
 
-def entity_meant(db: Connection, name: str, scopes: Sequence[int] | None) -> int | None:
+def _entity_meant(db: Connection, name: str, scopes: Sequence[int] | None) -> int | None:
     """The row of the entity named, None if none was, 0 for one that is not known, or not to these chats by this name."""
     if not name:
         return None
@@ -300,9 +406,9 @@ def entity_meant(db: Connection, name: str, scopes: Sequence[int] | None) -> int
 
 
 def _listed(db: Connection, kernel: SDKMemoryKernel, request: ListFacts, text: str) -> Facts:
-    scopes, moment = _scopes(db, kernel, request), Moment(kernel.surroundings.clock.now())
+    scopes, moment = _scopes(db, kernel, Caller.of(request)), Moment(kernel.surroundings.clock.now())
     rows = fact_rows.listed(
-        db, persons=persons_meant(db, kernel, request.person_id, scopes), entity=entity_meant(db, request.entity, scopes),
+        db, persons=_persons_meant(db, kernel, request.person_id, scopes), entity=_entity_meant(db, request.entity, scopes),
         attribute=request.attribute or None, statuses=request.status or None, text=fold(text) or None, scopes=scopes,
         now=moment.now, limit=request.limit, offset=request.offset,
     )  # fmt: skip
@@ -311,35 +417,71 @@ def _listed(db: Connection, kernel: SDKMemoryKernel, request: ListFacts, text: s
 
 
 def _at_a_time(db: Connection, kernel: SDKMemoryKernel, request: QueryFacts, moment: Moment) -> Facts:
-    scopes, reader = _scopes(db, kernel, request), FactReader(kernel.store)
-    entity = entity_meant(db, request.entity, scopes)
+    scopes, reader = _scopes(db, kernel, Caller.of(request)), FactReader(kernel.store)
+    entity = _entity_meant(db, request.entity, scopes)
     rows = reader.of(
         db,
-        persons_meant(db, kernel, request.person_id, scopes) or (),
+        _persons_meant(db, kernel, request.person_id, scopes) or (),
         scopes,
         moment,
         () if entity is None else (entity,),
     )
-    kept = [row for row in rows if _asked_for(row, request)][request.offset : request.offset + request.limit]
+    wanted = fold(request.text)
+    kept = [
+        row
+        for row in rows
+        if request.attribute in ("", row.attribute, row.attribute.partition(":")[0])
+        and (not request.status or row.status in request.status)
+        and wanted in fold(row.value)
+    ][request.offset : request.offset + request.limit]
     items = reader.items(db, kept, moment, scopes)
     return Facts(items=items, count=len(items))
 
 
-def _asked_for(row: FactRow, request: QueryFacts) -> bool:
-    wanted = fold(request.text)
-    named = request.attribute in ("", row.attribute, row.attribute.partition(":")[0])
-    return named and (not request.status or row.status in request.status) and wanted in fold(row.value)
+def _instant(kernel: SDKMemoryKernel, field: str, value: Any, chat_id: str = "") -> float | None:
+    return read_instant(field, value, kernel.surroundings.clock.now(), kernel.zones.of(chat_id))
 
 
-def _seen(db: Connection, kernel: SDKMemoryKernel, request: GetFact) -> FactRow:
-    """The fact, if the call may see it and something still supports it."""
-    scopes = _scopes(db, kernel, request)
-    row = fact_rows.one(db, request.fact_id)
-    known = row is not None and (scopes is None or row.scope in scopes)
-    if (
-        row is None
-        or not known
-        or not (row.asserted_at is not None or fact_evidence.of(db, [row.id], kernel.surroundings.clock.now()))
-    ):
-        raise NotFound(f"fact_id: there is no fact f{request.fact_id}.", field="fact_id")
-    return row
+def _new_fact(db: Connection, kernel: SDKMemoryKernel, request: AddFact) -> NewFact:
+    if bool(request.person_id) == bool(request.entity):
+        raise InvalidRequest("person_id: a fact is about a person_id or about an entity.", field="person_id")
+    value = clean_text(request.value)
+    if not value:
+        raise InvalidRequest("value: there is nothing in it.", field="value")
+    scope = kernel.store.names.chat_row(db, request.chat_id) if request.chat_id else 0
+    if scope is None:
+        raise NotFound(f"chat_id: nothing is stored for the chat {request.chat_id!r}.", field="chat_id")
+    scopes = _scopes(db, kernel, Caller(request.chat_id)) if request.chat_id else None
+    persons = _persons_meant(db, kernel, request.person_id, scopes)
+    if persons == ():
+        raise NotFound(f"person_id: nobody is known as {request.person_id!r}.", field="person_id")
+    if persons is not None and len(persons) > 1:
+        raise InvalidRequest(f"person_id: {request.person_id!r} may be {len(persons)} persons.", field="person_id")
+    entity = _entity_meant(db, request.entity, scopes)
+    sight = Sight(scopes, kernel.surroundings.clock.now())
+    if entity is not None and not entity_rows.is_seen(db, entity, sight):
+        raise NotFound(f"entity: there is no entity {request.entity!r}.", field="entity")
+    return NewFact(
+        persons[0] if persons else None, entity, scope, attribute_meant(request.attribute), value, -1 if request.denied else 1,
+        _instant(kernel, "valid_from", request.valid_from, request.chat_id),
+    )  # fmt: skip
+
+
+async def _edited(
+    kernel: SDKMemoryKernel, request: _ByHand, edit: Callable[[FactEditor], Edited], chat_id: str = ""
+) -> Changed:
+    now = kernel.surroundings.clock.now()
+
+    def unit(db: Connection) -> Edited:
+        by = By(request.requested_by, request.reason)
+        return edit(FactEditor(db, FactLedger(kernel.config.profile), by, now))
+
+    edited = await kernel.store.write(unit)
+
+    def read(db: Connection) -> list[FactItem]:
+        rows = [row for fact in edited.facts if (row := fact_rows.one(db, fact)) is not None]
+        scopes = _scopes(db, kernel, Caller(chat_id)) if chat_id else None
+        return FactReader(kernel.store).items(db, rows, Moment(kernel.surroundings.clock.now()), scopes)
+
+    items = await kernel.store.read(read)
+    return Changed(fact=items[0] if items else None, facts=items, undo_id=f"u{edited.undo}")

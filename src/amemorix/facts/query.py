@@ -11,15 +11,15 @@ from ..language.normalise import fold
 from ..lazy_regex import lazy_regex
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
 from ..store.rows import entity_names
-from . import evidence as fact_evidence
 from . import material as fact_material
 from . import rows as fact_rows
 from .items import FactItem
-from .language.questions import Question, read_question
+from .language.questions import read_question
 from .language.slots import slot_of
-from .rows import FactRow
-from .timeline import Point, contradict, timeline
+from .rows import FactRow, Moment
+from .timeline import Point, timeline
 
 __all__ = ["FIRST_PERSON", "Asked", "FactReader", "Moment"]
 
@@ -28,15 +28,6 @@ MOST = 500
 ABOUT, WORD, DENIED = 2.0, 1.0, 0.001
 """What it counts that a query asks for an attribute, that it holds a word of a value, and that the value is denied."""
 FIRST_PERSON = lazy_regex(r"我(?!们)|\b(?:i|my|me|mine)\b", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """The time of a question; `as_of`: as the memory stood then, `valid_at`: what was true then."""
-
-    now: float
-    as_of: float | None = None
-    valid_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,64 +47,50 @@ class FactReader:
         self._store = store
 
     def of(
-        self,
-        db: Connection,
-        persons: Iterable[int],
-        scopes: Sequence[int] | None,
-        moment: Moment,
+        self, db: Connection, persons: Iterable[int], scopes: Sequence[int] | None, moment: Moment,
         entities: Iterable[int] = (),
-    ) -> list[FactRow]:
+    ) -> list[FactRow]:  # fmt: skip
         """What is held true of these persons and entities, the newest first; with the status of that time.
 
         Where several chats may be seen, what one says later, on no less authority, counts instead of the other.
         """
-        rows = self._held(db, persons, scopes, moment, entities)
-        return _in_order(rows, self._said(db, rows, moment)) if len({row.scope for row in rows}) > 1 else rows
-
-    def _said(self, db: Connection, rows: Sequence[FactRow], moment: Moment) -> list[Point]:
-        """What the facts rest on; one of which nothing is left, or that a hand gave, counts from its start."""
+        rows = fact_rows.held(db, persons, scopes, moment, entities=entities, limit=MOST)
+        if len({row.scope for row in rows}) < 2:
+            return rows
         of = {row.id: row for row in rows}
-        points = [
-            Point(p.fact, p.paragraph, p.at, of[p.fact].norm, of[p.fact].polarity, p.value, p.authority, p.confidence,
-                  told=p.told)
-            for p in fact_evidence.points(db, of)
+        said = [
+            replace(p, until=None)
+            for p in fact_rows.points(db, of)
             if moment.as_of is None or (p.at if p.told is None else p.told) <= moment.as_of
-        ]  # fmt: skip
-        without = of.keys() - {point.fact for point in points}
-        points += [
+        ]
+        # one of which nothing is left, or that a hand gave, counts from its start
+        without = of.keys() - {point.fact for point in said}
+        said += [
             Point(row.id, 0, row.valid_from, row.norm, row.polarity, row.value, row.authority, row.confidence)
             for row in rows
             if row.id in without or row.asserted_at is not None
         ]
-        return points
-
-    def _held(
-        self,
-        db: Connection,
-        persons: Iterable[int],
-        scopes: Sequence[int] | None,
-        moment: Moment,
-        entities: Iterable[int],
-    ) -> list[FactRow]:
-        who, what = list(persons), list(entities)
-        if moment.as_of is not None:
-            found = fact_rows.as_of(db, who, scopes, as_of=moment.as_of, now=moment.now, entities=what, limit=MOST)
-            return [replace(row, status=status) for row, status in found]
-        if moment.valid_at is not None:
-            return fact_rows.valid_at(db, who, scopes, at=moment.valid_at, now=moment.now, entities=what, limit=MOST)
-        return fact_rows.current(db, who, scopes, now=moment.now, entities=what, limit=MOST)
+        groups: dict[tuple[int | None, int | None, str], list[Point]] = {}
+        for point in said:
+            row = of[point.fact]
+            groups.setdefault((row.person, row.entity, row.attribute), []).append(point)
+        kept: set[int] = set()
+        for (_, _, attribute), points in groups.items():
+            runs = timeline(points, slot_of(attribute).compatible)
+            kept |= {run.points[-1].fact for run in runs if run.status != "superseded"}
+        return [row for row in rows if row.id in kept]
 
     def oneself(self, db: Connection, user_id: str, scopes: Sequence[int] | None) -> frozenset[int]:
         """Who a user is that no person is called by: whoever speaks alone in the user's private chats within sight."""
         chats = [row for row in self._store.names.chats_of(db, "", user_id) if scopes is None or row in scopes]
-        alone = fact_material.lone_speaker(db, chats)
-        return frozenset() if alone is None else frozenset({alone})
+        speakers = db.run("fact_lone_speakers", scopes=array(chats)).fetchall()
+        return frozenset({speakers[0][0]}) if len(speakers) == 1 else frozenset()
 
     def recall(
         self, db: Connection, asked: Asked, scopes: Sequence[int] | None, moment: Moment, limit: int
     ) -> list[FactItem]:
         """The facts that a query asks for; none if it names nobody that a fact is about."""
-        entities = fact_material.entities_named(db, fold(asked.text))
+        entities = dict[int, str](db.run("fact_entities_named", text=fold(asked.text)).fetchall())
         if not limit or not (asked.persons or entities):
             return []
         bare = asked.bare
@@ -121,7 +98,16 @@ class FactReader:
             bare = re.sub(re.escape(name), " ", bare, flags=re.I)
         rows = self.of(db, asked.persons, scopes, moment, entities)
         question = read_question(bare)
-        scored = [(_relevance(row, question), row) for row in rows]
+
+        def relevance(row: FactRow) -> float:
+            """How much the query asks for this fact: by its attribute, and by the words of its value."""
+            if question.of_everything:
+                return WORD
+            is_denied = row.polarity < 0
+            score = ABOUT * question.asks_for(row.attribute, denied=is_denied) + WORD * question.share(row.value)
+            return score - DENIED * is_denied if score > 0 else 0.0
+
+        scored = [(relevance(row), row) for row in rows]
         best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], -pair[1].valid_from))
         return self.items(db, [row for _, row in best[:limit]], moment, scopes)
 
@@ -135,76 +121,46 @@ class FactReader:
         spoken_of = {row.entity for row in rows if row.entity is not None}
         entities = entity_names.shown(db, spoken_of, scopes)
         chats = fact_material.chats(db, {row.scope for row in rows})
-        evidence = fact_evidence.of(db, [row.id for row in rows], moment.now, moment.as_of)
+        evidence = fact_rows.evidence_of(db, [row.id for row in rows], moment.now, moment.as_of)
         items: list[FactItem] = []
         for row in rows:
             person_id, name = persons.get(row.person or 0, ("", ""))
+            # what was known of its end at the time
+            known = moment.as_of is None or row.superseded_at is None or row.superseded_at <= moment.as_of
+            successor = row.superseded_by if known and row.status == "superseded" else None
             items.append(
-                _item(row, moment).model_copy(
-                    update={
-                        "person_id": person_id,
-                        "person": name,
-                        "entity": entities.get(row.entity or 0, ""),
-                        "chat_id": chats.get(row.scope, ""),
-                        "evidence_ids": [paragraph_key(e.paragraph) for e in evidence.get(row.id, ())
-                                         if e.stance == "support" or row.status == "retracted"],
-                        "conflicts_with": [fact_key(other.id) for other in rows if _contradict(row, other)],
-                    }
+                FactItem(
+                    id=fact_key(row.id),
+                    person_id=person_id,
+                    person=name,
+                    entity=entities.get(row.entity or 0, ""),
+                    attribute=row.attribute,
+                    value=row.value,
+                    denied=row.polarity < 0,
+                    status=row.status,
+                    conflicts_with=[fact_key(other.id) for other in rows if _contradict(row, other)],
+                    authority=row.authority,
+                    stability=row.stability,
+                    confidence=row.confidence,
+                    valid_from=row.valid_from,
+                    valid_to=row.valid_to if known else None,
+                    recorded_at=row.recorded_at,
+                    superseded_at=row.superseded_at if known else None,
+                    superseded_by=fact_key(successor) if successor else "",
+                    chat_id=chats.get(row.scope, ""),
+                    evidence_ids=[
+                        paragraph_key(e.paragraph)
+                        for e in evidence.get(row.id, ())
+                        if e.stance == "support" or row.status == "retracted"
+                    ],
                 )
-            )  # fmt: skip
+            )
         return items
-
-
-def _in_order(rows: Sequence[FactRow], said: Sequence[Point]) -> list[FactRow]:
-    """The facts without those that another chat has something newer about, and each value once."""
-    of = {row.id: row for row in rows}
-    groups: dict[tuple[int | None, int | None, str], list[Point]] = {}
-    for point in said:
-        row = of[point.fact]
-        groups.setdefault((row.person, row.entity, row.attribute), []).append(point)
-    kept: set[int] = set()
-    for (_, _, attribute), points in groups.items():
-        runs = timeline(points, slot_of(attribute).compatible)
-        kept |= {run.points[-1].fact for run in runs if run.status != "superseded"}
-    return [row for row in rows if row.id in kept]
-
-
-def _item(row: FactRow, moment: Moment) -> FactItem:
-    """The fact with what was known of its end at the time."""
-    known = moment.as_of is None or row.superseded_at is None or row.superseded_at <= moment.as_of
-    return FactItem(
-        id=fact_key(row.id),
-        attribute=row.attribute,
-        value=row.value,
-        denied=row.polarity < 0,
-        status=row.status,
-        authority=row.authority,
-        stability=row.stability,
-        confidence=row.confidence,
-        valid_from=row.valid_from,
-        valid_to=row.valid_to if known else None,
-        recorded_at=row.recorded_at,
-        superseded_at=row.superseded_at if known else None,
-        superseded_by=fact_key(row.superseded_by) if known and row.superseded_by and row.status == "superseded" else "",
-    )
 
 
 def _contradict(one: FactRow, other: FactRow) -> bool:
     """Whether both are held, in the same chat or not, and cannot both be true."""
-    held = all(row.status in ("active", "conflicted") for row in (one, other))
-    if one.id == other.id or not held or (one.person, one.entity, one.attribute) != (
-        other.person, other.entity, other.attribute
-    ):  # fmt: skip
-        return False
-    keys = (one.norm, one.polarity), (other.norm, other.polarity)
-    return contradict(*keys, slot_of(one.attribute).compatible)
-
-
-def _relevance(row: FactRow, question: Question) -> float:
-    """How much the query asks for this fact: by its attribute, and by the words of its value."""
-    if question.of_everything:
-        return WORD
-    about = question.asks_for(row.attribute, denied=row.polarity < 0)
-    later = DENIED * (row.polarity < 0)
-    score = ABOUT * about + WORD * question.share(row.value)
-    return score - later if score > 0 else 0.0
+    subjects = [(row.person, row.entity, row.attribute) for row in (one, other)]
+    return (
+        one.id != other.id and one.is_held and other.is_held and subjects[0] == subjects[1] and one.contradicts(other)
+    )

@@ -1,17 +1,46 @@
-"""Facts with what supports them and what became of them."""
+"""Facts, what supports them, and what became of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
+from .language.slots import slot_of
+from .timeline import Point, contradict
 
-__all__ = ["FactGroup", "FactRow", "Transition"]
+__all__ = ["Evidence", "FactGroup", "FactRow", "Moment", "Transition"]
 
 Scopes = Sequence[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The time of a question; `as_of`: as the memory stood then, `valid_at`: what was true then."""
+
+    now: float
+    as_of: float | None = None
+    valid_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """The facts that may contradict each other: one attribute of one subject in one scope, of a set one value."""
+
+    person: int | None
+    entity: int | None
+    scope: int
+    attribute: str
+    norm: str | None = None
+    """None where an attribute has one value at a time."""
+
+    @classmethod
+    def of(cls, person: int | None, entity: int | None, scope: int, attribute: str, norm: str) -> FactGroup:
+        """The facts that one of this attribute and value may contradict."""
+        single = slot_of(attribute).cardinality == "single"
+        return cls(person, entity, scope, attribute, None if single else norm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +70,20 @@ class FactRow:
     superseded_by: int | None
     outdone_at: float | None
 
+    @property
+    def group(self) -> FactGroup:
+        """The facts that it may contradict, itself among them."""
+        return FactGroup.of(self.person, self.entity, self.scope, self.attribute, self.norm)
 
-@dataclass(frozen=True, slots=True)
-class FactGroup:
-    """The facts that may contradict each other: one attribute of one subject in one scope, of a set one value."""
+    @property
+    def is_held(self) -> bool:
+        """Whether it is held true, contradicted or not."""
+        return self.status in ("active", "conflicted")
 
-    person: int | None
-    entity: int | None
-    scope: int
-    attribute: str
-    norm: str | None = None
-    """None where an attribute has one value at a time."""
+    def contradicts(self, other: FactRow) -> bool:
+        """Whether both cannot be true, as values of one attribute of one subject."""
+        keys = (self.norm, self.polarity), (other.norm, other.polarity)
+        return contradict(*keys, slot_of(self.attribute).compatible)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +99,22 @@ class Transition:
     at: float
 
 
-def groups_of(db: Connection, paragraphs: Iterable[int]) -> list[tuple[FactGroup, float]]:
-    """The groups of the facts that rest on these paragraphs, or gave way to them, each with the time of the first."""
-    rows = db.run("fact_groups_of", ids=array(paragraphs))
-    return [(FactGroup(person, entity, scope, attribute, norm), at)
-            for person, entity, scope, attribute, norm, at in rows]  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A paragraph that supports or refutes a fact."""
+
+    fact: int
+    paragraph: int
+    stance: str
+    at: float
+    authority: str
+    confidence: float
 
 
 def in_group(db: Connection, group: FactGroup) -> list[FactRow]:
     """The facts of a group, the oldest first."""
     name = "facts_in_group" if group.norm is None else "facts_in_group_of_norm"
-    return [FactRow(*row) for row in db.run(name, **_values(group))]
+    return [FactRow(*row) for row in db.run(name, **asdict(group))]
 
 
 def open_facts(
@@ -94,19 +131,10 @@ def open_facts(
     With `norms` only those of these values; at most `limit` that have an end, the first, and `limit` that have none.
     """
     values = {
-        **_values(group),
-        "polarity": polarity,
-        "since": since,
-        "limit": limit,
-        "norms": optional_array(norms),
-    }
+        **asdict(group), "polarity": polarity, "since": since, "limit": limit, "norms": optional_array(norms),
+    }  # fmt: skip
     name = "facts_open" if norms is None else "facts_open_of_norms"
     return [FactRow(*row) for row in db.run(name, **values)]
-
-
-def given_up_for(db: Connection, facts: Iterable[int], before: float) -> float | None:
-    """When the first of those was given up that gave way to one of these facts before a time, by the rules."""
-    return db.run("facts_given_up_for", ids=array(facts), before=before).fetchone()[0]
 
 
 def standing(db: Connection, facts: Iterable[int]) -> set[int]:
@@ -114,85 +142,55 @@ def standing(db: Connection, facts: Iterable[int]) -> set[int]:
     return {row[0] for row in db.run("facts_standing", ids=array(facts))}
 
 
-def insert(db: Connection, values: dict[str, Any]) -> int:
+def insert(
+    db: Connection, group: FactGroup, *, value: str, norm: str, polarity: int, authority: str, confidence: float,
+    valid_from: float, now: float, valid_to: float | None = None, asserted_at: float | None = None, merged: bool = False,
+) -> int:  # fmt: skip
     """A new fact; returns its row."""
+    slot = slot_of(group.attribute)
+    values = {
+        **asdict(group), "value": value, "norm": norm, "polarity": polarity, "cardinality": slot.cardinality,
+        "stability": "uncertain" if authority in ("summary", "model") else slot.stability, "authority": authority,
+        "confidence": confidence, "asserted_at": asserted_at, "merged": int(merged), "valid_from": valid_from,
+        "valid_to": valid_to, "now": now,
+    }  # fmt: skip
     return db.run("fact_insert", **values).fetchone()[0]
 
 
-def update(db: Connection, values: dict[str, Any]) -> None:
+def update(db: Connection, state: FactRow) -> None:
     """What the rules make of a fact."""
-    db.run("fact_update", **values)
+    db.run("fact_update", **asdict(state))
 
 
-def decide(db: Connection, values: dict[str, Any]) -> None:
-    """What a hand makes of a fact."""
-    db.run("fact_decide", **values)
+def decide(db: Connection, state: FactRow, *, deleted_at: float | None = None) -> None:
+    """What a hand, or the comparison of statements, makes of a fact."""
+    db.run("fact_decide", **asdict(state), deleted_at=deleted_at)
 
 
 def transition(db: Connection, fact: int, change: Transition) -> None:
     """Keep a change of status."""
-    values = {
-        "fact": fact, "was": change.was, "became": change.became, "cause": change.cause, "undo": change.undo,
-        "requested_by": change.requested_by, "reason": change.reason, "at": change.at,
-    }  # fmt: skip
-    db.run("fact_transition_insert", **values)
+    db.run("fact_transition_insert", fact=fact, **asdict(change))
 
 
-def current(
-    db: Connection,
-    persons: Iterable[int],
-    scopes: Scopes,
-    *,
-    now: float,
-    entities: Iterable[int] = (),
-    limit: int = 200,
+def held(
+    db: Connection, persons: Iterable[int], scopes: Scopes, moment: Moment, *, entities: Iterable[int] = (), limit: int
 ) -> list[FactRow]:
-    """What is held true now of these persons and entities, the newest first."""
-    values = _subjects(persons, entities, scopes, limit) | {"at": now, "now": now}
-    return [FactRow(*row) for row in db.run("facts_of_subjects", **values)]
-
-
-def valid_at(
-    db: Connection,
-    persons: Iterable[int],
-    scopes: Scopes,
-    *,
-    at: float,
-    now: float,
-    entities: Iterable[int] = (),
-    limit: int = 200,
-) -> list[FactRow]:
-    """What was true at a time, by what is known now."""
-    values = _subjects(persons, entities, scopes, limit) | {"at": at, "now": now}
-    return [FactRow(*row) for row in db.run("facts_valid_at", **values)]
-
-
-def as_of(
-    db: Connection,
-    persons: Iterable[int],
-    scopes: Scopes,
-    *,
-    as_of: float,
-    now: float,
-    entities: Iterable[int] = (),
-    limit: int = 200,
-) -> list[tuple[FactRow, str]]:
-    """What the memory held true at a time, with the status that each fact had then."""
-    values = _subjects(persons, entities, scopes, limit) | {"as_of": as_of, "now": now}
-    return [(FactRow(*row[:-1]), row[-1]) for row in db.run("facts_as_of", **values)]
-
-
-def _subjects(persons: Iterable[int], entities: Iterable[int], scopes: Scopes, limit: int) -> dict[str, Any]:
-    return {
+    """What is held true of these persons and entities, the newest first; with the status of the moment asked for."""
+    values: dict[str, Any] = {
         "persons": array(persons), "entities": array(entities), "scopes": optional_array(scopes), "limit": limit,
+        "now": moment.now,
     }  # fmt: skip
+    if moment.as_of is not None:
+        rows = db.run("facts_as_of", **values, as_of=moment.as_of)
+        return [replace(FactRow(*row[:-1]), status=row[-1]) for row in rows]
+    if moment.valid_at is not None:
+        return [FactRow(*row) for row in db.run("facts_valid_at", **values, at=moment.valid_at)]
+    return [FactRow(*row) for row in db.run("facts_of_subjects", **values, at=moment.now)]
 
 
 def listed(db: Connection, **values: Any) -> list[FactRow]:
     """Facts by what is asked for (persons, entity, attribute, statuses, text, scopes), the newest first."""
-    given = {**values}
-    for name in ("persons", "statuses", "scopes"):
-        given[name] = optional_array(given.get(name))
+    given = {**values, **{name: optional_array(values[name]) for name in ("persons", "statuses", "scopes")}}
     return [FactRow(*row) for row in db.run("facts_listed", **given)]
 
 
@@ -200,12 +198,6 @@ def one(db: Connection, row: int) -> FactRow | None:
     """A fact by its row."""
     found = db.run("fact_one", id=row).fetchone()
     return None if found is None else FactRow(*found)
-
-
-def gave_way(db: Connection, fact: int, successor: int) -> float | None:
-    """When the fact first gave way to the other on the word of a paragraph that counts; None if it never did."""
-    row = db.run("fact_gave_way", fact=fact, successor=successor).fetchone()
-    return row[0] if row else None
 
 
 def transitions(db: Connection, fact: int) -> list[Transition]:
@@ -218,6 +210,42 @@ def counts(db: Connection) -> dict[str, int]:
     return dict(db.run("fact_counts").fetchall())
 
 
-def _values(group: FactGroup) -> dict[str, Any]:
-    return {"person": group.person, "entity": group.entity, "scope": group.scope, "attribute": group.attribute,
-            "norm": group.norm}  # fmt: skip
+def points(db: Connection, facts: Iterable[int]) -> list[Point]:
+    """What live paragraphs say of these facts."""
+    return [Point(*row) for row in db.run("fact_points", ids=array(facts))]
+
+
+def newest_points(db: Connection, facts: Iterable[int], most: int) -> list[Point]:
+    """The same, at most so many of each fact: those that were said last."""
+    values = {"ids": array(facts), "most": most}
+    return [Point(*row) for row in db.run("fact_points_newest", **values)]
+
+
+def put_evidence(db: Connection, point: Point) -> None:
+    """Let a paragraph support a fact."""
+    db.run("fact_evidence_put", **asdict(point))
+
+
+def said_before(db: Connection, group: FactGroup, paragraph: int, norm: str, polarity: int) -> bool:
+    """Whether the paragraph has been read as saying this."""
+    values = asdict(group) | {"paragraph": paragraph, "norm": norm, "polarity": polarity}
+    return db.run("fact_said_before", **values).fetchone() is not None
+
+
+def read_as(db: Connection, paragraph: int, person: int, attribute: str) -> int | None:
+    """The fact of this attribute that the paragraph supports, None if there is none."""
+    values = {"paragraph": paragraph, "person": person, "attribute": attribute}
+    row = db.run("fact_statement_read", **values).fetchone()
+    return None if row is None else row[0]
+
+
+def evidence_of(
+    db: Connection, facts: Iterable[int], now: float, as_of: float | None = None
+) -> dict[int, list[Evidence]]:
+    """Fact -> what live paragraphs, or those that were held at a time, say of it."""
+    values = {"ids": array(facts), "now": now, "as_of": as_of}
+    name = "fact_evidence_of" if as_of is None else "fact_evidence_then"
+    found: dict[int, list[Evidence]] = {}
+    for row in db.run(name, **values):
+        found.setdefault(row[0], []).append(Evidence(*row))
+    return found

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
 
 __all__ = ["ANY", "AUTHORITY", "MOST", "Authority", "Point", "Run", "Standing", "contradict", "timeline"]
 
 Authority = Literal["manual", "direct_user", "imported", "summary", "rule", "model"]
 Standing = Literal["active", "conflicted", "superseded"]
 Compatible = Callable[[str, str], bool]
+T = TypeVar("T")
 AUTHORITY: dict[str, int] = {"manual": 5, "direct_user": 4, "imported": 3, "summary": 2, "rule": 1, "model": 0}
 """How much a statement counts against another."""
 ANY = "*"
@@ -69,7 +70,7 @@ class Run:
     valid_to: float | None = None
     outdone_at: float | None = None
     """When what puts an end to it counts: all before that is settled, whatever comes after it."""
-    rank: int = field(default=0)
+    rank: int = 0
 
     @property
     def key(self) -> tuple[str, int]:
@@ -103,18 +104,31 @@ def timeline(points: Iterable[Point], compatible: Compatible) -> list[Run]:
     both sides. A change that names its start counts from when it was said, and holds from its start on: it supersedes
     what was said in between without a start of its own, but not another change to which its start had led.
     """
-    talk = _Talk(points, compatible)
+    talk = _Talk(list(points), compatible)
     runs: list[Run] = []
     place: dict[int, int] = {}
-    for places in talk.places_of.values():
+    for places in list(talk.rivals.of_key.values()):
         for run, those in _runs(talk, places):
             place |= dict.fromkeys(those, len(runs))
             runs.append(run)
     for run in runs:
-        _give_way(talk, run, runs, place)
-    standing = _Standing([run for run in runs if run.status != "superseded"])
-    for run in standing.runs:
-        if any(contradict(run.key, other.key, compatible) and _overlap(run, other) for other in standing.rivals(run)):
+        found = talk.first_against(run.key, run.rank, run.last)
+        if found is not None:
+            run.status, run.successor, run.outdone_at = "superseded", place[found], talk.times[found]
+            after = runs[place[found]].points
+            told = (p.at for p in after if p.told is not None and p.told >= talk.times[found])
+            end = max(run.first, min([talk.points[found].at, *told]))
+            run.valid_to = end if run.valid_to is None else min(end, run.valid_to)
+    standing = _Rivals[Run]()
+    for run in runs:
+        if run.status != "superseded":
+            standing.add(run.key, run)
+    for run in runs:
+        if run.status != "superseded" and any(
+            contradict(run.key, other.key, compatible) and _overlap(run, other)
+            for some in standing.against(run.key)
+            for other in some
+        ):
             run.status = "conflicted"
     return runs
 
@@ -126,22 +140,55 @@ def contradict(one: tuple[str, int], other: tuple[str, int], compatible: Compati
     return one[1] == 1 and not compatible(one[0], other[0])
 
 
+class _Rivals(Generic[T]):
+    """Things said of one attribute, by their (normalised value, polarity)."""
+
+    def __init__(self) -> None:
+        self.of_key: dict[tuple[str, int], list[T]] = {}
+        self._of_polarity: dict[int, list[T]] = {}
+
+    def add(self, key: tuple[str, int], thing: T) -> None:
+        self.of_key.setdefault(key, []).append(thing)
+        self._of_polarity.setdefault(key[1], []).append(thing)
+
+    def against(self, key: tuple[str, int]) -> Iterator[Sequence[T]]:
+        """Whatever may be against it, those of few statements first."""
+        norm, polarity = key
+        if norm == ANY:
+            yield self._of_polarity.get(-polarity, ())
+        else:
+            yield self.of_key.get((norm, -polarity), ())
+            yield self.of_key.get((ANY, -polarity), ())
+        if polarity == 1:
+            yield self._of_polarity[1]
+
+
 class _Talk:
     """The statements in the order in which they count."""
 
-    def __init__(self, points: Iterable[Point], compatible: Compatible) -> None:
+    def __init__(self, points: Sequence[Point], compatible: Compatible) -> None:
         self._compatible = compatible
-        placed = [(at, point) for point, at in _counting(list(points), compatible)]
+        own = sorted((point for point in points if point.told is not None), key=lambda point: point.at)
+        starts = [point.at for point in own]
+
+        def counts_at(point: Point) -> float:
+            """When it was said, or just before the next start that is known to end it."""
+            if point.told is None or point.told <= point.at:
+                return point.at
+            later = own[bisect_right(starts, point.at) : bisect_right(starts, point.told)]
+            ends = (o.at for o in later if o.rank >= point.rank and contradict(point.key, o.key, compatible))
+            end = next(ends, None)
+            return point.told if end is None else max(point.at, math.nextafter(end, -math.inf))
+
+        placed = [(counts_at(point), point) for point in points]
         placed.sort(
             key=lambda one: (one[0], -one[1].rank, one[1].norm, -one[1].polarity, one[1].paragraph, one[1].fact)
         )
         self.times = [at for at, _ in placed]
         self.points = [point for _, point in placed]
-        self.places_of: dict[tuple[str, int], list[int]] = {}
-        self._of_polarity: dict[int, list[int]] = {}
+        self.rivals = _Rivals[int]()
         for place, point in enumerate(self.points):
-            self.places_of.setdefault(point.key, []).append(place)
-            self._of_polarity.setdefault(point.polarity, []).append(place)
+            self.rivals.add(point.key, place)
 
     def first_against(self, key: tuple[str, int], rank: int, after: float, before: float = math.inf) -> int | None:
         """The place of the first statement between two times, neither included, that is against it and as strong.
@@ -150,7 +197,7 @@ class _Talk:
         """
         best: int | None = None
         end = bisect_left(self.times, before)
-        for places in self._rivals(key):
+        for places in self.rivals.against(key):
             for index in range(bisect_left(places, bisect_left(self.times, after)), len(places)):
                 place = places[index]
                 if place >= end:
@@ -160,54 +207,6 @@ class _Talk:
                     end = best = place
                     break
         return best
-
-    def _rivals(self, key: tuple[str, int]) -> Iterator[Sequence[int]]:
-        """The places of whatever may be against it, those of few statements first."""
-        norm, polarity = key
-        if norm == ANY:
-            yield self._of_polarity.get(-polarity, ())
-        else:
-            yield self.places_of.get((norm, -polarity), ())
-            yield self.places_of.get((ANY, -polarity), ())
-        if polarity == 1:
-            yield self._of_polarity[1]
-
-
-class _Standing:
-    """Runs that nothing puts an end to, by what may be against them."""
-
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self.runs = runs
-        self._of_key: dict[tuple[str, int], list[Run]] = {}
-        self._of_polarity: dict[int, list[Run]] = {}
-        for run in runs:
-            self._of_key.setdefault(run.key, []).append(run)
-            self._of_polarity.setdefault(run.key[1], []).append(run)
-
-    def rivals(self, run: Run) -> Iterator[Run]:
-        """Those that may be against this one."""
-        norm, polarity = run.key
-        if norm == ANY:
-            yield from self._of_polarity.get(-polarity, ())
-        else:
-            yield from self._of_key.get((norm, -polarity), ())
-            yield from self._of_key.get((ANY, -polarity), ())
-        if polarity == 1:
-            yield from self._of_polarity[1]
-
-
-def _counting(points: Sequence[Point], compatible: Compatible) -> Iterator[tuple[Point, float]]:
-    """Each statement and when it counts: when it was said, or just before the next start that is known to end it."""
-    own = sorted((point for point in points if point.told is not None), key=lambda point: point.at)
-    starts = [point.at for point in own]
-    for point in points:
-        if point.told is None or point.told <= point.at:
-            yield point, point.at
-            continue
-        later = own[bisect_right(starts, point.at) : bisect_right(starts, point.told)]
-        ends = (o.at for o in later if o.rank >= point.rank and contradict(point.key, o.key, compatible))
-        end = next(ends, None)
-        yield point, point.told if end is None else max(point.at, math.nextafter(end, -math.inf))
 
 
 def _runs(talk: _Talk, places: Sequence[int]) -> Iterator[tuple[Run, list[int]]]:
@@ -232,18 +231,6 @@ def _closed(run: Run) -> Run:
     ends = [point.until for point in run.points]
     run.valid_to = None if None in ends else max(end for end in ends if end is not None)
     return run
-
-
-def _give_way(talk: _Talk, run: Run, runs: Sequence[Run], place: Mapping[int, int]) -> None:
-    """The earliest statement that puts an end to the run, and the run it belongs to."""
-    found = talk.first_against(run.key, run.rank, run.last)
-    if found is None:
-        return
-    run.status, run.successor, run.outdone_at = "superseded", place[found], talk.times[found]
-    after = runs[place[found]].points
-    since = min([talk.points[found].at, *(p.at for p in after if p.told is not None and p.told >= talk.times[found])])
-    end = max(run.first, since)
-    run.valid_to = end if run.valid_to is None else min(end, run.valid_to)
 
 
 def _overlap(one: Run, other: Run) -> bool:

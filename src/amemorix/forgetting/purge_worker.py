@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from functools import cache
 from typing import Any, TypeVar
 
-from ..background.change_follower import Deriver
+from ..background.change_follower import ChangeFollower
 from ..background.run_to_completion import to_its_end
 from ..clock import Clock
 from ..copies.backup_folder import BackupFolder
@@ -56,7 +56,7 @@ class Erasing:
         store: MetadataStore,
         *,
         indexes: Indexes,
-        derivers: Iterable[Deriver],
+        derivers: Iterable[ChangeFollower],
         upkeep: UpkeepService,
         clock: Clock,
         backups: BackupFolder,
@@ -79,7 +79,7 @@ class Erasing:
         targets = await self._store.read(lambda db: self._targets(db, operation))
         wanted, copies = await self._prepared(operation, targets, receipt)
         for deriver in self._derivers:
-            await deriver.at_rest()
+            await deriver.idle()
         await self._erase(operation, targets, receipt)
         self._tell(operation, "indexes")
         receipt.indexes = await self._clean_indexes()
@@ -222,7 +222,7 @@ class Erasing:
     ) -> None:
         done, now = unit(db), self._clock.now()
         for person in done.profiles - done.persons:
-            task_rows.want(db, "profile", person, since=None, due_at=now, now=now)
+            task_rows.enqueue(db, "profile", person, since=None, due_at=now, now=now)
         task_rows.forget(db, "profile", done.persons)
         task_rows.forget(db, "episodes", done.sources)
         for kind, count in done.counts.items():

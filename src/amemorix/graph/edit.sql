@@ -114,17 +114,10 @@ delete from relation_embeddings where relation in (select value from json_each(:
 select p.id from paragraphs p
 where p.id in (select value from json_each(:ids)) and p.deleted_at is null and p.superseded_at is null;
 
--- name: graph_undo_insert
-insert into undo_records (kind, detail, requested_by, reason, created_at)
-values (:kind, :detail, :requested_by, :reason, :now) returning id;
-
 -- name: graph_undo_find
 -- a record that a purge has emptied is as good as none
 select id, kind, detail, requested_by, reason, created_at, undone_at from undo_records
 where id = :id and detail <> '{}';
-
--- name: graph_undo_done
-update undo_records set undone_at = :now where id = :id;
 
 -- name: graph_undo_later
 -- the newest record after this one that still stands and touched any of the same things

@@ -7,8 +7,8 @@ import re
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..language.normalise import normalise_name
 from ..store.access import Sight
-from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
 from ..store.rows import entities as entity_rows
 from ..store.rows import entity_names
 from ..store.rows import relations as relation_rows
@@ -16,7 +16,9 @@ from ..store.rows.entities import EntityRow
 from ..store.rows.relations import RelationRow
 from . import rows as graph_rows
 
-__all__ = ["GraphFinder", "row_id"]
+__all__ = [
+    "ensure_alive", "find_edge", "find_node", "find_relation", "known_node", "live_paragraphs", "relations_between", "row_id",
+]  # fmt: skip
 
 HIGHEST_ID = 2**62
 
@@ -28,114 +30,106 @@ def row_id(said: str, letter: str, *, bare: bool = True) -> int | None:
     return number if 0 < number < HIGHEST_ID else None
 
 
-class GraphFinder:
-    """Finds what lives and may be seen; raises NotFound, naming the argument, for everything else."""
+def find_node(db: Connection, field: str, said: str, sight: Sight | None = None) -> EntityRow:
+    """The entity of this id, name or alias; of one that was merged, what it became."""
+    if not said:
+        raise InvalidRequest(f"{field}: say which node, by its id or its name.", field=field)
+    row = known_node(db, said)
+    if row is None or not row.alive or (sight is not None and not _known_to(db, row, said, sight)):
+        raise NotFound(f"{field}: there is no node {said!r}.", field=field)
+    return row
 
-    def __init__(self, store: MetadataStore) -> None:
-        pass
 
-    def node(self, db: Connection, field: str, said: str, sight: Sight | None = None) -> EntityRow:
-        """The entity of this id, name or alias; of one that was merged, what it became."""
-        if not said:
-            raise InvalidRequest(f"{field}: say which node, by its id or its name.", field=field)
-        row = self.known(db, said)
-        if row is None or not row.alive or (sight is not None and not self._known_to(db, row, said, sight)):
-            raise NotFound(f"{field}: there is no node {said!r}.", field=field)
-        return row
+def _known_to(db: Connection, row: EntityRow, said: str, sight: Sight) -> bool:
+    """Whether the node may be seen and, where it is of several names, whoever looks has said this one."""
+    if not graph_rows.nodes(db, [row.id], sight):
+        return False
+    names = entity_names.said(db, [row.id], sight.scopes).get(row.id)
+    if names is None:
+        return True
+    return bool(names) and (row_id(said, "n") == row.id or normalise_name(said) in names)
 
-    def _known_to(self, db: Connection, row: EntityRow, said: str, sight: Sight) -> bool:
-        """Whether the node may be seen and, where it is of several names, whoever looks has said this one."""
-        if not graph_rows.nodes(db, [row.id], sight):
-            return False
-        names = entity_names.said(db, [row.id], sight.scopes).get(row.id)
-        if names is None:
-            return True
-        return bool(names) and (row_id(said, "n") == row.id or normalise_name(said) in names)
 
-    def known(self, db: Connection, said: str) -> EntityRow | None:
-        """The entity of this id, name or alias, deleted ones too."""
-        by_id = row_id(said, "n", bare=False)
-        row = self._of_id(db, by_id) or entity_rows.meant(db, normalise_name(said))
-        return row or self._of_id(db, row_id(said, "n"))
+def known_node(db: Connection, said: str) -> EntityRow | None:
+    """The entity of this id, name or alias, deleted ones too."""
+    by_id = row_id(said, "n", bare=False)
+    row = _of_id(db, by_id) or entity_rows.meant(db, normalise_name(said))
+    return row or _of_id(db, row_id(said, "n"))
 
-    def _of_id(self, db: Connection, id_: int | None) -> EntityRow | None:
-        row = None if id_ is None else entity_rows.entity_row(db, id_)
-        return row if row is None or row.merged_into is None else entity_rows.entity_row(db, row.merged_into)
 
-    def edge(
-        self,
-        db: Connection,
-        relation: str,
-        source: str,
-        target: str,
-        predicate: str,
-        sight: Sight | None = None,
-    ) -> list[RelationRow]:
-        """The relation of this id, or all from a source to a target; at least one."""
-        if relation:
-            return [self.relation(db, relation, sight)]
-        if not source and not target:
-            raise InvalidRequest(
-                "relation: say which edge, by the id of a relation or by source and target.", field="relation"
-            )
-        begins, ends = self.node(db, "source", source, sight), self.node(db, "target", target, sight)
-        return self.between(db, begins, ends, predicate, sight)
+def _of_id(db: Connection, id_: int | None) -> EntityRow | None:
+    row = None if id_ is None else entity_rows.entity_row(db, id_)
+    return row if row is None or row.merged_into is None else entity_rows.entity_row(db, row.merged_into)
 
-    def between(
-        self, db: Connection, begins: EntityRow, ends: EntityRow, predicate: str, sight: Sight | None
-    ) -> list[RelationRow]:
-        """The relations from one node to another, or those of them with the predicate; at least one."""
-        found = self._seen(db, relation_rows.between(db, begins.id, ends.id, predicate), sight)
-        if not found:
-            said = f" that says {predicate!r}" if predicate else ""
-            names = entity_names.shown(db, (begins.id, ends.id), None if sight is None else sight.scopes)
-            raise NotFound(
-                f"target: there is no relation from {names.get(begins.id, '')!r} to {names.get(ends.id, '')!r}{said}.",
-                field="target",
-            )
-        return found
 
-    def relation(self, db: Connection, said: str, sight: Sight | None = None) -> RelationRow:
-        """The relation of this id; of one that has become part of another, that one."""
-        id_ = row_id(said, "r")
+def find_edge(
+    db: Connection, relation: str, source: str, target: str, predicate: str, sight: Sight | None = None
+) -> list[RelationRow]:
+    """The relation of this id, or all from a source to a target; at least one."""
+    if relation:
+        return [find_relation(db, relation, sight)]
+    if not source and not target:
+        raise InvalidRequest(
+            "relation: say which edge, by the id of a relation or by source and target.", field="relation"
+        )
+    begins, ends = find_node(db, "source", source, sight), find_node(db, "target", target, sight)
+    return relations_between(db, begins, ends, predicate, sight)
+
+
+def relations_between(
+    db: Connection, begins: EntityRow, ends: EntityRow, predicate: str, sight: Sight | None
+) -> list[RelationRow]:
+    """The relations from one node to another, or those of them with the predicate; at least one."""
+    found = _seen(db, relation_rows.between(db, begins.id, ends.id, predicate), sight)
+    if not found:
+        said = f" that says {predicate!r}" if predicate else ""
+        names = entity_names.shown(db, (begins.id, ends.id), None if sight is None else sight.scopes)
+        raise NotFound(
+            f"target: there is no relation from {names.get(begins.id, '')!r} to {names.get(ends.id, '')!r}{said}.",
+            field="target",
+        )
+    return found
+
+
+def find_relation(db: Connection, said: str, sight: Sight | None = None) -> RelationRow:
+    """The relation of this id; of one that has become part of another, that one."""
+    id_ = row_id(said, "r")
+    if id_ is None:
+        raise InvalidRequest(f"relation: {said!r} is no id of a relation, such as r12.", field="relation")
+    row = relation_rows.rows(db, [id_]).get(id_)
+    if row is not None and row.merged_into is not None:
+        row = relation_rows.rows(db, [row.merged_into]).get(row.merged_into)
+    if row is None or not row.alive or not _seen(db, [row], sight):
+        raise NotFound(f"relation: there is no relation {said!r}.", field="relation")
+    return row
+
+
+def _seen(db: Connection, rows: list[RelationRow], sight: Sight | None) -> list[RelationRow]:
+    if sight is None:
+        return rows
+    seen = {edge.id for edge in graph_rows.edges(db, [row.id for row in rows], sight)}
+    return [row for row in rows if row.id in seen]
+
+
+def live_paragraphs(db: Connection, said: list[str]) -> list[int]:
+    """Live paragraphs by their ids."""
+    ids: list[int] = []
+    for i, one in enumerate(said):
+        id_ = row_id(one, "p")
         if id_ is None:
-            raise InvalidRequest(f"relation: {said!r} is no id of a relation, such as r12.", field="relation")
-        row = relation_rows.rows(db, [id_]).get(id_)
-        if row is not None and row.merged_into is not None:
-            row = relation_rows.rows(db, [row.merged_into]).get(row.merged_into)
-        if row is None or not row.alive or not self._seen(db, [row], sight):
-            raise NotFound(f"relation: there is no relation {said!r}.", field="relation")
+            raise InvalidRequest(
+                f"paragraphs.{i}: {one!r} is no id of a paragraph, such as p12.", field=f"paragraphs.{i}"
+            )
+        ids.append(id_)
+    live = {row[0] for row in db.run("paragraphs_live", ids=array(ids))}
+    for i, id_ in enumerate(ids):
+        if id_ not in live:
+            raise NotFound(f"paragraphs.{i}: there is no paragraph {said[i]!r}.", field=f"paragraphs.{i}")
+    return sorted(live)
+
+
+def ensure_alive(row: EntityRow, field: str) -> EntityRow:
+    """The row if it lives. Raises Conflict for a deleted one."""
+    if row.alive:
         return row
-
-    def _seen(self, db: Connection, rows: list[RelationRow], sight: Sight | None) -> list[RelationRow]:
-        if sight is None:
-            return rows
-        seen = {edge.id for edge in graph_rows.edges(db, [row.id for row in rows], sight)}
-        return [row for row in rows if row.id in seen]
-
-    def paragraphs(self, db: Connection, said: list[str]) -> list[int]:
-        """Live paragraphs by their ids."""
-        ids: list[int] = []
-        for i, one in enumerate(said):
-            id_ = row_id(one, "p")
-            if id_ is None:
-                raise InvalidRequest(
-                    f"paragraphs.{i}: {one!r} is no id of a paragraph, such as p12.", field=f"paragraphs.{i}"
-                )
-            ids.append(id_)
-        live = graph_rows.live_paragraphs(db, ids)
-        for i, id_ in enumerate(ids):
-            if id_ not in live:
-                raise NotFound(f"paragraphs.{i}: there is no paragraph {said[i]!r}.", field=f"paragraphs.{i}")
-        return sorted(live)
-
-    def owner_of_name(self, db: Connection, norm: str) -> tuple[EntityRow | None, bool]:
-        """(what the name means, whether as an alias or a former name); it may be deleted."""
-        row = entity_rows.meant(db, norm)
-        return row, row is not None and row.norm != norm
-
-    def alive(self, row: EntityRow, field: str) -> EntityRow:
-        """The row if it lives. Raises Conflict for a deleted one."""
-        if row.alive:
-            return row
-        raise Conflict(f"{field}: n{row.id} was deleted; undo that first.", field=field)
+    raise Conflict(f"{field}: n{row.id} was deleted; undo that first.", field=field)

@@ -6,49 +6,58 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..ids import paragraph_key
 from ..indexes.graph.node_importance import Standing
+from ..store.access import Sight
+from ..store.ports import Connection
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import relations as relation_rows
 from .responses import EdgeItem, EvidenceGraph, EvidenceLink, EvidenceNode, NodeItem, RelationItem
 from .rows import EdgeRecord, NodeRecord
 
-__all__ = ["EvidenceDrawing", "edge_items", "node_items", "relation_item"]
+__all__ = ["draw_evidence", "edge_items", "node_items", "relation_item"]
 
 LABEL_PREDICATES = 3
 
 
-class EvidenceDrawing:
-    """An evidence graph that takes nodes up to a limit, and edges between those it took."""
+def draw_evidence(
+    db: Connection, relations: Sequence[RelationItem], paragraphs: Sequence[int], sight: Sight, limit: int, *,
+    centre: tuple[str, str] | None = None,
+) -> EvidenceGraph:  # fmt: skip
+    """The node asked for (id, name), the relations with their ends, then the paragraphs behind them, up to the limit."""
+    nodes: dict[str, EvidenceNode] = {}
+    links: list[EvidenceLink] = []
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._nodes: dict[str, EvidenceNode] = {}
-        self._links: list[EvidenceLink] = []
+    def put(id_: str, kind: str, label: str) -> None:
+        if id_ not in nodes and len(nodes) < limit:
+            nodes[id_] = EvidenceNode(id=id_, type=kind, label=label)
 
-    def put(self, id_: str, kind: str, label: str) -> bool:
-        """A node, if there is room; whether it is there now."""
-        if id_ not in self._nodes and len(self._nodes) < self._limit:
-            self._nodes[id_] = EvidenceNode(id=id_, type=kind, label=label)
-        return id_ in self._nodes
+    def join(source: str, target: str, kind: str) -> None:
+        if source in nodes and target in nodes:
+            links.append(EvidenceLink(source=source, target=target, kind=kind))
 
-    def join(self, source: str, target: str, kind: str) -> None:
-        """An edge, if both of its ends are there."""
-        if source in self._nodes and target in self._nodes:
-            self._links.append(EvidenceLink(source=source, target=target, kind=kind))
-
-    def relation(self, relation: RelationItem) -> None:
-        """A relation with its ends, if there is room for all three."""
-        new = {relation.id, relation.subject_id, relation.object_id} - set(self._nodes)
-        if len(self._nodes) + len(new) > self._limit:
-            return
-        self.put(relation.subject_id, "entity", relation.subject)
-        self.put(relation.id, "relation", relation.text)
-        self.put(relation.object_id, "entity", relation.object)
-        self.join(relation.subject_id, relation.id, "subject")
-        self.join(relation.id, relation.object_id, "object")
-
-    @property
-    def made(self) -> EvidenceGraph:
-        """What has been drawn."""
-        return EvidenceGraph(nodes=list(self._nodes.values()), edges=self._links)
+    if centre is not None:
+        put(centre[0], "entity", centre[1])
+    for one in relations:
+        if len(nodes.keys() | {one.id, one.subject_id, one.object_id}) <= limit:
+            put(one.subject_id, "entity", one.subject)
+            put(one.id, "relation", one.text)
+            put(one.object_id, "entity", one.object)
+            join(one.subject_id, one.id, "subject")
+            join(one.id, one.object_id, "object")
+    ids = [int(relation.id[1:]) for relation in relations]
+    support = relation_rows.support(db, ids, sight.scopes, sight.now, limit) if ids else {}
+    shown = list(dict.fromkeys([*(p for found in support.values() for p in found), *paragraphs]))[:limit]
+    texts = paragraph_rows.contents(db, shown)
+    for paragraph in shown:
+        put(paragraph_key(paragraph), "paragraph", texts.get(paragraph, ""))
+    for relation, found in support.items():
+        for paragraph in found:
+            join(paragraph_key(paragraph), f"r{relation}", "supports")
+    if centre is not None:
+        for paragraph in paragraphs:
+            join(paragraph_key(paragraph), centre[0], "mentions")
+    return EvidenceGraph(nodes=list(nodes.values()), edges=links)
 
 
 def node_items(nodes: Sequence[NodeRecord], standing: Standing) -> list[NodeItem]:
@@ -72,23 +81,24 @@ def edge_items(records: Sequence[EdgeRecord], ends: Mapping[int, float]) -> list
     gathered: dict[tuple[int, int], list[EdgeRecord]] = {}
     for record in sorted(records, key=lambda r: (-r.confidence * r.weight * max(r.support, 1), -r.id)):
         gathered.setdefault((record.subject, record.object), []).append(record)
-    return [_edge_item(pair, rows, ends) for pair, rows in gathered.items()]
-
-
-def _edge_item(pair: tuple[int, int], rows: Sequence[EdgeRecord], ends: Mapping[int, float]) -> EdgeItem:
-    predicates = list(dict.fromkeys(row.predicate for row in rows))
-    more = " …" if len(predicates) > LABEL_PREDICATES else ""
-    return EdgeItem(
-        source=f"n{pair[0]}",
-        target=f"n{pair[1]}",
-        weight=round(sum(row.confidence * row.weight for row in rows), 6),
-        label=" / ".join(predicates[:LABEL_PREDICATES]) + more,
-        predicates=predicates,
-        relation_ids=[f"r{row.id}" for row in rows],
-        relation_count=len(rows),
-        evidence_count=sum(row.support for row in rows),
-        ended_at=max(ends[row.id] for row in rows) if all(row.id in ends for row in rows) else None,
-    )
+    items: list[EdgeItem] = []
+    for (source, target), rows in gathered.items():
+        predicates = list(dict.fromkeys(row.predicate for row in rows))
+        more = " …" if len(predicates) > LABEL_PREDICATES else ""
+        items.append(
+            EdgeItem(
+                source=f"n{source}",
+                target=f"n{target}",
+                weight=round(sum(row.confidence * row.weight for row in rows), 6),
+                label=" / ".join(predicates[:LABEL_PREDICATES]) + more,
+                predicates=predicates,
+                relation_ids=[f"r{row.id}" for row in rows],
+                relation_count=len(rows),
+                evidence_count=sum(row.support for row in rows),
+                ended_at=max(ends[row.id] for row in rows) if all(row.id in ends for row in rows) else None,
+            )
+        )
+    return items
 
 
 def relation_item(record: EdgeRecord, names: Mapping[int, str], ended_at: float | None = None) -> RelationItem:

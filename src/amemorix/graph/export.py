@@ -24,8 +24,9 @@ from ..store.access import Sight
 from ..store.metadata_store import MetadataStore, noted
 from ..store.ports import Connection
 from ..store.private_files import make_private, private_opener
+from ..store.queries import optional_array
 from . import rows as graph_rows
-from .entity_lookup import GraphFinder
+from .entity_lookup import find_node
 from .requests import Export
 from .responses import Exported
 from .rows import EdgeRecord
@@ -50,8 +51,6 @@ _NOT_XML = lazy_regex("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True, slots=True)
 class _Selection:
-    """What to export; None for every node, or every edge."""
-
     sight: Sight
     nodes: list[int] | None
     edges: list[int] | None
@@ -66,7 +65,6 @@ class GraphExportService:
         self._views = views
         self._clock = clock
         self._background = background
-        self._finder = GraphFinder(store)
 
     async def export(self, request: Export) -> Exported:
         """Export to the answer or to a file. Raises InvalidRequest for a path that leaves the folder of exports,
@@ -82,19 +80,25 @@ class GraphExportService:
 
     def _do(self, db: Connection, request: Export, path: Path | None) -> Exported:
         chosen = self._chosen(db, request)
-        if path is None and chosen.size <= INLINE:
-            return self._inline(db, request.format, chosen)
-        return self._to_file(db, request.format, chosen, path or self._home / self._own_name(request.format))
+        if path is None and chosen.size > INLINE:
+            path = self._home / f"graph-{int(self._clock.now() * 1000)}{SUFFIX[request.format]}"
+        if path is not None:
+            return self._to_file(db, request.format, chosen, path)
+        text = io.StringIO()
+        nodes, edges = self._write(db, request.format, chosen, text)
+        whole = text.getvalue()
+        answer = Exported(format=request.format, nodes=nodes, edges=edges, bytes=len(whole.encode()))
+        if request.format == "json":
+            answer.graph = json.loads(whole)
+        else:
+            answer.graphml = whole
+        return answer
 
     @property
     def _home(self) -> Path:
         return self._store.folder / EXPORTS
 
-    def _own_name(self, format_: str) -> str:
-        return f"graph-{int(self._clock.now() * 1000)}{SUFFIX[format_]}"
-
     def _path(self, request: Export) -> Path:
-        """The file that the request means, within the folder of exports."""
         home = self._home.resolve()
         said = Path(request.path)
         path = (home / said).resolve()
@@ -111,7 +115,7 @@ class GraphExportService:
         sight = self._views.sight(db, request)
         view = self._views.view(db, sight)
         if request.node:
-            node = self._finder.node(db, "node", request.node, sight)
+            node = find_node(db, "node", request.node, sight)
             near = view.graph.around(node.id, request.depth)
             nodes = [seen.id for seen in graph_rows.nodes(db, near.tolist(), sight)]
             edges = view.graph.joining(near, near[:0])["id"]
@@ -124,27 +128,21 @@ class GraphExportService:
         return _Selection(sight, seen, view.graph.edges()["id"].tolist(), len(seen) + view.standing.relations)
 
     def _nodes(self, db: Connection, chosen: _Selection) -> Iterator[Row]:
-        for id_, name, kind, created_at, _ in graph_rows.every_node(db, chosen.nodes):
+        for id_, name, kind, created_at, _ in db.run("graph_export_nodes", ids=optional_array(chosen.nodes)):
             yield {"id": f"n{id_}", "name": name, "type": kind, "created_at": created_at}
 
     def _edges(self, db: Connection, chosen: _Selection) -> Iterator[Row]:
         among = None if chosen.nodes is None else set(chosen.nodes)
-        for edge in graph_rows.every_edge(db, chosen.edges, chosen.sight):
+        for row in db.run("graph_export_edges", ids=optional_array(chosen.edges), **chosen.sight.values):
+            edge = EdgeRecord(*row)
             if among is None or {edge.subject, edge.object} <= among:
-                yield _edge(edge)
+                yield {
+                    "source": f"n{edge.subject}", "target": f"n{edge.object}", "key": f"r{edge.id}",
+                    "predicate": edge.predicate, "confidence": edge.confidence, "weight": edge.weight,
+                    "origin": edge.origin, "evidence_count": edge.support, "created_at": edge.created_at,
+                }  # fmt: skip
 
     # where to
-
-    def _inline(self, db: Connection, format_: str, chosen: _Selection) -> Exported:
-        text = io.StringIO()
-        nodes, edges = self._write(db, format_, chosen, text)
-        whole = text.getvalue()
-        answer = Exported(format=format_, nodes=nodes, edges=edges, bytes=len(whole.encode()))
-        if format_ == "json":
-            answer.graph = json.loads(whole)
-        else:
-            answer.graphml = whole
-        return answer
 
     def _to_file(self, db: Connection, format_: str, chosen: _Selection, path: Path) -> Exported:
         unfinished = path.with_name(f".{path.name}.part")
@@ -163,23 +161,8 @@ class GraphExportService:
         return Exported(format=format_, nodes=nodes, edges=edges, path=str(path), bytes=path.stat().st_size)
 
     def _write(self, db: Connection, format_: str, chosen: _Selection, out: TextIO) -> tuple[int, int]:
-        """Write node by node and edge by edge; returns how many of each."""
         write = _graphml if format_ == "graphml" else _node_link
         return write(out, self._nodes(db, chosen), self._edges(db, chosen))
-
-
-def _edge(edge: EdgeRecord) -> Row:
-    return {
-        "source": f"n{edge.subject}",
-        "target": f"n{edge.object}",
-        "key": f"r{edge.id}",
-        "predicate": edge.predicate,
-        "confidence": edge.confidence,
-        "weight": edge.weight,
-        "origin": edge.origin,
-        "evidence_count": edge.support,
-        "created_at": edge.created_at,
-    }
 
 
 def _node_link(out: TextIO, nodes: Iterable[Row], edges: Iterable[Row]) -> tuple[int, int]:
@@ -200,7 +183,6 @@ def _listed(out: TextIO, rows: Iterable[Row]) -> int:
 
 
 def _graphml(out: TextIO, nodes: Iterable[Row], edges: Iterable[Row]) -> tuple[int, int]:
-    """GraphML 1.0 with typed attributes."""
     out.write('<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
     for domain, keys in (("node", NODE_KEYS), ("edge", EDGE_KEYS)):
         for name, kind in keys.items():

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from ..background.change_follower import for_ever
+from ..background.change_follower import ChangeFollower, run_forever
 from ..clock import Clock
 from ..config.model import Extraction as Settings
-from ..errors import MemoryFault
 from ..ingest.late_names import last_news, news_sought
 from ..language.normalise import normalise_name
 from ..language.relations.rules import possible_names
@@ -21,18 +19,38 @@ from ..ports import ChatModel
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from .extraction_cursor import Place
+from . import extraction_rows
 from .extraction_model import ModelReader, reading_of
-from .extraction_rows import ExtractionRepository, Origin, Reading, ReadingMaterial
+from .extraction_rows import Origin, Reading, ReadingMaterial
 
 __all__ = ["CURSOR", "MODEL_CURSOR", "ExtractionService"]
 
-log = logging.getLogger(__name__)
 CURSOR, MODEL_CURSOR = "extracted_upto", "model_extracted_upto"
 STEP = 200
 """Paragraphs taken up at a time."""
 IDLE_SHARE = 1.0
 """Seconds of rest for each second of work, so that reading never crowds out calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The last change that was taken up.
+
+    With a `row`, all paragraphs are being read because the log no longer reaches back to where the reader was: those
+    up to that row have been read, and then it goes on from the change.
+    """
+
+    cursor: int = 0
+    row: int | None = None
+
+    @classmethod
+    def parsed(cls, text: str | None) -> Place:
+        """From what `str` gives; the beginning for None."""
+        cursor, _, row = (text or "0").partition(":")
+        return cls(int(cursor), int(row) if row else None)
+
+    def __str__(self) -> str:
+        return f"{self.cursor}" if self.row is None else f"{self.cursor}:{self.row}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,96 +63,67 @@ class _Step:
     known: int = 0
 
 
-class ExtractionService:
-    """Reads each paragraph once, and again when a name in it becomes known; a crash loses no step and repeats none.
+class ExtractionService(ChangeFollower):
+    """Reads each paragraph once, and again when a name in it becomes known.
 
-    The place in the change log is stored in the transaction that stores what was read. The rules' readings come first;
-    a chat model adds to them from a place of its own.
+    The rules' readings come first; a chat model adds to them from a place of its own.
     """
 
     def __init__(
-        self,
-        store: MetadataStore,
-        *,
-        settings: Settings,
-        clock: Clock,
-        background: Executor,
+        self, store: MetadataStore, *, settings: Settings, clock: Clock, background: Executor,
         chat: ChatModel | None = None,
-    ) -> None:
-        self._store = store
-        self._rows = ExtractionRepository(store.names)
+    ) -> None:  # fmt: skip
+        super().__init__(
+            store, background=background, what="the reading of paragraphs", pause=settings.poll_interval_seconds,
+            idle_share=IDLE_SHARE, cursor_key=CURSOR, enabled=settings.enabled and settings.rules,
+        )  # fmt: skip
         self._settings = settings
         self._clock = clock
-        self._background = background
-        self._reader = ModelReader(chat, settings) if chat is not None and settings.model else None
-        self._one = asyncio.Lock()
+        self._reader = ModelReader(chat, settings) if chat is not None and settings.enabled and settings.model else None
         self._one_question = asyncio.Lock()
 
     async def run(self) -> None:
-        """Read for ever; ends when cancelled."""
-        await asyncio.gather(self._run_rules(), self._run_model())
+        """Read until cancelled."""
+        if self._reader is None:
+            await super().run()
+        else:
+            await asyncio.gather(super().run(), self._run_model(self._reader))
 
-    async def _run_rules(self) -> None:
-        await for_ever(
-            self.step,
-            what="the reading of paragraphs",
-            pause=self._settings.poll_interval_seconds,
-            idle_share=IDLE_SHARE,
-            gives_way=lambda: self._store.importing,
-        )
+    async def _run_model(self, reader: ModelReader) -> None:
+        settings = self._settings
+        await run_forever(
+            self.model_step, what="the chat model's reading of paragraphs", idle_share=0.0,
+            pause=lambda: settings.model_retry_seconds if reader.away else settings.poll_interval_seconds,
+        )  # fmt: skip
 
-    async def _run_model(self) -> None:
-        while self._asks_model:
-            pause = self._settings.poll_interval_seconds
-            try:
-                while await self.model_step():
-                    pass
-                if self._reader is not None and self._reader.away:
-                    pause = self._settings.model_retry_seconds
-            except asyncio.CancelledError:
-                raise
-            except MemoryFault as exc:
-                log.warning("the chat model's reading stumbled; it goes on in a while: %s", exc)
-                pause = self._settings.model_retry_seconds
-            except Exception:
-                log.exception("the chat model's reading stumbled; it goes on in a while")
-                pause = self._settings.model_retry_seconds
-            await asyncio.sleep(pause)
-
-    async def drain(self) -> None:
+    async def drain(self) -> int:
         """Read until nothing is left to do, or the chat model is away."""
-        while await self.step():
-            pass
+        steps = await super().drain()
         while await self.model_step():
-            pass
+            steps += 1
+        return steps
 
-    @property
-    def _by_rules(self) -> bool:
-        return self._settings.enabled and self._settings.rules
-
-    @property
-    def _asks_model(self) -> bool:
-        return self._settings.enabled and self._reader is not None
-
-    async def step(self) -> bool:
-        """Read the next paragraphs by rules; False if there are none."""
-        if not self._by_rules:
+    async def _advance(self) -> bool:
+        work = await self._read_aside(self._by_rule)
+        if work is None:
             return False
-        async with self._one:
-            loop = asyncio.get_running_loop()
-            work = await loop.run_in_executor(self._background, self._store.read_here, self._by_rule)
-            if work is None:
-                return False
-            await self._store.write(lambda db: self._keep(db, CURSOR, work))
-            return True
+        await self._store.write(lambda db: self._keep(db, CURSOR, work))
+        return True
 
     async def model_step(self) -> bool:
         """Show the next paragraphs to the chat model; False if there are none, or it does not answer."""
         reader = self._reader
-        if reader is None or not self._asks_model:
+        if reader is None:
             return False
+
+        def unshown(db: Connection) -> tuple[Place, Place, list[ReadingMaterial]] | None:
+            """By row: a row's text never changes."""
+            place = self._place(db, MODEL_CURSOR)
+            ids = extraction_rows.all_after(db, place.row or 0, self._settings.model_batch)
+            return (place, Place(0, ids[-1]), self._material(db, ids, again=True)) if ids else None
+
         async with self._one_question:
-            found = await self._store.read(self._unshown)
+            found = await self._store.read(unshown)
             if found is None:
                 return False
             before, after, material = found
@@ -145,18 +134,10 @@ class ExtractionService:
             await self._store.write(lambda db: self._keep(db, MODEL_CURSOR, work, "model"))
             return True
 
-    async def at_rest(self) -> None:
+    async def idle(self) -> None:
         """Wait until what was read before this call has been stored."""
         async with self._one, self._one_question:
             pass
-
-    def lag(self, db: Connection) -> int:
-        """Changes not taken up yet by rules."""
-        return change_log.bounds(db)[1] - self._place(db, CURSOR).cursor
-
-    def cursor(self, db: Connection) -> int:
-        """How far the change log has been read; unlimited while nothing is read by rules."""
-        return self._place(db, CURSOR).cursor if self._by_rules else 1 << 62
 
     def _place(self, db: Connection, key: str) -> Place:
         return Place.parsed(change_log.get(db, key))
@@ -170,23 +151,17 @@ class ExtractionService:
         begun = Place(last, 0) if place.row is None and place.cursor < floor else place
         named: Collection[int] = ()
         if begun.row is not None:
-            ids = self._rows.all_after(db, begun.row, STEP)
+            ids = extraction_rows.all_after(db, begun.row, STEP)
             after = Place(begun.cursor, ids[-1] if len(ids) == STEP else None)
         else:
-            upto, ids, named = self._rows.changed(db, begun.cursor, STEP)
+            upto, ids, named = extraction_rows.changed(db, begun.cursor, STEP)
             after = Place(last if upto is None else upto)
         return _Step(place, after, self._read(db, self._material(db, ids, named)), last_news(db))
-
-    def _unshown(self, db: Connection) -> tuple[Place, Place, list[ReadingMaterial]] | None:
-        """(place, the place after, paragraphs) that the chat model has not seen, by row: a row's text never changes."""
-        place = self._place(db, MODEL_CURSOR)
-        ids = self._rows.all_after(db, place.row or 0, self._settings.model_batch)
-        return (place, Place(0, ids[-1]), self._material(db, ids, again=True)) if ids else None
 
     def _material(
         self, db: Connection, ids: Sequence[int], named: Collection[int] = (), *, again: bool = False
     ) -> list[ReadingMaterial]:
-        found = self._rows.material(db, ids, named, again=again)
+        found = extraction_rows.material(db, ids, named, again=again)
         return [one for one in found if one.source_type not in self._settings.disabled_source_types]
 
     def _read(self, db: Connection, material: Sequence[ReadingMaterial]) -> list[Reading]:
@@ -198,7 +173,7 @@ class ExtractionService:
         for one in material:
             self._store.right_of_way.give_way()
             if one.chat not in persons:
-                names = self._rows.person_names(db, one.chat)
+                names = extraction_rows.person_names(db, one.chat)
                 persons[one.chat] = {normalise_name(name): Mention(name, "person") for name in names}
             met = {norm: known[norm] for norm in possible[one.id] if norm in known}
             passage = Passage(one.content, one.speaker, {**met, **persons[one.chat]})
@@ -211,7 +186,7 @@ class ExtractionService:
 
     def _known(self, db: Connection, norms: Iterable[str]) -> dict[str, Mention]:
         found = self._store.names.entities(db, norms)
-        kinds = self._rows.kinds(db, [id_ for id_, _, _ in found])
+        kinds = extraction_rows.kinds(db, [id_ for id_, _, _ in found])
         return {norm: Mention(name, kinds.get(id_, "")) for id_, norm, name in found if len(norm) > 1}
 
     def _keep(self, db: Connection, key: str, step: _Step, origin: Origin = "rule") -> None:
@@ -223,5 +198,5 @@ class ExtractionService:
         late = origin == "rule" and step.known < news_sought(db)
         if late or self._place(db, key) != step.before:
             return
-        self._rows.keep(db, step.readings, origin, self._clock.now(), known=step.known)
+        extraction_rows.keep(db, self._store.names, step.readings, origin, self._clock.now(), known=step.known)
         change_log.put(db, key, str(step.after))

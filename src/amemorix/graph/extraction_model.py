@@ -97,7 +97,6 @@ class ModelReader:
             yield batch
 
     def _checked(self, answer: Mapping[str, Any], batch: Sequence[ReadingMaterial]) -> list[Reading]:
-        """Items of paragraphs that were shown; a name has to be one."""
         shown = {one.id for one in batch}
         items = _Answer.model_validate(answer).items
         found = [reading_of(item.id, _extraction(item), self._settings) for item in items if item.id in shown]

@@ -13,7 +13,7 @@ from ..store.rows import entities as entity_rows
 from ..store.rows import relations as relation_rows
 from ..store.rows.names import NameRepository
 
-__all__ = ["ExtractionRepository", "Origin", "Reading", "ReadingMaterial"]
+__all__ = ["Origin", "Reading", "ReadingMaterial"]
 
 Origin = Literal["rule", "model"]
 
@@ -44,86 +44,84 @@ class Reading:
         return [*self.entities, *(end for r in self.relations for end in (r.subject, r.object))]
 
 
-class ExtractionRepository:
-    """Reads material and writes readings; the caller owns the transaction."""
+def changed(db: Connection, cursor: int, limit: int) -> tuple[int | None, list[int], set[int]]:
+    """(how far this reads, paragraphs, those of them that are to be read again) of the changes after `cursor`.
 
-    def __init__(self, names: NameRepository) -> None:
-        self._names = names
+    None if this reads to the end of the log.
+    """
+    rows = db.run("extraction_changes", cursor=cursor, limit=limit).fetchall()
+    ids = list(dict.fromkeys(id_ for _, id_, _ in rows))
+    return (rows[-1][0] if len(rows) == limit else None), ids, {id_ for _, id_, named in rows if named}
 
-    def changed(self, db: Connection, cursor: int, limit: int) -> tuple[int | None, list[int], set[int]]:
-        """(how far this reads, paragraphs, those of them that are to be read again) of the changes after `cursor`.
 
-        None if this reads to the end of the log.
-        """
-        rows = db.run("extraction_changes", cursor=cursor, limit=limit).fetchall()
-        ids = list(dict.fromkeys(id_ for _, id_, _ in rows))
-        return (rows[-1][0] if len(rows) == limit else None), ids, {id_ for _, id_, named in rows if named}
+def all_after(db: Connection, after: int, limit: int) -> list[int]:
+    """The next paragraphs by row, live or not."""
+    return [row[0] for row in db.run("extraction_all", after=after, limit=limit)]
 
-    def all_after(self, db: Connection, after: int, limit: int) -> list[int]:
-        """The next paragraphs by row, live or not."""
-        return [row[0] for row in db.run("extraction_all", after=after, limit=limit)]
 
-    def material(
-        self, db: Connection, ids: Iterable[int], named: Iterable[int] = (), *, again: bool = False
-    ) -> list[ReadingMaterial]:
-        """Those of the paragraphs that live, by row; with `again` or if `named`, also those that the rules have read."""
-        values = {"ids": array(ids), "named": array(named), "again": again}
-        return [ReadingMaterial(*row) for row in db.run("extraction_material", **values)]
+def material(
+    db: Connection, ids: Iterable[int], named: Iterable[int] = (), *, again: bool = False
+) -> list[ReadingMaterial]:
+    """Those of the paragraphs that live, by row; with `again` or if `named`, also those that the rules have read."""
+    values = {"ids": array(ids), "named": array(named), "again": again}
+    return [ReadingMaterial(*row) for row in db.run("extraction_material", **values)]
 
-    def live(self, db: Connection, ids: Iterable[int]) -> set[int]:
-        """Those of the paragraphs that live."""
-        return {row[0] for row in db.run("extraction_live", ids=array(ids))}
 
-    def person_names(self, db: Connection, chat: int) -> list[str]:
-        """What persons are called in a chat."""
-        return [row[0] for row in db.run("extraction_persons", chat=chat)]
+def live(db: Connection, ids: Iterable[int]) -> set[int]:
+    """Those of the paragraphs that live."""
+    return {row[0] for row in db.run("extraction_live", ids=array(ids))}
 
-    def kinds(self, db: Connection, entities: Iterable[int]) -> dict[int, str]:
-        """Entity -> kind."""
-        return dict(db.run("extraction_entity_kinds", ids=array(entities)).fetchall())
 
-    def keep(self, db: Connection, readings: Sequence[Reading], origin: Origin, now: float, *, known: int = 0) -> None:
-        """Write the readings of those paragraphs that still live; a reading that is there already changes nothing.
+def person_names(db: Connection, chat: int) -> list[str]:
+    """What persons are called in a chat."""
+    return [row[0] for row in db.run("extraction_persons", chat=chat)]
 
-        `known` is the last piece of news about names that the rules knew of when they read.
-        """
-        alive = self.live(db, [reading.paragraph for reading in readings])
-        for reading in readings:
-            if reading.paragraph in alive:
-                self._keep(db, reading, origin, now)
-        if origin == "rule":
-            db.run("extraction_done", ids=array(alive), known=known)
 
-    def _keep(self, db: Connection, reading: Reading, origin: Origin, now: float) -> None:
-        entities = {e.norm: self._names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}
-        entity_rows.link(db, entities.values(), [reading.paragraph])
-        standing = entity_rows.rows(db, entities.values()) if reading.relations else {}
-        for relation in reading.relations:
-            ends = entities[relation.subject.norm], entities[relation.object.norm]
-            if ends[0] != ends[1] and standing[ends[0]].alive and standing[ends[1]].alive:
-                self._support(db, reading.paragraph, ends, relation, origin, now)
+def kinds(db: Connection, entities: Iterable[int]) -> dict[int, str]:
+    """Entity -> kind."""
+    return dict(db.run("extraction_entity_kinds", ids=array(entities)).fetchall())
 
-    def _support(
-        self,
-        db: Connection,
-        paragraph: int,
-        ends: tuple[int, int],
-        relation: Relation,
-        origin: Origin,
-        now: float,
-    ) -> None:
-        """The paragraph supports the relation; what somebody else wrote is left as it is."""
-        told = {"confidence": relation.confidence, "origin": origin}
-        key = {"subject": ends[0], "predicate": relation.predicate, "object": ends[1]}
-        row = db.run("extraction_relation", **key).fetchone()
-        if row is None:
-            id_ = db.run("extraction_relation_insert", **(key | told | {"now": now})).fetchone()[0]
-        else:
-            id_, gone, by, confidence = row
-            if db.run("extraction_supports", relation=id_, paragraph=paragraph).fetchone():
-                return
-            if gone:
-                db.run("extraction_relation_revive", **(told | {"id": id_}))
-            elif by != "caller" and relation.confidence > confidence:
-                db.run("extraction_relation_confirm", **(told | {"id": id_}))
-        relation_rows.link(db, [id_], [paragraph])
+
+def keep(
+    db: Connection, names: NameRepository, readings: Sequence[Reading], origin: Origin, now: float, *, known: int = 0
+) -> None:
+    """Write the readings of those paragraphs that still live; a reading that is there already changes nothing.
+
+    `known` is the last piece of news about names that the rules knew of when they read.
+    """
+    alive = live(db, [reading.paragraph for reading in readings])
+    for reading in readings:
+        if reading.paragraph in alive:
+            _keep(db, names, reading, origin, now)
+    if origin == "rule":
+        db.run("extraction_done", ids=array(alive), known=known)
+
+
+def _keep(db: Connection, names: NameRepository, reading: Reading, origin: Origin, now: float) -> None:
+    entities = {e.norm: names.entity(db, e, now, origin, reading.paragraph) for e in reading.named()}
+    entity_rows.link(db, entities.values(), [reading.paragraph])
+    standing = entity_rows.rows(db, entities.values()) if reading.relations else {}
+    for relation in reading.relations:
+        ends = entities[relation.subject.norm], entities[relation.object.norm]
+        if ends[0] != ends[1] and standing[ends[0]].alive and standing[ends[1]].alive:
+            _support(db, reading.paragraph, ends, relation, origin, now)
+
+
+def _support(
+    db: Connection, paragraph: int, ends: tuple[int, int], relation: Relation, origin: Origin, now: float
+) -> None:
+    """The paragraph supports the relation; what somebody else wrote is left as it is."""
+    told = {"confidence": relation.confidence, "origin": origin}
+    key = {"subject": ends[0], "predicate": relation.predicate, "object": ends[1]}
+    row = db.run("extraction_relation", **key).fetchone()
+    if row is None:
+        id_ = db.run("extraction_relation_insert", **(key | told | {"now": now})).fetchone()[0]
+    else:
+        id_, gone, by, confidence = row
+        if db.run("extraction_supports", relation=id_, paragraph=paragraph).fetchone():
+            return
+        if gone:
+            db.run("extraction_relation_revive", **(told | {"id": id_}))
+        elif by != "caller" and relation.confidence > confidence:
+            db.run("extraction_relation_confirm", **(told | {"id": id_}))
+    relation_rows.link(db, [id_], [paragraph])

@@ -4,42 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import AfterValidator, AliasChoices, Field, field_validator
 
 from ..fields import AskingRequest, Count, Name, PathInput, RequiredName
 from ..language.normalise import normalise_name
 from ..ops import Request
 
 __all__ = [
-    "AliasEdit",
-    "CreateEdge",
-    "CreateNode",
-    "DeleteNode",
-    "EdgeDetail",
-    "EdgeEdit",
-    "Export",
-    "GetGraph",
-    "GraphSight",
-    "ListUndo",
-    "MergeNodes",
-    "NodeDetail",
-    "RenameNode",
-    "SearchGraph",
-    "SuggestMerges",
-    "Undo",
-    "WeighEdge",
-]
+    "AliasEdit", "ByHand", "CreateEdge", "CreateNode", "DeleteNode", "EdgeDetail", "EdgeEdit", "Export", "GetGraph",
+    "GraphSight", "MergeNodes", "NodeDetail", "RenameNode", "SearchGraph", "SuggestMerges", "WeighEdge",
+]  # fmt: skip
 
 LARGEST_OFFSET = 2**62
 NODE = AliasChoices("node", "node_id", "name", "hash", "hash_or_name", "id")
 RELATION = AliasChoices("relation", "relation_id", "hash", "id", "edge_id")
 SOURCE = AliasChoices("source", "subject", "source_node")
 TARGET = AliasChoices("target", "object", "target_node")
-Key = Annotated[Name, Field(description="An id such as `n12`, or a name or alias.")]
-RequiredKey = Annotated[RequiredName, Field(description="An id such as `n12`, or a name or alias.")]
 
 
-def _a_name(value: str) -> str:
+def _has_letters(value: str) -> str:
     if not normalise_name(value):
         raise ValueError("has no letters or digits to be known by")
     return value
@@ -47,6 +30,12 @@ def _a_name(value: str) -> str:
 
 def _one_or_more(value: Any) -> Any:
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+
+
+Key = Annotated[Name, Field(description="An id such as `n12`, or a name or alias.")]
+RequiredKey = Annotated[RequiredName, Field(description="An id such as `n12`, or a name or alias.")]
+LetteredName = Annotated[RequiredName, AfterValidator(_has_letters)]
+LetteredKey = Annotated[RequiredKey, AfterValidator(_has_letters)]
 
 
 class GraphSight(AskingRequest):
@@ -74,15 +63,10 @@ class GetGraph(GraphSight):
 class SearchGraph(GraphSight):
     """What to look for."""
 
-    query: RequiredName = Field(description="A name, an alias or a predicate, or a part of one.")
+    query: LetteredName = Field(description="A name, an alias or a predicate, or a part of one.")
     limit: Count = Field(50, ge=1, le=200)
     offset: Count = Field(0, ge=0, le=100_000)
     kind: Literal["", "entity", "relation"] = Field("", description="Only these.")
-
-    @field_validator("query")
-    @classmethod
-    def _has_letters(cls, value: str) -> str:
-        return _a_name(value)
 
 
 class _Detail(GraphSight):
@@ -106,52 +90,44 @@ class EdgeDetail(_Detail):
     predicate: Name = Field("", description="Only relations that say this.")
 
 
-class _ByHand(Request):
+class ByHand(Request):
+    """Who changes the graph, and why."""
+
     requested_by: Name = ""
     reason: Name = ""
 
 
-class CreateNode(_ByHand):
+class CreateNode(ByHand):
     """The node to make."""
 
-    name: RequiredName = Field(validation_alias=AliasChoices("name", "node"))
+    name: LetteredName = Field(validation_alias=AliasChoices("name", "node"))
     type: Name = Field("", validation_alias=AliasChoices("type", "kind"))
     aliases: list[RequiredName] = Field(default_factory=list, max_length=100)
     metadata: dict[str, Any] = Field(default_factory=dict)
 
-    @field_validator("name")
-    @classmethod
-    def _has_a_name(cls, value: str) -> str:
-        return _a_name(value)
-
     @field_validator("aliases")
     @classmethod
     def _have_names(cls, value: list[str]) -> list[str]:
-        return [_a_name(alias) for alias in value]
+        return [_has_letters(alias) for alias in value]
 
 
-class DeleteNode(_ByHand):
+class DeleteNode(ByHand):
     """The node to delete, with its relations."""
 
     node: RequiredKey = Field(validation_alias=NODE)
 
 
-class RenameNode(_ByHand):
+class RenameNode(ByHand):
     """The node and its new name; the old one becomes an alias."""
 
     node: RequiredKey = Field(
         validation_alias=AliasChoices("node", "old_name", "node_id", "name", "hash", "hash_or_name", "id")
     )
-    new_name: RequiredName = Field(validation_alias=AliasChoices("new_name", "target_name"))
+    new_name: LetteredName = Field(validation_alias=AliasChoices("new_name", "target_name"))
     merge: bool = Field(default=False, description="If another node has the name, become part of that one.")
 
-    @field_validator("new_name")
-    @classmethod
-    def _has_a_name(cls, value: str) -> str:
-        return _a_name(value)
 
-
-class MergeNodes(_ByHand):
+class MergeNodes(ByHand):
     """Nodes that are one and the same."""
 
     sources: list[RequiredName] = Field(
@@ -160,22 +136,14 @@ class MergeNodes(_ByHand):
     )  # fmt: skip
     target: RequiredKey = Field(validation_alias=AliasChoices("target", "target_node", "into"))
 
-    @field_validator("sources", mode="before")
-    @classmethod
-    def _bare(cls, value: Any) -> Any:
-        return _one_or_more(value)
+    _bare = field_validator("sources", mode="before")(_one_or_more)
 
 
-class AliasEdit(_ByHand):
+class AliasEdit(ByHand):
     """Another name of a node."""
 
     node: Key = Field("", validation_alias=NODE)
-    alias: RequiredName
-
-    @field_validator("alias")
-    @classmethod
-    def _has_a_name(cls, value: str) -> str:
-        return _a_name(value)
+    alias: LetteredName
 
 
 class SuggestMerges(GraphSight):
@@ -187,12 +155,12 @@ class SuggestMerges(GraphSight):
     min_score: float = Field(0.5, ge=0, le=1)
 
 
-class CreateEdge(_ByHand):
+class CreateEdge(ByHand):
     """The relation to make; its ends are made if they are new."""
 
-    subject: RequiredKey = Field(validation_alias=AliasChoices("subject", "source"))
+    subject: LetteredKey = Field(validation_alias=AliasChoices("subject", "source"))
     predicate: RequiredName = Field(validation_alias=AliasChoices("predicate", "relation", "label"))
-    object: RequiredKey = Field(validation_alias=AliasChoices("object", "target"))
+    object: LetteredKey = Field(validation_alias=AliasChoices("object", "target"))
     confidence: float = Field(1.0, ge=0, le=1)
     weight: float | None = Field(None, gt=0, le=1_000, description="1 for a new relation if not given.")
     paragraphs: list[RequiredName] = Field(
@@ -201,18 +169,10 @@ class CreateEdge(_ByHand):
         description="Paragraphs that say it; without any it is asserted by hand, and only the host sees it.",
     )  # fmt: skip
 
-    @field_validator("paragraphs", mode="before")
-    @classmethod
-    def _bare(cls, value: Any) -> Any:
-        return _one_or_more(value)
-
-    @field_validator("subject", "object")
-    @classmethod
-    def _has_a_name(cls, value: str) -> str:
-        return _a_name(value)
+    _bare = field_validator("paragraphs", mode="before")(_one_or_more)
 
 
-class EdgeEdit(_ByHand):
+class EdgeEdit(ByHand):
     """An edge: a relation by its id, or all relations from a source to a target."""
 
     relation: Name = Field("", validation_alias=RELATION, description="An id such as `r12`.")
@@ -229,7 +189,7 @@ class WeighEdge(EdgeEdit):
     )
 
 
-class Undo(_ByHand):
+class Undo(ByHand):
     """The change to undo."""
 
     undo_id: RequiredName = Field(

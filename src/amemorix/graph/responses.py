@@ -9,26 +9,9 @@ from pydantic import BaseModel, Field
 from ..ops import Response, ScopedResponse
 
 __all__ = [
-    "Change",
-    "EdgeAnswer",
-    "EdgeItem",
-    "EvidenceGraph",
-    "EvidenceLink",
-    "EvidenceNode",
-    "Exported",
-    "Found",
-    "FoundItem",
-    "GraphPage",
-    "MergeSuggestion",
-    "MergeSuggestions",
-    "NodeAnswer",
-    "NodeItem",
-    "ParagraphItem",
-    "RelationItem",
-    "UndoItem",
-    "UndoList",
-    "Undone",
-]
+    "Change", "EdgeAnswer", "EdgeItem", "EvidenceGraph", "EvidenceLink", "EvidenceNode", "Exported", "Found", "FoundItem",
+    "GraphPage", "MergeSuggestion", "MergeSuggestions", "NodeAnswer", "NodeItem", "ParagraphItem", "RelationItem",
+]  # fmt: skip
 
 
 class NodeItem(BaseModel, defer_build=True):

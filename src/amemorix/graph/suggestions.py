@@ -1,36 +1,53 @@
-"""The suggesting of merges: nothing is merged by itself."""
+"""The suggesting of merges, by names and neighbours: nothing is merged by itself."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
+from ..indexes.graph.edges import Edges
+from ..language.normalise import fold, is_mostly_cjk
+from ..lazy_regex import lazy_regex
 from ..store.access import Sight
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from . import rows as graph_rows
-from .entity_lookup import GraphFinder
+from .entity_lookup import find_node
 from .evidence_graph import node_items
-from .merge_candidates import Candidate, better_known, candidates
 from .requests import SuggestMerges
-from .responses import MergeSuggestion, MergeSuggestions, NodeItem
+from .responses import MergeSuggestion, MergeSuggestions
 from .view import GraphViewService, View
 
 __all__ = ["GraphSuggestionService"]
 
+SAME_FORM = 0.9
+CONTAINED = 0.45
+ALIKE = 0.45
+BUSY = 50
+"""A node with more neighbours does not tell two of them alike."""
+MOST_IN_GROUP = 200
+"""Nodes that share a form or a neighbour, beyond which it tells nothing."""
+LONGEST = 24
+"""Characters or words of a name that are looked at for names within it."""
+LIKENESS = 0.5
+_GAPS = lazy_regex(r"[\W_]+")
 
-@dataclass(frozen=True, slots=True)
-class _Material:
-    """What the suggestions are made from."""
+Pair = tuple[int, int]
 
-    view: View
-    names: list[tuple[int, str]]
-    sight: Sight
-    node: int
+
+@dataclass(slots=True)
+class Candidate:
+    """Two nodes (the lower id first) with a score in 0..1 and what speaks for it."""
+
+    pair: Pair
+    score: float = 0.0
+    reasons: list[str] = field(default_factory=list[str])
 
 
 class GraphSuggestionService:
@@ -40,44 +57,144 @@ class GraphSuggestionService:
         self._store = store
         self._views = views
         self._background = background
-        self._finder = GraphFinder(store)
 
     async def suggest(self, request: SuggestMerges) -> MergeSuggestions:
         """Pairs of nodes that may be one, the likeliest first. Raises NotFound for a node that is not there."""
-        material = await self._store.read(lambda db: self._material(db, request))
-        loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._background, _found, material, request.min_score)
+
+        def material(db: Connection) -> tuple[Sight, View, int, list[tuple[int, str]]]:
+            sight = self._views.sight(db, request)
+            node = find_node(db, "node", request.node, sight).id if request.node else 0
+            view = self._views.view(db, sight)
+            if view.alone is None:
+                return sight, view, node, db.run("graph_all_names").fetchall()
+            ids = np.concatenate((view.standing.nodes, view.alone)).tolist()  # for a chat only the names themselves
+            return sight, view, node, [(one.id, one.name) for one in graph_rows.nodes(db, ids, sight)]
+
+        sight, view, node, names = await self._store.read(material)
+
+        def likely() -> list[Candidate]:
+            found = candidates(names, view.graph.edges())
+            return [one for one in found if one.score >= request.min_score and (not node or node in one.pair)]
+
+        found = await asyncio.get_running_loop().run_in_executor(self._background, likely)
         page = found[request.offset : request.offset + request.limit]
-        items = await self._store.read(lambda db: self._told(db, page, material))
-        return MergeSuggestions(items=items, total=len(found))
 
-    def _material(self, db: Connection, request: SuggestMerges) -> _Material:
-        sight = self._views.sight(db, request)
-        node = self._finder.node(db, "node", request.node, sight).id if request.node else 0
-        view = self._views.view(db, sight)
-        return _Material(view, self._names(db, view, sight), sight, node)
+        def told(db: Connection) -> list[MergeSuggestion]:
+            nodes = graph_rows.nodes(db, {node for one in page for node in one.pair}, sight)
+            items = {node.id: item for node, item in zip(nodes, node_items(nodes, view.standing), strict=True)}
+            suggestions: list[MergeSuggestion] = []
+            for one in page:
+                if set(one.pair) <= items.keys():
+                    # of equals the older is the better known
+                    source, target = sorted(one.pair, key=lambda node: (items[node].degree, -node))
+                    suggestions.append(
+                        MergeSuggestion(
+                            source=items[source], target=items[target], score=one.score, reasons=one.reasons
+                        )
+                    )
+            return suggestions
 
-    def _names(self, db: Connection, view: View, sight: Sight) -> list[tuple[int, str]]:
-        """Every name that a node goes by; for a chat only the names themselves."""
-        if view.alone is None:
-            return graph_rows.all_names(db)
-        ids = np.concatenate((view.standing.nodes, view.alone)).tolist()
-        return [(node.id, node.name) for node in graph_rows.nodes(db, ids, sight)]
-
-    def _told(self, db: Connection, page: list[Candidate], material: _Material) -> list[MergeSuggestion]:
-        standing = material.view.standing
-        ids = {node for one in page for node in one.pair}
-        nodes = {node.id: node for node in graph_rows.nodes(db, ids, material.sight)}
-        items = dict(zip(nodes, node_items(list(nodes.values()), standing), strict=True))
-        degree = {node: item.degree for node, item in items.items()}
-        return [_suggestion(one, items, degree) for one in page if set(one.pair) <= nodes.keys()]
+        return MergeSuggestions(items=await self._store.read(told), total=len(found))
 
 
-def _found(material: _Material, min_score: float) -> list[Candidate]:
-    found = candidates(material.names, material.view.graph.edges())
-    return [one for one in found if one.score >= min_score and (not material.node or material.node in one.pair)]
+def candidates(names: Iterable[tuple[int, str]], edges: Edges) -> list[Candidate]:
+    """Pairs of nodes, the likeliest first; CPU work that grows with the names and edges."""
+    forms = _forms(names)
+    neighbours = _neighbours(edges)
+    found: dict[Pair, Candidate] = {}
+    for reason, score, pair in (*_same_form(forms), *_contained(forms), *_alike(forms, neighbours)):
+        one = found.setdefault(pair, Candidate(pair))
+        if reason not in one.reasons:
+            one.reasons.append(reason)
+            one.score = max(one.score, score)
+    for one in found.values():
+        _add_neighbours(one, neighbours)
+    return sorted(found.values(), key=lambda one: (-one.score, one.pair))
 
 
-def _suggestion(one: Candidate, items: Mapping[int, NodeItem], degree: Mapping[int, int]) -> MergeSuggestion:
-    source, target = better_known(one.pair, degree)
-    return MergeSuggestion(source=items[source], target=items[target], score=one.score, reasons=one.reasons)
+def _forms(names: Iterable[tuple[int, str]]) -> dict[int, set[str]]:
+    """Node -> the folded names it goes by, words joined by single spaces."""
+    forms: dict[int, set[str]] = defaultdict(set)
+    for node, name in names:
+        if form := _GAPS.sub(" ", fold(name)).strip():
+            forms[node].add(form)
+    return forms
+
+
+def _neighbours(edges: Edges) -> dict[int, set[int]]:
+    beside: dict[int, set[int]] = defaultdict(set)
+    for one, other in zip(edges["subject"].tolist(), edges["object"].tolist(), strict=True):
+        beside[one].add(other)
+        beside[other].add(one)
+    return beside
+
+
+def _pairs(nodes: Iterable[int]) -> Iterator[Pair]:
+    distinct = sorted(set(nodes))
+    if len(distinct) <= MOST_IN_GROUP:
+        yield from combinations(distinct, 2)
+
+
+def _same_form(forms: Mapping[int, set[str]]) -> Iterator[tuple[str, float, Pair]]:
+    groups: dict[str, list[int]] = defaultdict(list)
+    for node, said in forms.items():
+        for form in said:
+            groups[form.replace(" ", "")].append(node)
+    for nodes in groups.values():
+        yield from (("same_form", SAME_FORM, pair) for pair in _pairs(nodes))
+
+
+def _contained(forms: Mapping[int, set[str]]) -> Iterator[tuple[str, float, Pair]]:
+    """Names that begin or end with another: 李雷 in 李雷老师, Mia in Mia Chen."""
+    owners: dict[str, list[int]] = defaultdict(list)
+    for node, said in forms.items():
+        for form in said:
+            owners[form].append(node)
+    for node, said in forms.items():
+        for form in said:
+            for part in _parts(form):
+                others = owners.get(part, ())
+                share = len(part) / len(form)
+                for other in others if len(others) <= MOST_IN_GROUP else ():
+                    if other != node:
+                        yield "contains", CONTAINED + 0.3 * share, (min(node, other), max(node, other))
+
+
+def _parts(form: str) -> set[str]:
+    """What the name begins and ends with: whole words, of Chinese at least two characters."""
+    if " " in form or not is_mostly_cjk(form):
+        words = form.split()[:LONGEST]
+        ends = [" ".join(words[:n]) for n in range(1, len(words))] + [" ".join(words[n:]) for n in range(1, len(words))]
+        return {end for end in ends if len(end) > 1}
+    ends = [form[:n] for n in range(2, min(len(form), LONGEST))] + [
+        form[n:] for n in range(1, min(len(form) - 1, LONGEST))
+    ]
+    return set(ends)
+
+
+def _alike(forms: Mapping[int, set[str]], neighbours: Mapping[int, set[int]]) -> Iterator[tuple[str, float, Pair]]:
+    """Names that share most pairs of characters, among nodes that share at least two neighbours."""
+    shared: Counter[Pair] = Counter()
+    for beside in neighbours.values():
+        if len(beside) <= BUSY:
+            shared.update(combinations(sorted(beside), 2))
+    for pair, count in shared.items():
+        if count >= 2:
+            likeness = max((_dice(a, b) for a in forms.get(pair[0], ()) for b in forms.get(pair[1], ())), default=0.0)
+            if likeness >= LIKENESS:
+                yield "alike", ALIKE * likeness + 0.1, pair
+
+
+def _dice(one: str, other: str) -> float:
+    """Share of pairs of characters in common (Dice 1945)."""
+    first, second = (Counter(a + b for a, b in zip(f" {name}", f"{name} ", strict=True)) for name in (one, other))
+    return 2 * (first & second).total() / (first.total() + second.total())
+
+
+def _add_neighbours(one: Candidate, neighbours: Mapping[int, set[int]]) -> None:
+    first, second = (neighbours.get(node, set[int]()) - set(one.pair) for node in one.pair)
+    shared = len(first & second)
+    if shared:
+        one.reasons.append(f"shared_neighbours:{shared}")
+        one.score = min(1.0, one.score + 0.05 + 0.2 * shared / len(first | second))
+    one.score = round(one.score, 4)

@@ -1,175 +1,179 @@
-"""The undoing of what was changed in the graph by hand."""
+"""The undoing of what was changed in the graph by hand: each change keeps what there was before."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..clock import Clock
 from ..errors import Conflict, InvalidRequest, NotFound
-from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
 from ..store.rows import entities as entity_rows
 from ..store.rows import relations as relation_rows
+from ..store.rows import undo_records
 from ..store.rows.entities import AliasRow
-from ..store.rows.relations import RelationRow
-from . import relation_restore, undo_rows
+from . import relation_restore
 from .entity_lookup import row_id
-from .entity_merge import EntityMerge
-from .undo_rows import UndoRow
+from .entity_merge import undo_merge
 
-__all__ = ["GraphUndoService", "UndoPage"]
+__all__ = ["UndoRow"]
 
 
 @dataclass(frozen=True, slots=True)
-class UndoPage:
-    """Records with a sentence and the later record, if any, that has to be undone before."""
+class UndoRow:
+    """One record; `detail` holds what was there before, its `touches` names every row that was changed."""
 
-    records: list[tuple[UndoRow, str, int | None]]
-    total: int
+    id: int
+    kind: str
+    detail: dict[str, Any]
+    requested_by: str
+    reason: str
+    created_at: float
+    undone_at: float | None
 
 
-class GraphUndoService:
-    """Gives back exactly the rows that there were.
+def later(db: Connection, record: UndoRow) -> int | None:
+    """The newest later record that stands and has changed any of the same rows."""
+    values = {"id": record.id, "kinds": array(GRAPH_KINDS), "touches": array(record.detail["touches"])}
+    row = db.run("graph_undo_later", **values).fetchone()
+    return None if row is None else row[0]
 
-    A change on which a later one builds cannot be undone before that one; unrelated changes do not matter.
+
+def listed(db: Connection, *, undone: bool, limit: int, offset: int) -> list[UndoRow]:
+    """Records, the newest first; with `undone` those too that have been undone."""
+    values = {"kinds": array(GRAPH_KINDS), "undone": undone, "limit": limit, "offset": offset}
+    return [_record(row) for row in db.run("graph_undo_list", **values)]
+
+
+def count(db: Connection, *, undone: bool) -> int:
+    """How many there are."""
+    return db.run("graph_undo_count", kinds=array(GRAPH_KINDS), undone=undone).fetchone()[0]
+
+
+def _record(row: tuple[Any, ...]) -> UndoRow:
+    id_, kind, detail, *rest = row
+    return UndoRow(id_, kind, json.loads(detail), *rest)
+
+
+def undo(db: Connection, said: str, now: float) -> UndoRow:
+    """Give back exactly the rows that there were before a change; unrelated changes do not matter.
+
+    Raises NotFound, or Conflict if it has been undone or a later one builds on it.
     """
+    id_ = row_id(said, "u")
+    if id_ is None:
+        raise InvalidRequest(f"undo_id: {said!r} is no id of a change, such as u12.", field="undo_id")
+    row = db.run("graph_undo_find", id=id_).fetchone()
+    if row is None or row[1] not in GRAPH_KINDS:
+        raise NotFound(f"undo_id: there is no change {said!r}.", field="undo_id")
+    record = _record(row)
+    if record.undone_at is not None:
+        raise Conflict(f"undo_id: u{id_} has been undone already.", field="undo_id")
+    newer = later(db, record)
+    if newer is not None:
+        raise Conflict(
+            f"undo_id: u{newer} came after u{id_} and changed the same; undo that first.",
+            field="undo_id", first=f"u{newer}",
+        )  # fmt: skip
+    undo_records.done(db, id_, now)
+    _WAYS[record.kind](db, {**record.detail, "record": record.id}, now)
+    return record
 
-    def __init__(self, store: MetadataStore, *, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-        self._merging = EntityMerge(store)
-        self._ways = {
-            "entity_merge": self._merge,
-            "entity_rename": self._rename,
-            "entity_alias_add": self._alias_add,
-            "entity_alias_remove": self._alias_remove,
-            "entity_delete": self._delete,
-            "relation_delete": self._delete,
-            "relation_weight": self._weight,
-        }
 
-    async def undo(self, said: str) -> UndoRow:
-        """Undo one change. Raises NotFound, or Conflict if it has been undone or a later one builds on it."""
-        id_ = row_id(said, "u")
-        if id_ is None:
-            raise InvalidRequest(f"undo_id: {said!r} is no id of a change, such as u12.", field="undo_id")
+def _rename(db: Connection, detail: Mapping[str, Any], _: float) -> None:
+    entity, was = detail["entity"], detail["was"]
+    node = entity_rows.entity_row(db, entity)
+    if node is None:
+        raise Conflict("undo_id: the node is gone for good.", field="undo_id")
+    if detail["exchanged"] is not None:
+        former = entity_rows.rows(db, [detail["exchanged"]])[detail["exchanged"]]
+        entity_rows.exchange_names(db, replace(node, name=detail["name"]), former)
+    else:
+        if detail["old_alias"]:
+            entity_rows.remove_alias(db, was["norm"])
+        entity_rows.set_name(db, entity, was["name"], was["norm"])
+    if detail["alias"] is not None:
+        entity_rows.put_alias(db, AliasRow(**detail["alias"]))
+    relation_rows.forget_vectors(db, [row.id for row in relation_rows.at(db, [entity])])
 
-        def unit(db: Connection) -> UndoRow:
-            record = undo_rows.find(db, id_)
-            if record is None:
-                raise NotFound(f"undo_id: there is no change {said!r}.", field="undo_id")
-            if record.undone_at is not None:
-                raise Conflict(f"undo_id: u{id_} has been undone already.", field="undo_id")
-            later = undo_rows.later(db, record)
-            if later is not None:
+
+def _alias_add(db: Connection, detail: Mapping[str, Any], _: float) -> None:
+    entity_rows.remove_alias(db, detail["norm"])
+
+
+def _alias_remove(db: Connection, detail: Mapping[str, Any], _: float) -> None:
+    alias = AliasRow(**detail["alias"])
+    taken = entity_rows.meant(db, alias.norm)
+    if taken is not None:
+        raise Conflict(f"undo_id: {alias.alias!r} means n{taken.id} by now.", field="undo_id")
+    if entity_rows.entity_row(db, alias.entity) is None:
+        raise Conflict("undo_id: the node is gone for good.", field="undo_id")
+    entity_rows.put_alias(db, alias)
+
+
+def _delete(db: Connection, detail: Mapping[str, Any], now: float) -> None:
+    if "entity" in detail:
+        row = entity_rows.entity_row(db, detail["entity"])
+        if row is None:
+            raise Conflict("undo_id: the node is gone for good.", field="undo_id")
+        if row.deleted_at == detail["deleted_at"]:
+            entity_rows.set_deleted(db, [row.id], None)
+    taken = relation_restore.taken_by(db, detail["relations"], f"u{detail['record']}")
+    rows = list(relation_rows.rows(db, taken).values())
+    ends = entity_rows.rows(db, {end for row in rows for end in (row.subject, row.object)})
+    for row in rows:
+        for end in (row.subject, row.object):
+            if not ends[end].alive:
                 raise Conflict(
-                    f"undo_id: u{later} came after u{id_} and changed the same; undo that first.",
-                    field="undo_id", first=f"u{later}",
+                    f"undo_id: n{end}, at an end of r{row.id}, has been deleted since; bring it back first.",
+                    field="undo_id", node=f"n{end}",
                 )  # fmt: skip
-            now = self._clock.now()
-            undo_rows.done(db, id_, now)
-            self._ways[record.kind](db, {**record.detail, "record": record.id}, now)
-            return record
+    for row in rows:
+        if not relation_rows.evidence(db, row.id):
+            relation_rows.put(db, replace(row, deleted_at=None))
+    relation_restore.among(db, detail["relations"], now)
+    if "entity" in detail:
+        relation_restore.at(db, [detail["entity"]], now)
 
-        return await self._store.write(unit)
 
-    async def list(self, *, undone: bool, limit: int, offset: int) -> UndoPage:
-        """The changes, the newest first."""
+def _weight(db: Connection, detail: Mapping[str, Any], _: float) -> None:
+    was = dict(detail["relations"])
+    for row in relation_rows.rows(db, was).values():
+        relation_rows.put(db, replace(row, weight=was[row.id]))
 
-        def read(db: Connection) -> UndoPage:
-            rows = undo_rows.listed(db, undone=undone, limit=limit, offset=offset)
-            kept = [(row, None if row.undone_at is not None else undo_rows.later(db, row)) for row in rows]
-            told = [(row, self._sentence(db, row), later) for row, later in kept]
-            return UndoPage(told, undo_rows.count(db, undone=undone))
 
-        return await self._store.read(read)
+_WAYS: dict[str, Callable[[Connection, Mapping[str, Any], float], None]] = {
+    "entity_merge": undo_merge,
+    "entity_rename": _rename,
+    "entity_alias_add": _alias_add,
+    "entity_alias_remove": _alias_remove,
+    "entity_delete": _delete,
+    "relation_delete": _delete,
+    "relation_weight": _weight,
+}
+GRAPH_KINDS = tuple(_WAYS)
 
-    # the ways back
 
-    def _merge(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:
-        self._merging.undo(db, detail, now)
+def sentence(db: Connection, record: UndoRow) -> str:
+    """What the change did, by the names of today."""
+    detail = record.detail
+    if record.kind == "entity_merge":
+        sources = ", ".join(_name(db, source["id"]) for source in detail["sources"])
+        return f"{sources} became part of {_name(db, detail['target'])}"
+    if record.kind == "entity_rename":
+        return f"{detail['was']['name']} was renamed; now {_name(db, detail['entity'])}"
+    if record.kind == "entity_alias_add":
+        return f"{_name(db, detail['entity'])} goes by {detail['norm']} too"
+    if record.kind == "entity_alias_remove":
+        return f"{_name(db, detail['alias']['entity'])} no longer goes by {detail['alias']['alias']}"
+    if record.kind == "entity_delete":
+        return f"{_name(db, detail['entity'])} was deleted with {len(detail['relations'])} relations"
+    what = "were deleted" if record.kind == "relation_delete" else "were weighed anew"
+    return f"{len(detail['relations'])} relations {what}"
 
-    def _rename(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
-        entity, was = detail["entity"], detail["was"]
-        node = entity_rows.entity_row(db, entity)
-        if node is None:
-            raise Conflict("undo_id: the node is gone for good.", field="undo_id")
-        if detail["exchanged"] is not None:
-            former = entity_rows.rows(db, [detail["exchanged"]])[detail["exchanged"]]
-            entity_rows.exchange_names(db, replace(node, name=detail["name"]), former)
-        else:
-            if detail["old_alias"]:
-                entity_rows.remove_alias(db, was["norm"])
-            entity_rows.set_name(db, entity, was["name"], was["norm"])
-        if detail["alias"] is not None:
-            entity_rows.put_alias(db, AliasRow(**detail["alias"]))
-        relation_rows.forget_vectors(db, [row.id for row in relation_rows.at(db, [entity])])
 
-    def _alias_add(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
-        entity_rows.remove_alias(db, detail["norm"])
-
-    def _alias_remove(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
-        alias = AliasRow(**detail["alias"])
-        taken = entity_rows.meant(db, alias.norm)
-        if taken is not None:
-            raise Conflict(f"undo_id: {alias.alias!r} means n{taken.id} by now.", field="undo_id")
-        if entity_rows.entity_row(db, alias.entity) is None:
-            raise Conflict("undo_id: the node is gone for good.", field="undo_id")
-        entity_rows.put_alias(db, alias)
-
-    def _delete(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:
-        if "entity" in detail:
-            row = entity_rows.entity_row(db, detail["entity"])
-            if row is None:
-                raise Conflict("undo_id: the node is gone for good.", field="undo_id")
-            if row.deleted_at == detail["deleted_at"]:
-                entity_rows.set_deleted(db, [row.id], None)
-        taken = relation_restore.taken_by(db, detail["relations"], f"u{detail['record']}")
-        rows = list(relation_rows.rows(db, taken).values())
-        self._stand(db, rows)
-        for row in rows:
-            if not relation_rows.evidence(db, row.id):
-                relation_rows.put(db, replace(row, deleted_at=None))
-        relation_restore.among(db, detail["relations"], now)
-        if "entity" in detail:
-            relation_restore.at(db, [detail["entity"]], now)
-
-    def _stand(self, db: Connection, rows: Sequence[RelationRow]) -> None:
-        """Raise Conflict unless both ends of every relation are there."""
-        ends = entity_rows.rows(db, {end for row in rows for end in (row.subject, row.object)})
-        for row in rows:
-            for end in (row.subject, row.object):
-                if not ends[end].alive:
-                    raise Conflict(
-                        f"undo_id: n{end}, at an end of r{row.id}, has been deleted since; bring it back first.",
-                        field="undo_id", node=f"n{end}",
-                    )  # fmt: skip
-
-    def _weight(self, db: Connection, detail: Mapping[str, Any], now: float) -> None:  # noqa: ARG002
-        was = dict(detail["relations"])
-        for row in relation_rows.rows(db, was).values():
-            relation_rows.put(db, replace(row, weight=was[row.id]))
-
-    # telling
-
-    def _sentence(self, db: Connection, record: UndoRow) -> str:
-        detail = record.detail
-        if record.kind == "entity_merge":
-            sources = ", ".join(self._name(db, source["id"]) for source in detail["sources"])
-            return f"{sources} became part of {self._name(db, detail['target'])}"
-        if record.kind == "entity_rename":
-            return f"{detail['was']['name']} was renamed; now {self._name(db, detail['entity'])}"
-        if record.kind == "entity_alias_add":
-            return f"{self._name(db, detail['entity'])} goes by {detail['norm']} too"
-        if record.kind == "entity_alias_remove":
-            return f"{self._name(db, detail['alias']['entity'])} no longer goes by {detail['alias']['alias']}"
-        if record.kind == "entity_delete":
-            return f"{self._name(db, detail['entity'])} was deleted with {len(detail['relations'])} relations"
-        what = "were deleted" if record.kind == "relation_delete" else "were weighed anew"
-        return f"{len(detail['relations'])} relations {what}"
-
-    def _name(self, db: Connection, id_: int) -> str:
-        row = entity_rows.entity_row(db, id_)
-        return f"n{id_}" if row is None else row.name
+def _name(db: Connection, id_: int) -> str:
+    row = entity_rows.entity_row(db, id_)
+    return f"n{id_}" if row is None else row.name

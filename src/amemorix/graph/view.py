@@ -28,11 +28,11 @@ from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
 from ..store.rows.entities import EntityRow
 from . import rows as graph_rows
-from .entity_lookup import GraphFinder
-from .evidence_graph import EvidenceDrawing, edge_items, node_items, relation_item
+from .entity_lookup import find_edge, find_node
+from .evidence_graph import draw_evidence, edge_items, node_items, relation_item
 from .requests import EdgeDetail, GetGraph, GraphSight, NodeDetail
-from .responses import EdgeAnswer, EvidenceGraph, GraphPage, NodeAnswer, NodeItem, ParagraphItem, RelationItem
-from .rows import EdgeRecord, NodeRecord, RelationAt
+from .responses import EdgeAnswer, GraphPage, NodeAnswer, NodeItem, ParagraphItem, RelationItem
+from .rows import RelationAt
 
 __all__ = ["GraphViewService", "View"]
 
@@ -68,7 +68,6 @@ class GraphViewService:
         self._config = config
         self._indexes = indexes
         self._clock = clock
-        self._finder = GraphFinder(store)
         self._views: OrderedDict[tuple[tuple[int, ...], int], View] = OrderedDict()
         self._remembering = threading.Lock()
 
@@ -86,33 +85,34 @@ class GraphViewService:
         with self._remembering:
             known = self._views.get(key)
         if known is None:
-            known = self._made(db, sight)
+            state = GraphState.merged(
+                edge_table([EdgeRow(*row) for row in db.run("graph_scope_edges", **sight.values)])
+            )
+            linked = graph_rows.scope_nodes(db, sight)
+            known = View(state, np.setdiff1d(linked, state.standing.nodes)[::-1])
             with self._remembering:
                 self._views[key] = known
                 while len(self._views) > VIEWS:
                     self._views.popitem(last=False)
         return known
 
-    def _made(self, db: Connection, sight: Sight) -> View:
-        rows = [EdgeRow(*row) for row in graph_rows.scope_edges(db, sight)]
-        state = GraphState.merged(edge_table(rows))
-        linked = graph_rows.scope_nodes(db, sight)
-        return View(state, np.setdiff1d(linked, state.standing.nodes)[::-1])
-
     # a page
 
-    async def page(self, request: GetGraph) -> GraphPage:
+    def page(self, db: Connection, request: GetGraph) -> GraphPage:
         """Nodes in order, with the edges among them; two statements, however many there are."""
-        return await self._store.read(lambda db: self._page(db, request))
-
-    def _page(self, db: Connection, request: GetGraph) -> GraphPage:
         sight = self.sight(db, request)
         view = self.view(db, sight)
         total = view.total if view.alone is not None else graph_rows.entity_count(db)
         before, ids = self._placed(db, view, request, total)
-        nodes = self._named(db, graph_rows.nodes(db, ids.tolist(), sight), sight)
+        nodes = graph_rows.nodes(db, ids.tolist(), sight)
+        if sight.scopes is not None:  # by the names that whoever looks knows
+            names = entity_names.shown(db, [node.id for node in nodes], sight.scopes)
+            nodes = [replace(node, name=names[node.id]) for node in nodes if node.id in names]
         shown = np.array([node.id for node in nodes], np.int64)
-        edges, left_out = self._edges(db, view.graph, shown, before, request, sight)
+        found = view.graph.joining(shown, before if request.edges == "before" else before[:0])
+        weightiest = np.argsort(-found["weight"] * np.maximum(found["support"], 1), kind="stable")
+        kept: list[int] = found["id"][weightiest][: request.edge_limit].tolist()
+        edges = graph_rows.edges(db, kept, sight) if kept else []
         end = request.offset + len(ids)
         return GraphPage(
             nodes=node_items(nodes, view.standing),
@@ -123,15 +123,8 @@ class GraphViewService:
             offset=request.offset,
             limit=request.limit,
             next_offset=end if len(ids) and end < total else None,
-            edges_left_out=left_out,
+            edges_left_out=len(found) - len(kept),
         )
-
-    def _named(self, db: Connection, nodes: Sequence[NodeRecord], sight: Sight) -> list[NodeRecord]:
-        """The nodes by the names that whoever looks knows; without those of which it knows none."""
-        if sight.scopes is None:
-            return list(nodes)
-        names = entity_names.shown(db, [node.id for node in nodes], sight.scopes)
-        return [replace(node, name=names[node.id]) for node in nodes if node.id in names]
 
     def _placed(self, db: Connection, view: View, request: GetGraph, total: int) -> tuple[Ids, Ids]:
         """(nodes of earlier pages, nodes of this page)."""
@@ -150,29 +143,15 @@ class GraphViewService:
         start = min(request.offset, len(order))
         return order[:start], order[start:end]
 
-    def _edges(
-        self, db: Connection, state: GraphState, ids: Ids, before: Ids, request: GetGraph, sight: Sight
-    ) -> tuple[list[EdgeRecord], int]:
-        found = state.joining(ids, before if request.edges == "before" else before[:0])
-        weightiest = np.argsort(-found["weight"] * np.maximum(found["support"], 1), kind="stable")
-        kept = found["id"][weightiest][: request.edge_limit]
-        if not len(kept):
-            return [], len(found)
-        return graph_rows.edges(db, kept.tolist(), sight), len(found) - len(kept)
-
-    # one node
-
-    async def node(self, request: NodeDetail) -> NodeAnswer:
+    def node(self, db: Connection, request: NodeDetail) -> NodeAnswer:
         """A node with its relations, its paragraphs and how they hang together. Raises NotFound."""
-        return await self._store.read(lambda db: self._node(db, request))
-
-    def _node(self, db: Connection, request: NodeDetail) -> NodeAnswer:
         sight = self.sight(db, request)
-        found = self._finder.node(db, "node", request.node, sight)
+        found = find_node(db, "node", request.node, sight)
         row = replace(found, name=entity_names.shown(db, [found.id], sight.scopes)[found.id])
         at = graph_rows.relations_at(db, [row.id], sight)
         relations = self.relations(db, [one.id for one in at[: request.relation_limit]], sight)
-        ids = graph_rows.paragraphs_at(db, row.id, sight, request.paragraph_limit)
+        newest = db.run("graph_paragraphs_at", entity=row.id, limit=request.paragraph_limit, **sight.values)
+        ids = [id_ for (id_,) in newest]
         open_ = sight.scopes is None
         return NodeAnswer(
             node=_item(row, at),
@@ -182,46 +161,38 @@ class GraphViewService:
             relations=relations,
             relation_count=len(at),
             paragraphs=self._paragraphs(db, ids),
-            paragraph_count=graph_rows.paragraph_count_at(db, row.id, sight),
-            evidence_graph=self._evidence(db, relations, {row.id: row.name}, ids, sight, request.evidence_node_limit),
+            paragraph_count=db.run("graph_paragraph_count_at", entity=row.id, **sight.values).fetchone()[0],
+            evidence_graph=draw_evidence(
+                db, relations, ids, sight, request.evidence_node_limit, centre=(f"n{row.id}", row.name)
+            ),
         )
 
-    # one edge
-
-    async def edge(self, request: EdgeDetail) -> EdgeAnswer:
+    def edge(self, db: Connection, request: EdgeDetail) -> EdgeAnswer:
         """The relations from one node to another, and what supports them. Raises NotFound."""
-        return await self._store.read(lambda db: self._edge(db, request))
-
-    def _edge(self, db: Connection, request: EdgeDetail) -> EdgeAnswer:
         sight = self.sight(db, request)
-        rows = self._finder.edge(db, request.relation, request.source, request.target, request.predicate, sight)
+        rows = find_edge(db, request.relation, request.source, request.target, request.predicate, sight)
         ids = [row.id for row in rows]
         records = graph_rows.edges(db, ids, sight)
-        relations = self.relations(db, ids, sight)
+        relations = self.relations(db, ids, sight)[: request.relation_limit]
         support = relation_rows.support(db, ids, sight.scopes, sight.now, request.paragraph_limit)
         newest = sorted({p for found in support.values() for p in found}, reverse=True)[: request.paragraph_limit]
         return EdgeAnswer(
             edge=next(iter(edge_items(records, self._ends(db, ids, sight))), None),
-            relations=relations[: request.relation_limit],
+            relations=relations,
             paragraphs=self._paragraphs(db, newest),
-            evidence_graph=self._evidence(
-                db, relations[: request.relation_limit], {}, newest, sight, request.evidence_node_limit
-            ),
+            evidence_graph=draw_evidence(db, relations, newest, sight, request.evidence_node_limit),
         )
 
     # parts
 
-    async def changed(self, node: int, relations: Iterable[int]) -> tuple[NodeItem | None, list[RelationItem]]:
+    def changed(
+        self, db: Connection, node: int, relations: Iterable[int]
+    ) -> tuple[NodeItem | None, list[RelationItem]]:
         """A node and relations as they stand, for the answer to a change."""
-
-        def read(db: Connection) -> tuple[NodeItem | None, list[RelationItem]]:
-            sight = Sight(None, self._clock.now())
-            row = entity_rows.entity_row(db, node)
-            at = graph_rows.relations_at(db, [node], sight)
-            item = _item(row, at) if row is not None and row.alive else None
-            return item, self.relations(db, relations, sight)
-
-        return await self._store.read(read)
+        sight = Sight(None, self._clock.now())
+        row = entity_rows.entity_row(db, node)
+        item = _item(row, graph_rows.relations_at(db, [node], sight)) if row is not None and row.alive else None
+        return item, self.relations(db, relations, sight)
 
     def relations(self, db: Connection, ids: Iterable[int], sight: Sight) -> list[RelationItem]:
         """Relations that may be seen, in the order given."""
@@ -255,34 +226,6 @@ class GraphViewService:
             for id_ in ids
             if id_ in rows
         ]
-
-    def _evidence(
-        self,
-        db: Connection,
-        relations: Sequence[RelationItem],
-        entities: dict[int, str],
-        paragraphs: Sequence[int],
-        sight: Sight,
-        limit: int,
-    ) -> EvidenceGraph:
-        """The node asked for, its relations with their ends, then the paragraphs behind them, up to the limit."""
-        graph = EvidenceDrawing(limit)
-        centre = [graph.put(f"n{id_}", "entity", name) for id_, name in entities.items()]
-        for relation in relations:
-            graph.relation(relation)
-        ids = [int(relation.id[1:]) for relation in relations]
-        support = relation_rows.support(db, ids, sight.scopes, sight.now, limit) if ids else {}
-        shown = list(dict.fromkeys([*(p for found in support.values() for p in found), *paragraphs]))[:limit]
-        texts = paragraph_rows.contents(db, shown)
-        for paragraph in shown:
-            graph.put(paragraph_key(paragraph), "paragraph", texts.get(paragraph, ""))
-        for relation, found in support.items():
-            for paragraph in found:
-                graph.join(paragraph_key(paragraph), f"r{relation}", "supports")
-        for paragraph in paragraphs:
-            for id_ in entities if any(centre) else ():
-                graph.join(paragraph_key(paragraph), f"n{id_}", "mentions")
-        return graph.made
 
 
 def _item(row: EntityRow, at: Sequence[RelationAt]) -> NodeItem:

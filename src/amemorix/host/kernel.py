@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..background.change_follower import Deriver
+from ..background.change_follower import ChangeFollower
 from ..background.chat_budget import ChatMeter, MeteredChat
 from ..background.run_to_completion import end_tasks
 from ..config.model import Config
@@ -23,18 +23,14 @@ from ..episodes.query import EpisodeRetrievalService
 from ..episodes.service import EpisodeService
 from ..errors import MemoryFault
 from ..facts.dedup import MemUpdateChecker
-from ..facts.editor import FactEditor
 from ..facts.service import FactService
 from ..forgetting.purge import PurgeService
 from ..forgetting.purge_again import purge_again
 from ..forgetting.purge_worker import Erasing
 from ..forgetting.service import DeletionService
-from ..graph.edit import GraphEditService
 from ..graph.export import GraphExportService
 from ..graph.extraction import ExtractionService
-from ..graph.search import GraphSearchService
 from ..graph.suggestions import GraphSuggestionService
-from ..graph.undo import GraphUndoService
 from ..graph.view import GraphViewService
 from ..importing.manager import ImportTaskManager
 from ..indexes.maintenance import UpkeepService
@@ -46,7 +42,6 @@ from ..ingest.summaries import SummaryService
 from ..lifecycle.decay_job import LifecycleRounds
 from ..lifecycle.evidence import EvidenceUndo
 from ..lifecycle.service import LifecycleService
-from ..profiles.evidence import EvidenceService
 from ..profiles.query import ProfileReader
 from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
@@ -123,14 +118,12 @@ class SDKMemoryKernel:
         self.profiles = PersonProfileService(
             store, settings=config.profile, clock=clock, background=background, directory=indexes.names.index, chat=chat
         )
-        self.derivers: dict[str, Deriver] = {
+        self.derivers: dict[str, ChangeFollower] = {
             "namings": self.late_names, "extraction": self.extraction, "episodes": self.episodes, "facts": self.facts,
             "profiles": self.profiles,
         }  # fmt: skip
         derivers = self.derivers.values()
-        self.fact_editor = FactEditor(store, clock=clock, profile=config.profile)
         self.profile_reader = ProfileReader(store, config=config, clock=clock, indexes=indexes, service=self.profiles)
-        self.profile_evidence = EvidenceService(store)
 
         # finding
         self.search = SearchService(
@@ -140,9 +133,6 @@ class SDKMemoryKernel:
         self.targets = MemoryTargets(store, config=config, searches=self.search)
         self.episode_search = EpisodeRetrievalService(store, config=config, indexes=indexes, clock=clock)
         self.graph = GraphViewService(store, config=config, indexes=indexes, clock=clock)
-        self.graph_search = GraphSearchService(store, self.graph)
-        self.graph_edits = GraphEditService(store, clock=clock)
-        self.graph_undo = GraphUndoService(store, clock=clock)
         self.merge_suggestions = GraphSuggestionService(store, self.graph, background=self._apart)
         self.graph_export = GraphExportService(store, self.graph, clock=clock, background=self._apart)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from typing import TypeVar
 
-from ..background.change_follower import Deriver
+from ..background.change_follower import ChangeFollower
 from ..config.model import Advanced
 from ..errors import MemoryFault, StorageFailure
 from ..store import changes as change_log
@@ -36,7 +36,7 @@ class UpkeepService:
         *,
         settings: Advanced,
         indexes: Indexes,
-        derivers: Iterable[Deriver],
+        derivers: Iterable[ChangeFollower],
         background: Executor,
     ) -> None:
         self._store = store

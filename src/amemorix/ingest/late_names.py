@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..background.change_follower import for_ever
+from ..background.change_follower import UNLIMITED, ChangeFollower
 from ..language.normalise import fold, normalise_name, term_hashes, tokens
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
@@ -86,7 +85,7 @@ class _Line:
     terms: bytes
 
 
-class NamingService:
+class NamingService(ChangeFollower):
     """Looks for the lines that hold a name that has become known, once, so that it does not matter which came first.
 
     A person is known in a chat by a name when they are met there or given it, an entity everywhere. The lines found go
@@ -94,36 +93,14 @@ class NamingService:
     """
 
     def __init__(self, store: MetadataStore, *, background: Executor) -> None:
-        self._store = store
-        self._background = background
-        self._one = asyncio.Lock()
+        super().__init__(store, background=background, what="looking for names", pause=PAUSE, idle_share=IDLE_SHARE)
 
-    async def run(self) -> None:
-        """Look for ever; ends when cancelled."""
-        await for_ever(
-            self.step, what="looking for names", pause=PAUSE, idle_share=IDLE_SHARE,
-            gives_way=lambda: self._store.importing,
-        )  # fmt: skip
-
-    async def drain(self) -> None:
-        """Look until nothing is left to do."""
-        while await self.step():
-            pass
-
-    async def step(self) -> bool:
-        """Look through the next lines; False if no name is news."""
-        async with self._one:
-            loop = asyncio.get_running_loop()
-            work = await loop.run_in_executor(self._background, self._store.read_here, self._look)
-            if work is None:
-                return False
-            await self._store.write(lambda db: self._keep(db, work))
-            return True
-
-    async def at_rest(self) -> None:
-        """Wait until what was found before this call has been stored."""
-        async with self._one:
-            pass
+    async def _advance(self) -> bool:
+        work = await self._read_aside(self._look)
+        if work is None:
+            return False
+        await self._store.write(lambda db: self._keep(db, work))
+        return True
 
     def lag(self, db: Connection) -> int:
         """Names not looked for yet."""
@@ -131,7 +108,7 @@ class NamingService:
 
     def cursor(self, db: Connection) -> int:  # noqa: ARG002 - one signature for all
         """The change log is not needed here."""
-        return 1 << 62
+        return UNLIMITED
 
     def _look(self, db: Connection) -> _Step | None:
         before = change_log.get(db, PLACE) or ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,11 +12,13 @@ from ..indexes.name_directory import NameDirectory
 from ..language.normalise import fold, is_mostly_cjk, normalise_name
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
 from ..store.rows import relation_validity
 from ..store.rows import relations as relation_rows
-from ..store.rows.persons import Namesake, PersonNames
+from ..store.rows.paragraphs import ParagraphRow
+from ..store.rows.persons import PersonNames
 from ..store.tasks import NO_PARAGRAPH
 from . import material as profile_material
 from . import rows as profile_rows
@@ -63,27 +65,6 @@ class ProfileDraft:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """A person with those who are the same person by name."""
-
-    person: PersonNames
-    namesakes: tuple[Namesake, ...]
-    contested: Mapping[str, Collection[int | None]]
-
-    @property
-    def rows(self) -> list[int]:
-        return [self.person.row, *(one.row for one in self.namesakes)]
-
-    def own_names(self, chats: Collection[int]) -> list[str]:
-        """The names by which nobody else is meant in one of the chats."""
-        return [
-            name
-            for name in self.person.within(chats)
-            if any(chat not in self.contested[name] for chat in chats) and None not in self.contested[name]
-        ]
-
-
 class ProfileDeriver:
     """Reads on the calling thread, bounded amounts only, whatever is stored of a person."""
 
@@ -93,76 +74,83 @@ class ProfileDeriver:
         self._settings = settings
 
     def drafts(
-        self,
-        db: Connection,
-        person: int,
-        since: float,
-        now: float,
-        *,
-        scopes: Sequence[int] | None = None,
+        self, db: Connection, person: int, since: float, now: float, *, scopes: Sequence[int] | None = None,
         lines: int | None = None,
-    ) -> list[ProfileDraft]:
+    ) -> list[ProfileDraft]:  # fmt: skip
         """A draft for every scope with news from the paragraph `since` on, of these scopes only if they are given."""
         names = person_rows.names(db, person)
         if names is None:
             return []
-        namesakes = tuple(person_rows.namesakes(db, names))
-        mine = {person, *(one.row for one in namesakes)}
-        subject = _Subject(names, namesakes, person_rows.contested(db, names, mine))
-        read = self._lines(db, subject, since, scopes, lines or self._settings.max_lines, now)
-        affected = self._affected(db, subject, read, scopes, whole=since <= EVERYTHING)
-        known = {row.scope: row.content for row in profile_rows.newest(db, person, affected, len(affected))}
-        return [self._draft(db, subject, scope, read, known.get(scope, ""), now) for scope in affected]
+        reading = _PersonReading(db, names, now, self._store, self._directory, self._settings)
+        read = reading.lines(since, scopes, lines or self._settings.max_lines)
+        # a fact does not say that it is news, so all scopes that hold facts are looked at
+        affected = {line.scope for line in read}
+        affected |= {row[0] for row in db.run("profile_fact_scopes", persons=array(reading.rows), limit=MOST_SCOPES)}
+        if since <= EVERYTHING:
+            affected |= {one.scope for one in profile_rows.newest(db, person, None, MOST_SCOPES)}
+        chosen = sorted(affected if scopes is None else affected & set(scopes))
+        known = {row.scope: row.content for row in profile_rows.newest(db, person, chosen, len(chosen))}
+        return [reading.draft(scope, read, known.get(scope, "")) for scope in chosen]
 
-    def _lines(
-        self,
-        db: Connection,
-        subject: _Subject,
-        since: float,
-        scopes: Sequence[int] | None,
-        limit: int,
-        now: float,
-    ) -> list[Line]:
+
+class _PersonReading:
+    """What is read of a person and of those who are the same person by name."""
+
+    def __init__(
+        self, db: Connection, person: PersonNames, now: float, store: MetadataStore, directory: NameDirectory,
+        settings: Profile,
+    ) -> None:  # fmt: skip
+        self._db = db
+        self._person = person
+        self._now = now
+        self._store = store
+        self._directory = directory
+        self._settings = settings
+        self._namesakes = person_rows.namesakes(db, person)
+        self.rows = [person.row, *(one.row for one in self._namesakes)]
+        self._contested = person_rows.contested(db, person, set(self.rows))
+
+    def _own_names(self, chats: Collection[int]) -> list[str]:
+        """The names by which nobody else is meant in one of the chats."""
+        return [
+            name
+            for name in self._person.within(chats)
+            if any(chat not in self._contested[name] for chat in chats) and None not in self._contested[name]
+        ]
+
+    def _entities(self, chats: Collection[int]) -> list[int]:
+        norms = {normalise_name(name) for name in self._own_names(chats)} - {""}
+        return sorted({row for row, _, _ in self._store.names.entities(self._db, norms)})
+
+    def lines(self, since: float, scopes: Sequence[int] | None, limit: int) -> list[Line]:
         """The person's own paragraphs, those of their namesakes where they are meant, and those that name them."""
         if since >= NO_PARAGRAPH:
             return []
-        found = {line.id: line for line in profile_material.lines(db, subject.person.row, since, scopes, limit, now)}
-        for one in subject.namesakes:
-            for line in profile_material.lines(db, one.row, since, scopes, limit, now):
-                if one.is_meant(subject.person, line.chat):
+
+        def bound(row: int) -> list[Line]:
+            return profile_material.lines(self._db, row, since, scopes, limit, self._now)
+
+        found = {line.id: line for line in bound(self._person.row)}
+        for one in self._namesakes:
+            for line in bound(one.row):
+                if one.is_meant(self._person, line.chat):
                     found.setdefault(line.id, line)
-        names_in = {call.chat for call in subject.person.called}
-        for line in profile_material.told(
-            db, self._entities(db, subject, names_in), since, scopes, limit // 10 + 1, now
-        ):
-            if subject.own_names((line.chat,)):
+        entities = self._entities({call.chat for call in self._person.called})
+        for line in profile_material.told(self._db, entities, since, scopes, limit // 10 + 1, self._now):
+            if self._own_names((line.chat,)):
                 found.setdefault(line.id, line)
         return [found[row] for row in sorted(found, reverse=True)]
 
-    def _entities(self, db: Connection, subject: _Subject, chats: Collection[int]) -> list[int]:
-        norms = {normalise_name(name) for name in subject.own_names(chats)} - {""}
-        return sorted({row for row, _, _ in self._store.names.entities(db, norms)})
-
-    def _affected(
-        self, db: Connection, subject: _Subject, lines: Iterable[Line], scopes: Sequence[int] | None,
-        *, whole: bool,
-    ) -> list[int]:  # fmt: skip
-        """Scopes with news; a fact does not say that it is news, so all scopes that hold facts are looked at."""
-        found = {line.scope for line in lines}
-        if whole:
-            found |= {one.scope for one in profile_rows.newest(db, subject.person.row, None, MOST_SCOPES)}
-        found |= set(profile_material.fact_scopes(db, subject.rows, MOST_SCOPES))
-        return sorted(found if scopes is None else found & set(scopes))
-
-    def _draft(
-        self, db: Connection, subject: _Subject, scope: int, read: Sequence[Line], before: str, now: float
-    ) -> ProfileDraft:
+    def draft(self, scope: int, read: Sequence[Line], before: str) -> ProfileDraft:
+        """What is known from one scope, by these lines and what was known `before`."""
         self._store.right_of_way.give_way()
         lines = [line for line in read if line.scope == scope and line.alive]
-        known = living(db, load(before) if before else [], (scope,), now)
-        kept = self._still_meant(db, subject, scope, known)
-        facts = _settled(profile_material.facts(db, subject.rows, scope, FACTS, now))
-        stated = [*kept, *self._stated(subject, lines)]
+        known = self._living(load(before) if before else [], scope)
+        facts = _settled(profile_material.facts(self._db, self.rows, scope, FACTS, self._now))
+        stated = self._still_meant(scope, known)
+        for line in lines:
+            names = self._person.within((line.chat,)) or [self._person.person_id]
+            stated += statements(line, names, self._others(line.chat))
         over = endings(lines, stated)
         said = [item for item in _current(stated, facts) if not has_ended(item, over)]
         chinese = is_mostly_cjk(" ".join(sorted({item.statement for item in said} | {fact.value for fact in facts})))
@@ -171,75 +159,57 @@ class ProfileDeriver:
             for fact in facts
             if fact.contested or (fact.holds and not any(covers(item, fact) for item in said))
         ]
-        told += self._related(db, subject, scope, lines, now)
+        told += self._related(scope, lines)
         told = [item for item in told if not has_ended(item, over)]
-        items = [*said, *living(db, told, (scope,), now), *self._topic(db, known, lines)]
+        items = [*said, *self._living(told, scope), *self._topic(known, lines)]
         chosen = tuple(gathered(items, self._settings.items_per_section))
-        texts = {line.id: line.content for line in lines[: self._settings.max_evidence]}
-        return ProfileDraft(scope, self._called(subject, scope), chosen, self._cited(db, chosen) | texts, before)
+        most = self._settings.max_evidence
+        cited = list(dict.fromkeys(row for item in chosen for row in item.evidence[:2]))[:most]
+        texts = paragraph_rows.contents(self._db, cited) | {line.id: line.content for line in lines[:most]}
+        return ProfileDraft(scope, next(iter(self._person.within((scope,))), ""), chosen, texts, before)
 
-    def _still_meant(
-        self, db: Connection, subject: _Subject, scope: int, known: Sequence[ProfileItem]
-    ) -> list[ProfileItem]:
+    def _living(self, items: Sequence[ProfileItem], scope: int) -> list[ProfileItem]:
+        return living(self._db, items, (scope,), self._now)
+
+    def _still_meant(self, scope: int, known: Sequence[ProfileItem]) -> list[ProfileItem]:
         """The sentences that were known, without those by a name that somebody else has by now."""
         kept = [item for item in known if item.basis in ("said", "told", "model")]
         told = {row for item in kept if item.basis == "told" for row in item.evidence}
         if not told:
             return kept
-        chats = (scope,) if scope else [call.chat for call in subject.person.called]
-        entities = self._entities(db, subject, chats)
-        meant = profile_material.named_by(db, told, subject.rows, entities)
+        entities = self._entities((scope,) if scope else [call.chat for call in self._person.called])
+        values = {"ids": array(told), "persons": array(self.rows), "entities": array(entities)}
+        meant = {row[0] for row in self._db.run("profile_named_by", **values)}
         return [item for item in kept if item.basis != "told" or not meant.isdisjoint(item.evidence)]
 
-    def _called(self, subject: _Subject, scope: int) -> str:
-        names = subject.person.within((scope,))
-        return names[0] if names else ""
+    def _others(self, chat: int) -> Others:
+        mine = set(self.rows)
+        return lambda clause: any(mine.isdisjoint(rows) for rows in self._directory.find(clause, (chat,)).persons)
 
-    def _stated(self, subject: _Subject, lines: Sequence[Line]) -> list[ProfileItem]:
-        found: list[ProfileItem] = []
-        for line in lines:
-            names = subject.person.within((line.chat,)) or [subject.person.person_id]
-            found += statements(line, names, self._others(subject, line.chat))
-        return found
-
-    def _others(self, subject: _Subject, chat: int) -> Others:
-        """Knows the names of everybody else in this chat."""
-        mine = set(subject.rows)
-
-        def others(clause: str) -> bool:
-            return any(mine.isdisjoint(rows) for rows in self._directory.find(clause, (chat,)).persons)
-
-        return others
-
-    def _related(
-        self, db: Connection, subject: _Subject, scope: int, lines: Sequence[Line], now: float
-    ) -> list[ProfileItem]:
+    def _related(self, scope: int, lines: Sequence[Line]) -> list[ProfileItem]:
         """What relations say; their support is looked at again whenever the profile is read."""
-        entities = self._entities(db, subject, {scope, *(line.chat for line in lines)})
-        found = profile_material.relations(db, entities, scope, RELATIONS, now)
-        over = relation_validity.of(db, [one.id for one in found], (scope,), now)
+        entities = self._entities({scope, *(line.chat for line in lines)})
+        found = profile_material.relations(self._db, entities, scope, RELATIONS, self._now)
+        over = relation_validity.of(self._db, [one.id for one in found], (scope,), self._now)
         relations = [one for one in found if one.id not in over]
         times = {line.id: line.at for line in lines}
-        missing = [relation.paragraph for relation in relations if relation.paragraph not in times]
-        rows = paragraph_rows.full(db, missing).values()
-        times |= {row.id: row.recorded_at if row.event_start is None else row.event_start for row in rows}
-        return [relation_item(one, times.get(one.paragraph, now)) for one in relations]
+        rows = paragraph_rows.full(self._db, [one.paragraph for one in relations if one.paragraph not in times])
+        times |= {row.id: _time(row) for row in rows.values()}
+        return [relation_item(one, times.get(one.paragraph, self._now)) for one in relations]
 
-    def _topic(self, db: Connection, known: Sequence[ProfileItem], lines: Sequence[Line]) -> list[ProfileItem]:
+    def _topic(self, known: Sequence[ProfileItem], lines: Sequence[Line]) -> list[ProfileItem]:
         """What the person talks about lately, in the newest of their lines that are known."""
         said = [(line.id, line.at, line.content) for line in lines if line.role == SPEAKER][:TOPIC_LINES]
-        earlier = [item for item in known if item.basis == "topic"]
+        earlier = {row for item in known if item.basis == "topic" for row in item.evidence}
         if len(said) < TOPIC_LINES and earlier:
-            rows = paragraph_rows.full(db, {row for item in earlier for row in item.evidence} - {s[0] for s in said})
-            said += [
-                (r.id, r.recorded_at if r.event_start is None else r.event_start, r.content) for r in rows.values()
-            ]
+            rows = paragraph_rows.full(self._db, earlier - {row for row, _, _ in said})
+            said += [(row.id, _time(row), row.content) for row in rows.values()]
         item = topic_item(said)
         return [item] if item else []
 
-    def _cited(self, db: Connection, items: Sequence[ProfileItem]) -> dict[int, str]:
-        rows = list(dict.fromkeys(row for item in items for row in item.evidence[:2]))
-        return paragraph_rows.contents(db, rows[: self._settings.max_evidence])
+
+def _time(row: ParagraphRow) -> float:
+    return row.recorded_at if row.event_start is None else row.event_start
 
 
 def _current(items: Sequence[ProfileItem], facts: Sequence[FactOf]) -> list[ProfileItem]:
@@ -272,7 +242,8 @@ def living(db: Connection, items: Sequence[ProfileItem], scopes: Sequence[int] |
     seen = set(paragraph_rows.gate(db, rows, scopes, now).ids.tolist())
     relations = relation_rows.seen(db, {i.ref for i in items if i.basis == "relation"}, scopes, now)
     relations -= relation_validity.of(db, relations, scopes, now).keys()
-    facts = profile_material.facts_alive(db, {i.ref for i in items if i.basis == "fact"}, now)
+    told = array({i.ref for i in items if i.basis == "fact"})
+    facts = {row[0] for row in db.run("profile_facts_alive", ids=told, now=now)}
     standing = [item for item in items if _stands(item, seen, relations, facts)]
     return [replace(item, evidence=tuple(row for row in item.evidence if row in seen)) for item in standing]
 

@@ -93,12 +93,6 @@ def told(db: Connection, entities: Iterable[int], since: float, scopes: Scopes, 
     return list(found.values())
 
 
-def named_by(db: Connection, paragraphs: Iterable[int], persons: Iterable[int], entities: Iterable[int]) -> set[int]:
-    """Those of the paragraphs that are bound to one of the persons or speak of one of the entities."""
-    values = {"ids": array(paragraphs), "persons": array(persons), "entities": array(entities)}
-    return {row[0] for row in db.run("profile_named_by", **values)}
-
-
 def relations(db: Connection, entities: Iterable[int], scope: int, limit: int, now: float) -> list[RelationOf]:
     """Live relations that end at one of the entities and rest on a paragraph of the scope, the surest first."""
     values = {"entities": array(entities), "scope": scope, "limit": limit, "now": now}
@@ -120,64 +114,9 @@ def facts(db: Connection, persons: Iterable[int], scope: int, limit: int, now: f
     ]
 
 
-def fact_scopes(db: Connection, persons: Iterable[int], limit: int) -> list[int]:
-    """Scopes that hold facts about these persons."""
-    values = {"persons": array(persons), "limit": limit}
-    return [row[0] for row in db.run("profile_fact_scopes", **values)]
-
-
-def facts_alive(db: Connection, facts: Iterable[int], now: float) -> set[int]:
-    """Those of the facts that are still held true, contested ones included."""
-    return {row[0] for row in db.run("profile_facts_alive", ids=array(facts), now=now)}
-
-
 def chats_met(db: Connection, persons: Iterable[int]) -> list[int]:
     """Chats where any of these persons was met."""
     return [row[0] for row in db.run("profile_scopes_met", persons=array(persons))]
-
-
-def is_met(db: Connection, persons: Iterable[int], scopes: Scopes) -> bool:
-    """Whether something that is not deleted speaks with or of one of these persons, or a name was given them."""
-    values = {"persons": array(persons), "scopes": optional_array(scopes)}
-    return bool(db.run("profile_is_met", **values).fetchone()[0])
-
-
-def paragraph_state(db: Connection, paragraph: int) -> tuple[bool, bool] | None:
-    """(deleted, superseded); None if there is no such paragraph."""
-    row = db.run("profile_paragraph_state", id=paragraph).fetchone()
-    return None if row is None else (bool(row[0]), bool(row[1]))
-
-
-def relation_state(db: Connection, relation: int) -> tuple[bool, str, str] | None:
-    """(deleted, normalised subject, normalised object); None if there is no such relation."""
-    row = db.run("profile_relation_state", id=relation).fetchone()
-    return None if row is None else (bool(row[0]), row[1], row[2])
-
-
-def is_evidence_of(db: Connection, paragraph: int, persons: Iterable[int]) -> bool:
-    """Whether the paragraph is bound to one of the persons or stands behind their profiles."""
-    values = {"paragraph": paragraph, "persons": array(persons)}
-    return bool(db.run("profile_evidence_of", **values).fetchone()[0])
-
-
-def delete_paragraph(db: Connection, paragraph: int, now: float) -> list[int]:
-    """Take a paragraph away; returns the relations that nothing supports any more, which go with it."""
-    supported = [row[0] for row in db.run("profile_relations_by", id=paragraph)]
-    db.run("profile_paragraph_delete", id=paragraph, now=now)
-    db.run("relations_unsupported", paragraphs=array([paragraph]), now=now)
-    left = {row[0] for row in db.run("profile_relations_by", id=paragraph)}
-    return [relation for relation in supported if relation not in left]
-
-
-def delete_relation(db: Connection, relation: int, now: float) -> None:
-    """Take a relation away."""
-    db.run("profile_relation_delete", id=relation, now=now)
-
-
-def record_undo(db: Connection, kind: str, detail: str, requested_by: str, reason: str, now: float) -> int:
-    """Note what was done (`detail` is JSON), so that it can be undone; returns the record's row."""
-    values = {"kind": kind, "detail": detail, "requested_by": requested_by, "reason": reason, "now": now}
-    return db.run("profile_undo_insert", **values).fetchone()[0]
 
 
 def _line(row: tuple[Any, ...]) -> Line:

@@ -1,8 +1,9 @@
-"""`memory_profile_admin`: look at profiles and mend them."""
+"""`memory_profile_admin`: look at profiles, mend them, name persons, and have profiles derived."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import AliasChoices, BaseModel, Field, field_validator
 
@@ -11,10 +12,15 @@ from ..fields import Count, Name, RequiredName
 from ..ids import paragraph_key
 from ..language.normalise import clean_text, normalise_name
 from ..ops import Operations, Request, Response
+from ..store import tasks as task_rows
 from ..store.ports import Connection
+from ..store.rows import persons as person_rows
+from ..store.rows.persons import EVERY_CHAT
 from . import rows as profile_rows
-from .person import Who, person_found, person_row
-from .person_operations import EvidenceItem, PersonProfile, Statement, evidence_items, statements_of, told
+from .builder import living
+from .evidence import EvidenceItem, evidence_of, retract
+from .items import load, render
+from .person_operations import PersonProfile, Statement, profile_answer, statements_of
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -26,6 +32,14 @@ LARGEST_OFFSET = 2**62
 LONGEST_TEXT = 20_000
 EVIDENCE = 12
 """Pieces of evidence of a profile that is shown after a change."""
+
+
+class Who(Request):
+    """A person, by id, name or alias."""
+
+    person_id: RequiredName = Field(
+        validation_alias=AliasChoices("person_id", "person_keyword", "keyword"), description="Id, name or alias."
+    )
 
 
 class AskProfile(Who):
@@ -179,10 +193,93 @@ class Snapshots(Response):
     total: int = 0
 
 
+class Alias(Who):
+    """A further name of a person."""
+
+    alias: RequiredName
+    chat_id: Name = Field("", description="The chat where it counts; everywhere when not given.")
+
+    @field_validator("alias")
+    @classmethod
+    def _has_letters(cls, value: str) -> str:
+        if not normalise_name(value):
+            raise ValueError("has no letters or digits to be known by")
+        return value
+
+
+class Aliases(Response):
+    """The names of a person as they are now."""
+
+    changed: bool = Field(default=False, description="False if the alias was there already.")
+    person_id: str = ""
+    person_name: str = ""
+    aliases: list[str] = Field(default_factory=list)
+
+
+class AskStatus(Request):
+    """Which tasks to list."""
+
+    status: Literal["", "pending", "processing", "completed", "failed"] = Field(
+        "", description="Only these; all when empty."
+    )
+    limit: Count = Field(20, ge=1, le=1000)
+    offset: Count = Field(0, ge=0, le=LARGEST_OFFSET)
+
+
+class TaskItem(BaseModel):
+    """The deriving of one profile."""
+
+    person_id: str
+    status: str
+    attempts: int
+    due_at: float
+    error: str
+    updated_at: float
+
+
+class Status(Response):
+    """How the deriving of profiles stands."""
+
+    enabled: bool = True
+    by_chat_model: bool = False
+    lag: int = Field(default=0, description="Changes not looked at yet.")
+    pending: int = 0
+    processing: int = 0
+    completed: int = 0
+    failed: int = 0
+    tasks: list[TaskItem] = Field(default_factory=list)
+
+
+class ProcessPending(Request):
+    """How much to derive."""
+
+    limit: Count = Field(20, ge=1, le=1000, description="Most profiles.")
+
+
+class Processed(Response):
+    """What was derived."""
+
+    processed: int = 0
+    failed: int = 0
+    remaining: int = 0
+
+
+class Refreshed(Response):
+    """The profile will be derived again."""
+
+    person_id: str = ""
+    queued: bool = True
+
+
 @ops.operation("memory_profile_admin", "query")
 async def query(kernel: SDKMemoryKernel, request: AskProfile) -> FullProfile:
     """Show all that is known of a person, from every chat."""
-    return await kernel.store.read(lambda db: _asked(kernel, db, request))
+
+    def read(db: Connection) -> FullProfile:
+        row = kernel.profile_reader.row(db, request.person_id)
+        return FullProfile(person_id=request.person_id) if row is None else _full(kernel, db, row, request.limit)
+
+    return await kernel.store.read(read)
 
 
 @ops.operation("memory_profile_admin", "evidence")
@@ -191,7 +288,7 @@ async def evidence(kernel: SDKMemoryKernel, request: AskProfile) -> EvidenceList
 
     def read(db: Connection) -> EvidenceList:
         profile = kernel.profile_reader.of_row(db, person_row(kernel, db, request.person_id))
-        found = evidence_items(kernel.profile_evidence.of(db, profile.items, request.limit))
+        found = evidence_of(db, profile.items, request.limit)
         known = profile.known
         return EvidenceList(person_id=known.person_id, person_name=known.name, evidence=found, count=len(found))
 
@@ -205,11 +302,9 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
     row = await person_found(kernel, request)
 
     def unit(db: Connection) -> Corrected:
-        gone = kernel.profile_evidence.retract(
-            db, row, request.evidence_id, requested_by=request.requested_by, reason=request.reason, now=now
-        )
+        gone = retract(db, row, request.evidence_id, requested_by=request.requested_by, reason=request.reason, now=now)
         if request.refresh:
-            kernel.profiles.want(db, row)
+            kernel.profiles.enqueue(db, row)
         return Corrected(
             operation_id=gone.undo,
             deleted_paragraphs=[paragraph_key(row) for row in gone.paragraphs],
@@ -224,7 +319,7 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
 @ops.operation("memory_profile_admin", "undo_evidence", effect="write")
 async def undo_evidence(kernel: SDKMemoryKernel, request: UndoEvidence) -> GivenBack:
     """Give back the evidence that `correct_evidence` deleted, and derive the profile again."""
-    refresh = kernel.profiles.want if request.refresh else None
+    refresh = kernel.profiles.enqueue if request.refresh else None
     back = await kernel.evidence.undo(request.operation_id, refresh=refresh)
     profile = await kernel.store.read(lambda db: _full(kernel, db, back.person, request.limit))
     return GivenBack(
@@ -242,7 +337,20 @@ async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profi
         keyword = request.keyword.lower() or None
         folded = normalise_name(request.keyword) or keyword
         rows, total = profile_rows.listed(db, keyword, folded, request.limit, request.offset)
-        items = [_entry(kernel, db, row.row, row.updated_at) for row in rows]
+        items: list[ProfileEntry] = []
+        for row in rows:
+            profile = kernel.profile_reader.of_row(db, row.row)
+            items.append(
+                ProfileEntry(
+                    person_id=profile.known.person_id,
+                    person_name=profile.known.name,
+                    aliases=list(profile.known.aliases),
+                    summary=profile.override.text if profile.override else profile.text,
+                    has_manual_override=profile.override is not None,
+                    version=profile.version,
+                    updated_at=row.updated_at,
+                )
+            )
         return Profiles(items=items, count=len(items), total=total)
 
     return await kernel.store.read(read)
@@ -275,50 +383,150 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
 
     def read(db: Connection) -> Snapshots:
         row = person_row(kernel, db, request.person_id)
-        versions, total = kernel.profile_reader.history(db, row, request.limit, request.offset)
-        chats = {scope: kernel.store.names.chat_of(db, scope) for scope in {one.scope for one in versions}}
-        items = [
-            Snapshot(
-                chat_id=chat.chat_id if (chat := chats[one.scope]) else "",
-                version=one.version,
-                summary=one.text,
-                items=statements_of(one.items),
-                confidence=one.confidence,
-                updated_at=one.derived_at,
+        rows, total = profile_rows.history(db, row, None, request.limit, request.offset)
+        known, now = kernel.profile_reader.known(db, row), kernel.surroundings.clock.now()
+        items: list[Snapshot] = []
+        for one in rows:
+            chat = kernel.store.names.chat_of(db, one.scope)
+            standing = living(db, load(one.content), (one.scope,), now)
+            items.append(
+                Snapshot(
+                    chat_id=chat.chat_id if chat else "",
+                    version=one.version,
+                    summary=render(known.name, standing),
+                    items=statements_of(standing),
+                    confidence=one.confidence,
+                    updated_at=one.derived_at,
+                )
             )
-            for one in versions
-        ]
-        known = kernel.profile_reader.known(db, row)
         return Snapshots(person_id=known.person_id, items=items, count=len(items), total=total)
 
     return await kernel.store.read(read)
 
 
-def _asked(kernel: SDKMemoryKernel, db: Connection, request: AskProfile) -> FullProfile:
-    row = kernel.profile_reader.row(db, request.person_id)
-    return FullProfile(person_id=request.person_id) if row is None else _full(kernel, db, row, request.limit)
+@ops.operation("memory_profile_admin", "add_alias", effect="write")
+async def add_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
+    """Let a further name mean a person, in one chat or everywhere."""
+    row, now = await person_found(kernel, request, request.chat_id), kernel.surroundings.clock.now()
+
+    def unit(db: Connection) -> tuple[bool, list[str]]:
+        chat = _chat(kernel, db, request.chat_id) or EVERY_CHAT
+        norm = normalise_name(request.alias)
+        kernel.indexes.names.catch_up(db)
+        owners = kernel.indexes.names.index.owners(norm, None if chat == EVERY_CHAT else (chat, EVERY_CHAT))
+        person = person_rows.names(db, row)
+        same = {row, *(one.row for one in person_rows.namesakes(db, person))} if person else {row}
+        known = (person_rows.names(db, one) for one in sorted(owners - same))
+        others = [one.person_id for one in known if one is not None]  # whom the name means there too
+        added = person_rows.add_alias(db, row, chat, (request.alias, norm), "admin", now)
+        if added:
+            kernel.profiles.enqueue(db, row)
+        return added, others
+
+    added, others = await kernel.store.write(unit)
+    answer = await _aliases(kernel, row, request.chat_id, added)
+    if not others:
+        return answer
+    told = f"alias: {request.alias!r} is also the name of {', '.join(others[:10])}; the name alone means several persons now."
+    return answer.model_copy(update={"warnings": [told]})
+
+
+@ops.operation("memory_profile_admin", "remove_alias", effect="write")
+async def remove_alias(kernel: SDKMemoryKernel, request: Alias) -> Aliases:
+    """Take a further name away from a person: in one chat, or wherever it counts."""
+    row = await person_found(kernel, request, request.chat_id)
+
+    def unit(db: Connection) -> None:
+        chat = _chat(kernel, db, request.chat_id)
+        if not person_rows.remove_alias(db, row, chat, normalise_name(request.alias)):
+            raise NotFound(f"alias: {request.person_id!r} has no alias {request.alias!r} there.", field="alias")
+        kernel.profiles.enqueue(db, row)
+
+    await kernel.store.write(unit)
+    return await _aliases(kernel, row, request.chat_id, True)
+
+
+@ops.operation("memory_profile_admin", "status")
+async def status(kernel: SDKMemoryKernel, request: AskStatus) -> Status:
+    """Tell how the deriving of profiles stands."""
+
+    def read(db: Connection) -> Status:
+        found = task_rows.listed(
+            db, "profile", status=request.status or None, limit=request.limit, offset=request.offset
+        )
+        tasks = [
+            TaskItem.model_validate({**asdict(task), "person_id": kernel.profile_reader.known(db, task.key).person_id})
+            for task in found
+        ]
+        settings, counts = kernel.config.profile, task_rows.counts(db, "profile")
+        return Status(
+            enabled=settings.enabled,
+            by_chat_model=settings.use_chat_model and kernel.chat is not None,
+            lag=kernel.profiles.lag(db),
+            pending=counts["pending"],
+            processing=counts["processing"],
+            completed=counts["completed"],
+            failed=counts["failed"],
+            tasks=tasks,
+        )
+
+    return await kernel.store.read(read)
+
+
+@ops.operation("memory_profile_admin", "process_pending", effect="write")
+async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:
+    """Derive the profiles that wait, now."""
+    done, failed = await kernel.profiles.process(request.limit)
+    remaining = await kernel.store.read(lambda db: task_rows.open_count(db, "profile"))
+    return Processed(processed=done, failed=failed, remaining=remaining)
+
+
+@ops.operation("memory_profile_admin", "refresh", effect="write")
+async def refresh(kernel: SDKMemoryKernel, request: Who) -> Refreshed:
+    """Derive a person's profile again, in the background."""
+    row = await person_found(kernel, request)
+    await kernel.store.write(lambda db: kernel.profiles.enqueue(db, row))
+    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row))
+    return Refreshed(person_id=known.person_id)
+
+
+# what they have in common
+
+
+async def person_found(kernel: SDKMemoryKernel, request: Who, chat_id: str = "") -> int:
+    """The row of a person, by what the chat may see; names are looked up as they are stored, before anything is written."""
+    return await kernel.store.read(lambda db: person_row(kernel, db, request.person_id, chat_id))
+
+
+def person_row(kernel: SDKMemoryKernel, db: Connection, key: str, chat_id: str = "") -> int:
+    """The row of a person, by id, name or alias. Raises NotFound."""
+    row = kernel.profile_reader.row(db, key, chat_id)
+    if row is None:
+        raise NotFound(f"person_id: nobody is known as {key!r}.", field="person_id")
+    return row
 
 
 def _full(kernel: SDKMemoryKernel, db: Connection, row: int, limit: int) -> FullProfile:
     profile = kernel.profile_reader.of_row(db, row)
-    shown = told(profile, kernel.profile_evidence.of(db, profile.items, limit), behind=True)
+    shown = profile_answer(profile, evidence_of(db, profile.items, limit), behind=True)
     override = profile.override
-    behind = {
-        "auto_summary": profile.text,
-        "manual_override_text": override.text if override else "",
-        "override_updated_by": override.updated_by if override else "",
-    }
-    return FullProfile.model_validate({**shown.model_dump(), **behind})
-
-
-def _entry(kernel: SDKMemoryKernel, db: Connection, row: int, updated_at: float) -> ProfileEntry:
-    profile = kernel.profile_reader.of_row(db, row)
-    return ProfileEntry(
-        person_id=profile.known.person_id,
-        person_name=profile.known.name,
-        aliases=list(profile.known.aliases),
-        summary=profile.override.text if profile.override else profile.text,
-        has_manual_override=profile.override is not None,
-        version=profile.version,
-        updated_at=updated_at,
+    return FullProfile(
+        **shown.model_dump(),
+        auto_summary=profile.text,
+        manual_override_text=override.text if override else "",
+        override_updated_by=override.updated_by if override else "",
     )
+
+
+def _chat(kernel: SDKMemoryKernel, db: Connection, chat_id: str) -> int | None:
+    if not chat_id:
+        return None
+    row = kernel.store.names.chat_row(db, chat_id)
+    if row is None:
+        raise NotFound(f"chat_id: there is no chat {chat_id!r}.", field="chat_id")
+    return row
+
+
+async def _aliases(kernel: SDKMemoryKernel, row: int, chat_id: str, changed: bool) -> Aliases:
+    known = await kernel.store.read(lambda db: kernel.profile_reader.known(db, row, chat_id))
+    return Aliases(changed=changed, person_id=known.person_id, person_name=known.name, aliases=list(known.aliases))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
@@ -13,14 +13,14 @@ from ..lazy_regex import lazy_regex
 from ..ops import Operations, ScopedResponse
 from ..store.access import Caller
 from ..store.ports import Connection
-from .evidence import Evidence
+from .evidence import EvidenceItem, evidence_of
 from .items import ProfileItem, score
 from .query import Profile
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
 
-__all__ = ["EvidenceItem", "PersonProfile", "Statement", "evidence_items", "ops", "statements_of", "told"]
+__all__ = ["PersonProfile", "Statement", "ops", "profile_answer", "statements_of"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
 TRAITS = 16
@@ -49,22 +49,6 @@ class Statement(BaseModel):
     confidence: float
     score: float = Field(description="Confidence, less what age takes off.")
     time: float = Field(description="When it was said, in epoch seconds.")
-
-
-class EvidenceItem(BaseModel):
-    """Something that the profile stands on."""
-
-    id: str
-    type: str = Field(description="`paragraph`, `relation` or `fact`.")
-    content: str
-    metadata: dict[str, Any]
-    time: float = Field(description="Epoch seconds.")
-    score: float
-    confidence: float
-    section: str
-    source: str
-    source_type: str
-    deletable: bool = Field(description="Whether `memory_profile_admin` `correct_evidence` takes it.")
 
 
 class PersonProfile(ScopedResponse):
@@ -100,25 +84,31 @@ async def get_person_profile(kernel: SDKMemoryKernel, request: GetProfile) -> Pe
 
     def read(db: Connection) -> PersonProfile:
         profile = kernel.profile_reader.profile(db, request.person_id, caller)
-        return told(profile, kernel.profile_evidence.of(db, profile.items, request.limit))
+        return profile_answer(profile, evidence_of(db, profile.items, request.limit))
 
     return await kernel.store.read(read)
 
 
-def told(profile: Profile, evidence: Sequence[Evidence], *, behind: bool = False) -> PersonProfile:
+def profile_answer(profile: Profile, evidence: list[EvidenceItem], *, behind: bool = False) -> PersonProfile:
     """A profile as it is answered; with `behind` also what an override stands in the place of."""
     override = profile.override
     hidden = override is not None and not behind
     items = [] if hidden else statements_of(profile.items)
+    if override is None:
+        # what somebody lately talks about is no trait
+        ranked = sorted((item for item in items if item.section != "recent"), key=lambda item: -item.score)
+        traits = list(dict.fromkeys(item.statement for item in ranked))[:TRAITS]
+    else:
+        traits = [line for line in (piece.strip() for piece in _LINES.split(override.text)) if line][:TRAITS]
     return PersonProfile(
         known=profile.is_known,
         person_id=profile.known.person_id,
         person_name=profile.known.name,
         aliases=list(profile.known.aliases),
         summary=profile.text if override is None else override.text,
-        traits=_traits(items) if override is None else _lines(override.text),
+        traits=traits,
         items=items,
-        evidence=[] if hidden else evidence_items(evidence),
+        evidence=[] if hidden else evidence,
         profile_source="auto_snapshot" if override is None else "manual_override",
         has_manual_override=override is not None,
         version=profile.version,
@@ -126,16 +116,6 @@ def told(profile: Profile, evidence: Sequence[Evidence], *, behind: bool = False
         stale=profile.stale and profile.is_known,
         filtered=profile.filtered,
     )
-
-
-def _traits(items: Sequence[Statement]) -> list[str]:
-    """The surest statements; what somebody lately talks about is no trait."""
-    ranked = sorted((item for item in items if item.section != "recent"), key=lambda item: -item.score)
-    return list(dict.fromkeys(item.statement for item in ranked))[:TRAITS]
-
-
-def _lines(text: str) -> list[str]:
-    return [line for line in (piece.strip() for piece in _LINES.split(text)) if line][:TRAITS]
 
 
 def statements_of(items: Sequence[ProfileItem]) -> list[Statement]:
@@ -146,35 +126,13 @@ def statements_of(items: Sequence[ProfileItem]) -> list[Statement]:
             section=item.section,
             statement=item.statement,
             kind=item.basis,
-            evidence=_keys(item),
+            evidence=[
+                *([f"{item.basis[0]}{item.ref}"] if item.basis in ("fact", "relation") else ()),
+                *map(paragraph_key, item.evidence),
+            ],
             confidence=item.confidence,
             score=score(item, newest),
             time=item.at,
         )
         for item in items
-    ]
-
-
-def _keys(item: ProfileItem) -> list[str]:
-    own = [f"{item.basis[0]}{item.ref}"] if item.basis in ("fact", "relation") else []
-    return own + [paragraph_key(row) for row in item.evidence]
-
-
-def evidence_items(evidence: Sequence[Evidence]) -> list[EvidenceItem]:
-    """Evidence as it is answered."""
-    return [
-        EvidenceItem(
-            id=one.id,
-            type=one.type,
-            content=one.content,
-            metadata=dict(one.metadata),
-            time=one.time,
-            score=one.score,
-            confidence=one.confidence,
-            section=one.section,
-            source=one.source,
-            source_type=one.source_type,
-            deletable=one.deletable,
-        )
-        for one in evidence
     ]

@@ -57,11 +57,6 @@ select exists (select 1 from (select id from changes where seq > :cursor and kin
 select exists (select 1 from derive_tasks where kind = 'profile' and key in (select value from json_each(:persons))
                and status in ('pending', 'processing', 'failed'));
 
--- name: profile_tasks_due
-select exists (select 1 from derive_tasks where kind = 'profile' and status in ('pending', 'processing', 'failed')
-               and ((status <> 'processing' and due_at <= :now and attempts < :most)
-                    or (status = 'processing' and (leased_until <= :now or worker <> :worker))));
-
 -- name: profile_all_persons
 select id from persons where id > :after order by id limit :limit;
 
@@ -263,10 +258,6 @@ update relations set deleted_at = :now where id = :id and deleted_at is null;
 -- name: profile_relations_by
 select e.relation from relation_evidence e join relations r on r.id = e.relation
 where e.paragraph = :id and r.deleted_at is null;
-
--- name: profile_undo_insert
-insert into undo_records (kind, detail, requested_by, reason, created_at)
-values (:kind, :detail, :requested_by, :reason, :now) returning id;
 
 -- name: profile_chat
 select chat_id, group_id, user_id from chats where id = :chat;

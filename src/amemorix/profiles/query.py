@@ -14,6 +14,7 @@ from ..store.access import EVERYONE, Access, Caller
 from ..store.filters import allows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array, optional_array
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
 from ..store.rows.persons import PersonNames
@@ -21,10 +22,10 @@ from . import material as profile_material
 from . import rows as profile_rows
 from .builder import EVERYTHING, ProfileDeriver, living
 from .items import ProfileItem, gathered, load, render
-from .rows import OverrideRow, SnapshotRow
+from .rows import OverrideRow
 from .service import PersonProfileService
 
-__all__ = ["Known", "Profile", "ProfileReader", "Version"]
+__all__ = ["Known", "Profile", "ProfileReader"]
 
 MOST_SCOPES = 100
 """Scopes that one profile is put together from."""
@@ -64,29 +65,11 @@ class Profile:
         return bool(self.known.name or self.items or self.override)
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A snapshot, as far as it still stands."""
-
-    scope: int
-    version: int
-    text: str
-    items: tuple[ProfileItem, ...]
-    confidence: float
-    derived_at: float
-
-
 class ProfileReader:
     """Puts a profile together from the snapshots of the scopes that may be seen; asks no model."""
 
     def __init__(
-        self,
-        store: MetadataStore,
-        *,
-        config: Config,
-        clock: Clock,
-        indexes: Indexes,
-        service: PersonProfileService,
+        self, store: MetadataStore, *, config: Config, clock: Clock, indexes: Indexes, service: PersonProfileService
     ) -> None:
         self._store = store
         self._config = config
@@ -127,16 +110,6 @@ class ProfileReader:
         person = person_rows.names(db, row)
         return Known("", "", ()) if person is None else self._known(person, self._of_chat(db, chat_id))
 
-    def history(self, db: Connection, row: int, limit: int, offset: int) -> tuple[list[Version], int]:
-        """(snapshots of a person, the last derived first, without what no longer stands; how many there are)."""
-        rows, count = profile_rows.history(db, row, None, limit, offset)
-        name = self.known(db, row).name
-        return [self._version(db, one, name) for one in rows], count
-
-    def _version(self, db: Connection, row: SnapshotRow, name: str) -> Version:
-        items = tuple(living(db, load(row.content), (row.scope,), self._clock.now()))
-        return Version(row.scope, row.version, render(name, items), items, row.confidence, row.derived_at)
-
     # who asks
 
     def _of_chat(self, db: Connection, chat_id: str) -> tuple[int, ...] | None:
@@ -149,15 +122,13 @@ class ProfileReader:
         """The scopes of a profile: those that may be seen, and private chats where the settings open them."""
         if scopes is None or not self._config.profile.share_private or caller.include_private is False:
             return scopes
-        met = set(profile_material.chats_met(db, self._rows(db, person)))
-        return tuple(sorted({*scopes, *(row for row in met if self._opened(db, row, caller))}))
-
-    def _opened(self, db: Connection, chat: int, caller: Caller) -> bool:
-        """Whether a chat is a private one that the filter does not hide."""
-        key = self._store.names.chat_of(db, chat)
-        if key is None or key.group_id or not key.user_id:
-            return False
-        return not caller.respect_filter or allows(self._config.filter, key)
+        opened = set(scopes)
+        for chat in profile_material.chats_met(db, self._rows(db, person)):
+            key = self._store.names.chat_of(db, chat)
+            is_private = key is not None and not key.group_id and bool(key.user_id)
+            if key is not None and is_private and (not caller.respect_filter or allows(self._config.filter, key)):
+                opened.add(chat)
+        return tuple(sorted(opened))
 
     # whose profile
 
@@ -172,7 +143,12 @@ class ProfileReader:
         named = [one for one in (person_rows.names(db, row) for row in sorted(rows)) if one is not None]
         with_id = [one for one in named if not one.by_name_alone]
         if len(with_id) > 1:
-            raise _ambiguous(key, with_id, scopes)
+            candidates = [{"person_id": one.person_id, "names": one.within(scopes)} for one in with_id]
+            told = ", ".join(one.person_id for one in with_id)
+            raise InvalidRequest(
+                f"person_id: {normalise_name(key)!r} means {len(with_id)} persons ({told}); give the id of one.",
+                field="person_id", candidates=candidates,
+            )  # fmt: skip
         if with_id:
             return with_id[0]
         return person or next(iter(named), None)
@@ -187,22 +163,32 @@ class ProfileReader:
     # what is known
 
     def _of(
-        self,
-        db: Connection,
-        person: PersonNames,
-        seen: tuple[int, ...] | None,
-        scopes: tuple[int, ...] | None,
+        self, db: Connection, person: PersonNames, seen: tuple[int, ...] | None, scopes: tuple[int, ...] | None
     ) -> Profile:
-        rows = self._rows(db, person)
-        now = self._clock.now()
-        stale = self._stale(db, rows)
+        rows, now = self._rows(db, person), self._clock.now()
+        persons, cursor = array(rows), self._service.position(db)
+        # always stale while nothing is derived in the background
+        stale = (
+            not self._config.profile.enabled
+            or self._service.lag(db) > LOOKED_AT
+            or bool(db.run("profile_has_news", cursor=cursor, persons=persons, limit=LOOKED_AT).fetchone()[0])
+            or bool(db.run("profile_tasks_open", persons=persons).fetchone()[0])
+        )
         held = profile_rows.newest(db, person.row, seen, MOST_SCOPES)
         items = [item for row in held for item in load(row.content)]
         if stale:
-            items += self._at_once(db, person, rows, seen, {row.scope for row in held}, now)
+            # what rules read out of the newest lines of scopes that have no snapshot yet
+            met = {EVERYONE, *profile_material.chats_met(db, rows)} - {row.scope for row in held}
+            missing = sorted(met if seen is None else met & set(seen))[-MOST_SCOPES:]
+            if missing:
+                drafts = self._deriver.drafts(db, person.row, EVERYTHING, now, scopes=missing, lines=AT_ONCE)
+                items += [item for draft in drafts for item in draft.items]
         chosen = tuple(gathered(living(db, items, seen, now), self._config.profile.items_per_section))
         override = profile_rows.override(db, person.row)
-        if not (chosen or override) and not profile_material.is_met(db, rows, seen):
+        is_met = (
+            chosen or override or db.run("profile_is_met", persons=persons, scopes=optional_array(seen)).fetchone()[0]
+        )
+        if not is_met:
             return Profile(Known(person.person_id, "", ()))
         known = self._named(db, person, chosen, scopes)
         return Profile(
@@ -225,35 +211,3 @@ class ProfileReader:
         persons = paragraph_rows.persons(db, [row for item in items for row in item.evidence])
         used = (p.name for found in persons.values() for p in found if p.person_id == person.person_id)
         return replace(known, name=next((name for name in used if name != person.person_id), ""))
-
-    def _stale(self, db: Connection, rows: Sequence[int]) -> bool:
-        """Whether something is still to be derived; always, while nothing is derived in the background."""
-        if not self._config.profile.enabled or self._service.lag(db) > LOOKED_AT:
-            return True
-        return profile_rows.is_stale(db, rows, self._service.position(db), LOOKED_AT)
-
-    def _at_once(
-        self,
-        db: Connection,
-        person: PersonNames,
-        rows: Sequence[int],
-        seen: tuple[int, ...] | None,
-        held: Collection[int],
-        now: float,
-    ) -> list[ProfileItem]:
-        """What rules read out of the newest lines of scopes that have no snapshot yet."""
-        met = {EVERYONE, *profile_material.chats_met(db, rows)} - set(held)
-        missing = sorted(met if seen is None else met & set(seen))[-MOST_SCOPES:]
-        if not missing:
-            return []
-        drafts = self._deriver.drafts(db, person.row, EVERYTHING, now, scopes=missing, lines=AT_ONCE)
-        return [item for draft in drafts for item in draft.items]
-
-
-def _ambiguous(key: str, persons: Sequence[PersonNames], scopes: Collection[int] | None) -> InvalidRequest:
-    candidates = [{"person_id": one.person_id, "names": one.within(scopes)} for one in persons]
-    told = ", ".join(one.person_id for one in persons)
-    return InvalidRequest(
-        f"person_id: {normalise_name(key)!r} means {len(persons)} persons ({told}); give the id of one.",
-        field="person_id", candidates=candidates,
-    )  # fmt: skip

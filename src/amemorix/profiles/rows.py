@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..store.ports import Connection
@@ -123,23 +123,3 @@ def news(db: Connection, cursor: int, seen: int, limit: int) -> tuple[int, int, 
         return cursor, seen, []
     values = {"cursor": cursor, "upto": upto, "seen": seen}
     return upto, max(seen, highest), db.run("profile_news", **values).fetchall()
-
-
-def all_persons(db: Connection, after: int, limit: int) -> list[int]:
-    """The next persons by row."""
-    return [row[0] for row in db.run("profile_all_persons", after=after, limit=limit)]
-
-
-def is_due(db: Connection, *, worker: str, now: float, most: int) -> bool:
-    """Whether a claim would find a task."""
-    values = {"worker": worker, "now": now, "most": most}
-    return bool(db.run("profile_tasks_due", **values).fetchone()[0])
-
-
-def is_stale(db: Connection, persons: Iterable[int], cursor: int, limit: int) -> bool:
-    """Whether something is still to be derived for one of these persons, or may be."""
-    rows = array(persons)
-    values = {"cursor": cursor, "persons": rows, "limit": limit}
-    if db.run("profile_has_news", **values).fetchone()[0]:
-        return True
-    return bool(db.run("profile_tasks_open", persons=rows).fetchone()[0])

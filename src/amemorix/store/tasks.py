@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+import contextlib
+import uuid
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from ..clock import Clock
+from ..errors import MemoryFault
+from .metadata_store import MetadataStore
 from .ports import Connection
 from .queries import array
 
-__all__ = ["NO_PARAGRAPH", "Claim", "DeriveKind", "DeriveTask"]
+__all__ = ["NO_PARAGRAPH", "Claim", "DeriveKind", "DeriveTask", "TaskWorker"]
 
 DeriveKind = Literal["episodes", "profile"]
 NEVER_ENDED = "It was begun {} times and never came to an end: the process may have died of it each time."
@@ -43,68 +49,77 @@ class DeriveTask:
     updated_at: float
 
 
-def want(db: Connection, kind: DeriveKind, key: int, *, since: float | None, due_at: float, now: float) -> None:
-    """Ask for the work, from `since` on; one that waits already becomes due at the earlier of both times."""
-    values = {"kind": kind, "key": key, "since": since, "due_at": due_at, "now": now}
-    db.run("derive_want", **values)
+class TaskWorker:
+    """Claims the tasks of one kind, a batch at a time.
 
-
-def claim(
-    db: Connection, kind: DeriveKind, *, worker: str, now: float, lease: float, most: int, limit: int
-) -> list[Claim]:
-    """Take up to `limit` tasks that are due, for `lease` seconds; those that failed `most` times are left alone.
-
-    Of those that a worker who is gone had begun it takes one at a time: one that ends the process takes no other
-    along, and after `most` tries it counts as failed.
+    Every batch has a name of its own: what one could neither end nor let go of, the next takes over.
     """
-    values = {"kind": kind, "worker": worker, "now": now, "most": most, "error": NEVER_ENDED.format(most)}
-    db.run("derive_give_up", **values)
-    taking = {"kind": kind, "worker": worker, "now": now, "until": now + lease}
-    left = db.run("derive_claim_left", **taking).fetchall()
-    due = left or db.run("derive_claim", **taking, most=most, limit=limit).fetchall()
-    return [Claim(*row) for row in due]
+
+    def __init__(self, store: MetadataStore, kind: DeriveKind, *, clock: Clock, lease: float, most: int) -> None:
+        self._store = store
+        self._kind: DeriveKind = kind
+        self._clock = clock
+        self._lease = lease
+        self._most = most
+        self._name = ""
+
+    @contextlib.asynccontextmanager
+    async def batch(self, limit: int, *, hurry: bool = False, ahead: float = 0.0) -> AsyncGenerator[list[Claim]]:
+        """Up to `limit` tasks that are due within `ahead` seconds; with `hurry` those that wait for more news too.
+
+        Of those that a worker who is gone had begun it takes one at a time: one that ends the process takes no other
+        along, and after as many tries as are allowed it counts as failed. A cancellation gives back what is held.
+        """
+        name = self._name = uuid.uuid4().hex
+        try:
+            now = self._clock.now() + ahead
+            may_claim = await self._store.read(lambda db: self._any_due(db, now, hurry=hurry))
+            yield await self._store.write(lambda db: self._claim(db, now, limit, hurry=hurry)) if may_claim else []
+        except asyncio.CancelledError:
+            with contextlib.suppress(MemoryFault):
+                now = self._clock.now()
+                await self._store.write(lambda db: db.run("derive_release", kind=self._kind, worker=name, now=now))
+            raise
+
+    def _any_due(self, db: Connection, now: float, *, hurry: bool) -> bool:
+        """Most looks find nothing, and should write nothing."""
+        if hurry and open_count(db, self._kind):
+            return True
+        values = {"kind": self._kind, "worker": self._name, "now": now, "most": self._most}
+        return db.run("derive_any_due", **values).fetchone() is not None
+
+    def _claim(self, db: Connection, now: float, limit: int, *, hurry: bool) -> list[Claim]:
+        if hurry:
+            db.run("derive_hurry", kind=self._kind, now=now)
+        error = NEVER_ENDED.format(self._most)
+        db.run("derive_give_up", kind=self._kind, worker=self._name, now=now, most=self._most, error=error)
+        values = {"kind": self._kind, "worker": self._name, "now": now, "until": now + self._lease}
+        left = db.run("derive_claim_left", **values).fetchall()
+        due = left or db.run("derive_claim", **values, most=self._most, limit=limit).fetchall()
+        return [Claim(*row) for row in due]
+
+    def done(self, db: Connection, claim: Claim) -> bool:
+        """The work is stored in this transaction; False if the task is no longer this worker's."""
+        values = {"kind": self._kind, "key": claim.key, "revision": claim.revision, "worker": self._name}
+        return db.run("derive_done", **values, now=self._clock.now()).fetchone() is not None
+
+    def failed(self, db: Connection, claim: Claim, error: str, pause: float) -> None:
+        """The work failed, and is due again in `pause` seconds."""
+        now = self._clock.now()
+        values = {"kind": self._kind, "key": claim.key, "worker": self._name, "error": error}
+        db.run("derive_failed", **values, due_at=now + pause, now=now)
 
 
-def release(db: Connection, kind: DeriveKind, *, worker: str, now: float) -> None:
-    """Whatever this worker holds waits again, as if it had not been begun."""
-    db.run("derive_release", kind=kind, worker=worker, now=now)
-
-
-def any_due(db: Connection, kind: DeriveKind, *, worker: str, now: float, most: int) -> bool:
-    """Whether `claim` would find anything."""
-    values = {"kind": kind, "worker": worker, "now": now, "most": most}
-    return db.run("derive_any_due", **values).fetchone() is not None
-
-
-def hurry(db: Connection, kind: DeriveKind, now: float) -> None:
-    """What waits becomes due; what failed keeps its pause."""
-    db.run("derive_hurry", kind=kind, now=now)
-
-
-def done(db: Connection, kind: DeriveKind, claim: Claim, *, worker: str, now: float) -> bool:
-    """The work is stored in this transaction; False if the task is no longer this worker's."""
-    values = {"kind": kind, "key": claim.key, "revision": claim.revision, "worker": worker, "now": now}
-    return db.run("derive_done", **values).fetchone() is not None
-
-
-def failed(
-    db: Connection,
-    kind: DeriveKind,
-    claim: Claim,
-    *,
-    worker: str,
-    error: str,
-    due_at: float,
-    now: float,
-) -> None:
-    """The work stumbled; it is due again at `due_at`."""
-    values = {"kind": kind, "key": claim.key, "worker": worker, "error": error, "due_at": due_at, "now": now}
-    db.run("derive_failed", **values)
+def enqueue(db: Connection, kind: DeriveKind, key: int, *, since: float | None, due_at: float, now: float) -> None:
+    """Ask for the work, from `since` on; one that waits already becomes due at the earlier of both times."""
+    db.run("derive_want", kind=kind, key=key, since=since, due_at=due_at, now=now)
 
 
 def counts(db: Connection, kind: DeriveKind) -> dict[str, int]:
     """Status -> how many tasks."""
-    return dict(db.run("derive_counts", kind=kind).fetchall())
+    return dict.fromkeys(("pending", "processing", "completed", "failed"), 0) | dict(
+        db.run("derive_counts", kind=kind).fetchall()
+    )
 
 
 def open_count(db: Connection, kind: DeriveKind) -> int:

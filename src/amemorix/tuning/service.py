@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from ..audit_context import naming
-from ..background.change_follower import for_ever
+from ..background.change_follower import run_forever
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, NotFound
@@ -214,7 +214,7 @@ class TuningService:
         async def step() -> bool:
             return self._settings.enabled and await self.step()
 
-        await for_ever(step, what="tuning", pause=self._settings.poll_interval_seconds, idle_share=0.0)
+        await run_forever(step, what="tuning", pause=self._settings.poll_interval_seconds, idle_share=0.0)
 
     async def step(self) -> bool:
         """Work on a task to its end; False if none waits."""

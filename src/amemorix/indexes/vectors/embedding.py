@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from ...background.change_follower import Stumbling
+from ...background.change_follower import Backoff
 from ...clock import Clock
 from ...config.model import Embedding
 from ...errors import Conflict, MemoryFault, ModelUnavailable
@@ -132,7 +132,7 @@ class EmbeddingService:
 
     async def run(self) -> None:
         """Fill vectors for ever; ends when cancelled."""
-        stumbling = Stumbling(IDLE_SECONDS)
+        backoff = Backoff(IDLE_SECONDS)
         while True:
             started = time.perf_counter()
             try:
@@ -140,14 +140,14 @@ class EmbeddingService:
             except asyncio.CancelledError:
                 raise
             except MemoryFault as exc:
-                log.warning("embedding stumbled; it goes on in a while: %s", exc)
-                await asyncio.sleep(stumbling.rest())
+                log.warning("embedding failed, retrying: %s", exc)
+                await asyncio.sleep(backoff.rest())
                 continue
             except Exception:
-                log.exception("embedding stumbled; it goes on in a while")
-                await asyncio.sleep(stumbling.rest())
+                log.exception("embedding failed, retrying")
+                await asyncio.sleep(backoff.rest())
                 continue
-            stumbling.over()
+            backoff.reset()
             if busy and self._store.importing:
                 await asyncio.sleep((time.perf_counter() - started) * IMPORT_SHARE)
             if not busy:

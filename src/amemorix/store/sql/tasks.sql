@@ -46,8 +46,9 @@ where kind = :kind and status = 'processing' and worker = :worker;
 
 -- name: derive_any_due
 select 1 from derive_tasks
-where kind = :kind and ((status in ('pending', 'failed') and due_at <= :now and attempts < :most)
-                        or (status = 'processing' and (leased_until <= :now or worker <> :worker))) limit 1;
+where kind = :kind and status in ('pending', 'processing', 'failed')
+  and ((status <> 'processing' and due_at <= :now and attempts < :most)
+       or (status = 'processing' and (leased_until <= :now or worker <> :worker))) limit 1;
 
 -- name: derive_hurry
 update derive_tasks set due_at = :now where kind = :kind and status = 'pending' and due_at > :now;
