@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from ...config import load
-from ...config.model import Config
-from ...errors import ChatUnavailable, InvalidConfig, ModelUnavailable
-from ...models.cache import cache_dir
-from ...ports import ChatModel, Embedder
-from ...runtime_status import RuntimeStatus
-from ...store.metadata_store import MetadataStore
-from .finding import Check, Finding
+from ..config import load
+from ..config.model import Config
+from ..errors import ChatUnavailable, InvalidConfig, ModelUnavailable
+from ..models.cache import cache_dir
+from ..ports import ChatModel, Embedder
+from ..runtime_status import RuntimeStatus
+from ..store.metadata_store import MetadataStore
+from .checks import Check, FindingItem
 
 __all__ = ["ChatCheck", "ConfigCheck", "DiskCheck", "ModelCheck"]
 
@@ -34,18 +34,22 @@ class DiskCheck(Check):
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
 
-    async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
         """Free room against what is needed."""
         folder = self._store.folder
-        free, held = shutil.disk_usage(folder).free, sum(_size(path) for path in self._store.files)
+        held = sum(path.stat().st_size for path in self._store.files if path.exists())
+        free = shutil.disk_usage(folder).free
         need = LOW_DISK_BYTES + held
         detail = f"{free / 1e9:.1f} GB free, the database takes {held / 1e9:.2f} GB"
-        room = Finding(
+        room = FindingItem(
             "disk", free > need, detail, "" if free > need else f"Make room: {need / 1e9:.1f} GB are wanted."
         )
         if os.access(folder, os.W_OK):
             return [room]
-        return [room, Finding("folder", False, f"{folder} cannot be written", "Give this user leave to write there.")]
+        return [
+            room,
+            FindingItem("folder", False, f"{folder} cannot be written", "Give this user leave to write there."),
+        ]
 
 
 class ConfigCheck(Check):
@@ -56,34 +60,32 @@ class ConfigCheck(Check):
         self._status = status
         self._environ = environ
 
-    async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
         """The file, then the keys."""
-        return [await self._file(), *self._keys()]
-
-    async def _file(self) -> Finding:
-        file = self._status.config_file
-        try:
-            config = await asyncio.to_thread(load, Path(file)) if file else self._config
-        except InvalidConfig as exc:
-            return Finding("config", False, str(exc), f"Mend {file}; the settings of before are at work.")
-        refused = self._status.last_error
-        if config != self._config and refused is not None:
-            mend = f"Mend {file}; the settings of before are at work, and a restart would be refused as well."
-            return Finding("config", False, f"the file was refused: {refused.error}", mend)
-        if config != self._config:
-            return Finding("config", False, "the file differs from what is at work", "Save it again, or restart.")
-        if self._status.needs_restart:
-            return Finding("config", True, f"waits for a restart: {', '.join(self._status.needs_restart)}")
-        return Finding("config", True, f"{file or 'the defaults'} is at work")
-
-    def _keys(self) -> list[Finding]:
         asked = {"embedding": self._config.embedding, "chat": self._config.chat}
         missing = [
             f"{section}.api_key_env names {settings.api_key_env}, which is not set"
             for section, settings in asked.items()
             if settings.provider == "openai" and settings.api_key_env and not self._environ.get(settings.api_key_env)
         ]
-        return [Finding("key", False, text, "Set the variable and restart the process.") for text in missing]
+        keys = [FindingItem("key", False, text, "Set the variable and restart the process.") for text in missing]
+        return [await self._file(), *keys]
+
+    async def _file(self) -> FindingItem:
+        file = self._status.config_file
+        try:
+            config = await asyncio.to_thread(load, Path(file)) if file else self._config
+        except InvalidConfig as exc:
+            return FindingItem("config", False, str(exc), f"Mend {file}; the settings of before are at work.")
+        refused = self._status.last_error
+        if config != self._config and refused is not None:
+            mend = f"Mend {file}; the settings of before are at work, and a restart would be refused as well."
+            return FindingItem("config", False, f"the file was refused: {refused.error}", mend)
+        if config != self._config:
+            return FindingItem("config", False, "the file differs from what is at work", "Save it again, or restart.")
+        if self._status.needs_restart:
+            return FindingItem("config", True, f"waits for a restart: {', '.join(self._status.needs_restart)}")
+        return FindingItem("config", True, f"{file or 'the defaults'} is at work")
 
 
 class Models(Protocol):
@@ -114,13 +116,13 @@ class ModelCheck(Check):
         self._models = models
         self._environ = environ
 
-    async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
         """How long it took; one that stands elsewhere is asked only on demand."""
         model, serving = self._models.configured, self._models.embedder()
         if model is None:
             return [] if self._settings.provider == "none" else [self._missing()]
         if not probe and self._models.waits:
-            return [Finding("model", False, self._models.notice, MEND_MODEL)]
+            return [FindingItem("model", False, self._models.notice, MEND_MODEL)]
         if not probe and model.info.provider != "local":
             return []
         meanwhile = (
@@ -131,18 +133,18 @@ class ModelCheck(Check):
             async with asyncio.timeout(self._settings.timeout_seconds):
                 made = await asyncio.to_thread(model.embed, ["check"])
         except (ModelUnavailable, TimeoutError) as exc:
-            return [Finding("model", False, (str(exc) or "no answer in time") + meanwhile, MEND_MODEL)]
+            return [FindingItem("model", False, (str(exc) or "no answer in time") + meanwhile, MEND_MODEL)]
         took = (time.perf_counter() - started) * 1000
         fits = made.shape[1] == model.info.dimension
-        return [Finding("model", fits, f"{model.info.model} in {took:.0f} ms{meanwhile}")]
+        return [FindingItem("model", fits, f"{model.info.model} in {took:.0f} ms{meanwhile}")]
 
-    def _missing(self) -> Finding:
+    def _missing(self) -> FindingItem:
         """That none is installed is well where none was asked for by name."""
-        from ...models.local.install import installed
+        from ..models.local.install import installed
 
         name = self._settings.model_name
         wanted = bool(name) or installed(cache_dir=cache_dir(self._environ)) is not None
-        return Finding(
+        return FindingItem(
             "model", not wanted, self._models.notice, f"Set embedding.model_name {name!r} right." if name else ""
         )
 
@@ -154,19 +156,17 @@ class ChatCheck(Check):
         self._chat = chat
         self._notice = notice
 
-    async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
         """How long it took; asked only on demand."""
         if self._chat is None and self._notice:
-            return [Finding("chat", False, self._notice, "Mend the section [chat]; rules work meanwhile.")]
+            return [FindingItem("chat", False, self._notice, "Mend the section [chat]; rules work meanwhile.")]
         if self._chat is None or not probe:
             return []
         started = time.perf_counter()
         try:
             await self._chat.answer("check", "Answer with JSON.", 'Say {"ok": true}.', schema=ANSWER)
         except ChatUnavailable as exc:
-            return [Finding("chat", False, str(exc), "Mend the endpoint or its budget; rules work meanwhile.")]
-        return [Finding("chat", True, f"{self._chat.info.model} in {(time.perf_counter() - started) * 1000:.0f} ms")]
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+            return [FindingItem("chat", False, str(exc), "Mend the endpoint or its budget; rules work meanwhile.")]
+        return [
+            FindingItem("chat", True, f"{self._chat.info.model} in {(time.perf_counter() - started) * 1000:.0f} ms")
+        ]
