@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from amemorix.config import Config, Section
 
-from .metrics import Interval, Score, intervals, mean_score, percentile
-from .recall import RecallBench
-from .recall_fill import OnStage
-from .recall_result import QuestionResult, RecallReport
+from ..metrics import Interval, Score, difference, intervals, mean_score, percentile
+from .bench import RecallBench
+from .fill import OnStage
+from .result import QuestionResult, RecallReport
 
 __all__ = ["Ablation", "Variant", "ablate", "variants"]
 
@@ -75,15 +75,10 @@ def _compared(variant: Variant, full: Sequence[QuestionResult], results: Sequenc
     mean, base = mean_score(scores), mean_score(before)
     times = [r.milliseconds for r in results]
     return Ablation(
-        name=variant.name,
-        patch=variant.patch,
-        score=mean,
-        difference=Score(**{f.name: getattr(mean, f.name) - getattr(base, f.name) for f in fields(Score)}),
-        intervals=intervals(scores, minus=before),
-        p50=percentile(times, 50),
-        p95=percentile(times, 95),
+        name=variant.name, patch=variant.patch, score=mean, difference=difference(mean, base),
+        intervals=intervals(scores, minus=before), p50=percentile(times, 50), p95=percentile(times, 95),
         scores=tuple(scores),
-    )
+    )  # fmt: skip
 
 
 def _switched_on(section: Section, path: str = "") -> Iterator[str]:

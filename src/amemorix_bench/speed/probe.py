@@ -14,7 +14,7 @@ __all__ = ["main"]
 async def _probe(config: Path, asked: list[dict[str, object]]) -> dict[str, float]:
     from amemorix import AMemorixHostService
 
-    from .speed_machine import resident_mib
+    from ..machine import resident_mib
 
     async with AMemorixHostService(config, watch=False) as host:
         ready = time.time()
@@ -27,7 +27,7 @@ async def _probe(config: Path, asked: list[dict[str, object]]) -> dict[str, floa
 
 
 def main() -> None:
-    """`python -m amemorix_bench.probe CONFIG`, searches as a JSON array on standard input."""
+    """`python -m amemorix_bench.speed.probe CONFIG`, searches as a JSON array on standard input."""
     found = asyncio.run(_probe(Path(sys.argv[1]), json.load(sys.stdin)))
     sys.stdout.write(json.dumps(found))
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from amemorix.testing import scratch_config
 
-from .corpus import questions
-from .metrics import percentile
-from .speed_search import search_args
+from ..corpus import questions
+from ..metrics import percentile
+from .search import search_args
 
 __all__ = ["ProcessFigures", "measure_process"]
 
@@ -44,20 +44,16 @@ async def measure_process(folder: Path, rows: int, config: Mapping[str, Any], ru
     found = [await _run(path, asked) for _ in range(runs)]
     middle = {key: round(percentile([run[key] for run in found], 50), 3) for key in found[0]}
     return ProcessFigures(
-        rows=rows,
-        runs=runs,
-        ready_seconds=middle["ready"],
-        answer_seconds=middle["answered"],
-        cpu_seconds=middle["cpu"],
-        rss_mib=middle["rss_mib"],
-    )
+        rows=rows, runs=runs, ready_seconds=middle["ready"], answer_seconds=middle["answered"],
+        cpu_seconds=middle["cpu"], rss_mib=middle["rss_mib"],
+    )  # fmt: skip
 
 
 async def _run(config: Path, asked: list[dict[str, Any]]) -> dict[str, float]:
     """What the probe found, its times counted from the start of the process. Raises RuntimeError if it fails."""
     started = time.time()
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "amemorix_bench.probe", str(config),
+        sys.executable, "-m", "amemorix_bench.speed.probe", str(config),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     output, _ = await process.communicate(json.dumps(asked).encode())

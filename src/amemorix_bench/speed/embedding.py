@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from amemorix.host.service import AMemorixHostService
 
-from .corpus import fresh_texts
-from .workspace import answered
+from ..corpus import fresh_texts
+from ..workspace import answered
 
 __all__ = ["EmbeddingRate", "measure_embedding"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,18 +11,18 @@ from typing import Any
 from amemorix.errors import InvalidRequest
 from amemorix.host.service import AMemorixHostService
 
-from .speed_derive import DeriveFigures, measure_derive
-from .speed_embedding import EmbeddingRate, measure_embedding
-from .speed_ingest import Singles, measure_singles
-from .speed_load import Load, measure_load
-from .speed_machine import Machine, describe_machine, load_average
-from .speed_process import ProcessFigures, measure_process
-from .speed_reload import Reload, measure_reloads
-from .speed_search import SearchTimes, measure_searches
-from .speed_store import Fill, OnProgress, filled
-from .workspace import answered, open_memory, read_setting, working_folder
+from ..machine import Machine, describe_machine, load_average
+from ..workspace import answered, open_memory, working_folder
+from .derive import DeriveFigures, measure_derive
+from .embedding import EmbeddingRate, measure_embedding
+from .ingest import Singles, measure_singles
+from .load import Load, measure_load
+from .process import ProcessFigures, measure_process
+from .reload import Reload, measure_reloads
+from .search import SearchTimes, measure_searches
+from .store import Fill, OnProgress, filled
 
-__all__ = ["MEASURES", "Effort", "SpeedReport", "main", "run"]
+__all__ = ["MEASURES", "Effort", "SpeedReport", "run"]
 
 MEASURES = ("search", "embedding", "ingest", "load", "reload", "derive", "process")
 SMALL_ROWS = 1_000
@@ -93,15 +91,11 @@ async def run(
         machine = describe_machine(folder)
         fill = await filled(folder, rows, config, on_progress)
         async with open_memory(folder, config) as host:
-            report = SpeedReport(machine, rows, await _model(host), fill)
+            stats = await answered(host, "memory_stats", {})
+            report = SpeedReport(machine, rows, stats["embedding"]["model"] or "no model", fill)
             report = await _in_process(host, report, wanted, effort, on_progress)
         report = await _apart(folder, report, wanted, effort, config, on_progress)
         return replace(report, load_at_end=load_average())
-
-
-async def _model(host: AMemorixHostService) -> str:
-    stats = await answered(host, "memory_stats", {})
-    return stats["embedding"]["model"] or "no model"
 
 
 async def _in_process(
@@ -137,7 +131,12 @@ async def _apart(
     """The measures that want a small store, or the store in another process."""
     if "ingest" in wanted:
         on_progress("measuring ingest into a small store", 0, 0)
-        report = replace(report, small_singles=await _small_singles(min(report.rows, SMALL_ROWS), effort, config))
+        rows = min(report.rows, SMALL_ROWS)
+        with working_folder() as small:
+            await filled(small, rows, config, _silent)
+            async with open_memory(small, config) as host:
+                await host.settle()
+                report = replace(report, small_singles=await measure_singles(host, rows, effort.seconds))
     if "derive" in wanted:
         on_progress("measuring the deriving of episodes", 0, 0)
         report = replace(report, derive=await measure_derive(report.rows, config))
@@ -148,46 +147,3 @@ async def _apart(
         full = await measure_process(folder, report.rows, config, effort.runs)
         report = replace(report, process=full, empty_process=empty)
     return report
-
-
-async def _small_singles(rows: int, effort: Effort, config: Mapping[str, Any]) -> Singles:
-    with working_folder() as folder:
-        await filled(folder, rows, config, _silent)
-        async with open_memory(folder, config) as host:
-            await host.settle()
-            return await measure_singles(host, rows, effort.seconds)
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """`python -m amemorix_bench.speed --rows N`: run and print."""
-    from .speed_report import print_report, shown_progress
-
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    parser.add_argument("--only", default="", help=f"of {', '.join(MEASURES)}, separated by commas")
-    parser.add_argument("--data-dir", type=Path, help="keep the filled store here for the next run")
-    parser.add_argument("--quick", action="store_true", help="few repetitions")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, its value as JSON")
-    options = parser.parse_args(argv)
-    config = dict(map(read_setting, options.set))
-    only = [name for name in options.only.split(",") if name]
-    effort = Effort.quick() if options.quick else Effort()
-    with shown_progress() as on_progress:
-        report = asyncio.run(
-            run(
-                options.rows,
-                only=only,
-                data_dir=options.data_dir,
-                config=config,
-                effort=effort,
-                on_progress=on_progress,
-            )
-        )
-    if options.json:
-        options.json.write_text(report.to_json(), "utf-8")
-    print_report(report)
-
-
-if __name__ == "__main__":
-    main()

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .conditions import Conditions, Footprint
+from ..conditions import Conditions, Footprint
+from ..metrics import Interval, Score, intervals, mean_score, percentile
 from .dataset import Dataset
-from .metrics import Interval, Score, intervals, mean_score, percentile
-from .recall_fill import Filling
+from .fill import Filling
 
 __all__ = ["Costs", "Line", "QuestionResult", "RecallReport", "Subject", "breakdown"]
 
@@ -61,15 +61,10 @@ class Subject:
     def of(cls, dataset: Dataset, *, merged: bool) -> Subject:
         """The data set in short."""
         return cls(
-            dataset=dataset.name,
-            corpora=tuple(corpus.id for corpus in dataset.corpora),
-            categories=dataset.categories,
-            headline=dataset.headline,
-            leading=dataset.leading,
-            sessions=sum(len(corpus.sessions) for corpus in dataset.corpora),
-            turns=dataset.turns,
-            merged=merged,
-        )
+            dataset=dataset.name, corpora=tuple(corpus.id for corpus in dataset.corpora),
+            categories=dataset.categories, headline=dataset.headline, leading=dataset.leading,
+            sessions=sum(len(corpus.sessions) for corpus in dataset.corpora), turns=dataset.turns, merged=merged,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +130,11 @@ class RecallReport:
         """For JSON: the figures by category with their intervals, then one record a question."""
         questions = {"results": self.results, "unanswerable": self.unanswerable}
         return {
-            **asdict(self),
-            "summary": [asdict(line) for line in breakdown(self)],
+            **asdict(self), "summary": [asdict(line) for line in breakdown(self)],
             "milliseconds": {"p50": self.latency(50), "p95": self.latency(95)},
-            "bytes_per_turn": round(self.bytes_per_turn, 1),
-            "unanswered": self.unanswered,
-            "degraded": self.degraded,
+            "bytes_per_turn": round(self.bytes_per_turn, 1), "unanswered": self.unanswered, "degraded": self.degraded,
             **{name: [result.to_record() for result in found] for name, found in questions.items()},
-        }
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +161,9 @@ def breakdown(report: RecallReport) -> list[Line]:
 def _line(label: str, results: Sequence[QuestionResult]) -> Line:
     scores, floors = [r.score for r in results], [r.floor for r in results]
     return Line(
-        label=label,
-        questions=len(results),
-        score=mean_score(scores),
-        intervals=intervals(scores),
-        floor=mean_score(floors),
-        floor_intervals=intervals(floors),
-        gain=intervals(scores, minus=floors),
-    )
+        label=label, questions=len(results), score=mean_score(scores), intervals=intervals(scores),
+        floor=mean_score(floors), floor_intervals=intervals(floors), gain=intervals(scores, minus=floors),
+    )  # fmt: skip
 
 
 def _ranks(evidence: Sequence[str], found: Sequence[str]) -> dict[str, int | None]:

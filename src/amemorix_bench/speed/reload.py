@@ -12,10 +12,10 @@ from typing import Any
 
 from amemorix.host.service import AMemorixHostService
 
-from .corpus import Question, questions
-from .heartbeat import heartbeat
-from .metrics import percentile
-from .speed_search import search_args
+from ..corpus import Question, questions
+from ..heartbeat import heartbeat
+from ..metrics import percentile
+from .search import search_args
 
 __all__ = ["Reload", "measure_reloads"]
 
@@ -71,13 +71,9 @@ async def _measure(
             await asyncio.gather(*searchers)
     await host.update_config(back)
     return Reload(
-        name=name,
-        seconds=round(seconds, 3),
-        searches=len(taken),
-        failed=len(failures),
-        search_p95=round(percentile(taken, 95), 2),
-        stall_ms=pulse.longest,
-    )
+        name=name, seconds=round(seconds, 3), searches=len(taken), failed=len(failures),
+        search_p95=round(percentile(taken, 95), 2), stall_ms=pulse.longest,
+    )  # fmt: skip
 
 
 async def _search(

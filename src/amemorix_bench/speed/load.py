@@ -9,18 +9,17 @@ from dataclasses import dataclass
 
 from amemorix.host.service import AMemorixHostService
 
-from .corpus import Question, fresh_texts, questions
-from .heartbeat import heartbeat
-from .metrics import percentile
-from .speed_ingest import note_args
-from .speed_search import search_args
-from .workspace import answered
+from ..corpus import Question, fresh_texts, questions
+from ..heartbeat import heartbeat
+from ..metrics import percentile
+from ..workspace import answered
+from .ingest import MOST_PER_SECOND, store_notes
+from .search import search_args
 
 __all__ = ["Load", "measure_load"]
 
 SOURCE = "bench:load"
 WRITERS = READERS = 20
-_MOST_PER_SECOND = 6_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Load:
 
 async def measure_load(host: AMemorixHostService, rows: int, seconds: float) -> Load:
     """Twenty callers store and twenty search for about `seconds`; what they stored is deleted again."""
-    texts = iter(enumerate(fresh_texts(int(_MOST_PER_SECOND * seconds), SOURCE)))
+    texts = iter(enumerate(fresh_texts(int(MOST_PER_SECOND * seconds), SOURCE)))
     asked = iter(questions(int(1_000 * seconds), rows, SOURCE))
     wrote: list[float] = []
     found: list[float] = []
@@ -49,34 +48,16 @@ async def measure_load(host: AMemorixHostService, rows: int, seconds: float) -> 
     until = started + seconds
     async with heartbeat() as pulse:
         await asyncio.gather(
-            *(_writer(host, texts, until, wrote) for _ in range(WRITERS)),
+            *(store_notes(host, texts, SOURCE, until, wrote) for _ in range(WRITERS)),
             *(_reader(host, asked, rows, until, found) for _ in range(READERS)),
         )
     elapsed = time.perf_counter() - started
     await answered(host, "memory_source_admin", {"action": "delete", "source": SOURCE})
     return Load(
-        writers=WRITERS,
-        readers=READERS,
-        writes=len(wrote),
-        searches=len(found),
-        seconds=round(elapsed, 2),
-        write_p50=round(percentile(wrote, 50), 2),
-        search_p50=round(percentile(found, 50), 2),
-        search_p95=round(percentile(found, 95), 2),
-        stall_ms=pulse.longest,
-        stall_p99_ms=pulse.p99,
-    )
-
-
-async def _writer(
-    host: AMemorixHostService, texts: Iterator[tuple[int, str]], until: float, taken: list[float]
-) -> None:
-    for number, text in texts:
-        started = time.perf_counter()
-        if started >= until:
-            return
-        await answered(host, "ingest_text", note_args(number, text, SOURCE))
-        taken.append((time.perf_counter() - started) * 1000)
+        writers=WRITERS, readers=READERS, writes=len(wrote), searches=len(found), seconds=round(elapsed, 2),
+        write_p50=round(percentile(wrote, 50), 2), search_p50=round(percentile(found, 50), 2),
+        search_p95=round(percentile(found, 95), 2), stall_ms=pulse.longest, stall_p99_ms=pulse.p99,
+    )  # fmt: skip
 
 
 async def _reader(

@@ -27,8 +27,8 @@ from amemorix.store.ports import Connection
 from amemorix.store.rows import embeddings as embedding_rows
 from amemorix.store.rows.embeddings import Generation, ParagraphVectors
 
-from .corpus import TOGETHER, Call, calls, fresh_texts
-from .workspace import answered, open_memory
+from ..corpus import TOGETHER, Call, calls, fresh_texts
+from ..workspace import answered, open_memory
 
 __all__ = ["Fill", "OnProgress", "filled", "ingest_all", "perturbed", "sample_embedder"]
 

@@ -10,26 +10,20 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from .speed import SpeedReport
-from .speed_process import ProcessFigures
-from .speed_search import SearchTimes
-from .speed_store import OnProgress
+from .process import ProcessFigures
+from .run import SpeedReport
+from .search import SearchTimes
+from .store import OnProgress
 
 __all__ = ["Row", "print_report", "report_rows", "shown_progress"]
 
 MILLION = 1_000_000
 _REFERENCE = {
-    ("search", False): "31 / 50 (20k)",
-    ("time", False): "44 / 97 (20k)",
-    ("hybrid", False): "49 / 102 (20k)",
-    ("episode", False): "80 / 212 (20k)",
-    ("aggregate", False): "116 / 241 (20k)",
-    ("search", True): "341 / 401 (20k)",
-    ("time", True): "380 / 439 (20k)",
-    ("hybrid", True): "377 / 484 (20k)",
-    ("episode", True): "421 / 565 (20k)",
-    ("aggregate", True): "474 / 612 (20k)",
-}
+    ("search", False): "31 / 50 (20k)", ("time", False): "44 / 97 (20k)", ("hybrid", False): "49 / 102 (20k)",
+    ("episode", False): "80 / 212 (20k)", ("aggregate", False): "116 / 241 (20k)",
+    ("search", True): "341 / 401 (20k)", ("time", True): "380 / 439 (20k)", ("hybrid", True): "377 / 484 (20k)",
+    ("episode", True): "421 / 565 (20k)", ("aggregate", True): "474 / 612 (20k)",
+}  # fmt: skip
 """Milliseconds p50 / p95 of the reference implementation with the rows in brackets."""
 
 
@@ -106,13 +100,10 @@ def _search_row(times: SearchTimes, million: bool) -> Row:
     bound, stretch = _search_bounds(times.scoped, million)
     wanted = times.mode == "search"
     return Row(
-        f"{times.mode}, {where}, p50 / p95 ms (CPU)",
-        f"{times.p50:.1f} / {times.p95:.1f} ({times.cpu:.1f})",
-        _milliseconds(bound) if wanted else "",
-        _milliseconds(stretch) if wanted else "",
-        _REFERENCE[times.mode, times.scoped],
-        (times.p50 <= bound[0] and times.p95 <= bound[1]) if wanted else None,
-    )
+        f"{times.mode}, {where}, p50 / p95 ms (CPU)", f"{times.p50:.1f} / {times.p95:.1f} ({times.cpu:.1f})",
+        _milliseconds(bound) if wanted else "", _milliseconds(stretch) if wanted else "",
+        _REFERENCE[times.mode, times.scoped], (times.p50 <= bound[0] and times.p95 <= bound[1]) if wanted else None,
+    )  # fmt: skip
 
 
 def _search_bounds(scoped: bool, million: bool) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -11,13 +11,13 @@ from typing import Any
 from amemorix.clock import SystemClock
 from amemorix.host.service import AMemorixHostService
 
-from .conditions import describe, footprint
+from ..conditions import describe, footprint
+from ..metrics import Score, distinct, score_ranking
+from ..workspace import answered, open_memory, working_folder
 from .dataset import Corpus, Dataset, Question, spread
+from .fill import Filling, OnStage, fill
 from .floor import Floors
-from .metrics import Score, distinct, score_ranking
-from .recall_fill import Filling, OnStage, fill
-from .recall_result import Costs, QuestionResult, RecallReport, Subject
-from .workspace import answered, open_memory, working_folder
+from .result import Costs, QuestionResult, RecallReport, Subject
 
 __all__ = ["DEPTH", "AskingClock", "RecallBench", "loaded"]
 
@@ -122,20 +122,13 @@ class RecallBench:
         found = distinct(hit["external_id"] for hit in answer["hits"])
         plain = self._floors.search(corpus, question, DEPTH)
         return QuestionResult(
-            corpus=corpus.id,
-            id=question.id,
-            question=question.text,
-            category=question.category,
-            evidence=tuple(map(corpus.key, question.evidence)),
-            sessions=tuple(map(corpus.key, question.sessions)),
-            found=tuple(found),
-            scores=tuple(best[turn] for turn in found),
-            score=self._score(corpus, question, found),
-            floor_found=tuple(plain),
-            floor=self._score(corpus, question, plain),
-            milliseconds=round(milliseconds, 3),
+            corpus=corpus.id, id=question.id, question=question.text, category=question.category,
+            evidence=tuple(map(corpus.key, question.evidence)), sessions=tuple(map(corpus.key, question.sessions)),
+            found=tuple(found), scores=tuple(best[turn] for turn in found),
+            score=self._score(corpus, question, found), floor_found=tuple(plain),
+            floor=self._score(corpus, question, plain), milliseconds=round(milliseconds, 3),
             degraded=tuple(answer["degraded"]),
-        )
+        )  # fmt: skip
 
     def _score(self, corpus: Corpus, question: Question, ranked: Sequence[str]) -> Score:
         """Sessions are ranked by their best turn."""

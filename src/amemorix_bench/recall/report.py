@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from ..metrics import Interval, Score
 from .ablation import Ablation
-from .metrics import Interval, Score
-from .recall_result import Line, RecallReport, breakdown
 from .relations import RelationGain
+from .result import Line, RecallReport, breakdown
 
 __all__ = ["print_ablation", "print_relations", "print_report"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from amemorix.host.service import AMemorixHostService
 
-from .corpus import fresh_texts
-from .heartbeat import heartbeat
-from .workspace import answered, open_memory, working_folder
+from ..corpus import fresh_texts
+from ..heartbeat import heartbeat
+from ..workspace import answered, open_memory, working_folder
 
 __all__ = ["DeriveFigures", "measure_derive"]
 
@@ -59,15 +59,10 @@ async def _measured(host: AMemorixHostService, rows: int, sources: int) -> Deriv
             await asyncio.sleep(LOOK_SECONDS)
     seconds = time.perf_counter() - started
     return DeriveFigures(
-        rows=rows,
-        sources=sources,
-        episodes=(await _status(host))["episodes"],
-        seconds=round(seconds, 3),
-        rate=round(rows / seconds, 1),
-        cpu_ms=round((time.process_time() - spent) / rows * 1000, 3),
-        loop_share=round((time.thread_time() - on_loop) / seconds, 4),
-        longest_ms=pulse.longest,
-    )
+        rows=rows, sources=sources, episodes=(await _status(host))["episodes"], seconds=round(seconds, 3),
+        rate=round(rows / seconds, 1), cpu_ms=round((time.process_time() - spent) / rows * 1000, 3),
+        loop_share=round((time.thread_time() - on_loop) / seconds, 4), longest_ms=pulse.longest,
+    )  # fmt: skip
 
 
 def _is_done(status: Mapping[str, Any], sources: int) -> bool:

@@ -10,9 +10,9 @@ from typing import Any
 from amemorix.host.service import AMemorixHostService
 from amemorix.search.request import MODES
 
-from .corpus import Question, questions, span_of
-from .metrics import percentile
-from .workspace import answered
+from ..corpus import Question, questions, span_of
+from ..metrics import percentile
+from ..workspace import answered
 
 __all__ = ["WARM_UP", "SearchTimes", "measure_searches", "search_args"]
 
@@ -55,14 +55,9 @@ async def _measure(host: AMemorixHostService, rows: int, count: int, mode: str, 
     spent = time.process_time() - spent
     kept = taken[WARM_UP:]
     return SearchTimes(
-        mode=mode,
-        scoped=scoped,
-        searches=count,
-        p50=round(percentile(kept, 50), 2),
-        p95=round(percentile(kept, 95), 2),
-        cpu=round(spent / len(asked) * 1000, 2),
-        hits=round(hits / len(asked), 2),
-    )
+        mode=mode, scoped=scoped, searches=count, p50=round(percentile(kept, 50), 2),
+        p95=round(percentile(kept, 95), 2), cpu=round(spent / len(asked) * 1000, 2), hits=round(hits / len(asked), 2),
+    )  # fmt: skip
 
 
 def search_args(question: Question, rows: int, *, mode: str = "search", scoped: bool = True) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .metrics import percentile
 
-__all__ = ["Machine", "describe_machine", "load_average", "resident_mib", "sync_milliseconds"]
+__all__ = ["Machine", "describe_machine", "load_average", "peak_mib", "resident_mib"]
 
 _BLOCK = b"\0" * 4096
 
@@ -41,14 +41,10 @@ class Machine:
 def describe_machine(folder: Path) -> Machine:
     """The machine as it is now, with the disk that holds `folder`."""
     return Machine(
-        cores=_cores(),
-        cpu=_cpu_model(),
-        system=platform.system(),
-        python=platform.python_version(),
-        sqlite=sqlite3.sqlite_version,
-        load=load_average(),
-        sync_ms=round(sync_milliseconds(folder), 3),
-    )
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        cpu=_cpu_model(), system=platform.system(), python=platform.python_version(), sqlite=sqlite3.sqlite_version,
+        load=load_average(), sync_ms=round(_sync_milliseconds(folder), 3),
+    )  # fmt: skip
 
 
 def load_average() -> float:
@@ -56,7 +52,7 @@ def load_average() -> float:
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else 0.0
 
 
-def sync_milliseconds(folder: Path, times: int = 30) -> float:
+def _sync_milliseconds(folder: Path, times: int = 30) -> float:
     """Median milliseconds of appending 4 KB to a file in `folder` and syncing its data."""
     path = folder / "sync-probe"
     sync = getattr(os, "fdatasync", os.fsync)
@@ -77,20 +73,17 @@ def resident_mib() -> float:
         for line in Path("/proc/self/status").read_text("ascii", "replace").splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) / 1024
-    return _peak_mib()
+    return peak_mib()
 
 
-def _peak_mib() -> float:
+def peak_mib() -> float:
+    """Highest resident memory of this process so far in MiB; 0 where the system does not tell."""
     try:
         import resource
     except ImportError:  # pragma: no cover - not on Windows
         return 0.0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1024**2 if sys.platform == "darwin" else peak / 1024
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _cpu_model() -> str:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from .ablation import Ablation, ablate
+from .bench import loaded
 from .dataset import Dataset
-from .recall import loaded
-from .recall_fill import OnStage
-from .recall_result import RecallReport
+from .fill import OnStage
 from .relations import RelationGain, compare
+from .result import RecallReport
 
 __all__ = ["run", "run_with_and_without_relations"]
 

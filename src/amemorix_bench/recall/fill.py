@@ -12,9 +12,9 @@ from typing import Any
 from amemorix.errors import TimedOut
 from amemorix.host.service import AMemorixHostService
 
-from .conditions import Footprint, folder_bytes, footprint
+from ..conditions import Footprint, folder_bytes, footprint
+from ..workspace import answered, open_memory
 from .dataset import Corpus, Dataset, Session
-from .workspace import answered, open_memory
 
 __all__ = ["Filling", "OnStage", "fill"]
 

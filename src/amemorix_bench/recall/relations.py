@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
+from ..metrics import Interval, Score, difference, intervals, mean_score
+from .bench import loaded
 from .dataset import Dataset
-from .metrics import Interval, Score, intervals, mean_score
-from .recall import loaded
-from .recall_fill import OnStage
-from .recall_result import QuestionResult, RecallReport
+from .fill import OnStage
+from .result import QuestionResult, RecallReport
 
 __all__ = ["RelationGain", "compare", "gains"]
 
@@ -58,5 +58,4 @@ def gains(report: RecallReport, without: RecallReport) -> list[RelationGain]:
 def _gain(label: str, pairs: Sequence[tuple[QuestionResult, QuestionResult]]) -> RelationGain:
     on, off = [one.score for one, _ in pairs], [other.score for _, other in pairs]
     mean, base = mean_score(on), mean_score(off)
-    difference = Score(**{f.name: getattr(mean, f.name) - getattr(base, f.name) for f in fields(Score)})
-    return RelationGain(label, len(pairs), mean, base, difference, intervals(on, minus=off))
+    return RelationGain(label, len(pairs), mean, base, difference(mean, base), intervals(on, minus=off))
