@@ -9,7 +9,7 @@ import pytest
 from amemorix.tuning.comparison import Outcome, compare, judge, mean_outcome, outcome, worth
 from amemorix.tuning.hill_climb import best_round, merit, proposed
 from amemorix.tuning.query_set import Draft, divided
-from amemorix.tuning.questions import about_fact, copies, from_turn
+from amemorix.tuning.questions import about_fact, about_relation, copies, from_turn
 from amemorix.tuning.rows import RoundItem
 from amemorix.tuning.search_space import (
     CURRENT,
@@ -53,10 +53,12 @@ def test_what_is_worded_like_its_answer(question: str, answer: str, same: bool) 
     assert copies(question, answer) is same
 
 
-def test_questions_about_facts_lack_the_answer() -> None:
+def test_questions_about_facts_and_relations_lack_the_answer() -> None:
     assert about_fact("Ada", "residence", cjk=False) == "Where does Ada live?"
     assert about_fact("林澈", "favourite:颜色", cjk=True) == "林澈最喜欢的颜色是什么？"
     assert about_fact("Ada", "statement", cjk=False) == ""
+    assert about_relation("林澈", "加入", cjk=True) == "林澈加入什么？"
+    assert about_relation("Ada", "has", cjk=False) == ""
 
 
 def test_figures_of_a_ranking() -> None:

@@ -10,16 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Interval",
-    "Score",
-    "bootstrap",
-    "difference",
-    "distinct",
-    "intervals",
-    "mean_score",
-    "percentile",
+    "Interval", "Score", "bootstrap", "difference", "distinct", "intervals", "mean_score", "percentile",
     "score_ranking",
-]
+]  # fmt: skip
 
 ROUNDS = 2000
 BLOCK = 200

@@ -13,17 +13,9 @@ from .rows import RoundItem
 from .search_space import changed
 
 __all__ = [
-    "Comparison",
-    "Objective",
-    "Outcome",
-    "Verdict",
-    "compare",
-    "judge",
-    "mean_outcome",
-    "outcome",
-    "percentile",
+    "Comparison", "Objective", "Outcome", "Verdict", "compare", "judge", "mean_outcome", "outcome", "percentile",
     "worth",
-]
+]  # fmt: skip
 
 Objective = Literal["precision_priority", "balanced", "recall_priority"]
 _WORTH: Mapping[str, tuple[float, float, float]] = {

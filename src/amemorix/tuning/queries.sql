@@ -130,6 +130,21 @@ join facts o on o.scope = f.scope and o.attribute = f.attribute and o.deleted_at
 join fact_evidence e on e.fact = o.id and e.stance = 'support'
 where f.id in (select value from json_each(:ids)) order by f.id, e.paragraph;
 
+-- name: tuning_relations_from
+select distinct (
+    select r.id from relations r
+    where r.id >= s.value and r.id < s.value + :reach and r.deleted_at is null and r.inactive_at is null
+      and exists (select 1 from relation_evidence e where e.relation = r.id)
+    order by r.id limit 1)
+from json_each(:starts) s;
+
+-- name: tuning_relations
+select r.id, s.name, r.predicate, o.name, e.paragraph
+from relations r join entities s on s.id = r.subject
+join relations a on a.subject = r.subject and a.predicate = r.predicate and a.deleted_at is null
+join entities o on o.id = a.object join relation_evidence e on e.relation = a.id
+where r.id in (select value from json_each(:ids)) order by r.id, e.paragraph;
+
 -- name: tuning_paragraphs
 select p.id, p.scope, coalesce(c.chat_id, ''), p.session, p.kind, p.flags, p.content,
        coalesce((select name from paragraph_persons pp where pp.paragraph = p.id and pp.role = 1), '')
@@ -138,7 +153,8 @@ where p.id in (select value from json_each(:ids))
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now);
 
 -- name: tuning_highest
-select coalesce((select max(id) from paragraphs), 0), coalesce((select max(id) from facts), 0);
+select coalesce((select max(id) from paragraphs), 0), coalesce((select max(id) from facts), 0),
+       coalesce((select max(id) from relations), 0);
 
 -- name: tuning_expected_ids
 select p.id, p.id from paragraphs p

@@ -16,15 +16,15 @@ from ..language.text_flags import CJK
 from ..ports import ChatModel
 from ..store.ports import Connection
 from ..store.queries import array
-from .questions import about_fact, content_words, copies, from_turn
+from .questions import about_fact, about_relation, content_words, copies, from_turn
 from .rows import NewQuery, Split
 
 __all__ = ["Draft", "Line", "divided", "drafted", "lines_of", "statements", "written_by_model"]
 
 log = logging.getLogger(__name__)
-Kind = Literal["reply", "fact", "asked", "labelled"]
-FACTS = 0.25
-"""How much of the set facts may fill at most; replies take what they leave."""
+Kind = Literal["reply", "fact", "relation", "asked", "labelled"]
+RELATIONS, FACTS = 0.125, 0.25
+"""How much of the set these may fill at most; replies take what they leave."""
 TRIES = 6
 """Rows looked at for each question wanted: most make none."""
 REACH = 2_000
@@ -32,7 +32,7 @@ REACH = 2_000
 LEAST_SAID = 4
 """Content words that a line must have to answer anything."""
 MOST_TARGETS = 5
-"""A fact that more lines tell asks for nothing in particular."""
+"""What more lines tell asks for nothing in particular."""
 MOST_TOLD = 500
 """Paragraphs that are read for one question."""
 SPLITS: tuple[tuple[Split, float], ...] = (("train", 0.4), ("validation", 0.3), ("held_out", 0.3))
@@ -98,8 +98,14 @@ def drafted(db: Connection, wanted: int, *, seed: int, now: float) -> list[Draft
     """
     found: dict[tuple[str, str], Draft] = {}
     targets, asked = set[int](), set[int]()
-    for make, most in ((_about_facts, int(wanted * FACTS)), (_from_replies, wanted)):
-        for draft in make(db, most - len(found), seed, now):
+    shares: tuple[tuple[Literal["relations", "facts", "replies"], float], ...] = (
+        ("relations", RELATIONS), ("facts", FACTS), ("replies", 1.0),
+    )  # fmt: skip
+    for what, share in shares:
+        most = min(wanted, len(found) + int(wanted * share))
+        left = most - len(found)
+        made = _from_replies(db, left, seed, now) if what == "replies" else _about_told(db, what, left, seed, now)
+        for draft in made:
             if len(found) >= most:
                 break
             turn = draft.hidden if draft.kind == "reply" else ()
@@ -118,11 +124,11 @@ def statements(db: Connection, wanted: int, *, seed: int, now: float) -> list[Li
 
 
 def _rows(
-    db: Connection, what: Literal["questions", "statements", "facts"], wanted: int, seed: int, now: float
+    db: Connection, what: Literal["questions", "statements", "facts", "relations"], wanted: int, seed: int, now: float
 ) -> list[int]:
     """The useful rows at or after random places, in an order that the seed decides."""
-    paragraphs, facts = db.run("tuning_highest").fetchone()
-    highest = facts if what == "facts" else paragraphs
+    paragraphs, facts, relations = db.run("tuning_highest").fetchone()
+    highest = {"facts": facts, "relations": relations}.get(what, paragraphs)
     rng = random.Random(f"{what}:{seed}")
     starts = rng.sample(range(1, highest + 1), min(highest, max(0, wanted) * TRIES))
     found = db.run(f"tuning_{what}_from", starts=array(starts), reach=REACH, now=now)
@@ -143,24 +149,28 @@ def _from_replies(db: Connection, wanted: int, seed: int, now: float) -> Iterato
                 yield Draft("reply", told.chat_id, text, (told.id,), frozenset({told.session}), (row,))
 
 
-def _about_facts(db: Connection, wanted: int, seed: int, now: float) -> Iterator[Draft]:
-    """Questions that facts answer, with those lines of one chat that tell them in words of their own."""
-    rows = _rows(db, "facts", wanted, seed, now)
-    told = {id_: [*some] for id_, some in groupby(db.run("tuning_facts", ids=array(rows)), lambda row: row[0])}
+def _about_told(
+    db: Connection, what: Literal["facts", "relations"], wanted: int, seed: int, now: float
+) -> Iterator[Draft]:
+    """Questions that facts or relations answer, with those lines of one chat that tell them in words of their own."""
+    rows = _rows(db, what, wanted, seed, now)
+    told = {id_: [*some] for id_, some in groupby(db.run(f"tuning_{what}", ids=array(rows)), lambda row: row[0])}
     for row in rows:
         some = told.get(row, [])
         if not some or len(some) > MOST_TOLD:
             continue
         lines = lines_of(db, [paragraph for *_, paragraph in some], now)
-        _, subject, attribute, *_ = some[0]
-        text = about_fact(subject, attribute, cjk=any(line.flags & CJK for line in lines.values()))
+        _, subject, about, *_ = some[0]
+        cjk = any(line.flags & CJK for line in lines.values())
+        text = about_fact(subject, about, cjk=cjk) if what == "facts" else about_relation(subject, about, cjk=cjk)
         if not text or any(fold(value) in fold(text) for _, _, _, value, _ in some):
             continue
         fitting = [line for line in lines.values() if not copies(text, line.content)]
         if fitting and len({line.scope for line in fitting}) == 1 and len(fitting) <= MOST_TARGETS:
             targets = tuple(sorted(line.id for line in fitting))
-            others = tuple(sorted(lines.keys() - set(targets)))
-            yield Draft("fact", fitting[0].chat_id, text, targets, frozenset(line.session for line in fitting), others)
+            others, sessions = tuple(sorted(lines.keys() - set(targets))), frozenset(line.session for line in fitting)
+            kind: Kind = "fact" if what == "facts" else "relation"
+            yield Draft(kind, fitting[0].chat_id, text, targets, sessions, others)
 
 
 def _says_something(line: Line) -> bool:

@@ -9,7 +9,7 @@ from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..language.words import VAGUE
 from ..lazy_regex import lazy_regex
 
-__all__ = ["about_fact", "copies", "content_words", "from_turn"]
+__all__ = ["about_fact", "about_relation", "copies", "content_words", "from_turn"]
 
 MOST_SHARED = 2 / 3
 """A question of which more content words are in its answer is not asked: people ask in words of their own (in LoCoMo's
@@ -79,6 +79,14 @@ def about_fact(subject: str, attribute: str, *, cjk: bool) -> str:
     if not subject or (not thing and "{thing}" in pattern):
         return ""
     return pattern.format(who=subject, thing=thing)
+
+
+def about_relation(subject: str, predicate: str, *, cjk: bool) -> str:
+    """The question that a relation answers, without its object."""
+    does = predicate.replace("_", " ").strip()
+    if not subject or not content_words(does):
+        return ""
+    return f"{subject}{does}什么？" if cjk else f"What is it that {subject} {does}?"
 
 
 def content_words(text: str) -> list[str]:

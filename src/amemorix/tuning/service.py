@@ -347,5 +347,5 @@ def _must_be_enough(parts: Sequence[NewQuery]) -> None:
     raise _GivenUp(
         f"There is too little to learn from: {len(parts)} questions were found ({kinds or 'none of any kind'}; {found}), "
         f"where {needed} are needed, each from other sessions. More stored chats in which questions are answered make "
-        "more of them, and so do facts; or give your own with their answers (`queries`; `amemorix tune --queries FILE`)."
+        "more of them, and so do facts and relations; or give your own with their answers (`queries`; `amemorix tune --queries FILE`)."
     )
