@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from amemorix.errors import InvalidRequest
-from amemorix_bench.chinese_file import read_chinese
-from amemorix_bench.dataset import Dataset, spread
-from amemorix_bench.fixture_file import read_fixture
-from amemorix_bench.locomo_file import read_locomo
-from amemorix_bench.longmemeval_file import read_longmemeval
+from amemorix_bench.fixture.file import read_fixture
+from amemorix_bench.recall.chinese import read_chinese
+from amemorix_bench.recall.dataset import Dataset, spread
+from amemorix_bench.recall.locomo import read_locomo
+from amemorix_bench.recall.longmemeval import read_longmemeval
 from bench_samples import CHINESE, FIXTURE, LOCOMO, LONGMEMEVAL, written_json
 
 
@@ -55,7 +55,7 @@ def longmemeval_as_array(folder: Path) -> Path:
 def test_longmemeval_is_read_from_an_array_and_from_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], Path], block: int
 ) -> None:
-    monkeypatch.setattr("amemorix_bench.longmemeval_file._BLOCK", block)
+    monkeypatch.setattr("amemorix_bench.recall.longmemeval._BLOCK", block)
 
     dataset = read_longmemeval(write(tmp_path))
 

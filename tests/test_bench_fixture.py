@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from amemorix.frontends.cli.main import app
-from amemorix_bench.fixture import groups, run
+from amemorix_bench.fixture.run import groups, run
 from bench_samples import FIXTURE, NO_MODEL, written_json
 
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 import pytest
 
-from amemorix_bench.chinese_file import read_chinese
-from amemorix_bench.dataset import Dataset
-from amemorix_bench.recall_run import run
+from amemorix_bench.recall.chinese import read_chinese
+from amemorix_bench.recall.dataset import Dataset
+from amemorix_bench.recall.run import run
 
 Language = Literal["zh", "en"]
 QUESTIONS = 60

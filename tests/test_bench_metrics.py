@@ -6,8 +6,6 @@ import math
 
 import pytest
 
-from amemorix_bench.dataset import Corpus, Dataset, Question, Session, Turn
-from amemorix_bench.floor import BM25Floor, Floors
 from amemorix_bench.metrics import (  # fmt: skip
     Interval,
     Score,
@@ -18,6 +16,8 @@ from amemorix_bench.metrics import (  # fmt: skip
     percentile,
     score_ranking,
 )
+from amemorix_bench.recall.dataset import Corpus, Dataset, Question, Session, Turn
+from amemorix_bench.recall.floor import BM25Floor, Floors
 
 
 def test_a_ranking_is_scored_against_its_evidence() -> None:

@@ -12,15 +12,14 @@ from typer.testing import CliRunner
 
 from amemorix.config import Config
 from amemorix.frontends.cli.main import app
-from amemorix_bench import locomo
-from amemorix_bench.ablation import ablate, variants
-from amemorix_bench.chinese_file import read_chinese
-from amemorix_bench.locomo_file import read_locomo
-from amemorix_bench.longmemeval_file import read_longmemeval
-from amemorix_bench.recall import DEPTH, loaded
-from amemorix_bench.recall_report import print_ablation, print_report
-from amemorix_bench.recall_result import breakdown
-from amemorix_bench.recall_run import run
+from amemorix_bench.recall.ablation import ablate, variants
+from amemorix_bench.recall.bench import DEPTH, loaded
+from amemorix_bench.recall.chinese import read_chinese
+from amemorix_bench.recall.locomo import read_locomo
+from amemorix_bench.recall.longmemeval import read_longmemeval
+from amemorix_bench.recall.report import print_ablation, print_report
+from amemorix_bench.recall.result import breakdown
+from amemorix_bench.recall.run import run
 from bench_samples import CHINESE, LOCOMO, LONGMEMEVAL, NO_MODEL, written_json
 
 
@@ -70,7 +69,7 @@ async def test_a_limit_leaves_out_what_is_not_asked_about(file: Path) -> None:
 
 
 async def test_a_loaded_bench_can_be_asked_again_with_other_settings(file: Path) -> None:
-    async with locomo.loaded(file, conversations=["conv-2"], config=NO_MODEL) as bench:
+    async with loaded(read_locomo(file).only(["conv-2"]), config=NO_MODEL) as bench:
         before = await bench.ask()
         after = await bench.ask(config={"retrieval.sparse.enabled": False}, categories=["single-hop"])
 
@@ -149,7 +148,7 @@ def test_what_is_off_already_is_no_variant() -> None:
 
 
 async def test_an_ablation_asks_the_same_and_puts_everything_back(file: Path) -> None:
-    async with locomo.loaded(file, config=NO_MODEL) as bench:
+    async with loaded(read_locomo(file), config=NO_MODEL) as bench:
         full = await bench.ask()
         before = await bench.host.get_config()
         found = {one.name: one for one in await ablate(bench, full)}

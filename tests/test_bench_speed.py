@@ -14,10 +14,10 @@ from rich.console import Console
 from amemorix.errors import InvalidRequest
 from amemorix_bench.corpus import calls, fresh_texts, questions, span_of
 from amemorix_bench.heartbeat import heartbeat
-from amemorix_bench.speed import MEASURES, Effort, SpeedReport, run
-from amemorix_bench.speed_machine import describe_machine, resident_mib
-from amemorix_bench.speed_report import print_report, report_rows
-from amemorix_bench.speed_store import perturbed
+from amemorix_bench.machine import describe_machine, resident_mib
+from amemorix_bench.speed.report import print_report, report_rows
+from amemorix_bench.speed.run import MEASURES, Effort, SpeedReport, run
+from amemorix_bench.speed.store import perturbed
 from amemorix_bench.workspace import open_memory, read_setting
 
 NO_MODEL = {"embedding.provider": "none"}

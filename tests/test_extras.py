@@ -81,10 +81,3 @@ def test_a_command_names_the_extra_that_it_needs(command: list[str], config: Pat
     assert done.returncode == 1
     assert f"pip install 'amemorix[{extra}]'" in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
-
-
-def test_tuning_names_its_extra_before_it_begins(config: Path) -> None:
-    done = process(COMMAND, "invoke", "memory_tuning_admin", "-j", '{"action": "create_task"}', "-c", str(config))
-    answer = json.loads(done.stdout)
-    assert (answer["error_code"], answer["details"]) == ("not_ready", {"extra": "tune"})
-    assert "pip install 'amemorix[tune]'" in answer["error"]

@@ -20,9 +20,9 @@ from amemorix.copies.portable import LEFT_BEHIND, VECTORS
 from amemorix.copies.portable_file import is_portable
 from amemorix.testing import HashEmbedder, memory_host, pause_background
 from amemorix_bench import corpus
-from amemorix_bench.chinese_file import read_chinese
-from amemorix_bench.dataset import Dataset, spread
-from amemorix_bench.locomo_file import read_locomo
+from amemorix_bench.recall.chinese import read_chinese
+from amemorix_bench.recall.dataset import Dataset, spread
+from amemorix_bench.recall.locomo import read_locomo
 from conftest import Open
 from entrance import contents, data_of, found, refused, rows, said, stats, told
 from import_entrance import pasted

@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 from amemorix import AMemorixHostService
 from amemorix.frontends.cli.main import app
 from amemorix.testing import HashEmbedder, ScriptedChat, memory_host, pause_background
-from amemorix.tuning import recommendation as verdict
+from amemorix.tuning import comparison
 from amemorix.tuning.questions import copies
 from conftest import Open
 from entrance import change, found, refused, rows, said
 from lives import Life
-from tuning_life import ADMIN, OFF, SETTINGS, create, ended, fill, live
+from tuning_life import ADMIN, OFF, PLACES, SETTINGS, THINGS, create, ended, fill, live
 
 TIMED = ("recommended", "reasons", "p95_before", "p95_after")
 """What a task says that the machine has a part in."""
@@ -40,7 +40,7 @@ async def ask(host: AMemorixHostService, action: str, **args: Any) -> dict[str, 
 @pytest.fixture(autouse=True)
 def any_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings are not found too slow because the machine has other work."""
-    monkeypatch.setattr(verdict, "SLOWER_MS", math.inf)
+    monkeypatch.setattr(comparison, "SLOWER_MS", math.inf)
 
 
 @pytest.fixture
@@ -221,15 +221,18 @@ async def test_bad_settings_are_mended_applied_and_taken_back(spoilt: AMemorixHo
 
 
 async def test_what_is_not_recommended_is_not_applied(filled: AMemorixHostService) -> None:
-    task = await create(filled, rounds=8)
+    lines = [row[0] for row in rows(filled, "select id from paragraphs order by id")]
+    wrong = [{"query": f"{place} {thing}", "expected": f"p{lines[(17 * n) % len(lines)]}"}
+             for n, (place, (thing, *_)) in enumerate((p, t) for p in PLACES for t in THINGS)]  # fmt: skip
+    task = await create(filled, rounds=8, queries=wrong)
     done = (await ended(filled, task))["task"]
     assert done["status"] == "completed"
+    assert done["result"]["changes"]
     assert not done["recommended"]
     assert done["result"]["reasons"]
     error = await filled.invoke(ADMIN, {"action": "apply_best", "task_id": task})
     assert error["error_code"] == "conflict"
-    if done["result"]["changes"]:
-        assert (await ask(filled, "apply_best", task_id=task, validate=False))["changed"]
+    assert (await ask(filled, "apply_best", task_id=task, validate=False))["changed"]
 
 
 async def test_settings_that_changed_since_are_not_overwritten(spoilt: AMemorixHostService) -> None:

@@ -6,12 +6,11 @@ import random
 
 import pytest
 
-from amemorix.tuning.metrics import Outcome, between, compare, outcome, worth
+from amemorix.tuning.comparison import Outcome, compare, judge, mean_outcome, outcome, worth
+from amemorix.tuning.hill_climb import best_round, merit, proposed
 from amemorix.tuning.query_set import Draft, divided
 from amemorix.tuning.questions import about_fact, about_relation, copies, from_turn
-from amemorix.tuning.recommendation import best_round, judged, merit
-from amemorix.tuning.rows import RoundRow
-from amemorix.tuning.sampler import proposed
+from amemorix.tuning.rows import RoundItem
 from amemorix.tuning.search_space import (
     CURRENT,
     FACTORS,
@@ -70,7 +69,7 @@ def test_figures_of_a_ranking() -> None:
     assert second.reciprocal_rank == 0.5
     assert second.gain == pytest.approx(0.6309, abs=1e-4)
     assert (none.reciprocal_rank, none.gain, none.recall) == (0.0, 0.0, 0.0)
-    assert between(best, second).reciprocal_rank == 0.75
+    assert mean_outcome(best, second).reciprocal_rank == 0.75
     assert worth(best, "balanced") == pytest.approx(1.0)
     assert worth(second, "recall_priority") > worth(second, "precision_priority")
 
@@ -117,12 +116,12 @@ def test_a_question_answered_in_two_parts_is_left_out() -> None:
     assert "across" not in {one.text for one in divided([*drafts(1, 12, 2), across], seed=0)}
 
 
-def rounds(seed: int, count: int, anchors: tuple[str, ...] = (CURRENT, SHIPPED)) -> list[RoundRow]:
-    done: list[RoundRow] = []
+def rounds(seed: int, count: int, anchors: tuple[str, ...] = (CURRENT, SHIPPED)) -> list[RoundItem]:
+    done: list[RoundItem] = []
     for n in range(count):
         params = proposed(done, seed=seed, anchors=anchors)
         score = 0.5 - 0.1 * abs(params["words"] - 1.5)
-        done.append(RoundRow(n, params, decode(params, shipped_profile()), score, merit(score, params), {}, 0.1))
+        done.append(RoundItem(n, score, merit(score, params), params, {}, decode(params, shipped_profile()), 0.1))
     return done
 
 
@@ -138,13 +137,13 @@ def test_proposals_follow_from_the_rounds_and_the_seed() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_proposals_stay_where_they_may_be(seed: int) -> None:
     """Also where the best lies at the edge, so that rounding must not lead beyond it."""
-    done: list[RoundRow] = []
+    done: list[RoundItem] = []
     for n in range(25):
         params = proposed(done, seed=seed, anchors=(CURRENT,))
         assert all(LEAST <= params[name] <= MOST for name in FACTORS)
         edge = {**params, "words": LEAST, "talk": MOST} if n else params
         score = -sum(params[name] for name in FACTORS)
-        done.append(RoundRow(n, edge, {}, score, score, {}, 0.1))
+        done.append(RoundItem(n, score, score, edge, {}, {}, 0.1))
 
 
 def test_factors_move_their_weights_and_nothing_else() -> None:
@@ -163,8 +162,8 @@ def test_factors_move_their_weights_and_nothing_else() -> None:
 def test_of_equal_rounds_the_one_nearest_to_what_is_known_wins() -> None:
     far = {**first_params(CURRENT), "words": 3.0}
     some = [
-        RoundRow(0, first_params(CURRENT), {}, 0.5, merit(0.5, first_params(CURRENT)), {}, 0.1),
-        RoundRow(1, far, {}, 0.5, merit(0.5, far), {}, 0.1),
+        RoundItem(0, 0.5, merit(0.5, first_params(CURRENT)), first_params(CURRENT), {}, {}, 0.1),
+        RoundItem(1, 0.5, merit(0.5, far), far, {}, {}, 0.1),
     ]
     assert best_round(some).round == 0
 
@@ -178,8 +177,8 @@ def test_a_kind_that_loses_for_sure_speaks_against_it(loss: list[float], refused
     base, better = outcomes([0.3] * 60), outcomes([0.7] * 60)
     few = [Outcome(100 + n, "fact", v, v, v, 10.0) for n, v in enumerate([0.9] * 12)]
     worse = [Outcome(100 + n, "fact", 0.9 - d, 0.9 - d, 0.9 - d, 10.0) for n, d in enumerate(loss)]
-    best = RoundRow(3, first_params(CURRENT), shipped_profile(), 0.6, 0.6, {}, 0.1)
-    verdict = judged(
+    best = RoundItem(3, 0.6, 0.6, first_params(CURRENT), {}, shipped_profile(), 0.1)
+    verdict = judge(
         best, shipped_profile(), [[*base, *few], [*better, *worse]], [base, better], objective="balanced", seed=0
     )
     assert verdict.kinds["fact"].difference < -0.05
@@ -198,8 +197,8 @@ def test_a_kind_that_loses_for_sure_speaks_against_it(loss: list[float], refused
 )
 def test_only_what_holds_is_recommended(validation: float, held_out: float, milliseconds: float, word: str) -> None:
     base = [0.4] * 30
-    best = RoundRow(3, first_params(CURRENT), shipped_profile(), 0.6, 0.6, {}, 0.1)
-    verdict = judged(
+    best = RoundItem(3, 0.6, 0.6, first_params(CURRENT), {}, shipped_profile(), 0.1)
+    verdict = judge(
         best, shipped_profile(),
         [outcomes(base), outcomes([v + validation for v in base], milliseconds=milliseconds)],
         [outcomes(base), outcomes([v + held_out for v in base], milliseconds=milliseconds)],

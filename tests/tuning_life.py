@@ -12,7 +12,7 @@ from amemorix import AMemorixHostService
 from amemorix.testing import HashEmbedder, memory_host
 from lives import Tell
 
-__all__ = ["ADMIN", "OFF", "SETTINGS", "create", "ended", "fill", "live"]
+__all__ = ["ADMIN", "OFF", "PLACES", "SETTINGS", "THINGS", "create", "ended", "fill", "live"]
 
 ADMIN = "memory_tuning_admin"
 SETTINGS: dict[str, Any] = {"tuning": {"poll_interval_seconds": 0.02, "idle_share": 0.0}}

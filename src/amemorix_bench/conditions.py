@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -13,10 +12,10 @@ from typing import Any
 from amemorix.host.service import AMemorixHostService
 from amemorix.version import __version__
 
-from .speed_machine import Machine, describe_machine, resident_mib
+from .machine import Machine, describe_machine, peak_mib, resident_mib
 from .workspace import answered
 
-__all__ = ["Conditions", "Footprint", "describe", "folder_bytes", "footprint", "peak_mib"]
+__all__ = ["Conditions", "Footprint", "describe", "folder_bytes", "footprint"]
 
 PACKAGES = ("numpy", "faiss-cpu", "onnxruntime", "tokenizers", "pydantic")
 NO_MODEL = "no model"
@@ -57,13 +56,12 @@ async def describe(host: AMemorixHostService, folder: Path) -> Conditions:
     """The conditions as they are now, `folder` being on the disk that is written to."""
     stats = await answered(host, "memory_stats", {})
     config = await host.get_config()
-    return Conditions(
-        version=__version__,
-        packages=_versions(),
-        machine=describe_machine(folder),
-        model=stats["embedding"]["model"] or NO_MODEL,
-        settings={name: config[name] for name in SECTIONS},
-    )
+    packages: dict[str, str] = {}
+    for name in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            packages[name] = version(name)
+    model, settings = stats["embedding"]["model"] or NO_MODEL, {name: config[name] for name in SECTIONS}
+    return Conditions(__version__, packages, describe_machine(folder), model, settings)
 
 
 def footprint(folder: Path) -> Footprint:
@@ -78,21 +76,3 @@ def folder_bytes(folder: Path) -> int:
         with contextlib.suppress(OSError):
             total += path.stat().st_size if path.is_file() else 0
     return total
-
-
-def peak_mib() -> float:
-    """Highest resident memory of this process so far in MiB; 0 where the system does not tell."""
-    try:
-        import resource
-    except ImportError:  # pragma: no cover - not on Windows
-        return 0.0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1024**2 if sys.platform == "darwin" else peak / 1024
-
-
-def _versions() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name in PACKAGES:
-        with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found

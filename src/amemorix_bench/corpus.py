@@ -14,17 +14,9 @@ from amemorix.lazy_regex import lazy_regex
 from .vocabulary import NAMES, PATTERNS, QUESTIONS, WORDS
 
 __all__ = [
-    "CALL_TURNS",
-    "CHAT_TURNS",
-    "TOGETHER",
-    "Call",
-    "Question",
-    "calls",
-    "chat_name",
-    "fresh_texts",
-    "questions",
+    "CALL_TURNS", "CHAT_TURNS", "TOGETHER", "Call", "Question", "calls", "chat_name", "fresh_texts", "questions",
     "span_of",
-]
+]  # fmt: skip
 
 CHAT_TURNS = 1_000
 CALL_TURNS = 250

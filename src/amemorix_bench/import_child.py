@@ -14,9 +14,9 @@ from typing import Any
 from amemorix.clock import SystemClock
 from amemorix.host.service import AMemorixHostService
 
-from .conditions import peak_mib
 from .corpus import Question, questions
-from .speed_search import WARM_UP, search_args
+from .machine import peak_mib
+from .speed.search import WARM_UP, search_args
 from .workspace import answered
 
 __all__ = ["main"]

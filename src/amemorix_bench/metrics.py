@@ -9,7 +9,10 @@ from dataclasses import astuple, dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Interval", "Score", "bootstrap", "distinct", "intervals", "mean_score", "percentile", "score_ranking"]
+__all__ = [
+    "Interval", "Score", "bootstrap", "difference", "distinct", "intervals", "mean_score", "percentile",
+    "score_ranking",
+]  # fmt: skip
 
 ROUNDS = 2000
 BLOCK = 200
@@ -70,12 +73,10 @@ def score_ranking(
         **{f"recall_{k}": share for k, share in recall.items()},
         **{f"any_{k}": float(share > 0) for k, share in recall.items()},
         **{f"all_{k}": float(share == 1) for k, share in recall.items() if k > 1},
-        **{f"session_{k}": share for k, share in of_sessions.items()},
-        mrr=1 / places[0] if places else 0.0,
-        ndcg_10=_ndcg(places, len(evidence), 10),
-        session_any_5=float(of_sessions[5] > 0),
+        **{f"session_{k}": share for k, share in of_sessions.items()}, mrr=1 / places[0] if places else 0.0,
+        ndcg_10=_ndcg(places, len(evidence), 10), session_any_5=float(of_sessions[5] > 0),
         session_all_5=float(of_sessions[5] == 1),
-    )
+    )  # fmt: skip
 
 
 def mean_score(scores: Sequence[Score]) -> Score:
@@ -83,6 +84,11 @@ def mean_score(scores: Sequence[Score]) -> Score:
     if not scores:
         return Score()
     return Score(**{f.name: sum(getattr(s, f.name) for s in scores) / len(scores) for f in fields(Score)})
+
+
+def difference(one: Score, other: Score) -> Score:
+    """The first less the second, figure by figure."""
+    return Score(**{f.name: getattr(one, f.name) - getattr(other, f.name) for f in fields(Score)})
 
 
 def intervals(scores: Sequence[Score], *, minus: Sequence[Score] | None = None) -> dict[str, Interval]:

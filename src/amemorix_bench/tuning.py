@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from amemorix.tuning.search_space import CURRENT, changed, decode, first_params, shipped_profile
 
-from .dataset import Dataset
 from .metrics import Interval, Score, bootstrap
-from .recall import RecallBench, loaded
-from .recall_fill import OnStage
-from .recall_result import QuestionResult
+from .recall.bench import RecallBench, loaded
+from .recall.dataset import Dataset
+from .recall.fill import OnStage
+from .recall.result import QuestionResult
 from .workspace import answered
 
 __all__ = ["SOURCES", "Source", "Start", "TuningReport", "TuningRun", "bad_starts", "run"]

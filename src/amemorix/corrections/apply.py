@@ -1,9 +1,9 @@
-"""The carrying out of a correction, with its undoing."""
+"""Corrections carried out and undone: the rows that they change."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import Conflict
@@ -13,12 +13,13 @@ from ..language.normalise import content_hash
 from ..store import tasks as task_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
 from ..store.records import ChatKey, NewText, Person
 from ..store.rows import relations as relation_rows
 from ..store.time_zones import TimeZones
 from . import rows as correction_rows
 from .language.text import holds
-from .rows import Plan, Standing, Target
+from .rows import Plan, Target
 
 __all__ = ["SOURCE_TYPE", "CorrectionWriter"]
 
@@ -41,22 +42,7 @@ class CorrectionWriter:
         details = json.loads(plan.plan)
         items: list[dict[str, Any]] = details["paragraphs"]
         ids = [item["id"] for item in items]
-        targets = self._unchanged(db, items, now)
-        touched = correction_rows.persons(db, ids)
-        correction_rows.supersede(db, ids, now)
-        kept = [item for item in items if item["becomes"]]
-        stored = [self._in_place(db, plan, targets[item["id"]], item["becomes"], details, now) for item in kept]
-        correction_rows.count_revision(db, [item["id"] for item in kept], 1)
-        notes = self._note(db, plan, details, now) if details["note"] else []
-        alone = correction_rows.alone(db, details["relations"], [])
-        ended = [id_ for id_, row in relation_rows.rows(db, alone).items() if row.alive]
-        correction_rows.end_relations(db, ended, now)
-        relation_restore.taken(db, ended, f"c{plan.id}")
-        self._refresh(db, touched, now)
-        return {"superseded": ids, "stored": stored, "notes": notes, "relations": ended, "at": now}
-
-    def _unchanged(self, db: Connection, items: Sequence[dict[str, Any]], now: float) -> dict[int, Target]:
-        targets = correction_rows.targets(db, [item["id"] for item in items], None, now)
+        targets = correction_rows.targets(db, ids, None, now)
         changed = [
             f"p{item['id']}" for item in items
             if item["id"] not in targets or targets[item["id"]].content_hash.hex() != item["hash"]
@@ -65,20 +51,35 @@ class CorrectionWriter:
             raise Conflict(
                 f"{', '.join(changed)} changed since the preview: preview again.", field="plan_id", changed=changed
             )
-        return targets
+        touched = correction_rows.persons(db, ids)
+        db.run("correction_supersede", ids=array(ids), now=now)
+        kept = [item for item in items if item["becomes"]]
+        stored = [self._in_place(db, plan, targets[item["id"]], item["becomes"], details, now) for item in kept]
+        db.run("correction_refs_revised", ids=array(item["id"] for item in kept), step=1)
+        notes = self._note(db, plan, details, now) if details["note"] else []
+        alone = correction_rows.alone(db, details["relations"], [])
+        ended = [id_ for id_, row in relation_rows.rows(db, alone).items() if row.alive]
+        db.run("correction_relations_end", ids=array(ended), now=now)
+        relation_restore.taken(db, ended, f"c{plan.id}")
+        _refresh_profiles(db, touched, now)
+        return {"superseded": ids, "stored": stored, "notes": notes, "relations": ended, "at": now}
 
     def _in_place(
         self, db: Connection, plan: Plan, old: Target, text: str, details: Mapping[str, Any], now: float
     ) -> int:
-        """Store the corrected copy of a paragraph; returns its row."""
+        """Store the corrected copy of a paragraph, with what it was linked to but the wrong; returns its row."""
         metadata = json.loads(old.metadata) | {"corrects": f"p{old.id}", "correction": f"c{plan.id}"}
         new = self._analyser.paragraph(text, old.event_start, self._zones.of(old.chat_id))
-        row = correction_rows.copy(db, old.id, new, json.dumps(metadata, ensure_ascii=False), now)
-        wrong = details["reading"]["wrong"]
-        entities = [
-            id_ for id_, name in correction_rows.linked_entity_names(db, [old.id]).items() if holds(name, wrong)
-        ]
-        correction_rows.hand_on(db, old.id, row, entities=entities, relations=details["wrong_relations"])
+        row: int = db.run(
+            "correction_copy", old=old.id, flags=new.flags, content_hash=new.content_hash, content=new.content,
+            metadata=json.dumps(metadata, ensure_ascii=False), now=now,
+        ).fetchone()[0]  # fmt: skip
+        db.run("terms_insert", id=row, v=new.terms)
+        db.run("correction_copy_persons", old=old.id, new=row)
+        named, wrong = correction_rows.linked_entity_names(db, [old.id]), details["reading"]["wrong"]
+        entities = [id_ for id_, name in named.items() if holds(name, wrong)]
+        db.run("correction_copy_entities", old=old.id, new=row, without=array(entities))
+        db.run("correction_copy_evidence", old=old.id, new=row, without=array(details["wrong_relations"]))
         return row
 
     def _note(self, db: Connection, plan: Plan, details: Mapping[str, Any], now: float) -> list[int]:
@@ -88,23 +89,21 @@ class CorrectionWriter:
         new = NewText(
             source=f"{SOURCE_TYPE}:{plan.chat_id}" if plan.chat_id else SOURCE_TYPE, source_type=SOURCE_TYPE, kind="text",
             external_id=f"correction:{plan.id}", content_hash=bytes.fromhex(content_hash(text)),
-            paragraphs=self._analyser.paragraphs(text, now, self._zones.of(plan.chat_id)), chat=chat, shared=chat is None, event_start=now,
-            event_end=now, persons=(Person(plan.person_id, details["person"], about=True),) if plan.person_id else (),
+            paragraphs=self._analyser.paragraphs(text, now, self._zones.of(plan.chat_id)), chat=chat, shared=chat is None,
+            event_start=now, event_end=now,
+            persons=(Person(plan.person_id, details["person"], about=True),) if plan.person_id else (),
             metadata=json.dumps({"correction": plan.id, "authority": details["authority"]}),
         )  # fmt: skip
         return list(self._store.texts.store(db, new, now).paragraphs)
 
-    def _refresh(self, db: Connection, persons: Iterable[int], now: float) -> None:
-        for person in persons:
-            task_rows.enqueue(db, "profile", person, since=None, due_at=now, now=now)
-
     def undo(self, db: Connection, plan: Plan, now: float) -> None:
         """Put back what was there. Raises Conflict if something newer stands on it."""
         result = json.loads(plan.result)
-        old, new, notes = result["superseded"], result["stored"], result["notes"]
-        standing = correction_rows.standing(db, [*old, *new, *notes])
-        moved = [f"p{p}" for p in (*new, *notes) if p not in standing or not standing[p].current]
-        moved += [f"p{p}" for p in old if p not in standing or not _as_left(standing[p], result["at"])]
+        old, new, notes, at = result["superseded"], result["stored"], result["notes"], result["at"]
+        # id -> (superseded at, deleted at, whether something newer stands under its reference); none if it was purged
+        standing = {row[0]: row[1:] for row in db.run("correction_standing", ids=array([*old, *new, *notes]))}
+        moved = [f"p{p}" for p in (*new, *notes) if p not in standing or standing[p][:2] != (None, None)]
+        moved += [f"p{p}" for p in old if p not in standing or standing[p] != (at, None, False)]
         if moved:
             raise Conflict(
                 f"Plan c{plan.id}: {', '.join(moved)} changed since; it cannot be undone.",
@@ -113,20 +112,21 @@ class CorrectionWriter:
             )
         touched = correction_rows.persons(db, [*old, *new])
         ended = relation_restore.taken_by(db, result["relations"], f"c{plan.id}")
-        correction_rows.revive(db, paragraphs=old, relations=ended, at=result["at"])
-        correction_rows.withdraw(db, notes, now)
-        self._take_back(db, new, now)
-        self._refresh(db, touched, now)
+        db.run("correction_revive", ids=array(old), at=at)
+        db.run("correction_refs_revive", ids=array(old))
+        db.run("correction_relations_revive", ids=array(ended))
+        db.run("correction_withdraw", ids=array(notes), now=now)
+        db.run("correction_withdraw_refs", ids=array(notes), now=now)
+        db.run("relations_unsupported", paragraphs=array(notes), now=now)
+        # the copies are erased, and what was read in nothing else ends with them
+        supported, spoken_of = correction_rows.relations(db, new), correction_rows.linked_entity_names(db, new)
+        db.run("correction_refs_revised", ids=array(new), step=-1)
+        db.run("correction_remove", ids=array(new))
+        db.run("correction_relations_end", ids=array(correction_rows.alone(db, supported, [])), now=now)
+        db.run("correction_entities_end", ids=array(spoken_of), now=now)
+        _refresh_profiles(db, touched, now)
 
-    def _take_back(self, db: Connection, copies: Sequence[int], now: float) -> None:
-        """Erase copies, and end what was read in nothing else."""
-        supported, spoken_of = correction_rows.relations(db, copies), correction_rows.linked_entity_names(db, copies)
-        correction_rows.count_revision(db, copies, -1)
-        correction_rows.remove(db, copies)
-        correction_rows.end_relations(db, correction_rows.alone(db, supported, []), now)
-        correction_rows.end_entities(db, spoken_of, now)
 
-
-def _as_left(standing: Standing, at: float) -> bool:
-    """Whether a superseded paragraph is as the plan left it, and nothing newer stands in its place."""
-    return standing.superseded_at == at and standing.deleted_at is None and not standing.outdated
+def _refresh_profiles(db: Connection, persons: Iterable[int], now: float) -> None:
+    for person in persons:
+        task_rows.enqueue(db, "profile", person, since=None, due_at=now, now=now)

@@ -24,7 +24,7 @@ update feedback_tasks set status = :status, result = :result, error = '', leased
                           updated_at = :now
 where id = :id and status = 'running' and worker = :worker;
 
--- name: feedback_stumbled
+-- name: feedback_failed
 update feedback_tasks set status = :status, error = :error, due_at = :due_at, leased_until = null, worker = '',
                           updated_at = :now
 where id = :id and status = 'running' and worker = :worker;

@@ -12,7 +12,7 @@ from ..fields import Count, Name, RequiredName, TimeInput
 from ..ids import paragraph_key
 from ..language.time_arguments import read_bound
 from ..ops import Operations, Request, Response
-from .feedback_rows import FeedbackTask
+from .feedback import FeedbackTask
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel

@@ -11,9 +11,9 @@ from ..fields import Count, Name
 from ..ids import paragraph_key
 from ..ops import Operations, Request, Response, ScopedRequest, ScopedResponse
 from ..store.access import chat_key
+from .matcher import MOST_CANDIDATES
 from .parser import Authority, Wish
 from .rows import Plan
-from .service import Preview
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -23,6 +23,7 @@ __all__ = ["ops"]
 ops: Operations[SDKMemoryKernel] = Operations()
 Status = Literal["awaiting_confirmation", "executed", "rolled_back"]
 LARGEST = 2**62
+SHOWN_CHARS = 420
 
 
 def _plan_number(value: Any) -> Any:
@@ -179,7 +180,23 @@ async def preview_correction(kernel: SDKMemoryKernel, request: PreviewCorrection
         text=request.text, chat_id=request.chat, person_id=request.person_id, requested_by=request.requested_by,
         reason=request.reason, authority=request.authority, use_model=request.use_model, allow_global=request.allow_global,
     )  # fmt: skip
-    return _preview(await kernel.corrections.preview(wish))
+    plan = await kernel.corrections.preview(wish)
+    reading, found = plan.reading, plan.found
+    return CorrectionPreview(
+        plan_id=f"c{plan.plan}", confidence=plan.confidence, action=reading.action, wrong=reading.wrong,
+        right=reading.right, subject=reading.subject, note=plan.note, relations=plan.relations, facts=plan.facts,
+        replacements=[
+            ReplacementItem(id=paragraph_key(one.target.id), content=one.target.content, becomes=one.becomes)
+            for one in found.chosen
+        ],
+        candidates=[
+            CandidateItem(
+                id=paragraph_key(one.target.id), content=one.target.content[:SHOWN_CHARS], score=round(one.score, 6),
+                chosen=not one.why, why=one.why or "says what is wrong",
+            )
+            for one in found.judged[:MOST_CANDIDATES]
+        ],
+    )  # fmt: skip
 
 
 @ops.operation("memory_correction_admin", "execute", effect="destructive")
@@ -207,27 +224,6 @@ async def list_corrections(kernel: SDKMemoryKernel, request: ListCorrections) ->
         request.statuses, request.chat_id, limit=request.limit, offset=request.offset
     )
     return CorrectionPlans(items=[_item(plan) for plan in plans], count=len(plans), total=total)
-
-
-def _preview(found: Preview) -> CorrectionPreview:
-    return CorrectionPreview(
-        plan_id=f"c{found.plan}",
-        confidence=found.confidence,
-        action=found.reading.action,
-        wrong=found.reading.wrong,
-        right=found.reading.right,
-        subject=found.reading.subject,
-        replacements=[
-            ReplacementItem(id=paragraph_key(r.paragraph), content=r.was, becomes=r.becomes) for r in found.replacements
-        ],
-        note=found.note,
-        relations=list(found.relations.values()),
-        facts=list(found.facts.values()),
-        candidates=[
-            CandidateItem(id=paragraph_key(c.paragraph), content=c.content, score=c.score, chosen=c.chosen, why=c.why)
-            for c in found.candidates
-        ],
-    )
 
 
 def _item(plan: Plan) -> PlanItem:

@@ -12,7 +12,7 @@ from .language.claim import Correction
 from .language.rules import read_correction, read_denial
 from .language.text import holds
 
-__all__ = ["Authority", "CorrectionReader", "Wish"]
+__all__ = ["Authority", "Wish", "read_wish"]
 
 Authority = Literal["direct_user", "manual"]
 CHAT_SYSTEM = (
@@ -50,37 +50,34 @@ class Wish:
     reading: Correction | None = None
 
 
-class CorrectionReader:
-    """Reads wishes; the chat model is asked only where the wish says so, and rules read where it gives nothing."""
+async def read_wish(wish: Wish, chat: ChatModel | None, *, timeout: float) -> Correction:
+    """What it corrects: the chat model is asked only where the wish says so, and rules read where it gives nothing.
 
-    def __init__(self, chat: ChatModel | None, *, timeout: float) -> None:
-        self._chat = chat
-        self._timeout = timeout
+    Raises InvalidRequest for what reads as no correction.
+    """
+    reading = wish.reading
+    if reading is None and wish.use_model and chat is not None:
+        reading = await _asked(wish.text, chat, timeout)
+    reading = reading or read_correction(wish.text) or read_denial(wish.text)
+    if reading is None:
+        raise InvalidRequest(
+            "text: cannot be read as a correction. Say what is wrong and what is right, such as "
+            "“林澈不住在上海，他住在杭州”, “Mia doesn't work at Google any more, she works at Stripe”, "
+            "or what to forget: “忘掉我喜欢咖啡”. To forget all that is known of a person, use memory_delete_admin with "
+            "mode `person`.",
+            field="text",
+        )
+    return reading
 
-    async def read(self, wish: Wish) -> Correction:
-        """What it corrects. Raises InvalidRequest for what reads as no correction."""
-        reading = wish.reading or (await self._asked(wish.text) if wish.use_model else None)
-        reading = reading or read_correction(wish.text) or read_denial(wish.text)
-        if reading is None:
-            raise InvalidRequest(
-                "text: cannot be read as a correction. Say what is wrong and what is right, such as "
-                "“林澈不住在上海，他住在杭州”, “Mia doesn't work at Google any more, she works at Stripe”, "
-                "or what to forget: “忘掉我喜欢咖啡”. To forget all that is known of a person, use memory_delete_admin with "
-                "mode `person`.",
-                field="text",
-            )
-        return reading
 
-    async def _asked(self, text: str) -> Correction | None:
-        """The chat model's reading; None where there is none, or where it does not stand in the sentence."""
-        if self._chat is None:
-            return None
-        try:
-            async with asyncio.timeout(self._timeout):
-                answer = await self._chat.answer("correction", CHAT_SYSTEM, text, schema=CHAT_SCHEMA)
-        except (ChatUnavailable, TimeoutError):
-            return None
-        wrong, right, subject, about = (str(answer[name]).strip() for name in ("wrong", "right", "subject", "about"))
-        if not holds(text, wrong) or (right and not holds(text, right)):
-            return None
-        return Correction("replace" if right else "remove", wrong, right, subject, about)
+async def _asked(text: str, chat: ChatModel, timeout: float) -> Correction | None:
+    """The chat model's reading; None where it gives none, or one that does not stand in the sentence."""
+    try:
+        async with asyncio.timeout(timeout):
+            answer = await chat.answer("correction", CHAT_SYSTEM, text, schema=CHAT_SCHEMA)
+    except (ChatUnavailable, TimeoutError):
+        return None
+    wrong, right, subject, about = (str(answer[name]).strip() for name in ("wrong", "right", "subject", "about"))
+    if not holds(text, wrong) or (right and not holds(text, right)):
+        return None
+    return Correction("replace" if right else "remove", wrong, right, subject, about)

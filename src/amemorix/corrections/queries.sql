@@ -21,11 +21,11 @@ where (:statuses is null or status in (select value from json_each(:statuses))) 
 
 -- name: correction_executed
 update correction_plans set status = 'executed', executed_at = :now, result = :result
-where id = :id and status = 'awaiting_confirmation' returning id;
+where id = :id and status = 'awaiting_confirmation';
 
 -- name: correction_rolled_back
 update correction_plans set status = 'rolled_back', rolled_back_at = :now
-where id = :id and status = 'executed' returning id;
+where id = :id and status = 'executed';
 
 -- name: correction_targets
 -- live paragraphs in scope with what is needed to put a corrected one in their place

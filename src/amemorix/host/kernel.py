@@ -45,12 +45,19 @@ from ..lifecycle.service import LifecycleService
 from ..profiles.query import ProfileReader
 from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
-from ..runtime.checks.derived import IndexCheck, ReadingCheck, VectorCheck, WorkCheck
-from ..runtime.checks.environment import ChatCheck, ConfigCheck, DiskCheck, ModelCheck
-from ..runtime.checks.recovery_hint import WayBack
-from ..runtime.checks.rows import DatabaseCheck, ReferenceCheck, TermCheck
-from ..runtime.checks.service import CheckService
-from ..runtime.health_metrics import VitalsService
+from ..runtime.checks import CheckService
+from ..runtime.environment_checks import ChatCheck, ConfigCheck, DiskCheck, ModelCheck
+from ..runtime.health_metrics import HealthMetricsService
+from ..runtime.recovery_hint import RecoveryHint
+from ..runtime.stored_checks import (
+    DatabaseCheck,
+    IndexCheck,
+    ReadingCheck,
+    ReferenceCheck,
+    TermCheck,
+    VectorCheck,
+    WorkCheck,
+)
 from ..runtime_status import RuntimeStatus
 from ..search.service import SearchService
 from ..search.target_resolver import MemoryTargets
@@ -183,7 +190,7 @@ class SDKMemoryKernel:
             background=background, chat=chat,
         )  # fmt: skip
         self.audit = AuditService(store, settings=config.observability, clock=clock)
-        self.health_metrics = VitalsService(store, backups=self.backups.folder, clock=clock)
+        self.health_metrics = HealthMetricsService(store, backups=self.backups.folder, clock=clock)
         self.checks = self._checks()
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False
@@ -191,10 +198,10 @@ class SDKMemoryKernel:
     def _checks(self) -> CheckService:
         """Every check, those on which the others rest first."""
         store, config, clock, environ = self.store, self.config, self.surroundings.clock, self.surroundings.environ
-        way_back = WayBack(BackupFolder(store.folder, config.backup.roots), self.zones.general)
+        recovery = RecoveryHint(BackupFolder(store.folder, config.backup.roots), self.zones.general)
         return CheckService(
             (
-                DatabaseCheck(store, way_back),
+                DatabaseCheck(store, recovery),
                 ReferenceCheck(store),
                 TermCheck(store, Analyser(config.ingest.chunk_chars), self.zones),
                 ReadingCheck(store),

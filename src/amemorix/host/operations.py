@@ -27,7 +27,7 @@ MODULES = {
     "memory_delete_admin": ("forgetting.operations",),
     "memory_fact_admin": ("facts.operations",),
     "maintain_memory": ("lifecycle.operations",),
-    "memory_v5_admin": ("lifecycle.v5_operations",),
+    "memory_v5_admin": ("lifecycle.operations",),
     "memory_correction_admin": ("corrections.operations",),
     "enqueue_feedback_task": ("corrections.feedback_operations",),
     "memory_feedback_admin": ("corrections.feedback_operations",),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
@@ -11,21 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..audit_context import Act, acting_as
+from ..background.change_follower import run_forever
 from ..clock import Clock
 from ..config.model import Lifecycle
-from ..errors import MemoryFault
 from ..search.retention import DAY
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
 from ..store.rows import retention as retention_rows
-from ..store.rows.retention import Memory, MemoryKind
 from . import trash as trash_rows
 from .service import LifecycleService, snapshot
 
 __all__ = ["LifecycleRounds", "Round"]
 
-log = logging.getLogger(__name__)
 LAST_ROUND = "lifecycle_round_at"
 TICK_SECONDS = 1.0
 IDLE_SHARE = 3.0
@@ -64,23 +62,22 @@ class LifecycleRounds:
         self._settings = settings
         self._clock = clock
         self._background = background
-        self._one = asyncio.Lock()
+        self._one_at_a_time = asyncio.Lock()
         self._last: float | None = None
 
     async def run(self) -> None:
         """Write waiting uses and make rounds for ever; ends when cancelled."""
-        while True:
-            await asyncio.sleep(TICK_SECONDS)
-            try:
-                await self._lifecycle.flush()
-                if await self._is_due():
-                    await self.round()
-            except asyncio.CancelledError:
-                raise
-            except MemoryFault as exc:
-                log.warning("a round of the life cycle stumbled; it goes on in a while: %s", exc)
-            except Exception:
-                log.exception("a round of the life cycle stumbled; it goes on in a while")
+
+        async def step() -> bool:
+            await self._lifecycle.flush()
+            if self._last is None:
+                self._last = await self.last()
+            if self._last is None or self._clock.now() - self._last >= self._settings.interval_minutes * 60:
+                await self.round()
+            return False
+
+        await asyncio.sleep(TICK_SECONDS)
+        await run_forever(step, what="decay", pause=TICK_SECONDS, idle_share=0.0)
 
     async def last(self) -> float | None:
         """When the last round ended, in epoch seconds; None if there was none."""
@@ -89,7 +86,7 @@ class LifecycleRounds:
 
     async def round(self) -> Round:
         """Look at everything that is due now."""
-        async with self._one:
+        async with self._one_at_a_time:
             now = self._clock.now()
             with acting_as(Act("background", "lifecycle", BY, "memory", now)):
                 done = await self._round(now)
@@ -98,94 +95,67 @@ class LifecycleRounds:
             return done
 
     async def _round(self, now: float) -> Round:
-        expired = await self._repeated(lambda db: self._expire(db, now))
-        faded = recycled = 0
-        if self._settings.enabled:
-            faded = await self._fade_by_age(now) + await self._fade_weakened(now)
-            recycled = await self._repeated(lambda db: self._recycle(db, now))
-        return Round(now, expired, faded, recycled)
+        most = self._settings.batch
+        recycled_before = now - self._settings.recycle_after_days * DAY
 
-    async def _is_due(self) -> bool:
-        if self._last is None:
-            self._last = await self.last()
-        return self._last is None or self._clock.now() - self._last >= self._settings.interval_minutes * 60
+        def expire(db: Connection) -> int:
+            ids = [row[0] for row in db.run("paragraphs_expired", now=now, limit=most)]
+            if ids:
+                trash_rows.discard(db, ids, "expired", now)
+                items = [{"id": f"p{id_}"} for id_ in ids]
+                retention_rows.log(db, "expire", items, kinds=["paragraph"], requested_by=BY, now=now)
+            return len(ids)
 
-    # steps, each a transaction
+        def recycle(db: Connection) -> int:
+            ids = [row[0] for row in db.run("relations_to_recycle", before=recycled_before, limit=most)]
+            if ids:
+                db.run("relations_recycle", ids=array(ids), now=now)
+                items = [{"id": f"r{id_}"} for id_ in ids]
+                retention_rows.log(db, "recycle", items, kinds=["relation"], requested_by=BY, now=now)
+            return len(ids)
 
-    def _expire(self, db: Connection, now: float) -> int:
-        ids = trash_rows.expired(db, now, self._settings.batch)
-        if ids:
-            trash_rows.discard(db, ids, "expired", now)
-            self._log(db, "expire", "paragraph", [{"id": f"p{id_}"} for id_ in ids], now)
-        return len(ids)
+        expired = await self._in_batches(lambda: self._store.write(expire))
+        if not self._settings.enabled:
+            return Round(now, expired)
+        cutoff = now - self._lifecycle.rules.span(1.0)
+        faded = await self._fade(
+            (LONG_AGO, 0), lambda db, after: retention_rows.old_relations(db, cutoff, now, after, most), now
+        )
+        faded += await self._fade(
+            (0,), lambda db, after: [(id_,) for id_ in retention_rows.weakened_relations(db, now, after[0], most)], now
+        )
+        return Round(now, expired, faded, await self._in_batches(lambda: self._store.write(recycle)))
 
-    def _recycle(self, db: Connection, now: float) -> int:
-        before = now - self._settings.recycle_after_days * DAY
-        ids = trash_rows.faded(db, before, self._settings.batch)
-        if ids:
-            trash_rows.recycle(db, ids, now)
-            self._log(db, "recycle", "relation", [{"id": f"r{id_}"} for id_ in ids], now)
-        return len(ids)
+    async def _fade(self, first: Any, find: Callable[[Connection, Any], Sequence[Any]], now: float) -> int:
+        """Put to rest what has faded among the relations that are found past a row, its last column the relation."""
+        after, moved = first, 0
+
+        async def batch() -> int:
+            nonlocal after, moved
+            start, loop = after, asyncio.get_running_loop()
+            rows = await loop.run_in_executor(self._background, self._store.read_here, lambda db: find(db, start))
+            if rows:
+                after = rows[-1]
+                moved += await self._store.write(lambda db: self._rest(db, [row[-1] for row in rows], now))
+            return len(rows)
+
+        await self._in_batches(batch)
+        return moved
 
     def _rest(self, db: Connection, ids: Sequence[int], now: float) -> int:
         rules = self._lifecycle.rules
         memories = retention_rows.memories(db, [("relation", id_) for id_ in ids], None)
         due = [
-            memory
-            for memory in memories.values()
-            if memory.state(now) == "active" and rules.faded("relation", memory.retention, now)
-        ]
+            one for one in memories.values()
+            if one.state(now) == "active" and rules.faded("relation", one.retention, now)
+        ]  # fmt: skip
         if due:
             trash_rows.rest(db, [memory.id for memory in due], "decay", now)
-            self._log(db, "decay", "relation", [self._before(memory, now) for memory in due], now)
+            items = [{"id": memory.key, "before": snapshot(memory, rules, now)} for memory in due]
+            retention_rows.log(db, "decay", items, kinds=["relation"], requested_by=BY, now=now)
         return len(due)
 
-    def _before(self, memory: Memory, now: float) -> dict[str, Any]:
-        return {"id": memory.key, "before": snapshot(memory, self._lifecycle.rules, now)}
-
-    def _log(self, db: Connection, action: str, kind: MemoryKind, items: Sequence[dict[str, Any]], now: float) -> None:
-        retention_rows.log(db, action, items, kinds=[kind], requested_by=BY, now=now)
-
-    # batches
-
-    async def _repeated(self, step: Callable[[Connection], int]) -> int:
-        """Do the step until it has less to do than fits into one batch."""
-        return await self._batches(lambda: self._store.write(step))
-
-    async def _fade_by_age(self, now: float) -> int:
-        cutoff = now - self._lifecycle.rules.span(1.0)
-        after, moved = (LONG_AGO, 0), 0
-
-        async def batch() -> int:
-            nonlocal after, moved
-            start = after
-            rows = await self._read(
-                lambda db: retention_rows.old_relations(db, cutoff, now, start, self._settings.batch)
-            )
-            if rows:
-                after = rows[-1]
-                moved += await self._store.write(lambda db: self._rest(db, [id_ for _, id_ in rows], now))
-            return len(rows)
-
-        await self._batches(batch)
-        return moved
-
-    async def _fade_weakened(self, now: float) -> int:
-        after, moved = 0, 0
-
-        async def batch() -> int:
-            nonlocal after, moved
-            start = after
-            ids = await self._read(lambda db: retention_rows.weakened_relations(db, now, start, self._settings.batch))
-            if ids:
-                after = ids[-1]
-                moved += await self._store.write(lambda db: self._rest(db, ids, now))
-            return len(ids)
-
-        await self._batches(batch)
-        return moved
-
-    async def _batches(self, batch: Callable[[], Awaitable[int]]) -> int:
+    async def _in_batches(self, batch: Callable[[], Awaitable[int]]) -> int:
         """Do batches, with a rest after each, until one is not full; the sum of what they return."""
         total = 0
         while True:
@@ -195,6 +165,3 @@ class LifecycleRounds:
             if done < self._settings.batch:
                 return total
             await asyncio.sleep((time.perf_counter() - started) * IDLE_SHARE)
-
-    async def _read(self, unit: Callable[[Connection], Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._background, self._store.read_here, unit)

@@ -1,4 +1,4 @@
-"""What use and hand do to memories: reinforce, weaken, protect, put to rest, forget, restore."""
+"""What use and hand do to memories: reinforce, weaken, protect, freeze, forget, restore."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..store.rows import retention as retention_rows
 from ..store.rows.retention import Memory, MemoryKind, MemoryState, Ref, Retention
 from . import trash as trash_rows
 
-__all__ = ["Action", "Ask", "Change", "Done", "LifecycleService", "Scopes", "snapshot"]
+__all__ = ["Action", "Ask", "Done", "LifecycleService", "Scopes", "snapshot"]
 
 Scopes = Sequence[int] | None
 Action = Literal["reinforce", "weaken", "remember_forever", "protect", "freeze", "forget", "restore"]
@@ -51,19 +51,12 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A memory before and after."""
-
-    before: Memory
-    after: Memory
-
-
-@dataclass(frozen=True, slots=True)
 class Done:
     """What was done in one transaction; `operation` is 0 if there was nothing to do."""
 
     operation: int
-    changes: tuple[Change, ...]
+    changes: tuple[tuple[Memory, Memory], ...]
+    """Each memory before and after."""
     skipped: tuple[Ref, ...] = ()
     """Used memories that are not active, or were used a short while ago."""
     at: float = 0.0
@@ -91,7 +84,7 @@ class LifecycleService:
         now = self._clock.now()
         done = await self._store.write(lambda db: self._act(db, ask, refs, scopes, named, now))
         if ask.action == "restore":
-            for row in sorted(change.after.id for change in done.changes if change.after.kind == "paragraph")[:1]:
+            for row in sorted(after.id for _, after in done.changes if after.kind == "paragraph")[:1]:
                 self._on_revived(row)
         return done
 
@@ -110,12 +103,9 @@ class LifecycleService:
             known = self._every(db, refs, members.values(), scopes)
             missing = [f"{kind[0]}{id_}" for kind, id_ in refs if (kind, id_) not in known]
             missing += [
-                f"e{id_}"
-                for id_ in episodes
-                if not any(("paragraph", paragraph) in known for paragraph in members.get(id_, ()))
+                f"e{id_}" for id_ in episodes if not any(("paragraph", p) in known for p in members.get(id_, ()))
             ]
-            if missing:
-                raise _unknown(missing)
+            _must_be_there(missing)
             return self._use(db, known, scopes, now, ask)
 
         return await self._store.write(unit)
@@ -157,14 +147,14 @@ class LifecycleService:
         for kind in ("paragraph", "relation"):  # in this order: relations go, and come back, with their paragraphs
             mine = [ref for ref in refs if ref[0] == kind]
             memories = retention_rows.memories(db, mine, scopes)
-            if missing := [f"{kind[0]}{id_}" for _, id_ in mine if (kind, id_) not in memories]:
-                raise _unknown(missing)
+            _must_be_there([f"{kind[0]}{id_}" for _, id_ in mine if (kind, id_) not in memories])
             for memory in memories.values():
                 if refusal := _refusal(ask, memory, now):
                     refusals.append(refusal)
                 else:
-                    retention_rows.put(db, memory.ref, self._outcome(ask, memory, now))
-                    self._move(db, ask, memory, now)
+                    after = self._outcome(ask, memory, now)
+                    retention_rows.put(db, memory.ref, after)
+                    self._move(db, ask, memory, after, now)
                     willing.append(memory)
         if refusals and (named or not willing):
             raise refusals[0]
@@ -188,7 +178,7 @@ class LifecycleService:
             case "freeze":
                 return retention
 
-    def _move(self, db: Connection, ask: Ask, memory: Memory, now: float) -> None:
+    def _move(self, db: Connection, ask: Ask, memory: Memory, after: Retention, now: float) -> None:
         """Bring the row where its new retention and the action want it."""
         if memory.kind == "paragraph":
             if ask.action == "forget":
@@ -196,22 +186,17 @@ class LifecycleService:
             elif ask.action == "restore":
                 trash_rows.revive(db, [memory.id], now)
                 relation_restore.resting_on(db, [memory.id], now)
-            return
-        after = self._outcome(ask, memory, now)
-        if ask.action == "forget":
+        elif ask.action == "forget":
             trash_rows.rest(db, [memory.id], "forgotten", now, deleted_at=now)
         elif ask.action == "freeze":
             trash_rows.rest(db, [memory.id], "frozen", now)
         elif ask.action == "weaken" and self.rules.faded("relation", after, now):
             trash_rows.rest(db, [memory.id], "decay", now)
-        elif memory.inactive_at is not None and self._wakes(ask, memory, after, now):
-            trash_rows.wake(db, [memory.id])
-
-    def _wakes(self, ask: Ask, memory: Memory, after: Retention, now: float) -> bool:
-        """Whether a relation at rest is taken up again: what a hand has put to rest always, what has faded if enough is left."""
-        if ask.action in ("restore", "remember_forever") or memory.reason != "decay":
-            return True
-        return self.rules.revives(self.rules.left("relation", after, now))
+        elif memory.inactive_at is not None:
+            # what a hand has put to rest is always taken up again, what has faded if enough is left
+            by_hand = ask.action in ("restore", "remember_forever") or memory.reason != "decay"
+            if by_hand or self.rules.revives(self.rules.left("relation", after, now)):
+                trash_rows.wake(db, [memory.id])
 
     def _use(self, db: Connection, known: dict[Ref, Memory], scopes: Scopes, now: float, ask: Ask | None) -> Done:
         behind = retention_rows.relations_of(db, [id_ for kind, id_ in known if kind == "paragraph"], MOST_RELATIONS)
@@ -227,26 +212,16 @@ class LifecycleService:
         return Done(done.operation, done.changes, tuple(sorted(passed)), now)
 
     def _logged(
-        self,
-        db: Connection,
-        action: str,
-        changed: Sequence[Memory],
-        scopes: Scopes,
-        ask: Ask | None,
-        now: float,
+        self, db: Connection, action: str, changed: Sequence[Memory], scopes: Scopes, ask: Ask | None, now: float
     ) -> Done:
         """What has become of the memories, written down if somebody asked for it."""
         after = retention_rows.memories(db, [memory.ref for memory in changed], scopes)
-        changes = tuple(Change(memory, after[memory.ref]) for memory in changed)
+        changes = tuple((memory, after[memory.ref]) for memory in changed)
         if ask is None or not changes:
             return Done(0, changes, (), now)
         items = [
-            {
-                "id": change.before.key,
-                "before": snapshot(change.before, self.rules, now),
-                "after": snapshot(change.after, self.rules, now),
-            }
-            for change in changes
+            {"id": old.key, "before": snapshot(old, self.rules, now), "after": snapshot(new, self.rules, now)}
+            for old, new in changes
         ]
         strength = ask.strength if action in ("reinforce", "remember_forever", "weaken") else None
         operation = retention_rows.log(
@@ -260,15 +235,10 @@ def snapshot(memory: Memory, rules: RetentionRules, now: float) -> dict[str, Any
     """How a memory stands, in numbers and words of ours alone."""
     retention = memory.retention
     return {
-        "state": memory.state(now),
-        "retention": rules.left(memory.kind, retention, now),
-        "strength": retention.strength,
-        "anchor_at": retention.anchor_at,
-        "pinned": retention.pinned,
-        "protected_until": retention.protected_until,
-        "reason": memory.reason,
-        "expires_at": memory.expires_at,
-    }
+        "state": memory.state(now), "retention": rules.left(memory.kind, retention, now), "strength": retention.strength,
+        "anchor_at": retention.anchor_at, "pinned": retention.pinned, "protected_until": retention.protected_until,
+        "reason": memory.reason, "expires_at": memory.expires_at,
+    }  # fmt: skip
 
 
 def _refusal(ask: Ask, memory: Memory, now: float) -> InvalidRequest | Conflict | None:
@@ -278,29 +248,27 @@ def _refusal(ask: Ask, memory: Memory, now: float) -> InvalidRequest | Conflict 
             f"target: {memory.key} is a paragraph, and only relations can be frozen; `forget` it instead.",
             field="target",
         )
-    state = memory.state(now)
+    state, known = memory.state(now), {}
     if state not in ALLOWED[ask.action]:
         hint = {"deleted": " `restore` it first.", "inactive": " `restore` or `reinforce` it first."}.get(state, "")
-        hint = hint if ask.action not in ("restore", "forget") else ""
-        return Conflict(f"target: {memory.key} is {state}.{hint}", field="target", id=memory.key, state=state)
-    if ask.action == "restore" and state == "deleted" and not memory.reason:
-        return Conflict(
-            f"target: {memory.key} was deleted, not forgotten; it is not in the recycle bin.",
-            field="target", id=memory.key, state=state,
-        )  # fmt: skip
-    if ask.action == "restore" and memory.lost_end is not None:
-        node = f"n{memory.lost_end}"
-        return Conflict(
-            f"target: {node}, at an end of {memory.key} ({memory.text}), has been deleted or merged since; bring it back first.",
-            field="target", id=memory.key, state=state, node=node,
-        )  # fmt: skip
-    if ask.action == "restore" and not memory.whole:
-        return Conflict(
-            f"target: nothing that is alive supports {memory.key} any more.",
-            field="target", id=memory.key, state=state,
-        )  # fmt: skip
-    return None
+        why = f"{memory.key} is {state}.{hint if ask.action not in ('restore', 'forget') else ''}"
+    elif ask.action != "restore":
+        return None
+    elif state == "deleted" and not memory.reason:
+        why = f"{memory.key} was deleted, not forgotten; it is not in the recycle bin."
+    elif memory.lost_end is not None:
+        known = {"node": f"n{memory.lost_end}"}
+        why = (
+            f"{known['node']}, at an end of {memory.key} ({memory.text}), has been deleted or merged since; "
+            "bring it back first."
+        )
+    elif not memory.whole:
+        why = f"nothing that is alive supports {memory.key} any more."
+    else:
+        return None
+    return Conflict(f"target: {why}", field="target", id=memory.key, state=state, **known)
 
 
-def _unknown(keys: Sequence[str]) -> NotFound:
-    return NotFound(f"target: there is no memory {', '.join(keys[:10])}.", field="target", ids=list(keys[:10]))
+def _must_be_there(missing: Sequence[str]) -> None:
+    if missing:
+        raise NotFound(f"target: there is no memory {', '.join(missing[:10])}.", field="target", ids=list(missing[:10]))

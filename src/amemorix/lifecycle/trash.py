@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 from ..store.ports import Connection
-from ..store.queries import array, optional_array
-from ..store.rows.retention import Ref
-
-Scopes = Sequence[int] | None
+from ..store.queries import array
 
 
 def discard(db: Connection, paragraphs: Collection[int], reason: Literal["forgotten", "expired"], now: float) -> None:
@@ -47,29 +44,3 @@ def wake(db: Connection, relations: Iterable[int]) -> None:
     """Make relations active again, wherever they were."""
     values = {"ids": array(relations), "inactive_at": None, "reason": "", "deleted_at": None}
     db.run("relations_set_state", **values)
-
-
-def recycle(db: Connection, relations: Iterable[int], now: float) -> None:
-    """Put inactive relations into the bin."""
-    db.run("relations_recycle", ids=array(relations), now=now)
-
-
-def expired(db: Connection, now: float, limit: int) -> list[int]:
-    """Paragraphs whose time has run out and that are not in the bin yet."""
-    return [row[0] for row in db.run("paragraphs_expired", now=now, limit=limit)]
-
-
-def faded(db: Connection, before: float, limit: int) -> list[int]:
-    """Relations that faded until `before` and are not in the bin yet."""
-    return [row[0] for row in db.run("relations_to_recycle", before=before, limit=limit)]
-
-
-def in_trash(db: Connection, scopes: Scopes, *, limit: int, offset: int) -> list[Ref]:
-    """What is in the bin, the last first."""
-    values = {"scopes": optional_array(scopes), "limit": limit, "offset": offset}
-    return [(kind, id_) for kind, id_ in db.run("recycle_bin", **values)]
-
-
-def bin_count(db: Connection, scopes: Scopes) -> int:
-    """How much is in the bin."""
-    return db.run("recycle_bin_count", scopes=optional_array(scopes)).fetchone()[0]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from typing import Any
 
 from ..audit_context import Act, acting_as, front_door
+from ..background.change_follower import run_forever
 from ..clock import Clock
 from ..config.model import Observability
 from ..store.audit import AuditRow
 from ..store.metadata_store import MetadataStore, noted
-from ..store.ports import Connection
 
 __all__ = ["AuditService"]
 
-log = logging.getLogger(__name__)
 DAY = 86_400.0
 LOOK_SECONDS = 3600.0
 BATCH = 2_000
@@ -33,11 +31,7 @@ class AuditService:
 
     async def page(self, *, limit: int, **wanted: Any) -> tuple[list[AuditRow], int | None]:
         """The newest changes first, at most `limit`, and where the next page begins; None on the last one."""
-
-        def read(db: Connection) -> list[AuditRow]:
-            return self._store.audit.page(db, limit=limit + 1, **wanted)
-
-        rows = await self._store.read(read)
+        rows = await self._store.read(lambda db: self._store.audit.page(db, limit=limit + 1, **wanted))
         return rows[:limit], rows[limit - 1].id if len(rows) > limit else None
 
     async def configured(self, changed: Sequence[str]) -> None:
@@ -48,14 +42,13 @@ class AuditService:
 
     async def run(self) -> None:
         """Prune for ever; ends when cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            try:
-                await self.prune()
-            except asyncio.CancelledError:
-                raise
-            except Exception:
-                log.exception("old changes were not forgotten; it is tried again in an hour")
+
+        async def step() -> bool:
+            await self.prune()
+            return False
+
+        await asyncio.sleep(LOOK_SECONDS)
+        await run_forever(step, what="audit", pause=LOOK_SECONDS, idle_share=0.0)
 
     async def prune(self) -> int:
         """Forget what is older than the configuration says; returns how many rows."""

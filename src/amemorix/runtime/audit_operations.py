@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
@@ -85,8 +84,13 @@ async def audit(kernel: SDKMemoryKernel, request: ListChanges) -> Changes:
     since, until = read_bound("since", request.since, now, zone), read_instant("until", request.until, now, zone)
     if since is not None and until is not None and since > until:
         raise InvalidRequest("since is after until.", field="since")
+    before = request.before.removeprefix("a")
+    if request.before and (not before.isdecimal() or len(before) > 18):
+        raise InvalidRequest(
+            f"before: {request.before!r} is no page; give the `next` of the page before.", field="before"
+        )
     rows, following = await kernel.audit.page(
-        limit=request.limit, before=_row(request.before), component=request.of_component or None,
+        limit=request.limit, before=int(before) if before else None, component=request.of_component or None,
         action=request.of_action or None, requested_by=request.requested_by or None, since=since, upto=until,
     )  # fmt: skip
     kept = frozenset[str]()
@@ -95,28 +99,17 @@ async def audit(kernel: SDKMemoryKernel, request: ListChanges) -> Changes:
     return Changes(items=[_item(row, zone, kept) for row in rows], next="" if following is None else f"a{following}")
 
 
-def _row(key: str) -> int | None:
-    digits = key.removeprefix("a")
-    if not key:
-        return None
-    if not digits.isdecimal() or len(digits) > 18:
-        raise InvalidRequest(f"before: {key!r} is no page; give the `next` of the page before.", field="before")
-    return int(digits)
-
-
 def _item(row: AuditRow, zone: tzinfo, kept: frozenset[str]) -> ChangeItem:
-    values: dict[str, Any] = {
-        name: getattr(row, name)
-        for name in ("at", "until", "component", "action", "requested_by", "door", "calls", "rows", "target")
-    }
-    when = datetime.fromtimestamp(row.at, zone).strftime("%Y-%m-%d %H:%M:%S")
-    return ChangeItem(id=f"a{row.id}", when=when, undo=list(_undo(row, kept)), **values)
-
-
-def _undo(row: AuditRow, kept: frozenset[str]) -> Iterator[UndoRef]:
     """How to undo it: a restore by the backup of what was there before, while that is kept."""
-    for kind, ids in row.records.items():
-        for id_ in ids:
-            yield UndoRef(kind=kind, id=f"{LETTERS[kind]}{id_}", how=UNDONE_BY[kind].format(component=row.component))
+    undo = [
+        UndoRef(kind=kind, id=f"{LETTERS[kind]}{id_}", how=UNDONE_BY[kind].format(component=row.component))
+        for kind, ids in row.records.items()
+        for id_ in ids
+    ]
     if (aside := SET_ASIDE.search(row.target)) and aside[1] in kept:
-        yield UndoRef(kind="backup", id=aside[1], how="memory_runtime_admin restore_backup with this backup")
+        undo.append(UndoRef(kind="backup", id=aside[1], how="memory_runtime_admin restore_backup with this backup"))
+    return ChangeItem(
+        id=f"a{row.id}", at=row.at, until=row.until, component=row.component, action=row.action,
+        requested_by=row.requested_by, door=row.door, calls=row.calls, rows=row.rows, target=row.target, undo=undo,
+        when=datetime.fromtimestamp(row.at, zone).strftime("%Y-%m-%d %H:%M:%S"),
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is kept of a call: in whose name it changes rows, how long it took, and how it ended."""
+"""Every call is audited, traced, and logged if it was slow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,14 @@ def observed(op: Operation, request: Request, settings: Observability, clock: Cl
         outcome = exc.code if isinstance(exc, MemoryFault) else type(exc).__name__
         raise
     finally:
-        _say(op, act.door, outcome, (time.perf_counter() - started) * 1000, settings.slow_call_ms)
+        milliseconds = (time.perf_counter() - started) * 1000
+        slow = bool(settings.slow_call_ms) and milliseconds >= settings.slow_call_ms
+        extra = {
+            "component": op.component, "action": act.action, "door": act.door, "outcome": outcome,
+            "milliseconds": round(milliseconds, 2),
+        }  # fmt: skip
+        level, told = (logging.WARNING, ", slow") if slow else (logging.DEBUG, "")
+        log.log(level, "%s: %s in %.1f ms%s", op.name, outcome, milliseconds, told, extra=extra)
 
 
 def _named(request: Request) -> dict[str, str]:
@@ -50,14 +57,3 @@ def _named(request: Request) -> dict[str, str]:
         if form and form.fullmatch(value := str(getattr(request, name))):
             found[name] = value
     return found
-
-
-def _say(op: Operation, door: str, outcome: str, milliseconds: float, slow_ms: float) -> None:
-    slow = bool(slow_ms) and milliseconds >= slow_ms
-    level = logging.WARNING if slow else logging.DEBUG
-    if log.isEnabledFor(level):
-        extra = {
-            "component": op.component, "action": op.action or "", "door": door, "outcome": outcome,
-            "milliseconds": round(milliseconds, 2),
-        }  # fmt: skip
-        log.log(level, "%s: %s in %.1f ms%s", op.name, outcome, milliseconds, ", slow" if slow else "", extra=extra)

@@ -1,4 +1,4 @@
-"""`memory_runtime_admin`: the examination of the memory, and the mending of what it finds."""
+"""`memory_runtime_admin`: check the memory, and repair what the checks find."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from ..ops import Operations, Request, Response
-from .checks.service import Examined
+from .checks import Examined, FindingItem
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -26,16 +26,6 @@ class CheckNow(Request):
 
     deep: bool = Field(False, description="Also compare the database's indexes with its tables, and read every vector.")
     probe: bool = Field(False, description="Also ask the models that stand elsewhere; this may cost money.")
-
-
-class FindingItem(BaseModel):
-    """One thing that was looked at."""
-
-    name: str
-    ok: bool
-    detail: str
-    mend: str = Field("", description="What to do about it.")
-    repairable: bool = Field(False, description="`repair` does it.")
 
 
 class Report(BaseModel):
@@ -78,12 +68,11 @@ async def refresh_self_check(kernel: SDKMemoryKernel, request: CheckNow) -> Chec
 @ops.operation("memory_runtime_admin", "repair", effect="write")
 async def repair(kernel: SDKMemoryKernel, request: RepairNow) -> RepairDone:  # noqa: ARG001
     """Check deeply, and mend what can be mended: nothing of what was stored is changed."""
-    repaired = await kernel.checks.repair()
-    return RepairDone(report=_report(repaired.after), done=list(repaired.done))
+    done, after = await kernel.checks.repair()
+    return RepairDone(report=_report(after), done=done)
 
 
 def _report(examined: Examined) -> Report:
-    found, bad = examined.findings, [finding for finding in examined.findings if not finding.ok]
-    message = "All is well." if not bad else f"{len(bad)} of {len(found)} checks found something."
-    items = [FindingItem(name=f.name, ok=f.ok, detail=f.detail, mend=f.mend, repairable=f.repairable) for f in found]
-    return Report(ok=not bad, checked_at=examined.at, message=message, findings=items)
+    bad = sum(not finding.ok for finding in examined.findings)
+    message = f"{bad} of {len(examined.findings)} checks found something." if bad else "All is well."
+    return Report(ok=not bad, checked_at=examined.at, message=message, findings=list(examined.findings))

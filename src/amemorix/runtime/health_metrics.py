@@ -1,4 +1,4 @@
-"""What somebody who runs a memory sets alarms on."""
+"""Health metrics: what somebody who runs a memory sets alarms on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from ..clock import Clock
 from ..copies.backup_folder import ON_PURPOSE, BackupFolder
 from ..importing import rows as import_rows
 from ..store.metadata_store import MetadataStore
-from ..store.ports import Connection
 from ..store.rows import integrity
 
-__all__ = ["Vitals", "VitalsService"]
+__all__ = ["HealthMetrics", "HealthMetricsService"]
 
 
 @dataclass(frozen=True, slots=True)
-class Vitals:
+class HealthMetrics:
     """Figures of one moment."""
 
     imports: dict[str, int] = field(default_factory=dict[str, int])
@@ -30,7 +29,7 @@ class Vitals:
     """Bytes on the disk of the data directory."""
 
 
-class VitalsService:
+class HealthMetricsService:
     """Reads them."""
 
     def __init__(self, store: MetadataStore, *, backups: BackupFolder, clock: Clock) -> None:
@@ -38,21 +37,18 @@ class VitalsService:
         self._backups = backups
         self._clock = clock
 
-    async def read(self) -> Vitals:
+    async def read(self) -> HealthMetrics:
         """The figures now. Raises StorageFailure."""
+        imports, failed = await self._store.read(lambda db: (import_rows.states(db), integrity.failed_by_kind(db)))
 
-        def unit(db: Connection) -> tuple[dict[str, int], dict[str, int]]:
-            return import_rows.states(db), integrity.failed_by_kind(db)
+        def read_disk() -> HealthMetrics:
+            ages = (
+                max(0.0, self._clock.now() - one.manifest.created_at)
+                for one in self._backups.all()
+                if one.manifest.database_id == self._store.database_id
+                and one.manifest.reason in ON_PURPOSE
+                and one.whole
+            )
+            return HealthMetrics(imports, failed, next(ages, None), shutil.disk_usage(self._store.folder).free)
 
-        imports, failed = await self._store.read(unit)
-        return await asyncio.to_thread(lambda: Vitals(imports, failed, self._backup_age(), self._disk_free()))
-
-    def _backup_age(self) -> float | None:
-        for one in self._backups.all():
-            mine = one.manifest.database_id == self._store.database_id
-            if mine and one.manifest.reason in ON_PURPOSE and one.whole:
-                return max(0.0, self._clock.now() - one.manifest.created_at)
-        return None
-
-    def _disk_free(self) -> int:
-        return shutil.disk_usage(self._store.folder).free
+        return await asyncio.to_thread(read_disk)

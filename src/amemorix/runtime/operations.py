@@ -136,14 +136,11 @@ async def save(kernel: SDKMemoryKernel, request: Nothing) -> Saved:  # noqa: ARG
 async def get_config(kernel: SDKMemoryKernel, request: Nothing) -> RuntimeConfig:  # noqa: ARG001
     """Show the configuration at work."""
     return RuntimeConfig(
-        config=kernel.config.model_dump(mode="json"),
-        config_file=kernel.status.config_file,
-        data_dir=str(kernel.store.folder),
-        auto_save=await kernel.maintenance.auto_save(),
-        embedding=await _embedding(kernel),
+        config=kernel.config.model_dump(mode="json"), config_file=kernel.status.config_file,
+        data_dir=str(kernel.store.folder), auto_save=await kernel.maintenance.auto_save(),
+        embedding=await _embedding(kernel), notice=kernel.vectors.notice,
         retrieval_mode="hybrid" if kernel.vectors.dense.serving else "sparse_graph",
-        notice=kernel.vectors.notice,
-    )
+    )  # fmt: skip
 
 
 @ops.operation("memory_runtime_admin", "set_auto_save", effect="write")
@@ -206,13 +203,11 @@ async def reload_status(kernel: SDKMemoryKernel, request: Nothing) -> ReloadStat
     """Tell what became of config changes, and why one was refused."""
     status = kernel.status
     return ReloadStatus(
-        config_file=status.config_file,
-        reloads=status.reloads,
-        refused=status.refused,
+        config_file=status.config_file, reloads=status.reloads, refused=status.refused,
         last=None if status.last is None else Reload(**asdict(status.last)),
         last_error=None if status.last_error is None else Reload(**asdict(status.last_error)),
         needs_restart=list(status.needs_restart),
-    )
+    )  # fmt: skip
 
 
 async def _embedding(kernel: SDKMemoryKernel) -> EmbeddingState:

@@ -86,12 +86,7 @@ class Statistics(Response):
 @ops.operation("memory_stats", role="read")
 async def memory_stats(kernel: SDKMemoryKernel, request: StatsRequest) -> Statistics:  # noqa: ARG001
     """Count what is stored and tell how current the indexes are."""
-    found = await kernel.statistics()
     return Statistics(
-        **found,
-        notice=kernel.vectors.notice,
-        data_dir=str(kernel.store.folder),
-        version=__version__,
-        commit=commit(),
-        disabled=not kernel.config.plugin.enabled,
-    )
+        **await kernel.statistics(), notice=kernel.vectors.notice, data_dir=str(kernel.store.folder),
+        version=__version__, commit=commit(), disabled=not kernel.config.plugin.enabled,
+    )  # fmt: skip

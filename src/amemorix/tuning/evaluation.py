@@ -1,4 +1,4 @@
-"""The asking of questions with settings that are only tried."""
+"""How well questions are answered with settings that are only tried."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..search.request import KernelSearchRequest
 from ..search.service import SearchService
 from ..store.metadata_store import MetadataStore
 from ..store.time_zones import TimeZones
-from .metrics import Outcome, between, outcome
+from .comparison import Outcome, mean_outcome, outcome
 from .rows import QueryRow
 from .search_space import with_profile
 
@@ -27,12 +27,12 @@ __all__ = ["Cancelled", "Evaluator"]
 UNHURRIED = {"retrieval.lane_budget_ms": 60_000.0, "retrieval.rerank.budget_ms": 10_000.0, "facts.search_limit": 0}
 """A machine that is busy must not make settings look worse than they are."""
 MOST_HITS = 200
-AT_MOST = 1.0
+MOST_WAIT = 1.0
 """Seconds that a question waits for callers' questions to be answered."""
 
 
 class Cancelled(Exception):
-    """Nobody wants to know any more."""
+    """The task was cancelled meanwhile."""
 
 
 class Evaluator:
@@ -62,7 +62,7 @@ class Evaluator:
         self._dense = DenseLane(1)
 
     def close(self) -> None:
-        """Let the thread go."""
+        """End the thread that embeds the questions."""
         self._dense.close()
 
     async def ask(
@@ -75,8 +75,10 @@ class Evaluator:
     ) -> list[list[Outcome]]:
         """For each profile how well each question was answered, in the order of both.
 
-        The profiles take turns at each question, so that what else the machine does meets them alike. Raises Cancelled,
-        ModelUnavailable if the questions could not be embedded.
+        The profiles take turns at each question, so that what else the machine does meets them alike. The question of a
+        turn is asked twice: as it stands there, next to its answer, and as if it did not. Real questions lie between the
+        two: the first alone would teach that answers stand below their question in the same words, the second that words
+        hardly count. Raises Cancelled, ModelUnavailable if the questions could not be embedded.
         """
         if self._dense.serving is not self._callers.serving:
             self._dense.serve(self._callers.serving)
@@ -88,7 +90,11 @@ class Evaluator:
             for place in turns if n % 2 == 0 else reversed(turns):
                 if not wanted():
                     raise Cancelled
-                found[place].append(await self._answered(services[place], query, k))
+                whole, without = services[place]
+                answered = await self._asked(whole, query, k)
+                if query.kind == "reply":
+                    answered = mean_outcome(answered, await self._asked(without, query, k))
+                found[place].append(answered)
         return found
 
     def _service(self, profile: Mapping[str, Any], hidden: Sequence[int]) -> SearchService:
@@ -98,37 +104,20 @@ class Evaluator:
             right_of_way=RightOfWay(), glosses=self._glosses, hidden=hidden,
         )  # fmt: skip
 
-    async def _answered(self, services: tuple[SearchService, SearchService], query: QueryRow, k: int) -> Outcome:
-        """A turn's own question is asked twice: as it stands there, next to its answer, and as if it did not.
-
-        Real questions lie between the two. The first alone would teach that answers stand below their question in the
-        same words, the second that words hardly count.
-        """
-        whole, without = services
-        if query.kind != "reply":
-            return await self._asked(whole, query, k)
-        return between(await self._asked(whole, query, k), await self._asked(without, query, k))
-
     async def _asked(self, service: SearchService, query: QueryRow, k: int) -> Outcome:
-        await self._give_way()
+        until = time.monotonic() + MOST_WAIT
+        while self._store.right_of_way.is_taken and time.monotonic() < until:  # noqa: ASYNC110 - other threads count it
+            await asyncio.sleep(0.005)
         started = time.perf_counter()
         limit = min(MOST_HITS, k + len(query.hidden))
         asked = {"query": query.text, "chat_id": query.chat_id, "limit": limit, "respect_filter": False}
-        request = KernelSearchRequest.model_validate(asked)
-        result = await service.search(request)
+        result = await service.search(KernelSearchRequest.model_validate(asked))
         spent = time.perf_counter() - started
         if "dense" in result.degraded:
             raise ModelUnavailable(
                 "The questions could not be embedded; settings are tried when the model answers again."
             )
-        hits = [hit for hit in result.hits if hit.hash not in query.hashes]
-        judged = outcome(
-            query.id, query.kind, [int(hit.id[1:]) for hit in hits], query.targets, k, round(spent * 1000, 3)
-        )
+        found = [int(hit.id[1:]) for hit in result.hits if hit.hash not in query.hashes]
+        judged = outcome(query.id, query.kind, found, query.targets, k, round(spent * 1000, 3))
         await asyncio.sleep(spent * self._config.tuning.idle_share)
         return judged
-
-    async def _give_way(self) -> None:
-        until = time.monotonic() + AT_MOST
-        while self._store.right_of_way.is_taken and time.monotonic() < until:  # noqa: ASYNC110 - other threads count it
-            await asyncio.sleep(0.005)

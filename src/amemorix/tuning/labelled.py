@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
 
 from ..config.model import Config
 from ..errors import InvalidRequest
+from ..fields import Name
 from ..language.normalise import content_hash
+from ..ops import Request
 from ..store.access import EVERYONE, Access, Caller
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from . import material as tuning_material
-from .query_set import Draft
+from ..store.queries import array, optional_array
+from .rows import NewQuery
 
-__all__ = ["Labelled", "read_labelled"]
+__all__ = ["LabelledQuery", "read_labelled"]
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    """A question, and the ids (`p12`), external ids or texts of what should be found."""
+def _listed_texts(value: Any) -> Any:
+    some = [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+    if not isinstance(some, list):
+        return some
+    return [str(one) if isinstance(one, int) and not isinstance(one, bool) else one for one in some]
 
-    query: str
-    chat_id: str
-    expected: tuple[str, ...]
+
+class LabelledQuery(Request):
+    """A question with what should be found."""
+
+    query: str = Field(min_length=1, max_length=10_000)
+    chat_id: Name = Field("", description="The chat that asks; without it everything may answer.")
+    expected: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=10_000)]], BeforeValidator(_listed_texts)
+    ] = Field(
+        min_length=1, max_length=20, description="Paragraph ids (`p12`), external ids, or whole texts of the chat."
+    )
 
 
 def read_labelled(
-    store: MetadataStore, db: Connection, given: Sequence[Labelled], *, config: Config, now: float
-) -> list[Draft]:
+    store: MetadataStore, db: Connection, given: Sequence[LabelledQuery], *, config: Config, now: float
+) -> list[NewQuery]:
     """The questions with the paragraphs that are meant.
 
     Raises InvalidRequest, naming the place, for a chat that the memory does not know and for what it does not hold, or
@@ -42,19 +56,18 @@ def read_labelled(
             raise InvalidRequest(f"{field}: the memory knows no chat {one.chat_id!r}.", field=field)
         labels[one.chat_id].update(one.expected)
     meant = {chat: _meant(store, db, config, chat, some, now) for chat, some in labels.items()}
-    return [_draft(db, one, meant[one.chat_id], f"queries.{place}", now) for place, one in enumerate(given)]
-
-
-def _draft(db: Connection, one: Labelled, meant: Mapping[str, set[int]], field: str, now: float) -> Draft:
-    for place, label in enumerate(one.expected):
-        if label not in meant:
-            where = f"{field}.expected.{place}"
-            raise InvalidRequest(
-                f"{where}: {label[:80]!r} is no paragraph, external id or text that this chat may see.", field=where
-            )
-    targets = sorted(set[int]().union(*(meant[label] for label in one.expected)))
-    lines = tuning_material.lines(db, targets, now)
-    return Draft("labelled", one.chat_id, one.query, tuple(targets), frozenset(line.session for line in lines.values()))
+    found: list[NewQuery] = []
+    for place, one in enumerate(given):
+        known = meant[one.chat_id]
+        for n, label in enumerate(one.expected):
+            if label not in known:
+                field = f"queries.{place}.expected.{n}"
+                raise InvalidRequest(
+                    f"{field}: {label[:80]!r} is no paragraph, external id or text that this chat may see.", field=field
+                )
+        targets = sorted(set[int]().union(*(known[label] for label in one.expected)))
+        found.append(NewQuery("train", "labelled", one.chat_id, one.query, tuple(targets)))
+    return found
 
 
 def _meant(
@@ -65,11 +78,16 @@ def _meant(
     Without a chat, texts are those that everyone may see.
     """
     scopes = Access(store.names, config).scopes(db, Caller(chat_id, respect_filter=False))
-    rows = {label: int(bare) for label in labels if (bare := label.removeprefix("p")).isdecimal() and len(bare) < 19}
-    hashes = {label: content_hash(label) for label in labels}
     own = (EVERYONE, *filter(None, [store.names.chat_row(db, chat_id) if chat_id else None]))
-    by_text = tuning_material.expected(db, "texts", hashes.values(), own if scopes is None else scopes, now)
-    by_row = tuning_material.expected(db, "ids", rows.values(), scopes, now)
-    found = {label: by_text[hash_] for label, hash_ in hashes.items() if hash_ in by_text}
-    found |= {label: by_row[str(row)] for label, row in rows.items() if str(row) in by_row}
-    return found | tuning_material.expected(db, "references", labels, scopes, now)
+    bare = {label: label.removeprefix("p") for label in labels}
+    found: dict[str, set[int]] = {}
+    for statement, names, within in (
+        ("tuning_expected_texts", {label: content_hash(label) for label in labels}, own if scopes is None else scopes),
+        ("tuning_expected_ids", {one: int(n) for one, n in bare.items() if n.isdecimal() and len(n) < 19}, scopes),
+        ("tuning_expected_references", {label: label for label in labels}, scopes),
+    ):
+        rows: dict[str | int, set[int]] = defaultdict(set)
+        for paragraph, name in db.run(statement, labels=array(names.values()), scopes=optional_array(within), now=now):
+            rows[name].add(paragraph)
+        found |= {label: rows[name] for label, name in names.items() if name in rows}
+    return found

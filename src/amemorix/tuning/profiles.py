@@ -10,14 +10,14 @@ from pydantic import ValidationError
 
 from ..audit_context import naming
 from ..clock import Clock
-from ..config import patched, settings
+from ..config import settings
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest
 from ..runtime_status import Configure
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from . import profile_rows as retrieval_profile_rows
-from .profile_rows import AppliedProfile
+from . import rows as tuning_rows
+from .rows import AppliedItem
 from .search_space import TUNABLE, Profile, changed, flat, profile_of, with_profile
 
 __all__ = ["Applied", "RetrievalProfileService"]
@@ -51,13 +51,9 @@ class RetrievalProfileService:
         """The settings that tuning may change, as they are."""
         return profile_of(self._config)
 
-    def export(self) -> str:
-        """The same as the text of a configuration file."""
-        return patched("", self.current())
-
-    async def history(self, limit: int = MOST_KEPT) -> list[AppliedProfile]:
+    async def history(self, limit: int) -> list[AppliedItem]:
         """What was applied, the newest first."""
-        return await self._store.read(lambda db: retrieval_profile_rows.listed(db, limit=limit))
+        return await self._store.read(lambda db: tuning_rows.profiles(db, limit=limit))
 
     def read(self, given: Mapping[str, Any], *, validate: bool = True) -> Profile:
         """A profile out of nested or dotted settings, with every value checked.
@@ -68,7 +64,8 @@ class RetrievalProfileService:
         profile = dict(flat(given))
         if not profile:
             raise InvalidRequest("profile: name at least one setting.", field="profile")
-        allowed = TUNABLE if validate else _live()
+        live = (one.path for one in settings() if one.path.startswith("retrieval.") and one.reload == "live")
+        allowed = frozenset(TUNABLE if validate else live)
         for name in profile:
             if name not in allowed:
                 what = "tuning may change" if validate else "of retrieval applies at once"
@@ -94,49 +91,45 @@ class RetrievalProfileService:
         now = self._clock.now()
 
         def begin(db: Connection) -> int:
-            return retrieval_profile_rows.begin(db, task=task, profile=new, previous=previous, reason=reason, now=now)
+            return tuning_rows.begin_profile(db, task=task, profile=new, previous=previous, reason=reason, now=now)
 
         id_ = await self._store.write(begin)
         try:
             await configure(new)
         except BaseException:
-            await self._store.write(lambda db: retrieval_profile_rows.drop(db, id_))
+            await self._store.write(lambda db: db.run("retrieval_profile_drop", id=id_))
             raise
-        await self._store.write(lambda db: retrieval_profile_rows.applied(db, id_))
+        await self._store.write(lambda db: db.run("retrieval_profile_applied", id=id_))
         return Applied(id_, new, previous)
 
     async def rollback(self, *, validate: bool = True) -> Applied:
-        """Take back the last profile that is at work.
+        """Take back the last profile that is at work; one that was begun and never came to be is forgotten.
 
         Raises Conflict if there is none, or (`validate`) if one of its settings was changed since by another hand.
         """
         configure = self._must_configure()
-        last = await self._last()
         now_set = dict(flat(self._config.retrieval, "retrieval."))
+
+        def last_applied(db: Connection) -> AppliedItem | None:
+            for one in tuning_rows.profiles(db, ("applied", "applying"), limit=MOST_KEPT):
+                if one.status == "applied" or not changed(one.profile, now_set):
+                    return one
+                db.run("retrieval_profile_drop", id=one.id)
+            return None
+
+        last = await self._store.write(last_applied)
+        if last is None:
+            raise Conflict("No profile has been applied that could be taken back.")
         if validate and (other := changed(last.profile, now_set)):
             names = ", ".join(other)
             raise Conflict(f"Changed since the profile was applied: {names}.", settings=sorted(other))
         naming()(settings=",".join(sorted(last.profile)))
         await configure(last.previous)
         now = self._clock.now()
-        await self._store.write(lambda db: retrieval_profile_rows.rolled_back(db, last.id, now))
+        await self._store.write(lambda db: db.run("retrieval_profile_rolled_back", id=last.id, now=now))
         return Applied(last.id, last.previous, last.profile)
-
-    async def _last(self) -> AppliedProfile:
-        """The newest that was applied; one that was begun and never came to be is forgotten."""
-        now_set = dict(flat(self._config.retrieval, "retrieval."))
-        statuses = ("applied", "applying")
-        for one in await self._store.read(lambda db: retrieval_profile_rows.listed(db, statuses, limit=MOST_KEPT)):
-            if one.status == "applied" or not changed(one.profile, now_set):
-                return one
-            await self._store.write(lambda db, gone=one.id: retrieval_profile_rows.drop(db, gone))
-        raise Conflict("No profile has been applied that could be taken back.")
 
     def _must_configure(self) -> Configure:
         if self._configure is None:
             raise Conflict("This memory has no configuration file that could be changed.")
         return self._configure
-
-
-def _live() -> frozenset[str]:
-    return frozenset(one.path for one in settings() if one.path.startswith("retrieval.") and one.reload == "live")

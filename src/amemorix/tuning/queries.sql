@@ -2,19 +2,14 @@
 insert into tuning_tasks (status, options, baseline, rounds_wanted, reason, created_at, updated_at)
 values ('queued', :options, :baseline, :rounds, :reason, :now, :now) returning id;
 
--- name: tuning_get
-select t.id, t.status, t.stage, t.options, t.baseline, t.rounds_wanted,
-       (select count(*) from tuning_rounds r where r.task = t.id),
-       coalesce((select sum(seconds) from tuning_rounds r where r.task = t.id), 0),
-       t.result, t.reason, t.error, t.attempts, t.created_at, t.started_at, t.finished_at, t.updated_at
-from tuning_tasks t where t.id = :id;
-
 -- name: tuning_list
 select t.id, t.status, t.stage, t.options, t.baseline, t.rounds_wanted,
        (select count(*) from tuning_rounds r where r.task = t.id),
        coalesce((select sum(seconds) from tuning_rounds r where r.task = t.id), 0),
-       t.result, t.reason, t.error, t.attempts, t.created_at, t.started_at, t.finished_at, t.updated_at
-from tuning_tasks t where :statuses is null or t.status in (select value from json_each(:statuses))
+       t.result, t.reason, t.error, t.attempts, t.created_at, t.started_at, t.finished_at
+from tuning_tasks t
+where (:statuses is null or t.status in (select value from json_each(:statuses)))
+  and (:ids is null or t.id in (select value from json_each(:ids)))
 order by t.id desc limit :limit offset :offset;
 
 -- name: tuning_count
@@ -43,10 +38,10 @@ where id = :id and status = 'running' and worker = :worker returning id;
 -- name: tuning_finish
 update tuning_tasks set status = :status, stage = iif(:status = 'completed', 'done', stage), result = :result,
                         error = :error, worker = '', leased_until = null, finished_at = :now, updated_at = :now
-where id = :id and status = 'running' and worker = :worker returning id;
+where id = :id and status = 'running' and worker = :worker;
 
 -- name: tuning_release
--- it stumbled, and is taken up again
+-- it failed, and is tried again
 update tuning_tasks set status = 'queued', error = :error, worker = '', leased_until = null, updated_at = :now
 where id = :id and status = 'running' and worker = :worker;
 
@@ -90,7 +85,7 @@ insert into tuning_rounds (task, round, params, profile, score, merit, figures, 
 values (:task, :round, :params, :profile, :score, :merit, :figures, :seconds, :now);
 
 -- name: tuning_rounds_of
-select round, params, profile, score, merit, figures, seconds, created_at from tuning_rounds
+select round, score, merit, params, figures, profile, seconds, created_at from tuning_rounds
 where task = :task order by round limit :limit offset :offset;
 
 -- name: tuning_questions_from
@@ -150,18 +145,6 @@ join relations a on a.subject = r.subject and a.predicate = r.predicate and a.de
 join entities o on o.id = a.object join relation_evidence e on e.relation = a.id
 where r.id in (select value from json_each(:ids)) order by r.id, e.paragraph;
 
--- name: tuning_episodes_from
--- those that a model has given a title: one made by rules is made of the words of its paragraphs
-select distinct (
-    select e.id from episodes e
-    where e.id >= s.value and e.id < s.value + :reach and e.segmented_by = 'model' order by e.id limit 1)
-from json_each(:starts) s;
-
--- name: tuning_episodes
-select e.id, e.title, '', '', m.paragraph
-from episodes e join episode_paragraphs m on m.episode = e.id
-where e.id in (select value from json_each(:ids)) order by e.id, m.position;
-
 -- name: tuning_paragraphs
 select p.id, p.scope, coalesce(c.chat_id, ''), p.session, p.kind, p.flags, p.content,
        coalesce((select name from paragraph_persons pp where pp.paragraph = p.id and pp.role = 1), '')
@@ -171,7 +154,7 @@ where p.id in (select value from json_each(:ids))
 
 -- name: tuning_highest
 select coalesce((select max(id) from paragraphs), 0), coalesce((select max(id) from facts), 0),
-       coalesce((select max(id) from relations), 0), coalesce((select max(id) from episodes), 0);
+       coalesce((select max(id) from relations), 0);
 
 -- name: tuning_expected_ids
 select p.id, p.id from paragraphs p

@@ -6,91 +6,82 @@ from collections.abc import Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-from .rows import RoundRow, TaskRow
+from .rows import QuestionCount, RoundItem, TaskRow
 
 __all__ = ["markdown", "record", "rounds_drawing"]
 
 WIDTH, HEIGHT, MARGIN = 640, 280, 44
 
 
-def record(task: TaskRow, rounds: Sequence[RoundRow], counts: Sequence[tuple[str, str, int]]) -> dict[str, Any]:
+def record(task: TaskRow, rounds: Sequence[RoundItem], counts: Sequence[QuestionCount]) -> dict[str, Any]:
     """Everything that the report tells, as data."""
     return {
         "task_id": task.id, "status": task.status, "options": task.options, "baseline": task.baseline,
         "result": task.result, "error": task.error,
-        "questions": [{"split": split, "kind": kind, "count": count} for split, kind, count in counts],
+        "questions": [{"split": one.split, "kind": one.kind, "count": one.count} for one in counts],
         "rounds": [
-            {"round": one.round, "score": one.score, "merit": one.merit, "params": one.params, "figures": one.figures}
-            for one in rounds
+            {name: getattr(one, name) for name in ("round", "score", "merit", "params", "figures")} for one in rounds
         ],
     }  # fmt: skip
 
 
-def markdown(task: TaskRow, rounds: Sequence[RoundRow], counts: Sequence[tuple[str, str, int]]) -> str:
+def markdown(task: TaskRow, rounds: Sequence[RoundItem], counts: Sequence[QuestionCount]) -> str:
     """The same in words and tables."""
-    parts = [f"# Tuning task {task.id}", *_summary(task), *_questions(counts)]
-    if task.result:
-        parts += _verdict(task.result)
+    options, result = task.options, task.result
+    parts = [
+        f"# Tuning task {task.id}",
+        f"Status: {task.status}. Objective: {options['objective']}, the first {options['top_k']} hits; seed {options['seed']}.",
+    ]
+    if task.error:
+        parts.append(f"Error: {task.error}")
+    if counts:
+        asked = [(one.split, one.kind, one.count) for one in counts]
+        parts += ["## Questions", _table(("part", "kind", "count"), asked)]
+    if result:
+        word = "Recommended" if result["recommended"] else "Not recommended"
+        parts += ["## Verdict", f"{word}: round {result['best_round']}."]
+        if result["reasons"]:
+            parts.append("\n".join(f"- {reason}" for reason in result["reasons"]))
+        compared = {"validation": result["validation"], "held out": result["held_out"]}
+        compared |= {f"kind {kind}": one for kind, one in result["kinds"].items()}
+        rows = [
+            (
+                name, one["questions"], f"{one['before']:.4f}", f"{one['after']:.4f}",
+                f"{one['difference']:+.4f} ({one['low']:+.4f} … {one['high']:+.4f})", f"{one['p']:.4f}",
+            )
+            for name, one in compared.items()
+        ]  # fmt: skip
+        parts.append(_table(("questions", "count", "before", "after", "difference (95 %)", "p"), rows))
+        parts.append(f"Slowest twentieth: {result['p95_before']:.1f} ms before, {result['p95_after']:.1f} ms after.")
+        if result["changes"]:
+            changes = [(f"`{name}`", value) for name, value in result["changes"].items()]
+            parts += ["## Settings", _table(("setting", "value"), changes)]
     if rounds:
-        parts += ["## Rounds", _table(("round", "score", "from", "factors"), [_round(one) for one in rounds])]
+        tried = [(one.round, f"{one.score:.4f}", one.params["anchor"], _factors(one)) for one in rounds]
+        parts += ["## Rounds", _table(("round", "score", "from", "factors"), tried)]
     return "\n\n".join(parts) + "\n"
 
 
-def _summary(task: TaskRow) -> list[str]:
-    options = task.options
-    said = f"Status: {task.status}. Objective: {options['objective']}, the first {options['top_k']} hits; seed {options['seed']}."
-    return [said, *([f"Error: {task.error}"] if task.error else [])]
-
-
-def _questions(counts: Sequence[tuple[str, str, int]]) -> list[str]:
-    if not counts:
-        return []
-    return ["## Questions", _table(("part", "kind", "count"), counts)]
-
-
-def _verdict(result: dict[str, Any]) -> list[str]:
-    word = "Recommended" if result["recommended"] else "Not recommended"
-    parts = ["## Verdict", f"{word}: round {result['best_round']}."]
-    if result["reasons"]:
-        parts.append("\n".join(f"- {reason}" for reason in result["reasons"]))
-    rows = [(name.replace("_", " "), *_compared(result[name])) for name in ("validation", "held_out")]
-    rows += [(f"kind {kind}", *_compared(one)) for kind, one in result["kinds"].items()]
-    parts.append(_table(("questions", "count", "before", "after", "difference (95 %)", "p"), rows))
-    parts.append(f"Slowest twentieth: {result['p95_before']:.1f} ms before, {result['p95_after']:.1f} ms after.")
-    if result["changes"]:
-        parts += ["## Settings", _table(("setting", "value"), [(f"`{k}`", v) for k, v in result["changes"].items()])]
-    return parts
-
-
-def _compared(one: dict[str, Any]) -> tuple[str, ...]:
-    spread = f"{one['difference']:+.4f} ({one['low']:+.4f} … {one['high']:+.4f})"
-    return str(one["questions"]), f"{one['before']:.4f}", f"{one['after']:.4f}", spread, f"{one['p']:.4f}"
-
-
-def _round(one: RoundRow) -> tuple[object, ...]:
-    factors = ", ".join(f"{k} {v:g}" for k, v in one.params.items() if k != "anchor" and v != 1.0)
-    return one.round, f"{one.score:.4f}", one.params["anchor"], factors or "as it is"
+def _factors(one: RoundItem) -> str:
+    return ", ".join(f"{k} {v:g}" for k, v in one.params.items() if k != "anchor" and v != 1.0) or "as it is"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows)]
-    return "\n".join(lines)
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows))
 
 
-def rounds_drawing(task: TaskRow, rounds: Sequence[RoundRow]) -> str:
+def rounds_drawing(task: TaskRow, rounds: Sequence[RoundItem]) -> str:
     """Score by round as an SVG: dots, the best so far as a line, what is at work dashed."""
     scores = [one.score for one in rounds]
     low, high = (min(scores), max(scores)) if scores else (0.0, 1.0)
-    room = max(high - low, 0.01)
 
     def x(n: int) -> float:
         return round(MARGIN + n * (WIDTH - 2 * MARGIN) / max(len(scores) - 1, 1), 1)
 
     def y(score: float) -> float:
-        return round(HEIGHT - MARGIN - (score - low) / room * (HEIGHT - 2 * MARGIN), 1)
+        return round(HEIGHT - MARGIN - (score - low) / max(high - low, 0.01) * (HEIGHT - 2 * MARGIN), 1)
 
-    best = [max(scores[: n + 1]) for n in range(len(scores))]
-    line = " ".join(f"{x(n)},{y(score)}" for n, score in enumerate(best))
+    line = " ".join(f"{x(n)},{y(max(scores[: n + 1]))}" for n in range(len(scores)))
     dots = "".join(
         f'<circle cx="{x(n)}" cy="{y(score)}" r="3.5"><title>{n}: {score:.4f}</title></circle>'
         for n, score in enumerate(scores)

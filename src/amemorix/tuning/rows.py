@@ -1,16 +1,18 @@
-"""Searches for better settings as rows: tasks, the questions that they ask, and the rounds that they have done."""
+"""Tuning as rows: tasks, the questions that they ask, the rounds that they have done, and the profiles that were applied."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
 
-__all__ = ["NewQuery", "QueryRow", "RoundRow", "Split", "Stage", "TaskRow"]
+__all__ = ["AppliedItem", "NewQuery", "QueryRow", "QuestionCount", "RoundItem", "Split", "Stage", "TaskRow"]
 
 Split = Literal["train", "validation", "held_out"]
 Stage = Literal["queries", "rounds", "comparison"]
@@ -36,7 +38,6 @@ class TaskRow:
     created_at: float
     started_at: float | None
     finished_at: float | None
-    updated_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,67 +67,72 @@ class QueryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundRow:
-    """What one set of settings came to on the training questions; `merit` is the score less what distance costs."""
+class QuestionCount:
+    """How many questions a part has of a kind."""
+
+    split: str
+    kind: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundItem:
+    """What one set of settings came to on the training questions."""
 
     round: int
-    params: dict[str, Any]
-    profile: dict[str, Any]
     score: float
-    merit: float
+    merit: Annotated[float, Field(description="The score less what it costs to be far from what is known to work.")]
+    params: dict[str, Any]
     figures: dict[str, Any]
+    profile: dict[str, Any]
     seconds: float
     created_at: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class AppliedItem:
+    """A profile that was applied; times in epoch seconds."""
+
+    id: int
+    task_id: int | None
+    profile: dict[str, Any]
+    previous: dict[str, Any]
+    reason: str
+    status: Annotated[str, Field(description="`applied`, `rolled_back`, or `applying` if it was cut short.")]
+    created_at: float
+    rolled_back_at: float | None
+
+
 def add(
-    db: Connection,
-    *,
-    options: Mapping[str, Any],
-    baseline: Mapping[str, Any],
-    rounds: int,
-    reason: str,
-    now: float,
+    db: Connection, *, options: Mapping[str, Any], baseline: Mapping[str, Any], rounds: int, reason: str, now: float
 ) -> int:
     """Queue a task."""
-    values = {
-        "options": _json(options), "baseline": _json(baseline), "rounds": rounds, "reason": reason, "now": now,
-    }  # fmt: skip
+    values = {"options": _json(options), "baseline": _json(baseline), "rounds": rounds, "reason": reason, "now": now}
     return db.run("tuning_insert", **values).fetchone()[0]
 
 
-def get(db: Connection, id_: int) -> TaskRow | None:
-    """A task."""
-    row = db.run("tuning_get", id=id_).fetchone()
-    return None if row is None else _task(row)
-
-
-def listed(db: Connection, statuses: Sequence[str] | None, *, limit: int, offset: int = 0) -> list[TaskRow]:
-    """Tasks, the newest first."""
-    values = {"statuses": optional_array(statuses), "limit": limit, "offset": offset}
-    return [_task(row) for row in db.run("tuning_list", **values)]
+def tasks(
+    db: Connection,
+    *,
+    ids: Sequence[int] | None = None,
+    statuses: Sequence[str] | None = None,
+    limit: int = 1,
+    offset: int = 0,
+) -> list[TaskRow]:
+    """The newest first."""
+    values = {"ids": optional_array(ids), "statuses": optional_array(statuses), "limit": limit, "offset": offset}
+    return [
+        TaskRow(
+            id_, status, stage, json.loads(options), json.loads(baseline), wanted, done, seconds, json.loads(result),
+            *rest,
+        )
+        for id_, status, stage, options, baseline, wanted, done, seconds, result, *rest in db.run("tuning_list", **values)
+    ]  # fmt: skip
 
 
 def count(db: Connection, statuses: Sequence[str] | None) -> int:
     """How many tasks have one of these statuses."""
     return db.run("tuning_count", statuses=optional_array(statuses)).fetchone()[0]
-
-
-def any_due(db: Connection, *, worker: str, now: float) -> bool:
-    """Whether `claim` would find anything."""
-    return db.run("tuning_any_due", worker=worker, now=now).fetchone() is not None
-
-
-def claim(db: Connection, *, worker: str, now: float, lease: float) -> int | None:
-    """Take the oldest task that waits, or that its worker left behind."""
-    row = db.run("tuning_claim", worker=worker, now=now, until=now + lease).fetchone()
-    return None if row is None else row[0]
-
-
-def hold(db: Connection, id_: int, stage: Stage, *, worker: str, now: float, lease: float) -> bool:
-    """Something was done: the lease begins again."""
-    values = {"id": id_, "stage": stage, "worker": worker, "now": now, "until": now + lease}
-    return db.run("tuning_hold", **values).fetchone() is not None
 
 
 def finish(
@@ -138,25 +144,10 @@ def finish(
     now: float,
     result: Mapping[str, Any] | None = None,
     error: str = "",
-) -> bool:
-    """The task has come to its end."""
+) -> None:
+    """End the task if it is still this worker's."""
     values = {"id": id_, "status": status, "worker": worker, "result": _json(result or {}), "error": error}
-    return db.run("tuning_finish", **values, now=now).fetchone() is not None
-
-
-def release(db: Connection, id_: int, *, worker: str, now: float, error: str) -> None:
-    """It stumbled, and waits for another try."""
-    db.run("tuning_release", id=id_, worker=worker, now=now, error=error)
-
-
-def cancel(db: Connection, id_: int, now: float) -> bool:
-    """Whether there was anything to cancel."""
-    return db.run("tuning_cancel", id=id_, now=now).fetchone() is not None
-
-
-def prune(db: Connection, keep: int) -> None:
-    """Forget all ended tasks but those among the last `keep`."""
-    db.run("tuning_prune", keep=keep)
+    db.run("tuning_finish", **values, now=now)
 
 
 def keep_queries(db: Connection, task: int, asked: Iterable[NewQuery]) -> None:
@@ -165,14 +156,12 @@ def keep_queries(db: Connection, task: int, asked: Iterable[NewQuery]) -> None:
     for one in asked:
         values = {"task": task, "split": one.split, "kind": one.kind, "chat_id": one.chat_id, "text": one.text}
         id_ = db.run("tuning_query_insert", **values).fetchone()[0]
-        linked = [_link(db, id_, some, role) for some, role in ((one.targets, "target"), (one.hidden, "hidden"))]
+        linked = [
+            db.run("tuning_query_link", query=id_, role=role, paragraphs=array(some)).rowcount
+            for some, role in ((one.targets, "target"), (one.hidden, "hidden"))
+        ]
         if linked != [len(one.targets), len(one.hidden)]:
             db.run("tuning_query_drop", id=id_)
-
-
-def _link(db: Connection, query: int, paragraphs: Sequence[int], role: str) -> int:
-    values = {"query": query, "role": role, "paragraphs": array(paragraphs)}
-    return db.run("tuning_query_link", **values).rowcount
 
 
 def queries_of(db: Connection, task: int, now: float) -> list[QueryRow]:
@@ -187,12 +176,7 @@ def queries_of(db: Connection, task: int, now: float) -> list[QueryRow]:
     return [one for one in rows.values() if one.targets]
 
 
-def query_counts(db: Connection, task: int) -> list[tuple[str, str, int]]:
-    """(split, kind, how many questions)."""
-    return db.run("tuning_query_counts", task=task).fetchall()
-
-
-def keep_round(db: Connection, task: int, done: RoundRow, now: float) -> None:
+def keep_round(db: Connection, task: int, done: RoundItem, now: float) -> None:
     """Store what a round came to."""
     values = {
         "task": task, "round": done.round, "params": _json(done.params), "profile": _json(done.profile),
@@ -201,21 +185,37 @@ def keep_round(db: Connection, task: int, done: RoundRow, now: float) -> None:
     db.run("tuning_round_insert", **values, now=now)
 
 
-def rounds(db: Connection, task: int, *, limit: int = END, offset: int = 0) -> list[RoundRow]:
+def rounds(db: Connection, task: int, *, limit: int = END, offset: int = 0) -> list[RoundItem]:
     """Rounds in their order."""
     rows = db.run("tuning_rounds_of", task=task, limit=limit, offset=offset)
     return [
-        RoundRow(n, json.loads(params), json.loads(profile), score, merit, json.loads(figures), seconds, at)
-        for n, params, profile, score, merit, figures, seconds, at in rows
+        RoundItem(n, score, merit, json.loads(params), json.loads(figures), json.loads(profile), seconds, at)
+        for n, score, merit, params, figures, profile, seconds, at in rows
+    ]
+
+
+def begin_profile(
+    db: Connection,
+    *,
+    task: int | None,
+    profile: Mapping[str, Any],
+    previous: Mapping[str, Any],
+    reason: str,
+    now: float,
+) -> int:
+    """Keep what is about to be applied."""
+    values = {"task": task, "profile": _json(profile), "previous": _json(previous), "reason": reason, "now": now}
+    return db.run("retrieval_profile_insert", **values).fetchone()[0]
+
+
+def profiles(db: Connection, statuses: Sequence[str] | None = None, *, limit: int) -> list[AppliedItem]:
+    """What was applied, the newest first."""
+    rows = db.run("retrieval_profiles_list", statuses=optional_array(statuses), limit=limit)
+    return [
+        AppliedItem(id_, task, json.loads(profile), json.loads(previous), *rest)
+        for id_, task, profile, previous, *rest in rows
     ]
 
 
 def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _task(row: tuple[Any, ...]) -> TaskRow:
-    id_, status, stage, options, baseline, wanted, done, seconds, result, *rest = row
-    return TaskRow(
-        id_, status, stage, json.loads(options), json.loads(baseline), wanted, done, seconds, json.loads(result), *rest
-    )

@@ -10,8 +10,8 @@ from ..config.model import Config, Retrieval, Section
 from ..config.patch import merged
 
 __all__ = [
-    "CURRENT", "FACTORS", "GROUPS", "LEAST", "MOST", "Profile", "SHIPPED", "TUNABLE", "changed", "decode", "distance", "flat", "first_params",
-    "nested", "profile_of", "shipped_profile", "with_profile",
+    "CURRENT", "FACTORS", "LEAST", "MOST", "Profile", "SHIPPED", "TUNABLE", "changed", "decode", "distance",
+    "first_params", "flat", "profile_of", "shipped_profile", "with_profile",
 ]  # fmt: skip
 
 Profile = dict[str, Any]
@@ -45,25 +45,10 @@ def flat(section: Section | Mapping[str, Any], prefix: str = "") -> Iterator[tup
             yield f"{prefix}{name}", value
 
 
-def nested(profile: Mapping[str, Any]) -> dict[str, Any]:
-    """The profile as tables within tables."""
-    tree: dict[str, Any] = {}
-    for name, value in profile.items():
-        *parents, last = name.split(".")
-        table = tree
-        for part in parents:
-            table = table.setdefault(part, {})
-        table[last] = value
-    return tree
-
-
-def _is_tunable(name: str) -> bool:
-    return name.rpartition(".")[0] in _STAGES or name in _FURTHER
-
-
 def profile_of(config: Config) -> Profile:
     """What a configuration says of the settings that tuning may change."""
-    return {name: value for name, value in flat(config.retrieval, "retrieval.") if _is_tunable(name)}
+    every = flat(config.retrieval, "retrieval.")
+    return {name: value for name, value in every if name.rpartition(".")[0] in _STAGES or name in _FURTHER}
 
 
 def shipped_profile() -> Profile:
@@ -76,7 +61,14 @@ TUNABLE = tuple(shipped_profile())
 
 def with_profile(config: Config, profile: Mapping[str, Any]) -> Config:
     """The configuration with these settings. Raises pydantic.ValidationError if a value is not allowed."""
-    return Config.model_validate(merged(config.model_dump(), nested(profile)))
+    tree: dict[str, Any] = {}
+    for name, value in profile.items():
+        *parents, last = name.split(".")
+        table = tree
+        for part in parents:
+            table = table.setdefault(part, {})
+        table[last] = value
+    return Config.model_validate(merged(config.model_dump(), tree))
 
 
 def changed(profile: Mapping[str, Any], before: Mapping[str, Any]) -> Profile:
@@ -91,16 +83,12 @@ def first_params(anchor: str) -> dict[str, Any]:
 
 def decode(params: Mapping[str, Any], current: Mapping[str, Any]) -> Profile:
     """All settings out of a few numbers: the profile to begin from, and a factor for each group of weights."""
-    base = shipped_profile() if params["anchor"] == SHIPPED else dict(current)
-    return {name: _moved(name, value, params) for name, value in base.items()}
-
-
-def _moved(name: str, value: Any, params: Mapping[str, Any]) -> Any:
-    stage, _, signal = name.rpartition(".")
-    if stage not in _STAGES or signal not in _GROUP_OF:
-        return value
-    factor = params[_GROUP_OF[signal]]
-    return value if factor == 1.0 else round(min(HIGHEST_WEIGHT, value * factor), 4)
+    profile = shipped_profile() if params["anchor"] == SHIPPED else dict(current)
+    for name, value in profile.items():
+        stage, _, signal = name.rpartition(".")
+        if stage in _STAGES and signal in _GROUP_OF and (factor := params[_GROUP_OF[signal]]) != 1.0:
+            profile[name] = round(min(HIGHEST_WEIGHT, value * factor), 4)
+    return profile
 
 
 def distance(params: Mapping[str, Any]) -> float:

@@ -11,24 +11,9 @@ from ...lazy_regex import lazy_regex
 from .claim import Correction
 
 __all__ = [
-    "alike",
-    "calls_kin",
-    "bears_on",
-    "bears_on_value",
-    "corrected",
-    "holds",
-    "is_present",
-    "in_its_words",
-    "matters",
-    "only_asks",
-    "of_household",
-    "of_that_one",
-    "parts_of",
-    "plain",
-    "rewritten",
-    "says",
-    "wrong_parts",
-]
+    "alike", "calls_kin", "bears_on", "bears_on_value", "corrected", "holds", "is_present", "in_its_words", "matters",
+    "only_asks", "of_household", "of_that_one", "parts_of", "plain", "rewritten", "says", "wrong_parts",
+]  # fmt: skip
 
 SHORT = 3
 """Letters below which a word is taken as it stands."""

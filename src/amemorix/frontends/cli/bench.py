@@ -14,7 +14,7 @@ from ...errors import InvalidRequest, StorageFailure
 from .terminal import FriendlyGroup, remark
 
 if TYPE_CHECKING:
-    from amemorix_bench.dataset import Dataset
+    from amemorix_bench.recall.dataset import Dataset
 
 __all__ = ["app"]
 
@@ -48,7 +48,7 @@ def locomo(
     settings: Settings = None,
 ) -> None:
     """Store LoCoMo conversations, ask every question, and compare with plain BM25."""
-    from amemorix_bench.locomo_file import read_locomo
+    from amemorix_bench.recall.locomo import read_locomo
 
     dataset = read_locomo(file).only(_names(conversations))
     _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations)
@@ -64,7 +64,7 @@ def longmemeval(
     settings: Settings = None,
 ) -> None:
     """Store the chat history of each LongMemEval question, ask it, and compare with plain BM25."""
-    from amemorix_bench.longmemeval_file import read_longmemeval
+    from amemorix_bench.recall.longmemeval import read_longmemeval
 
     dataset = read_longmemeval(file).only(_names(conversations))
     _recall(dataset, json_file, limit_questions, False, ablation, settings)
@@ -84,7 +84,7 @@ def chinese(
     settings: Settings = None,
 ) -> None:
     """Store Chinese group chats, or their translations, ask about them in either language, and compare with plain BM25."""
-    from amemorix_bench.chinese_file import read_chinese
+    from amemorix_bench.recall.chinese import read_chinese
 
     dataset = read_chinese(file, questions=questions, chat=chat).only(_names(conversations))
     _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations)
@@ -97,8 +97,8 @@ def fixture(
     settings: Settings = None,
 ) -> None:
     """Store a recorded group chat as a host would, and run its test cases."""
-    from amemorix_bench.fixture import run
-    from amemorix_bench.fixture_report import print_report
+    from amemorix_bench.fixture.report import print_report
+    from amemorix_bench.fixture.run import run
 
     report = asyncio.run(run(file, config=_patch(settings)))
     _write(json_file, report.to_json())
@@ -118,8 +118,8 @@ def speed(
 ) -> None:
     """Fill a store and measure search, ingest, embedding, reload, cold start and memory."""
 
-    from amemorix_bench.speed import Effort, run
-    from amemorix_bench.speed_report import print_report, shown_progress
+    from amemorix_bench.speed.report import print_report, shown_progress
+    from amemorix_bench.speed.run import Effort, run
 
     wanted = _names(only)
     patch = _patch(settings)
@@ -166,7 +166,7 @@ def tuning(
     settings: Settings = None,
 ) -> None:
     """Tune from the shipped settings and from bad ones, and judge by questions that the task never saw."""
-    from amemorix_bench.locomo_file import read_locomo
+    from amemorix_bench.recall.locomo import read_locomo
     from amemorix_bench.tuning import SOURCES, Source, Start, bad_starts, run
 
     starts = [Start("shipped", {}), *(bad_starts() if bad else ())]
@@ -226,8 +226,8 @@ def _recall(
     settings: list[str] | None,
     relations: bool = False,
 ) -> None:
-    from amemorix_bench.recall_report import print_ablation, print_relations, print_report
-    from amemorix_bench.recall_run import run, run_with_and_without_relations
+    from amemorix_bench.recall.report import print_ablation, print_relations, print_report
+    from amemorix_bench.recall.run import run, run_with_and_without_relations
 
     patch = _patch(settings)
     if relations and ablation:

@@ -54,14 +54,13 @@ def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
     from ...copies.backup_folder import BackupFolder
     from ...host.bootstrap_config import data_folder, first_config
     from ...language.times import local_zone
-    from ...runtime.checks.offline import examined_closed
-    from ...runtime.checks.recovery_hint import WayBack
+    from ...runtime.recovery_hint import RecoveryHint, examined_closed
     from ...store.time_zones import TimeZones
 
     config, _ = first_config(path.absolute())
     backups = BackupFolder(data_folder(path.absolute(), config), config.backup.roots)
     zone = TimeZones.configured(config.general, local_zone()).general
-    found = examined_closed(fault, WayBack(backups, zone), time.time())
+    found = examined_closed(fault, RecoveryHint(backups, zone), time.time())
     findings = [asdict(finding) for finding in found.findings]
     return {"ok": False, "message": "The memory cannot be opened.", "findings": findings}
 

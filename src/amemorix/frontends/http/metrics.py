@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from ...host.operations import OPERATIONS
-from ...runtime.health_metrics import Vitals
+from ...runtime.health_metrics import HealthMetrics
 from ...runtime_status import RuntimeStatus
 
 __all__ = ["UPLOAD", "Metrics"]
@@ -60,14 +60,14 @@ class Metrics:
         self._seconds.labels(*names).observe(seconds)
 
     def render(
-        self, statistics: dict[str, Any] | None, status: RuntimeStatus | None, vitals: Vitals | None = None
+        self, statistics: dict[str, Any] | None, status: RuntimeStatus | None, health: HealthMetrics | None = None
     ) -> bytes:
         """The text format; without statistics (the memory is not ready), calls and process only."""
         self._state.families = [_gauge("amemorix_ready", "1 if calls are answered.", statistics is not None)]
         if statistics is not None:
             self._state.families += _memory(statistics)
-        if vitals is not None:
-            self._state.families += _vital(vitals)
+        if health is not None:
+            self._state.families += _vital(health)
         if status is not None:
             self._state.families += _reloads(status)
         return generate_latest(self._registry)
@@ -97,17 +97,17 @@ def _memory(statistics: dict[str, Any]) -> list[Metric]:
     ]
 
 
-def _vital(vitals: Vitals) -> list[Metric]:
+def _vital(health: HealthMetrics) -> list[Metric]:
     imports = GaugeMetricFamily("amemorix_import_tasks", "Imports by state.", labels=["status"])
-    for state, count in vitals.imports.items():
+    for state, count in health.imports.items():
         imports.add_metric([state], count)
     failed = GaugeMetricFamily("amemorix_derive_tasks_failed", "Deriving that was given up.", labels=["kind"])
-    for kind, count in vitals.failed_work.items():
+    for kind, count in health.failed_work.items():
         failed.add_metric([kind], count)
-    free = _gauge("amemorix_disk_free_bytes", "Room on the disk of the data directory.", vitals.disk_free)
-    if vitals.backup_age is None:
+    free = _gauge("amemorix_disk_free_bytes", "Room on the disk of the data directory.", health.disk_free)
+    if health.backup_age is None:
         return [imports, failed, free]
-    age = _gauge("amemorix_backup_age_seconds", "Since the last good backup; absent without one.", vitals.backup_age)
+    age = _gauge("amemorix_backup_age_seconds", "Since the last good backup; absent without one.", health.backup_age)
     return [imports, failed, free, age]
 
 

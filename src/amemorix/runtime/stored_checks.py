@@ -1,0 +1,254 @@
+"""Checks of the database: its file and rows, and what is made from them: words, vectors, indexes, background work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import numpy as np
+
+from ..clock import Clock
+from ..copies.cursor_check import ReadingMarks
+from ..indexes.projections import Indexes
+from ..indexes.vectors.embedding import EmbeddingService
+from ..ingest.analyser import Analyser
+from ..lazy_regex import lazy_regex
+from ..store.rows import integrity
+from ..store.metadata_store import MetadataStore
+from ..store.migrations import migrations
+from ..store.ports import Connection
+from ..store.rows import embeddings as embedding_rows
+from ..store.rows.embeddings import Generation
+from ..store.time_zones import TimeZones
+from ..version import program
+from .checks import Check, FindingItem
+from .recovery_hint import RecoveryHint
+
+__all__ = ["DatabaseCheck", "IndexCheck", "ReadingCheck", "ReferenceCheck", "TermCheck", "VectorCheck", "WorkCheck"]
+
+INDEX_DAMAGE = lazy_regex(r"row \d+ missing from index|wrong # of entries in index|non-unique entry in index")
+"""What SQLite says of an index that does not fit its table: it can be made anew from the table."""
+TEXTS, VECTORS = 200, 2_000
+"""Rows that are read at once."""
+WORK = ("episodes", "profile")
+
+
+class DatabaseCheck(Check):
+    """SQLite's own check of the file; `deep` also compares each of its indexes with the table."""
+
+    def __init__(self, store: MetadataStore, recovery: RecoveryHint) -> None:
+        self._store = store
+        self._recovery = recovery
+
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
+        """Whether the file is whole."""
+        damage = await asyncio.to_thread(self._store.read_here, lambda db: integrity.damage(db, deep=deep))
+        if not damage:
+            return [
+                FindingItem("database", True, f"intact, schema {migrations()[-1][0]}, opened by amemorix {program()}")
+            ]
+        repairable = all(INDEX_DAMAGE.search(line) for line in damage)
+        if repairable:
+            mend = "Run the check with repair: the indexes are made anew."
+            return [FindingItem("database", False, "; ".join(damage), mend, repairable)]
+        mend = await asyncio.to_thread(self._recovery.sentence)
+        return [FindingItem("database", False, f"damaged: {'; '.join(damage)}", mend)]
+
+    async def repair(self) -> str:
+        """Make SQLite's indexes anew."""
+        await self._store.reindex()
+        return "every index of the database was made anew"
+
+
+class ReferenceCheck(Check):
+    """Rows whose foreign key points to nothing: they come from outside, the memory itself refuses them."""
+
+    def __init__(self, store: MetadataStore) -> None:
+        self._store = store
+
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
+        """How many, by table."""
+        broken = await asyncio.to_thread(self._store.read_here, integrity.broken_references)
+        if not broken:
+            return [FindingItem("references", True, "every row that is pointed to is there")]
+        detail = ", ".join(f"{count:,} of {table} to {parent}" for (table, parent), count in broken.items())
+        return [FindingItem("references", False, f"rows point to nothing: {detail}", "Restore a backup.")]
+
+
+class TermCheck(Check):
+    """Live paragraphs without the words by which they are found."""
+
+    def __init__(self, store: MetadataStore, analyser: Analyser, zones: TimeZones) -> None:
+        self._store = store
+        self._analyser = analyser
+        self._zones = zones
+
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
+        """How many."""
+        missing = await asyncio.to_thread(self._store.read_here, integrity.without_terms)
+        if not missing:
+            return [FindingItem("words", True, "every live paragraph has its words")]
+        detail = f"{missing:,} live paragraphs are not found by their words"
+        return [FindingItem("words", False, detail, "Run the check with repair: they are read again.", repairable=True)]
+
+    async def repair(self) -> str:
+        """Read them again, some at a time."""
+
+        def analysed(texts: Iterable[tuple[int, str, float | None, str]]) -> list[tuple[int, bytes]]:
+            zone = self._zones.of
+            return [(id_, self._analyser.paragraph(text, at, zone(chat)).terms) for id_, text, at, chat in texts]
+
+        done = 0
+        while texts := await self._store.read(lambda db: integrity.texts_without_terms(db, TEXTS)):
+            terms = await asyncio.to_thread(analysed, texts)
+            await self._store.write(lambda db, terms=terms: integrity.put_terms(db, terms))
+            done += len(texts)
+        return f"the words of {done:,} paragraphs were read again"
+
+
+class IndexCheck(Check):
+    """Every index holds as many rows as it should."""
+
+    def __init__(self, store: MetadataStore, indexes: Indexes) -> None:
+        self._store = store
+        self._indexes = indexes
+
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
+        """One finding for each index."""
+
+        def unit(db: Connection) -> list[FindingItem]:
+            expected = integrity.expected(db)
+            found: list[FindingItem] = []
+            for projection in self._indexes:
+                projection.catch_up(db)
+                if projection.name in expected:
+                    rows, held = expected[projection.name], len(projection.index)
+                    mend = "" if rows == held else "Run the check with repair: it is made anew from the rows."
+                    detail = f"{held:,} of {rows:,} rows"
+                    found.append(FindingItem(projection.name, rows == held, detail, mend, repairable=rows != held))
+            return found
+
+        return await asyncio.to_thread(self._store.read_here, unit)
+
+    async def repair(self) -> str:
+        """Make those anew that do not fit."""
+
+        def unit(db: Connection) -> str:
+            expected, renewed = integrity.expected(db), list[str]()
+            for projection in self._indexes:
+                if projection.name in expected and expected[projection.name] != len(projection.index):
+                    projection.renew(db)
+                    renewed.append(projection.name)
+            return f"made anew from the rows: {', '.join(renewed) or 'none'}"
+
+        return await asyncio.to_thread(self._store.read_here, unit)
+
+
+class VectorCheck(Check):
+    """Every live paragraph has a vector of the generation in use, and every vector is one."""
+
+    def __init__(self, store: MetadataStore, embedding: EmbeddingService) -> None:
+        self._store = store
+        self._embedding = embedding
+
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
+        """How far the vectors are, and one finding for each generation; `deep` reads every vector."""
+
+        def unit(db: Connection) -> list[FindingItem]:
+            progress = self._embedding.progress(db)
+            found = [FindingItem("embedding", True, "no model at work: searching by words and structure")]
+            if progress.state != "off":
+                detail = f"{progress.state}; {progress.pending:,} pending, {progress.failed:,} failed. {progress.error}"
+                ok = not progress.error and not progress.failed
+                mend = "" if ok else "Mend the endpoint, then run the check with repair: what failed is tried again."
+                found = [FindingItem("embedding", ok, detail.strip(), mend, repairable=not ok)]
+            for generation, vectors in embedding_rows.every_generation(db):
+                bad, lost = len(self._bad(db, generation, deep)), self._lost(db, generation)
+                detail = f"{vectors:,} vectors of {generation.model or generation.provider}, {generation.status}"
+                if bad or lost:
+                    detail += f"; {bad:,} cannot be read, {lost:,} are missing"
+                wrong = bool(bad or lost)
+                mend = "Run the check with repair: they are made again." if wrong else ""
+                found.append(FindingItem(f"vectors-{generation.id}", not wrong, detail, mend, repairable=wrong))
+            return found
+
+        return await asyncio.to_thread(self._store.read_here, unit)
+
+    def _lost(self, db: Connection, generation: Generation) -> int:
+        """Paragraphs without a vector, of the generation being filled, for which the filling does not look any more."""
+        progress = self._embedding.progress(db)
+        if generation.id != progress.generation:
+            return 0
+        return max(0, embedding_rows.pending_count(db, generation.id, 0) - progress.pending)
+
+    def _bad(self, db: Connection, generation: Generation, deep: bool) -> list[int]:
+        """Paragraphs whose vector has not the length of the generation or, looked at deeply, is no vector."""
+        bad = set(integrity.misshapen_vectors(db, generation.id, generation.dimension))
+        after = 0
+        while deep and (rows := integrity.vectors(db, generation.id, after, VECTORS)):
+            bad.update(id_ for id_, v in rows if id_ not in bad and not np.isfinite(np.frombuffer(v, "<f2")).all())
+            after = rows[-1][0]
+        return sorted(bad)
+
+    async def repair(self) -> str:
+        """Forget what is no vector, and have it and what is missing made again."""
+
+        def unit(db: Connection) -> tuple[int, int]:
+            bad = lost = 0
+            for generation, _ in embedding_rows.every_generation(db):
+                lost += self._lost(db, generation)
+                gone = self._bad(db, generation, True)
+                integrity.drop_vectors(db, generation.id, gone)
+                bad += len(gone)
+            return bad, lost
+
+        bad, lost = await self._store.write(unit)
+        if bad or lost:
+            self._embedding.look_again(1)
+        retried = await self._embedding.recover()
+        return f"{bad + lost:,} vectors are made again, {retried:,} that failed are tried again"
+
+
+class WorkCheck(Check):
+    """Work in the background that was given up."""
+
+    def __init__(self, store: MetadataStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
+        """One finding for each kind of work."""
+        failed = await self._store.read(lambda db: {kind: integrity.failed_work(db, kind) for kind in WORK})
+        mend = "Run the check with repair: they are tried again."
+        return [
+            FindingItem(f"work-{kind}", False, f"{one[0]:,} tasks failed, the last with: {one[1]}", mend, repairable=True)
+            if one else FindingItem(f"work-{kind}", True, "nothing was given up")
+            for kind, one in failed.items()
+        ]  # fmt: skip
+
+    async def repair(self) -> str:
+        """Try again what failed."""
+        now = self._clock.now()
+        count = await self._store.write(lambda db: integrity.retry_work(db, now))
+        return f"{count:,} tasks are tried again"
+
+
+class ReadingCheck(Check):
+    """How far the change log has been read lies within it."""
+
+    def __init__(self, store: MetadataStore) -> None:
+        self._store = store
+        self._marks = ReadingMarks()
+
+    async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
+        """One finding for all marks."""
+        wrong = await self._store.read(self._marks.impossible)
+        if not wrong:
+            return [FindingItem("reading", True, "all that was written is read, or will be")]
+        detail = "; ".join(f"{key}: {why}" for key, why in wrong.items())
+        return [FindingItem("reading", False, detail, "Run the check with repair: it is read again.", repairable=True)]
+
+    async def repair(self) -> str:
+        """Let it be read from the beginning."""
+        begun = await self._store.write(lambda db: self._marks.begin_anew(db))
+        return f"reading begins anew: {', '.join(begun)}"
