@@ -18,9 +18,9 @@ from ..store.operations import DELETED_BEFORE, Item, NewOperation, OperationRow
 from ..store.ports import Connection
 from ..store.reserve import make_room
 from . import closure as closure_rows
-from .purge_imports import end_imports, going_of, note_open_imports
-from .purge_rows import ErasureRepository
-from .purge_worker import Erasing
+from .purge_imports import end_imports, open_imports
+from .purge_worker import PurgeWorker, write_receipt
+from .responses import PurgeReceipt
 
 __all__ = ["PurgeService"]
 
@@ -36,10 +36,10 @@ class PurgeService:
     The state is written before anything is erased, so that a purge that a crash ended goes on when the memory is opened.
     """
 
-    def __init__(self, store: MetadataStore, *, erasing: Erasing, clock: Clock) -> None:
+    def __init__(self, store: MetadataStore, *, worker: PurgeWorker, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._erasing = erasing
+        self._worker = worker
         self._wake = asyncio.Event()
         self._failed: dict[int, str] = {}
         self._running = False
@@ -132,10 +132,12 @@ class PurgeService:
     def _begin(self, db: Connection, operation: int) -> None:
         """From now on it is purged; which imports are open at this moment is written down with it."""
         items = operation_rows.open_items(db, operation)
-        whole = going_of(items)
-        end_imports(db, chats=whole["chats"], persons=whole["persons"], now=self._clock.now())
-        ErasureRepository().begin(db, operation)
-        note_open_imports(db, operation, items)
+        whole = [(item.kind, item.id) for item in items if not item.detail.get("limited")]
+        chats, persons = ([id_ for kind, id_ in whole if kind == one] for one in ("chat", "person"))
+        end_imports(db, chats=chats, persons=persons, now=self._clock.now())
+        db.run("purge_begin_audit", id=operation)
+        db.run("purge_begin", id=operation)
+        write_receipt(db, operation, PurgeReceipt(incoming=open_imports(db, items)))
 
     # the background loop
 
@@ -171,7 +173,7 @@ class PurgeService:
     async def _tried(self, operation: int) -> bool:
         try:
             await asyncio.to_thread(make_room, self._store.folder, erasing=True)
-            await self._erasing.purge(operation)
+            await self._worker.purge(operation)
         except Exception as exc:
             log.exception("the purge of d%d stumbled; it goes on in a while", operation)
             self._failed[operation] = str(exc)
@@ -185,4 +187,4 @@ class PurgeService:
 
     def close(self) -> None:
         """End what is under way; it goes on when the memory is opened again. Blocking."""
-        self._erasing.close()
+        self._worker.close()

@@ -26,7 +26,9 @@ from ..store.reserve import make_room
 from ..store.row_images import ROW_KINDS, RowKind
 from . import closure as closure_rows
 from .plan import DeletionPlan, Planner
-from .purge_imports import end_imports, note_open_imports
+from .purge_imports import end_imports, open_imports
+from .purge_worker import write_receipt
+from .responses import PurgeReceipt
 from .restore import Restored, Restoring
 from .selectors import DeleteMode, Selector
 from .targets import Seeds, Selection
@@ -248,7 +250,7 @@ class DeletionService:
         )  # fmt: skip
         operation = operation_rows.record(db, new, now)
         if purge:
-            note_open_imports(db, operation, plan.items)
+            write_receipt(db, operation, PurgeReceipt(incoming=open_imports(db, plan.items)))
         relation_restore.taken(db, plan.ids("relation"), f"d{operation}")
         return operation
 

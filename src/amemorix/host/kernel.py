@@ -26,8 +26,8 @@ from ..facts.dedup import MemUpdateChecker
 from ..facts.editor import FactEditor
 from ..facts.service import FactService
 from ..forgetting.purge import PurgeService
-from ..forgetting.purge_again import purge_again
-from ..forgetting.purge_worker import Erasing
+from ..forgetting.purge_copies import purge_again
+from ..forgetting.purge_worker import PurgeWorker
 from ..forgetting.service import DeletionService
 from ..graph.edit import GraphEditService
 from ..graph.export import GraphExportService
@@ -166,11 +166,11 @@ class SDKMemoryKernel:
         self.deletion = DeletionService(
             store, config=config, indexes=indexes, embedding=embedding, clock=clock, background=background
         )
-        erasing = Erasing(
+        purge_worker = PurgeWorker(
             store, indexes=indexes, derivers=derivers, upkeep=self.maintenance, clock=clock,
             backups=BackupFolder(store.folder, config.backup.roots),
         )  # fmt: skip
-        self.purges = PurgeService(store, erasing=erasing, clock=clock)
+        self.purges = PurgeService(store, worker=purge_worker, clock=clock)
 
         # copies, tuning, and how it goes
         self.copies = CopyThread()
