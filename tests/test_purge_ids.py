@@ -53,7 +53,9 @@ def test_a_word_is_met_whole(word: str, near: str) -> None:
     assert patterns.search([f"in {word}, ".encode()]) and not patterns.search([near.encode()])
 
 
-@pytest.mark.parametrize("text", ["my wallet pin is kangaroo-1234-quokka", "我的银行卡密码是袋鼠一二三四五六", 'a "line"\nof quokkas'])
+@pytest.mark.parametrize(
+    "text", ["my wallet pin is kangaroo-1234-quokka", "我的银行卡密码是袋鼠一二三四五六", 'a "line"\nof quokkas']
+)
 def test_any_long_stretch_of_a_text_is_met_wherever_it_stands(text: str) -> None:
     patterns, stretch = Patterns.of((text,)), 31 if text.isascii() else 15
     for form in (text, json.dumps(text)[1:-1]):

@@ -27,9 +27,7 @@ from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, check, migrations
 from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
 from .database_swap import DatabaseTakeover, takeover_act
-from .exclusive_files import exchanging_files, using_files
-from .restore_indexes import make_indexes
-from .worker import CopyThread
+from .worker import CopyThread, exchanging_files, using_files
 
 __all__ = ["BackupService", "Restoration", "Verdict", "carried_out", "examined", "put_in_place", "room"]
 
@@ -130,7 +128,7 @@ class BackupService:
         async with exchanging_files(self._store):
             with self._thread.doing("restore"):
                 await carried_out(
-                    lambda: self._made_ready(backup), status.reopen, kernel, takeover,
+                    lambda: put_in_place(self._store.folder, backup, self._thread), status.reopen, kernel, takeover,
                     store=self._store, thread=self._thread,
                 )  # fmt: skip
         await asyncio.to_thread(self.folder.prune, "before_restore", self._config.backup.keep)
@@ -181,10 +179,6 @@ class BackupService:
         self._thread.step("sealing", to.stat().st_size)
         manifest = self.folder.seal(folder, found, reason=reason, now=now, watch=self._thread.more)
         return self.folder.publish(folder, manifest)
-
-    def _made_ready(self, backup: Backup) -> None:
-        put_in_place(self._store.folder, backup, self._thread)
-        make_indexes(self._store.folder, self._config, self._thread)
 
     def _removed(self, backup: Backup) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,9 +17,10 @@ from ..store.connection import DatabaseError
 from ..store.copies import Inventory
 from ..store.file_swap import DATABASE_FILE, decide, finish_exchange, incoming, link_or_copy, sync_folder
 from .backup_folder import Backup, BackupFolder, Manifest, Reason
-from .restore_indexes import take_indexes
 
 __all__ = ["DatabaseTakeover", "takeover_act"]
+
+INDEXES = "indexes"
 
 
 class DatabaseTakeover:
@@ -75,7 +77,7 @@ class DatabaseTakeover:
         self._note(new, aside[1].id if aside else "")
         decide(self._database)
         self.done = True
-        take_indexes(self._database.parent, fit=not self.erased)
+        shutil.rmtree(self._database.with_name(INDEXES), ignore_errors=True)  # they are of another history
         if aside:
             self.aside = self._backups.publish(*aside)
 

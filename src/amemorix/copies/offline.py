@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..errors import Conflict, StorageFailure
-from ..store import copies as copy_rows
+from ..errors import StorageFailure
 from ..store.compaction import open_copy
 from ..store.connection import DatabaseError
 from ..store.file_swap import DATABASE_FILE, finish_exchange
 from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
 from .database_swap import DatabaseTakeover, takeover_act
-from .portable import ALWAYS_THERE, Exported, built, export_older
+from .portable import Exported, built, export_older, refuse_unless_empty
 from .portable_file import PortableHeader, header_of
 from .worker import CopyThread
 
@@ -85,8 +84,6 @@ class OfflineMemory:
             return
         try:
             with open_copy(self._database) as db:
-                counts = copy_rows.counts(db)
+                refuse_unless_empty(db)
         except DatabaseError as exc:
             raise StorageFailure(f"{self._database} cannot be read: {exc}.", file=str(self._database)) from exc
-        if held := [name for name, count in counts.items() if count and name not in ALWAYS_THERE]:
-            raise Conflict("The memory is not empty: an export is only taken into a new one.", tables=held)

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..language.name_pattern import SHORTEST_NAME
-from ..store import row_images as deletion_rows
+from ..store import operations as operation_rows
 from ..store.metadata_store import MetadataStore
-from ..store.operations import DELETED_BEFORE, Item
+from ..store.operations import DELETED_BEFORE, ROW_KINDS, Item, RowKind
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import MovedRow
-from ..store.row_images import ROW_KINDS, RowKind
 from . import closure as closure_rows
 from .impact import Effects, effects_of
 from .statements import Statements
@@ -308,7 +307,7 @@ class Planner:
         plan.persons = persons
         plan.chats = sorted(seeds.chats)
         if persons or plan.chats:
-            plan.moved = deletion_rows.rows_to_move(db, persons, seeds.chat, plan.chats)
+            plan.moved = operation_rows.rows_to_move(db, persons, seeds.chat, plan.chats)
         if seeds.chat is not None:
             kept = closure_rows.ids(db, "overrides_of_persons", persons)
             plan.stays += [Stay("person", id_, "the profile written by hand counts in every chat") for id_ in kept]

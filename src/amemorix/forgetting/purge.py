@@ -10,7 +10,7 @@ from collections.abc import Callable, Container
 
 from ..audit_context import naming
 from ..clock import Clock
-from ..copies.exclusive_files import must_not_be_exchanged
+from ..copies.worker import ensure_not_restoring
 from ..errors import Conflict, NotFound, StorageFailure
 from ..store import operations as operation_rows
 from ..store.metadata_store import MetadataStore
@@ -55,7 +55,7 @@ class PurgeService:
 
     async def begin(self, operation: int) -> int:
         """Have an executed operation purged; returns once that is written down, however the process ends."""
-        must_not_be_exchanged(self._store)
+        ensure_not_restoring(self._store)
         naming()(operation_id=f"d{operation}")
         await asyncio.to_thread(make_room, self._store.folder, erasing=True)
         await self._store.write(lambda db: self._begun(db, operation))
@@ -74,7 +74,7 @@ class PurgeService:
 
         Without `wait` they are all begun and left to the background.
         """
-        must_not_be_exchanged(self._store)
+        ensure_not_restoring(self._store)
         now = self._clock.now()
         until = now - days * 86_400
         operations = await self._store.read(lambda db: operation_rows.older(db, until, limit))

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..store import compaction, row_images
+from ..store import compaction
+from ..store import copies as copy_rows
 from ..store import operations as operation_rows
-from ..store import portable as portable_rows
 from ..store.compaction import one_transaction, open_copy
 from ..store.connection import SqliteConnection
 from ..store.records import MovedRow
@@ -39,7 +39,7 @@ class CopyErasure:
         """
         with one_transaction(db):
             records = self._scrub(db, wanted, complete)
-            rows = sum(row_images.take_out(db, MovedRow(kind, 0, row)) for kind, row in wanted.moved)
+            rows = sum(operation_rows.take_out(db, MovedRow(kind, 0, row)) for kind, row in wanted.moved)
             rows += purge_rows.erase_known_of(db, self.persons, self.chats)
             units = purge_rows.erasing(self.targets, STEP, force=True)
             return rows + sum(unit(db).counts.total() for unit in units), records
@@ -78,10 +78,10 @@ def purge_again(memory: Path, copy: Path) -> int:
         asked = Targets.of(dict.fromkeys((item.kind, item.id) for item in items))
         gone, persons, _ = purge_rows.gone_of(db, asked)
         gone = replace(gone, paragraphs=purge_rows.gone(db, "paragraphs", asked.paragraphs), refs=())
-        columns = {table: portable_rows.tables(db)[table] for table in RECORDS}
+        columns = {table: copy_rows.tables(db)[table] for table in RECORDS}
         records = {
             table: [
-                row for row in portable_rows.rows(db, table, columns[table]) if row[columns[table].index(key)] in purged
+                row for row in copy_rows.rows(db, table, columns[table]) if row[columns[table].index(key)] in purged
             ]
             for table, key in RECORDS.items()
         }
@@ -91,7 +91,7 @@ def purge_again(memory: Path, copy: Path) -> int:
         with one_transaction(db):
             operation_rows.forget(db, sorted(purged))
             for table, found in records.items():
-                portable_rows.write(db, table, columns[table], found)
+                copy_rows.write(db, table, columns[table], found)
         rows, scrubbed = CopyErasure(gone, persons).erase(db, SearchPatterns())
         if rows + scrubbed:
             compaction.rewrite(db, copy.stat().st_size)

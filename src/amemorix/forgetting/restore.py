@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from ..graph import relation_restore
 from ..store import operations as operation_rows
-from ..store import row_images as deletion_rows
 from ..store.metadata_store import MetadataStore
-from ..store.operations import DELETED_BEFORE, Item, OperationRow
+from ..store.operations import DELETED_BEFORE, MOVED_KINDS, ROW_KINDS, Item, OperationRow, RowKind
 from ..store.ports import Connection
-from ..store.row_images import MOVED_KINDS, ROW_KINDS, RowKind
 from . import closure as closure_rows
 
 __all__ = ["NotBack", "Restored", "Restoring"]
@@ -76,7 +74,7 @@ class Restoring:
         done.whole = self._is_whole(db, done, operation.restored > 0 or any(done.rows.values()))
         operation_rows.set_restored(db, operation.id, done.whole, now)
         self._complete_others(db, done, now)
-        done.unembedded = deletion_rows.lower_watermarks(db, done.rows.get("paragraph", []))
+        done.unembedded = operation_rows.lower_watermarks(db, done.rows.get("paragraph", []))
         return done
 
     def _want(self, db: Connection, done: Restored) -> None:
@@ -120,7 +118,7 @@ class Restoring:
     def _with_dependents(self, db: Connection, held: Sequence[Item], chosen: set[tuple[str, int]]) -> list[Item]:
         """The items chosen, with the references and relations that went because of their paragraphs."""
         paragraphs = [id_ for kind, id_ in chosen if kind == "paragraph"]
-        refs = {one.ref for one in deletion_rows.restorable(db, "paragraph", paragraphs).values()}
+        refs = {one.ref for one in operation_rows.restorable(db, "paragraph", paragraphs).values()}
         relations = set(closure_rows.ids(db, "relations_resting_on", paragraphs))
         along = {"ref": refs, "relation": relations}
         return [
@@ -133,7 +131,7 @@ class Restoring:
     def _bring(self, db: Connection, done: Restored, kind: RowKind, ids: Sequence[int], now: float) -> None:
         if not ids:
             return
-        state = deletion_rows.restorable(db, kind, ids)
+        state = operation_rows.restorable(db, kind, ids)
         again = operation_rows.deleted_again(db, done.operation, kind, ids)
         blocked = NEWER if kind == "paragraph" else HANGING
         back: list[int] = []
@@ -147,7 +145,7 @@ class Restoring:
                 (alive if one.alive else back).append(id_)
         if kind == "ref":
             back = self._refs_with_text(db, done, back)
-        deletion_rows.unmark(db, kind, back)
+        operation_rows.unmark(db, kind, back)
         operation_rows.note_restored(db, done.operation, kind, [*back, *alive], now)
         done.rows[kind] = back
 
@@ -165,7 +163,7 @@ class Restoring:
 
     def _put_back(self, db: Connection, done: Restored, items: Iterable[Item], now: float) -> None:
         for item in items:
-            back = deletion_rows.put_back(db, item.kind, item.detail.get("row", {}))
+            back = operation_rows.put_back(db, item.kind, item.detail.get("row", {}))
             if back:
                 done.rows.setdefault(item.kind, []).append(item.id)
             if back or item.kind in MADE_ANEW:

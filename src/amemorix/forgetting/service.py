@@ -11,19 +11,17 @@ from typing import Any, TypeVar
 from ..audit_context import naming
 from ..clock import Clock
 from ..config.model import Config
-from ..copies.exclusive_files import must_not_be_exchanged
+from ..copies.worker import ensure_not_restoring
 from ..errors import Conflict, NotFound
 from ..graph import relation_restore
 from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
 from ..store import operations as operation_rows
-from ..store import row_images as deletion_rows
 from ..store.access import EVERYONE, Access, Caller
 from ..store.metadata_store import MetadataStore
-from ..store.operations import Item, NewOperation, OperationRow
+from ..store.operations import ROW_KINDS, Item, NewOperation, OperationRow, RowKind
 from ..store.ports import Connection, Unit
 from ..store.reserve import make_room
-from ..store.row_images import ROW_KINDS, RowKind
 from . import closure as closure_rows
 from .plan import DeletionPlan, Planner
 from .purge_imports import end_imports, open_imports
@@ -238,11 +236,11 @@ class DeletionService:
     def _carry_out(self, db: Connection, wish: Wish, plan: DeletionPlan, purge: bool, now: float) -> int:
         """Delete and record; what is purged at once leaves no word of why in the record."""
         if purge:
-            must_not_be_exchanged(self._store)
+            ensure_not_restoring(self._store)
         for kind in ROW_KINDS:
-            deletion_rows.mark(db, kind, plan.ids(kind), now)
+            operation_rows.mark(db, kind, plan.ids(kind), now)
         for moved in plan.moved:
-            deletion_rows.take_out(db, moved)
+            operation_rows.take_out(db, moved)
         new = NewOperation(
             wish.mode, "purging" if purge else "executed", plan.items, plan.counts, {} if purge else wish.asked(),
             [(stay.kind, stay.id, stay.reason) for stay in plan.stays[:MOST_SHOWN]],

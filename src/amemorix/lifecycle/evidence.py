@@ -9,7 +9,7 @@ from ..clock import Clock
 from ..errors import Conflict, NotFound
 from ..graph import relation_restore
 from ..ids import paragraph_key
-from ..store import row_images as deletion_rows
+from ..store import operations as operation_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.rows import persons as person_rows
@@ -52,7 +52,7 @@ class EvidenceUndo:
             if refresh is not None:
                 refresh(db, record.person)
             back = GivenBack(record.person, record.paragraphs, tuple(relations))
-            return back, deletion_rows.lower_watermarks(db, record.paragraphs)
+            return back, operation_rows.lower_watermarks(db, record.paragraphs)
 
         back, unembedded = await self._store.write(unit)
         if unembedded is not None:

@@ -7,7 +7,7 @@ import asyncio
 import numpy as np
 
 from ...clock import Clock
-from ...copies.cursor_check import ReadingMarks
+from ...copies import cursor_check
 from ...indexes.projections import Indexes
 from ...indexes.vectors.embedding import EmbeddingService
 from ...store import integrity
@@ -163,11 +163,10 @@ class ReadingCheck(Check):
 
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
-        self._marks = ReadingMarks()
 
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
         """One finding for all marks."""
-        wrong = await self._store.read(self._marks.impossible)
+        wrong = await self._store.read(cursor_check.impossible)
         if not wrong:
             return [Finding("reading", True, "all that was written is read, or will be")]
         detail = "; ".join(f"{key}: {why}" for key, why in wrong.items())
@@ -175,5 +174,5 @@ class ReadingCheck(Check):
 
     async def mend(self) -> str:
         """Let it be read from the beginning."""
-        begun = await self._store.write(lambda db: self._marks.begin_anew(db))
+        begun = await self._store.write(cursor_check.begin_anew)
         return f"reading begins anew: {', '.join(begun)}"
