@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..language.name_pattern import SHORTEST_NAME
 from ..store import operations as operation_rows
-from ..store.metadata_store import MetadataStore
 from ..store.operations import DELETED_BEFORE, ROW_KINDS, Item, RowKind
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import MovedRow
 from . import closure as closure_rows
-from .impact import Effects, effects_of
-from .statements import Statements
+from .statements import stated_of
 from .targets import Seeds, Selection
 
 __all__ = ["DeletionPlan", "Planner", "Stay"]
@@ -29,6 +27,18 @@ belongs to the chat; no text is left under its external id, so its older wording
 TOO_SHORT = "a name of a single letter is not looked for in what others said"
 ELSEWHERE, IF_ELSEWHERE = "another chat holds it too", "it stays if another chat holds it too"
 SPOKEN_OF = "memories that stay speak of it"
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """How many derived rows go with their last paragraph, and how many go on with fewer or other words."""
+
+    facts: int = 0
+    facts_changed: int = 0
+    relations_changed: int = 0
+    episodes: int = 0
+    episodes_changed: int = 0
+    profiles_changed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +154,8 @@ class DeletionPlan:
 class Planner:
     """Works out plans; reads rows and writes none."""
 
-    def __init__(self, store: MetadataStore, selection: Selection) -> None:
+    def __init__(self, selection: Selection) -> None:
         self._selection = selection
-        self._statements = Statements(store)
 
     def plan(self, db: Connection, seeds: Seeds, *, entity_paragraphs: bool) -> DeletionPlan:
         """What goes when these seeds are deleted now."""
@@ -170,11 +179,12 @@ class Planner:
         why = plan.rows.get("paragraph", {})
         plan.current = closure_rows.count_current(db, paragraphs)
         plan.mentions = closure_rows.count_current(db, [id_ for id_ in paragraphs if why[id_] == MENTION])
-        plan.sources = closure_rows.sources_of(db, paragraphs)
+        plan.sources = [row[0] for row in db.run("sources_of_paragraphs", ids=array(paragraphs))]
         profiles = [one.id for one in plan.moved if one.kind == "profile_snapshot"]
-        plan.effects = effects_of(
-            db, paragraphs, facts=facts, relations_kept=relations_kept, profiles=profiles
-        )  # fmt: skip
+        of_facts = _fates(closure_rows.flagged(db, "facts_losing", paragraphs), facts)
+        of_episodes = _fates(closure_rows.flagged(db, "episodes_losing", paragraphs))
+        told = set(closure_rows.ids(db, "profiles_losing", paragraphs)) - set(profiles)
+        plan.effects = Effects(*of_facts, relations_kept, *of_episodes, len(told))
 
     def _mentions(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> set[int]:
         """Lines that name the persons: those that can mean nobody else go, the others are told of."""
@@ -211,7 +221,7 @@ class Planner:
         emptied = closure_rows.ids(db, "refs_left_empty", going)
         plan.add("ref", closure_rows.ids(db, "refs_alive", emptied), REFERENCE)
         plan.add("paragraph", closure_rows.ids(db, "paragraphs_of_refs", emptied), REFERENCE)
-        kept = closure_rows.refs_kept(db, going, emptied, MOST_STAYS)
+        kept = dict(db.run("refs_kept", ids=array(going), but=array(emptied), limit=MOST_STAYS).fetchall())
         plan.stays += [
             Stay("ref", id_, "other paragraphs are stored under this external id", label) for id_, label in kept.items()
         ]
@@ -231,8 +241,8 @@ class Planner:
         """Entities that bear the person's name, unless somebody else's memories speak of them."""
         if not seeds.whole:
             return
-        found = closure_rows.entities_unspoken(db, seeds.norms, plan.ids("paragraph"))
-        plan.add("entity", found, PERSON)
+        unspoken = db.run("entities_unspoken", norms=array(seeds.norms), ids=array(plan.ids("paragraph")))
+        plan.add("entity", [row[0] for row in unspoken], PERSON)
         left = set(closure_rows.ids(db, "entities_of_names", seeds.norms)) - plan.rows["entity"].keys()
         plan.stays += [Stay("entity", id_, SPOKEN_OF) for id_ in sorted(left)[:MOST_STAYS]]
 
@@ -278,7 +288,7 @@ class Planner:
     def _stated(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> None:
         """What others stated by hand that names the persons, and what is called after them."""
         told = {one.id for one in plan.stays if one.kind == "entity"} | plan.rows["entity"].keys()
-        stated = self._statements.read(db, seeds, plan.ids("paragraph"), told)
+        stated = stated_of(db, seeds, plan.ids("paragraph"), told)
         plan.moved += stated.profiles
         plan.add("fact", stated.facts, MENTION)
         plan.add("relation", stated.relations, MENTION)
@@ -311,3 +321,9 @@ class Planner:
         if seeds.chat is not None:
             kept = closure_rows.ids(db, "overrides_of_persons", persons)
             plan.stays += [Stay("person", id_, "the profile written by hand counts in every chat") for id_ in kept]
+
+
+def _fates(kept: dict[int, bool], but: Collection[int] = ()) -> tuple[int, int]:
+    """(how many go, how many stay with less)."""
+    stays = [stay for id_, stay in kept.items() if id_ not in but]
+    return len(stays) - sum(stays), sum(stays)

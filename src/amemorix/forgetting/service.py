@@ -27,7 +27,7 @@ from .plan import DeletionPlan, Planner
 from .purge_imports import end_imports, open_imports
 from .purge_worker import write_receipt
 from .responses import PurgeReceipt
-from .restore import Restored, Restoring
+from .restore import Restored, restore
 from .selectors import DeleteMode, Selector
 from .targets import Seeds, Selection
 
@@ -109,8 +109,7 @@ class DeletionService:
         self._clock = clock
         self._background = background
         self._selection = Selection(store, self._seen_from)
-        self._planner = Planner(store, self._selection)
-        self._restoring = Restoring(store)
+        self._planner = Planner(self._selection)
 
     async def preview(self, wish: Wish) -> Deleted:
         """What `execute` would delete now. Raises NotFound if nothing is meant."""
@@ -159,7 +158,7 @@ class DeletionService:
             if found.status != "executed":
                 raise Conflict(f"operation_id: {_state(found)}.", field="operation_id", status=found.status)
             self._check_items(db, operation, chosen)
-            return self._restoring.restore(db, found, chosen, now)
+            return restore(db, found, chosen, now)
 
         restored = await self._store.write(unit)
         if restored.unembedded is not None:
@@ -207,13 +206,7 @@ class DeletionService:
         return Access(self._store.names, self._config).scopes(db, Caller(key.chat_id, respect_filter=False))
 
     def _planned(
-        self,
-        db: Connection,
-        wish: Wish,
-        seeds: Seeds,
-        finish: Callable[[DeletionPlan], None],
-        *,
-        purge: bool = False,
+        self, db: Connection, wish: Wish, seeds: Seeds, finish: Callable[[DeletionPlan], None], *, purge: bool = False
     ) -> DeletionPlan:
         plan = self._planner.plan(db, seeds, entity_paragraphs=wish.include_paragraphs)
         finish(plan)

@@ -131,9 +131,7 @@ async def _delete(kernel: SDKMemoryKernel, names: list[str], chat_id: str | None
         done = await kernel.deletion.execute(wish)
     except NotFound:
         return Deletion(
-            requested_source_count=len(names),
-            error="No source of that name holds anything.",
-            error_code=NotFound.code,
+            requested_source_count=len(names), error="No source of that name holds anything.", error_code=NotFound.code
         )
     count = done.plan.current
     return Deletion(

@@ -9,15 +9,7 @@ from pathlib import Path
 
 from ..errors import StorageFailure
 
-__all__ = [
-    "DATABASE_FILE",
-    "decide",
-    "finish_exchange",
-    "forget_incoming",
-    "incoming",
-    "link_or_copy",
-    "sync_folder",
-]
+__all__ = ["DATABASE_FILE", "decide", "finish_exchange", "forget_incoming", "incoming", "link_or_copy", "sync_folder"]
 
 DATABASE_FILE = "memory.db"
 
