@@ -11,7 +11,7 @@ from ..store.connection import DatabaseError
 from ..store.file_swap import DATABASE_FILE, finish_exchange
 from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
-from .database_swap import DatabaseTakeover, takeover_act
+from .database_swap import DatabaseTakeover
 from .portable import Exported, built, export_older, refuse_unless_empty
 from .portable_file import PortableHeader, header_of
 from .worker import CopyThread
@@ -53,7 +53,10 @@ class OfflineMemory:
         backups.sweep()
         backup = backups.find(str(path.resolve()) if is_path else which)
         put_in_place(self._folder, backup, self._thread)
-        takeover = self._takeover(backups, "restore_backup", backup=backup.manifest.id)
+        takeover = DatabaseTakeover(
+            self._folder, backups, "restore_backup", now=self._now, purge_again=self._purge_again,
+            backup=backup.manifest.id, door="cli",
+        )  # fmt: skip
         takeover.perform()
         return Restoration(backup, takeover.aside, takeover.erased)
 
@@ -67,17 +70,12 @@ class OfflineMemory:
         self._must_be_empty()
         backups = BackupFolder(self._folder, self._roots)
         header = built(self._folder, path, self._thread)
-        takeover = self._takeover(backups, "import_export", file=path.name)
+        takeover = DatabaseTakeover(
+            self._folder, backups, "import_export", now=self._now, purge_again=self._purge_again, file=path.name, door="cli"
+        )  # fmt: skip
         takeover.perform()
         takeover.forget_old()
         return header
-
-    def _takeover(self, backups: BackupFolder, action: str, *, backup: str = "", file: str = "") -> DatabaseTakeover:
-        reason = "before_restore" if action == "restore_backup" else "before_import"
-        act = takeover_act(action, self._now, backup=backup, file=file, door="cli")
-        return DatabaseTakeover(
-            self._folder, backups, reason=reason, now=self._now, act=act, purge_again=self._purge_again
-        )
 
     def _must_be_empty(self) -> None:
         if not self._database.exists():

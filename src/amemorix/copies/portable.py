@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 
 from ..background.change_follower import Deriver
 from ..clock import Clock
-from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
 from ..graph.export import EXPORTS
 from ..indexes.process_id import process_mark
@@ -33,7 +32,7 @@ from ..store.rows import embeddings as embedding_rows
 from . import cursor_check
 from .backup_folder import BackupFolder
 from .backups import carried_out
-from .database_swap import DatabaseTakeover, takeover_act
+from .database_swap import DatabaseTakeover
 from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, rows_of_file
 from .worker import CopyThread, exchanging_files, using_files
 
@@ -75,7 +74,6 @@ class PortableService:
         self,
         store: MetadataStore,
         *,
-        config: Config,
         backups: BackupFolder,
         derivers: Iterable[Deriver],
         clock: Clock,
@@ -83,7 +81,6 @@ class PortableService:
         purge_again: Callable[[Path, Path], int],
     ) -> None:
         self._store = store
-        self._config = config
         self._backups = backups
         self._derivers = tuple(derivers)
         self._clock = clock
@@ -119,8 +116,8 @@ class PortableService:
         if not place.is_file():
             raise NotFound(f"path: there is no file {place}.", field="path")
         takeover = DatabaseTakeover(
-            self._store.folder, self._backups, reason="before_import", now=self._clock.now(), check=self._must_be_empty,
-            purge_again=self._purge_again, act=takeover_act("import_export", self._clock.now(), file=place.name),
+            self._store.folder, self._backups, "import_export", now=self._clock.now(), file=place.name,
+            purge_again=self._purge_again, check=self._must_be_empty,
         )  # fmt: skip
         async with exchanging_files(self._store):
             with self._thread.doing("import"):

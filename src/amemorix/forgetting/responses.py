@@ -10,6 +10,7 @@ from ..ids import operation_key, row_key
 from ..store.operations import Item, OperationRow
 
 __all__ = [
+    "DeleteItem",
     "OperationItem",
     "PurgeProgress",
     "PurgeReceipt",
@@ -20,6 +21,16 @@ __all__ = [
     "receipt_of",
     "touched_item",
 ]
+
+
+class DeleteItem(BaseModel):
+    """A row that a deletion touches, or leaves alone."""
+
+    item_type: str = ""
+    item_key: str = Field(default="", description="`p12` paragraph, `r12` relation, `n12` entity, `f12` fact.")
+    label: str = ""
+    source: str = ""
+    why: str = Field(default="", description="Why it goes (`selected`, `mention`, `evidence`, …), or why it stays.")
 
 
 class StayItem(BaseModel):

@@ -30,6 +30,14 @@ class Scan:
     chats: tuple[int, ...] | None
     upto: int
 
+    def read(self, db: Connection, after: int) -> list[int]:
+        """The paragraphs past `after` whose text is meant."""
+        found, values = list[int](), {"chats": optional_array(self.chats), "limit": PAGE}
+        while rows := db.run("texts_after", **values, after=after).fetchall():
+            found += [id_ for id_, chat, text in rows if self.holds(chat, text)]
+            after = rows[-1][0]
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class WholePerson:
@@ -103,7 +111,7 @@ class Selection:
             )
         paragraphs = self._paragraphs(db, selector, chat, missing)
         return Seeds(
-            paragraphs=frozenset(paragraphs | {id_ for scan in scans for id_ in self.read(db, scan, 0)}),
+            paragraphs=frozenset(paragraphs | {id_ for scan in scans for id_ in scan.read(db, 0)}),
             relations=frozenset(self._relations(db, selector, chat, missing)),
             entities=frozenset(self._entities(db, selector, chat, missing)),
             sources=frozenset(row for row, _ in sources),
@@ -119,14 +127,6 @@ class Selection:
             missing=tuple(missing),
             meant=tuple(self._of_owner(db, [name for name, row in chats.items() if row is None])),
         )
-
-    def read(self, db: Connection, scan: Scan, after: int) -> list[int]:
-        """The paragraphs past `after` whose text the scan means."""
-        found, values = list[int](), {"chats": optional_array(scan.chats), "limit": PAGE}
-        while rows := db.run("texts_after", **values, after=after).fetchall():
-            found += [id_ for id_, chat, text in rows if scan.holds(chat, text)]
-            after = rows[-1][0]
-        return found
 
     def _chat(self, db: Connection, chat_id: str) -> int | None:
         if not chat_id:

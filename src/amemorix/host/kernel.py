@@ -177,7 +177,6 @@ class SDKMemoryKernel:
         self.backups = BackupService(store, config=config, clock=clock, thread=self.copies, purge_again=purge_again)
         self.portable = PortableService(
             store,
-            config=config,
             backups=self.backups.folder,
             derivers=derivers,
             clock=clock,
