@@ -99,7 +99,7 @@ class PurgeFiles:
         staying = self._staying(patterns.only(set().union(*met.values())))
         for path, found in met.items():
             left, name = found - staying, self._name(path)
-            if left and name in rewritten and _is_database(path):
+            if left and name in rewritten:
                 left = self._in_values(path, patterns.only(left))
             looked.held_elsewhere += len(found) - len(left)
             if left:
