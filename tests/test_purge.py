@@ -215,10 +215,7 @@ async def test_what_quotes_a_purged_text_is_emptied(tmp_path: Path) -> None:
         }  # fmt: skip
         assert left(in_copy(data_of(host), tmp_path / "after"), [secret]) == []
         assert rows(host, "select detail from undo_records where kind = 'quoting'") == [("{}",)]
-        assert rows(host, "select status from feedback_tasks order by query_tool_id") == [
-            ("pending",),
-            ("skipped",),
-        ]
+        assert rows(host, "select status from feedback_tasks order by query_tool_id") == [("pending",), ("skipped",)]
         assert rows(host, "select count(*) from correction_plans where request like 'quite another%'") == [(1,)]
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from amemorix.forgetting.byte_search import Needles
+from amemorix.forgetting.byte_search import Patterns
 from amemorix.forgetting.id_matcher import Ids
 
 
@@ -39,13 +41,27 @@ def test_in_fields_an_id_is_compared_as_it_is_however_short() -> None:
     ("word", "near"),
     [
         ("discord:111222", "discord:999888 x:111222"),
+        ("discord:111222", "discord:1112223"),
         ("林澈的水壶", "林澈的电壶"),
         ("kettle!", "kettles"),
         ("qq:1234", "qq:1235"),
+        ("100123", "telegram:-100123"),
     ],
 )
-def test_a_word_is_met_with_both_of_its_ends(word: str, near: str) -> None:
-    needles = Needles.of((), (word,))
-    assert needles.met(f"a{word}b") and not needles.met(near)
-    assert len(needles.without(needles.search(iter([near.encode()]), all_of_them=True).met)) == len(needles)
-    assert len(needles.without(needles.search(iter([word.encode()]), all_of_them=True).met)) < len(needles)
+def test_a_word_is_met_whole(word: str, near: str) -> None:
+    patterns = Patterns.of((), (word,))
+    assert patterns.search([f"in {word}, ".encode()]) and not patterns.search([near.encode()])
+
+
+@pytest.mark.parametrize(
+    "text", ["my wallet pin is kangaroo-1234-quokka", "我的银行卡密码是袋鼠一二三四五六", 'a "line"\nof quokkas']
+)
+def test_any_long_stretch_of_a_text_is_met_wherever_it_stands(text: str) -> None:
+    patterns, stretch = Patterns.of((text,)), 31 if text.isascii() else 15
+    for form in (text, json.dumps(text)[1:-1]):
+        raw = form.encode()
+        for cut in range(len(raw)):
+            assert patterns.search([b"before " + raw[:cut], raw[cut:] + b" after"])
+    for at in range(max(1, len(text) - stretch)):
+        assert patterns.search([text[at : at + stretch].encode()])
+    assert not patterns.search([b"my wallet is with the kangaroo, " + "我的银行是袋鼠".encode()])

@@ -13,10 +13,7 @@ from memory_dump import tables
 from test_purge import admin
 from test_restore import fill, selection
 
-SENTENCES = [
-    ("I live in Oslo.", "I moved to Rome."),
-    ("我住在杭州。", "我搬到上海了。"),
-]
+SENTENCES = [("I live in Oslo.", "I moved to Rome."), ("我住在杭州。", "我搬到上海了。")]
 
 
 @pytest.mark.parametrize("seed", range(1, 9))

@@ -250,6 +250,11 @@ def names_used() -> set[str]:
 def test_every_statement_is_used() -> None:
     used = names_used()
     derived = {f"{name}_of" for name in used if name.endswith("_rows")}
+    derived |= {f"{verb}_{table}" for table in used for verb in ("quoting", "scrub", "asked", "unname", "forget")}
+    derived |= {f"{verb}_{kind}" for kind in used for verb in ("delete", "restore", "moved", "remove", "put_back")}
+    derived |= {f"{kind}_{state}" for kind in used for state in ("gone", "to_restore")} | {
+        f"moved_{kind}s" for kind in used
+    }
     assert sorted(set(queries()) - used - derived) == []
 
 

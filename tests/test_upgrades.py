@@ -16,8 +16,8 @@ from typer.testing import CliRunner, Result
 from amemorix import AMemorixHostService, __version__
 from amemorix.errors import StorageFailure
 from amemorix.frontends.cli.main import app
+from amemorix.store.copies import building
 from amemorix.store.migrations import migrations
-from amemorix.store.portable import building
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from amemorix.version import commit, program
 

@@ -218,7 +218,11 @@ class BackupFolder:
                     shutil.rmtree(folder, ignore_errors=True)
         for folder in self.home.glob(f"{ASIDE}*"):
             left = read(folder)
-            if left is None or _same(left.database, self._live):
+            try:
+                same = left is None or left.database.samefile(self._live)
+            except OSError:
+                same = False
+            if left is None or same:
                 shutil.rmtree(folder, ignore_errors=True)
             else:
                 self.publish(folder, left.manifest)
@@ -340,10 +344,3 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return -1
-
-
-def _same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False

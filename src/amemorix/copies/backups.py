@@ -26,10 +26,8 @@ from ..store.file_swap import DATABASE_FILE, forget_incoming, incoming
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, check, migrations
 from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
-from .database_swap import DatabaseTakeover, takeover_act
-from .exclusive_files import exchanging_files, using_files
-from .restore_indexes import make_indexes
-from .worker import CopyThread
+from .database_swap import DatabaseTakeover
+from .worker import CopyThread, exchanging_files, using_files
 
 __all__ = ["BackupService", "Restoration", "Verdict", "carried_out", "examined", "put_in_place", "room"]
 
@@ -83,7 +81,8 @@ class BackupService:
 
         Raises InvalidRequest for a path that is outside or in another backup, StorageFailure if the disk refuses.
         """
-        place = self._place(to) if to else self.folder.home
+        permitted = self.folder.permitted(to, "path") if to else self.folder.home
+        place = self.folder.beside_backups(permitted, "path") if to else permitted
         async with using_files(self._store):
             with self._thread.doing("backup"):
                 made = await self._thread.run(lambda: self._made(place, reason))
@@ -109,7 +108,12 @@ class BackupService:
         """Remove a backup. Raises NotFound, InvalidRequest, StorageFailure."""
         backup = await asyncio.to_thread(self.folder.find, which)
         async with using_files(self._store):
-            await self._thread.run(lambda: self._removed(backup))
+            try:
+                await self._thread.run(lambda: self.folder.remove(backup))
+            except OSError as exc:
+                raise StorageFailure(
+                    f"{backup.folder} cannot be removed: {exc.strerror}.", file=str(backup.folder)
+                ) from exc
             await noted(self._store, backup=backup.manifest.id)
         return backup
 
@@ -124,13 +128,13 @@ class BackupService:
             raise Conflict("Nobody hosts this memory, so it cannot be opened anew over other rows.")
         backup = await asyncio.to_thread(self.folder.find, which)
         takeover = DatabaseTakeover(
-            self._store.folder, self.folder, reason="before_restore", now=self._clock.now(), check=self._no_purge,
-            purge_again=self._purge_again, act=takeover_act("restore_backup", self._clock.now(), backup=backup.manifest.id),
+            self._store.folder, self.folder, "restore_backup", now=self._clock.now(), backup=backup.manifest.id,
+            purge_again=self._purge_again, check=lambda: no_purge(self._store),
         )  # fmt: skip
         async with exchanging_files(self._store):
             with self._thread.doing("restore"):
                 await carried_out(
-                    lambda: self._made_ready(backup), status.reopen, kernel, takeover,
+                    lambda: put_in_place(self._store.folder, backup, self._thread), status.reopen, kernel, takeover,
                     store=self._store, thread=self._thread,
                 )  # fmt: skip
         await asyncio.to_thread(self.folder.prune, "before_restore", self._config.backup.keep)
@@ -155,47 +159,26 @@ class BackupService:
             await self.make("scheduled")
         return True
 
-    def _place(self, to: str) -> Path:
-        return self.folder.beside_backups(self.folder.permitted(to, "path"), "path")
-
     # on the thread
 
     def _made(self, place: Path, reason: Reason) -> Backup:
         try:
             folder = self.folder.begin(place)
             try:
-                return self._filled(folder, reason)
+                self._thread.step("copying")
+                room(folder, self._store.files[0].stat().st_size)
+                to, now = folder / DATABASE_FILE, self._clock.now()
+                found = self._store.read_here(lambda db: copy_rows.copy(db, to, self._thread.so_far))
+                (folder / SETTINGS).write_text(settings_text(self._config), "utf-8")
+                self._thread.step("sealing", to.stat().st_size)
+                manifest = self.folder.seal(folder, found, reason=reason, now=now, watch=self._thread.more)
+                return self.folder.publish(folder, manifest)
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
         except OSError as exc:
             path = str(exc.filename or place)
             raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=path) from exc
-
-    def _filled(self, folder: Path, reason: Reason) -> Backup:
-        self._thread.step("copying")
-        room(folder, self._store.files[0].stat().st_size)
-        to, now = folder / self._store.files[0].name, self._clock.now()
-        found = self._store.read_here(lambda db: copy_rows.copy(db, to, self._thread.so_far))
-        (folder / SETTINGS).write_text(settings_text(self._config), "utf-8")
-        self._thread.step("sealing", to.stat().st_size)
-        manifest = self.folder.seal(folder, found, reason=reason, now=now, watch=self._thread.more)
-        return self.folder.publish(folder, manifest)
-
-    def _made_ready(self, backup: Backup) -> None:
-        put_in_place(self._store.folder, backup, self._thread)
-        make_indexes(self._store.folder, self._config, self._thread)
-
-    def _removed(self, backup: Backup) -> None:
-        try:
-            self.folder.remove(backup)
-        except OSError as exc:
-            raise StorageFailure(
-                f"{backup.folder} cannot be removed: {exc.strerror}.", file=str(backup.folder)
-            ) from exc
-
-    def _no_purge(self) -> None:
-        no_purge(self._store)
 
 
 def no_purge(store: MetadataStore) -> None:
@@ -319,11 +302,8 @@ def settings_text(config: Config) -> str:
     """The settings that are not the defaults, without what addresses may hold of names and passwords."""
     values = config.model_dump(mode="json", exclude_defaults=True)
     for section in ("embedding", "chat"):
-        if values.get(section, {}).get("base_url"):
-            values[section]["base_url"] = _without_user(values[section]["base_url"])
+        if url := values.get(section, {}).get("base_url"):
+            parts = urlsplit(url)
+            bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="")
+            values[section]["base_url"] = urlunsplit(bare)
     return patched("", values)
-
-
-def _without_user(url: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))

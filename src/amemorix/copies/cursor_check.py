@@ -1,9 +1,9 @@
-"""How far what reads the rows has come, and whether that can be: past the end nothing would ever be read again."""
+"""Checks change-log cursors: of one that is past the end nothing would ever be read again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,12 +14,9 @@ from ..ingest import late_names as namings
 from ..profiles import service as profiles
 from ..store import changes as change_log
 from ..store import copies as copy_rows
-from ..store import portable as portable_rows
-from ..store.portable import FLOOR
+from ..store.copies import FLOOR
 from ..store.ports import Connection
 from ..store.rows.embeddings import WATERMARK
-
-__all__ = ["ReadingMarks"]
 
 Of = Literal["changes", "paragraphs", ""]
 """What a number counts; an empty one is not looked at."""
@@ -55,31 +52,24 @@ _TOGETHER = {FLOOR: _READERS, profiles.SEEN: (profiles.CURSOR,)}
 """Marks that mean nothing where another is wrong."""
 
 
-class ReadingMarks:
-    """Compares the marks of a database with what it holds."""
+def impossible(db: Connection) -> dict[str, str]:
+    """Key of a cursor -> why it cannot be right; empty if all is well."""
+    last, wrong = copy_rows.given(db), dict[str, str]()
+    for key, value in copy_rows.kept(db).items():
+        if (key in _FORMS or key.startswith(_WATERMARKS)) and (why := _wrong(value, _form(key), last)):
+            wrong[key] = why
+    return wrong
 
-    def __init__(self) -> None:
-        pass
 
-    def impossible(self, db: Connection) -> dict[str, str]:
-        """Key -> why it cannot be right; empty if all is well."""
-        last = copy_rows.given(db)
-        return {key: why for key, value, form in self._all(db) if (why := _wrong(value, form, last))}
-
-    def begin_anew(self, db: Connection) -> list[str]:
-        """Let those whose marks cannot be right read everything again; names the marks."""
-        wrong = set(self.impossible(db))
-        for key in wrong | {other for one in wrong for other in _TOGETHER.get(one, ())}:
-            change_log.put(db, key, _form(key).anew)
-        if wrong:
-            floor, last = change_log.bounds(db)
-            change_log.prune(db, last if FLOOR in wrong else max(floor, min(last, 1)))
-        return sorted(wrong)
-
-    def _all(self, db: Connection) -> Iterator[tuple[str, str, _Form]]:
-        for key, value in portable_rows.kept(db).items():
-            if key in _FORMS or key.startswith(_WATERMARKS):
-                yield key, value, _form(key)
+def begin_anew(db: Connection) -> list[str]:
+    """Let those whose cursors cannot be right read everything again; names the cursors."""
+    wrong = set(impossible(db))
+    for key in wrong | {other for one in wrong for other in _TOGETHER.get(one, ())}:
+        change_log.put(db, key, _form(key).anew)
+    if wrong:
+        floor, last = change_log.bounds(db)
+        change_log.prune(db, last if FLOOR in wrong else max(floor, min(last, 1)))
+    return sorted(wrong)
 
 
 def _form(key: str) -> _Form:

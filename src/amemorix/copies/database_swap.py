@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from ..audit_context import Act, acting, front_door
 from ..errors import StorageFailure
@@ -16,9 +18,10 @@ from ..store.connection import DatabaseError
 from ..store.copies import Inventory
 from ..store.file_swap import DATABASE_FILE, decide, finish_exchange, incoming, link_or_copy, sync_folder
 from .backup_folder import Backup, BackupFolder, Manifest, Reason
-from .restore_indexes import take_indexes
 
-__all__ = ["DatabaseTakeover", "takeover_act"]
+__all__ = ["DatabaseTakeover"]
+
+INDEXES = "indexes"
 
 
 class DatabaseTakeover:
@@ -31,30 +34,34 @@ class DatabaseTakeover:
         self,
         data: Path,
         backups: BackupFolder,
+        action: Literal["restore_backup", "import_export"],
         *,
-        reason: Reason,
         now: float,
-        act: Act,
         purge_again: Callable[[Path, Path], int],
         check: Callable[[], None] = lambda: None,
+        backup: str = "",
+        file: str = "",
+        door: str = "",
     ) -> None:
+        """`purge_again` erases from a copy what was purged from the memory since, and tells how many rows.
+
+        `backup` or `file` is where the new rows come from, for the audit; `check` raises if it may not be done now.
+        """
         self._database = data / DATABASE_FILE
         self._backups = backups
-        self._reason: Reason = reason
+        self._reason: Reason = "before_restore" if action == "restore_backup" else "before_import"
         self._now = now
-        self._act = act
+        by = acting()
+        self._act = Act("memory_runtime_admin", action, by.requested_by if by else "", door or front_door(), now)
+        self._act.name({"file": file}, backup=backup)
         self._purge_again = purge_again
-        """Erases from a copy what was purged from the memory since it was made; returns how many rows."""
-        self._check = check
+        self.ready = check
+        """Look once more, while the memory is open and nobody calls it."""
         self.aside: Backup | None = None
         self.done = False
         """Whether it was decided on."""
         self.erased = 0
         """Rows that had been purged since the copy was made, and went from it too."""
-
-    def ready(self) -> None:
-        """Look once more, while the memory is open and nobody calls it. Raises Conflict."""
-        self._check()
 
     def perform(self) -> None:
         """Set the old database aside and let the new one take its place. Raises StorageFailure; nothing is changed then."""
@@ -65,17 +72,23 @@ class DatabaseTakeover:
 
     def _perform(self) -> None:
         finish_exchange(self._database)
-        self._fold()
-        new, old = incoming(self._database), self._inventory(self._database)
-        mine = self._inventory(new)
+        log = self._database.with_name(f"{DATABASE_FILE}-wal")
+        if log.exists() and log.stat().st_size:  # of a killed process; a damaged one is left as it is
+            with suppress(DatabaseError), open_copy(self._database) as db:
+                compaction.fold(db)
+        new, old = incoming(self._database), _inventory(self._database)
+        mine = _inventory(new)
         if old and mine and old.database_id == mine.database_id:
             self.erased = self._purge_again(self._database, new)
         copy_rows.skip_numbers(new, self._numbers(mine, old))
         aside = self._set_aside(old)
-        self._note(new, aside[1].id if aside else "")
+        if self._reason == "before_restore":
+            self._act.name(set_aside=aside[1].id if aside else "")
+        with open_copy(new) as db, one_transaction(db):
+            AuditRepository().put(db, self._act)
         decide(self._database)
         self.done = True
-        take_indexes(self._database.parent, fit=not self.erased)
+        shutil.rmtree(self._database.with_name(INDEXES), ignore_errors=True)  # they are of another history
         if aside:
             self.aside = self._backups.publish(*aside)
 
@@ -93,29 +106,6 @@ class DatabaseTakeover:
         with open_copy(self.aside.database, unchanged=True) as db:
             copy_rows.copy(db, again, lambda *_: None)
         decide(self._database)
-
-    def _note(self, path: Path, aside: str) -> None:
-        """Let the audit of the new rows say how they came here, and where those before them are."""
-        if self._reason == "before_restore":
-            self._act.name(set_aside=aside)
-        with open_copy(path) as db, one_transaction(db):
-            AuditRepository().put(db, self._act)
-
-    def _fold(self) -> None:
-        """Bring what a killed process left in the log into the database; a damaged one is left as it is."""
-        log = self._database.with_name(f"{DATABASE_FILE}-wal")
-        if log.exists() and log.stat().st_size:
-            with suppress(DatabaseError), open_copy(self._database) as db:
-                compaction.fold(db)
-
-    def _inventory(self, path: Path) -> Inventory | None:
-        if not path.exists():
-            return None
-        try:
-            with open_copy(path, unchanged=True) as db:
-                return copy_rows.inventory(db)
-        except (DatabaseError, TypeError):  # TypeError: a row that has to be there is not
-            return None
 
     def _numbers(self, mine: Inventory | None, old: Inventory | None) -> dict[str, int]:
         """The highest numbers that this database has given out in any of its histories."""
@@ -138,9 +128,11 @@ class DatabaseTakeover:
         return folder, manifest
 
 
-def takeover_act(action: str, now: float, *, backup: str = "", file: str = "", door: str = "") -> Act:
-    """In whose name the rows are exchanged, and for what."""
-    by = acting()
-    act = Act("memory_runtime_admin", action, by.requested_by if by else "", door or front_door(), now)
-    act.name({"file": file}, backup=backup)
-    return act
+def _inventory(path: Path) -> Inventory | None:
+    if not path.exists():
+        return None
+    try:
+        with open_copy(path, unchanged=True) as db:
+            return copy_rows.inventory(db)
+    except (DatabaseError, TypeError):  # TypeError: a row that has to be there is not
+        return None

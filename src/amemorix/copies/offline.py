@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..errors import Conflict, StorageFailure
-from ..store import copies as copy_rows
+from ..errors import StorageFailure
 from ..store.compaction import open_copy
 from ..store.connection import DatabaseError
 from ..store.file_swap import DATABASE_FILE, finish_exchange
 from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
-from .database_swap import DatabaseTakeover, takeover_act
-from .portable import ALWAYS_THERE, Exported, built, export_older
+from .database_swap import DatabaseTakeover
+from .portable import Exported, built, export_older, refuse_unless_empty
 from .portable_file import PortableHeader, header_of
 from .worker import CopyThread
 
@@ -54,7 +53,10 @@ class OfflineMemory:
         backups.sweep()
         backup = backups.find(str(path.resolve()) if is_path else which)
         put_in_place(self._folder, backup, self._thread)
-        takeover = self._takeover(backups, "restore_backup", backup=backup.manifest.id)
+        takeover = DatabaseTakeover(
+            self._folder, backups, "restore_backup", now=self._now, purge_again=self._purge_again,
+            backup=backup.manifest.id, door="cli",
+        )  # fmt: skip
         takeover.perform()
         return Restoration(backup, takeover.aside, takeover.erased)
 
@@ -68,25 +70,18 @@ class OfflineMemory:
         self._must_be_empty()
         backups = BackupFolder(self._folder, self._roots)
         header = built(self._folder, path, self._thread)
-        takeover = self._takeover(backups, "import_export", file=path.name)
+        takeover = DatabaseTakeover(
+            self._folder, backups, "import_export", now=self._now, purge_again=self._purge_again, file=path.name, door="cli"
+        )  # fmt: skip
         takeover.perform()
         takeover.forget_old()
         return header
-
-    def _takeover(self, backups: BackupFolder, action: str, *, backup: str = "", file: str = "") -> DatabaseTakeover:
-        reason = "before_restore" if action == "restore_backup" else "before_import"
-        act = takeover_act(action, self._now, backup=backup, file=file, door="cli")
-        return DatabaseTakeover(
-            self._folder, backups, reason=reason, now=self._now, act=act, purge_again=self._purge_again
-        )
 
     def _must_be_empty(self) -> None:
         if not self._database.exists():
             return
         try:
             with open_copy(self._database) as db:
-                counts = copy_rows.counts(db)
+                refuse_unless_empty(db)
         except DatabaseError as exc:
             raise StorageFailure(f"{self._database} cannot be read: {exc}.", file=str(self._database)) from exc
-        if held := [name for name, count in counts.items() if count and name not in ALWAYS_THERE]:
-            raise Conflict("The memory is not empty: an export is only taken into a new one.", tables=held)

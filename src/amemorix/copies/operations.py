@@ -1,4 +1,4 @@
-"""`memory_runtime_admin`: backups of the memory."""
+"""`memory_runtime_admin`: backups of the memory, and a whole memory as one file."""
 
 from __future__ import annotations
 
@@ -104,6 +104,46 @@ class CopyProgress(Response):
     seconds: float = 0.0
 
 
+class ExportMemory(Request):
+    """What to write, and where to."""
+
+    path: PathInput = Field(
+        default="",
+        description="A file below `exports/` in the data directory, or an absolute path within `backup.roots`; empty for a name of its own.",
+    )  # fmt: skip
+    vectors: bool = Field(default=False, description="With the vectors; without, they are made again from the texts.")
+
+
+class ImportExport(Request):
+    """An export."""
+
+    path: PathInput = Field(
+        min_length=1,
+        description="A file below `exports/` in the data directory, or an absolute path within `backup.roots`.",
+    )  # fmt: skip
+
+
+class ExportedMemory(Response):
+    """The file."""
+
+    path: str = ""
+    bytes: int = 0
+    sha256: str = Field(default="", description="Checksum of all lines but the last, which holds it.")
+    rows: int = 0
+    vectors: bool = False
+    counts: dict[str, int] = Field(default_factory=dict, description="Rows by table.")
+
+
+class ImportedExport(Response):
+    """What the memory was filled with."""
+
+    imported: bool = False
+    rows: int = 0
+    vectors: bool = False
+    fingerprint: str = Field(default="", description="The model of the vectors; of another model they are made anew.")
+    counts: dict[str, int] = Field(default_factory=dict, description="Rows by table.")
+
+
 @ops.operation("memory_runtime_admin", "backup", effect="write")
 async def backup(kernel: SDKMemoryKernel, request: MakeBackup) -> Made:
     """Copy the memory as it is now into a backup; calls go on meanwhile."""
@@ -148,10 +188,33 @@ async def backup_status(kernel: SDKMemoryKernel, request: Nothing) -> CopyProgre
     return CopyProgress(**asdict(kernel.copies.progress))
 
 
-def _item(backup: Backup) -> BackupItem:
-    held = backup.manifest
-    return BackupItem(
-        id=held.id, path=str(backup.folder), created_at=held.created_at, reason=held.reason, bytes=backup.bytes,
-        database_id=held.database_id, schema_version=held.schema, change_seq=held.change_seq, counts=held.counts,
-        sound=backup.whole, purged=held.purged,
+@ops.operation("memory_runtime_admin", "export", "export_memory", effect="write")
+async def export_memory(kernel: SDKMemoryKernel, request: ExportMemory) -> ExportedMemory:
+    """Write everything that is stored into one file of JSON lines; calls go on meanwhile."""
+    done = await kernel.portable.export(request.path, request.vectors)
+    return ExportedMemory(
+        path=str(done.path), bytes=done.bytes, sha256=done.sha256, rows=done.header.rows, vectors=request.vectors,
+        counts=done.header.counts,
     )  # fmt: skip
+
+
+@ops.operation("memory_runtime_admin", "import_export", effect="write")
+async def import_export(kernel: SDKMemoryKernel, request: ImportExport) -> ImportedExport:
+    """Fill an empty memory with an export; afterwards it answers as the exported one did."""
+    header = await kernel.portable.take_in(request.path, kernel.status, kernel)
+    return ImportedExport(
+        imported=True, rows=header.rows, vectors=header.vectors, fingerprint=header.fingerprint, counts=header.counts
+    )
+
+
+def _item(backup: Backup) -> BackupItem:
+    held = asdict(backup.manifest)
+    return BackupItem.model_validate(
+        {
+            **held,
+            "path": str(backup.folder),
+            "bytes": backup.bytes,
+            "schema_version": held["schema"],
+            "sound": backup.whole,
+        }
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -15,33 +15,28 @@ from typing import Any, BinaryIO
 
 from ..background.change_follower import ChangeFollower
 from ..clock import Clock
-from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
 from ..graph.export import EXPORTS
 from ..indexes.process_id import process_mark
 from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
-from ..store import portable as portable_rows
 from ..store.compaction import in_memory, open_copy
 from ..store.connection import DatabaseError, OperationalError, of_file
-from ..store.copies import HIGHEST_NUMBER
+from ..store.copies import HIGHEST_NUMBER, building
 from ..store.file_swap import DATABASE_FILE, incoming
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, migrations, written_by
-from ..store.portable import building
 from ..store.ports import Connection
 from ..store.private_files import make_private, private_opener
 from ..store.rows import embeddings as embedding_rows
+from . import cursor_check
 from .backup_folder import BackupFolder
 from .backups import carried_out
-from .cursor_check import ReadingMarks
-from .database_swap import DatabaseTakeover, takeover_act
-from .exclusive_files import exchanging_files, using_files
+from .database_swap import DatabaseTakeover
 from .portable_file import PortableHeader, PortableWriter, TableShape, header_of, rows_of_file
-from .restore_indexes import make_indexes
-from .worker import CopyThread
+from .worker import CopyThread, exchanging_files, using_files
 
-__all__ = ["ALWAYS_THERE", "LEFT_BEHIND", "VECTORS", "Exported", "PortableService", "built", "export_older"]
+__all__ = ["LEFT_BEHIND", "VECTORS", "Exported", "PortableService", "built", "export_older", "refuse_unless_empty"]
 
 VECTORS = ("embedding_generations", "embeddings", "token_vectors", "relation_embeddings", "embedding_failures")
 WATERMARKS = "embedded_upto:"
@@ -79,7 +74,6 @@ class PortableService:
         self,
         store: MetadataStore,
         *,
-        config: Config,
         backups: BackupFolder,
         derivers: Iterable[ChangeFollower],
         clock: Clock,
@@ -87,7 +81,6 @@ class PortableService:
         purge_again: Callable[[Path, Path], int],
     ) -> None:
         self._store = store
-        self._config = config
         self._backups = backups
         self._derivers = tuple(derivers)
         self._clock = clock
@@ -123,14 +116,14 @@ class PortableService:
         if not place.is_file():
             raise NotFound(f"path: there is no file {place}.", field="path")
         takeover = DatabaseTakeover(
-            self._store.folder, self._backups, reason="before_import", now=self._clock.now(), check=self._must_be_empty,
-            purge_again=self._purge_again, act=takeover_act("import_export", self._clock.now(), file=place.name),
+            self._store.folder, self._backups, "import_export", now=self._clock.now(), file=place.name,
+            purge_again=self._purge_again, check=self._must_be_empty,
         )  # fmt: skip
         async with exchanging_files(self._store):
             with self._thread.doing("import"):
                 await self._thread.run(self._must_be_empty)
                 header = await carried_out(
-                    lambda: self._made_ready(place), status.reopen, kernel, takeover,
+                    lambda: built(self._store.folder, place, self._thread), status.reopen, kernel, takeover,
                     store=self._store, thread=self._thread,
                 )  # fmt: skip
         await asyncio.to_thread(takeover.forget_old)
@@ -167,32 +160,28 @@ class PortableService:
         floor = max(found.floor, min([found.last, *(deriver.cursor(db) for deriver in self._derivers)]))
         out = (*LEFT_BEHIND, *(() if vectors else VECTORS))
         tables = {
-            name: TableShape(cols, found.counts[name])
-            for name, cols in portable_rows.tables(db).items()
-            if name not in out
+            name: TableShape(cols, found.counts[name]) for name, cols in copy_rows.tables(db).items() if name not in out
         }
-        pending = sum(1 for _ in portable_rows.changes(db, floor))
+        pending = sum(1 for _ in copy_rows.changes(db, floor))
         serving = embedding_rows.serving(db) if vectors else None
         return PortableHeader(
             found.schema, self._clock.now(), found.database_id, vectors, serving.fingerprint if serving else "", floor,
             {name: highest for name, highest in found.numbers.items() if name not in out or name == "changes"},
-            {key: value for key, value in portable_rows.meta(db).items() if vectors or not key.startswith(WATERMARKS)},
+            {key: value for key, value in copy_rows.meta(db).items() if vectors or not key.startswith(WATERMARKS)},
             {**tables, "changes": TableShape(["seq", "kind", "id"], pending)},
         )  # fmt: skip
 
-    def _made_ready(self, place: Path) -> PortableHeader:
-        header = built(self._store.folder, place, self._thread)
-        make_indexes(self._store.folder, self._config, self._thread)
-        return header
-
     def _must_be_empty(self) -> None:
-        counts = self._store.read_here(copy_rows.counts)
-        held = [name for name, count in counts.items() if count and name not in ALWAYS_THERE]
-        if held:
-            raise Conflict(
-                "The memory is not empty: an export is only taken into a new one, so that its ids stay what they were.",
-                tables=held,
-            )
+        self._store.read_here(refuse_unless_empty)
+
+
+def refuse_unless_empty(db: Connection) -> None:
+    """Raises Conflict if the database holds anything."""
+    if held := [name for name, count in copy_rows.counts(db).items() if count and name not in ALWAYS_THERE]:
+        raise Conflict(
+            "The memory is not empty: an export is only taken into a new one, so that its ids stay what they were.",
+            tables=held,
+        )
 
 
 def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
@@ -205,22 +194,22 @@ def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
     with open_copy(database) as db, in_memory() as own:
         build(own, migrations()[-1][0])
         of_file(db).execute("begin")
-        found, there = copy_rows.inventory(db), portable_rows.tables(db)
-        for table, columns in portable_rows.tables(own).items():
+        found, there = copy_rows.inventory(db), copy_rows.tables(db)
+        for table, columns in copy_rows.tables(own).items():
             if table not in there or table in LEFT_BEHIND or table in VECTORS:
                 continue
-            if missing := portable_rows.required(own, table) - set(there[table]):
+            if missing := copy_rows.required(own, table) - set(there[table]):
                 raise StorageFailure(
                     f"{database} cannot be exported by this program: its {table} have no {', '.join(sorted(missing))}. "
                     f"Export it with the program that wrote it ({written_by(db) or 'it does not say which'}).",
                     file=str(database),
                 )
             wanted[table] = TableShape([name for name in columns if name in there[table]], found.counts[table])
-        pending = sum(1 for _ in portable_rows.changes(db, found.floor))
+        pending = sum(1 for _ in copy_rows.changes(db, found.floor))
         header = PortableHeader(
             migrations()[-1][0], time.time(), found.database_id, False, "", found.floor,
             {name: highest for name, highest in found.numbers.items() if name in wanted or name == "changes"},
-            {key: value for key, value in portable_rows.meta(db).items() if not key.startswith(WATERMARKS)},
+            {key: value for key, value in copy_rows.meta(db).items() if not key.startswith(WATERMARKS)},
             {**wanted, "changes": TableShape(["seq", "kind", "id"], pending)},
         )  # fmt: skip
         return _exported(db, header, place, thread)
@@ -236,9 +225,9 @@ def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyT
             writer = PortableWriter(file, header)
             for table, shape in header.tables.items():
                 found = (
-                    portable_rows.changes(db, header.floor)
+                    copy_rows.changes(db, header.floor)
                     if table == "changes"
-                    else portable_rows.rows(db, table, shape.columns)
+                    else copy_rows.rows(db, table, shape.columns)
                 )
                 for row in found:
                     writer.row(table, row)
@@ -301,7 +290,7 @@ def built(data: Path, path: Path, thread: CopyThread) -> PortableHeader:
 
 
 def _fill(db: Connection, header: PortableHeader, file: BinaryIO, path: Path, thread: CopyThread) -> None:
-    known = portable_rows.tables(db)
+    known = copy_rows.tables(db)
     for table, shape in header.tables.items():
         if not set(shape.columns) <= set(known.get(table, ())) or table == "meta":
             raise InvalidRequest(f"path: {path} has a table {table!r} that this program does not know.", field="path")
@@ -313,14 +302,11 @@ def _fill(db: Connection, header: PortableHeader, file: BinaryIO, path: Path, th
         for read, _, values in some:
             batch.append(values)
             if len(batch) == PORTION:
-                portable_rows.write(db, table, header.tables[table].columns, batch)
+                copy_rows.write(db, table, header.tables[table].columns, batch)
                 batch.clear()
                 thread.so_far(read, total)
-        portable_rows.write(db, table, header.tables[table].columns, batch)
-    portable_rows.finish(db, header.floor, header.meta, header.numbers)
-    if wrong := ReadingMarks().impossible(db):
-        raise InvalidRequest(f"path: the header of {path} cannot be right: {_told(wrong)}.", field="path")
-
-
-def _told(wrong: Mapping[str, str]) -> str:
-    return "; ".join(f"{key}: {why}" for key, why in wrong.items())
+        copy_rows.write(db, table, header.tables[table].columns, batch)
+    copy_rows.finish(db, header.floor, header.meta, header.numbers)
+    if wrong := cursor_check.impossible(db):
+        told = "; ".join(f"{key}: {why}" for key, why in wrong.items())
+        raise InvalidRequest(f"path: the header of {path} cannot be right: {told}.", field="path")

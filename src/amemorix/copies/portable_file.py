@@ -50,7 +50,12 @@ class PortableHeader:
     @property
     def rows(self) -> int:
         """Rows in all."""
-        return sum(shape.rows for shape in self.tables.values())
+        return sum(self.counts.values())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows by table."""
+        return {name: shape.rows for name, shape in self.tables.items()}
 
 
 _HEADER = TypeAdapter(PortableHeader)

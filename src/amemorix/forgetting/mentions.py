@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..indexes.name_directory import NameDirectory
 from ..language.ambiguous_names import is_word
@@ -14,8 +15,7 @@ from ..language.name_use import is_part_of_word, is_used_as_name
 from ..language.normalise import term_hashes, tokens
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
-from . import mention_rows
-from .mention_rows import Line, Sought
+from ..store.queries import array, optional_array
 
 __all__ = ["COMMON", "KEPT", "PART", "SHARED", "SHORTENED", "Called", "MentionFinder", "Mentioned", "Visible"]
 
@@ -31,6 +31,8 @@ SHORT_FORMS = (3, 4, 5)
 """Letters of a longer name that may stand for it (see `NameDirectory`)."""
 Visible = Callable[[Connection, int], Collection[int] | None]
 """The chats that a chat sees; None: every one."""
+SLOTS = 8
+"""Terms that are looked for in one pass over the term blobs."""
 _SENTENCE_START = lazy_regex(r"(?:^|[.!?:;…\n\"“”'(\[*>-])\s*$")
 
 
@@ -40,6 +42,16 @@ class Called:
 
     chat: int
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A paragraph that holds a term; `live` if it is neither deleted nor an older wording."""
+
+    id: int
+    chat: int
+    text: str
+    live: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +121,29 @@ class MentionFinder:
     # candidates
 
     def _candidates(self, db: Connection, after: int) -> Iterator[Line]:
-        """Lines that hold the rarest-looking term of a name, or the name itself if it has none."""
+        """Lines that hold the rarest-looking term of a name, or the name itself if it has none; some more than once."""
         here = None if self._chat is None else [self._chat]
-        where = Sought(after, here, sorted(self._ours))
         terms = {name: _longest_term(name) for name in self._names}
-        yield from mention_rows.with_terms(db, _hashes(terms.values()), where)
-        yield from mention_rows.with_words(db, [_as_written(name) for name, term in terms.items() if not term], where)
+        yield from self._lines(db, "mention_lines_by_term", _hashes(terms.values()), after, here)
+        plain = [
+            name[:1].upper() + name[1:] for name, term in terms.items() if not term
+        ]  # as a text is likely to hold it
+        yield from self._lines(db, "mention_lines_by_word", plain, after, here)
         if self._short:
             met = self._met()
             chats = sorted(met if here is None else met & set(here))
-            yield from mention_rows.with_terms(
-                db, _hashes(map(_longest_term, self._short)), Sought(after, chats, where.persons)
-            )
+            yield from self._lines(db, "mention_lines_by_term", _hashes(map(_longest_term, self._short)), after, chats)
+
+    def _lines(
+        self, db: Connection, query: str, keys: Sequence[Any], after: int, chats: Sequence[int] | None
+    ) -> Iterator[Line]:
+        """Lines past a row, in some chats or all, that are bound to none of the persons."""
+        values = {"after": after, "chats": optional_array(chats), "persons": array(sorted(self._ours))}
+        for start in range(0, len(keys), SLOTS):
+            some = [*keys[start : start + SLOTS], *[None] * SLOTS][:SLOTS]
+            slots = {f"k{place}": key for place, key in enumerate(some)}
+            for id_, chat, text, live in db.run(query, **(values | slots)):
+                yield Line(id_, chat, text, bool(live))
 
     def _met(self) -> set[int]:
         """The chats in which these persons were met."""
@@ -230,8 +253,3 @@ def _longest_term(name: str) -> str:
 def _hashes(terms: Iterable[str]) -> list[bytes]:
     """The bytes by which term blobs hold these terms, each once."""
     return [int(one).to_bytes(4, "little") for one in dict.fromkeys(term_hashes(t for t in terms if t).tolist())]
-
-
-def _as_written(name: str) -> str:
-    """A name that is no term, as a text is likely to hold it."""
-    return name[:1].upper() + name[1:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,10 +13,9 @@ from ..fields import Count, Name
 from ..ids import KINDS, OperationId, operation_key, row_key
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, Request, Response
-from .responses import OperationItem, Receipt, TouchedItem, operation_item, receipt_of, touched_item
-from .restore import Restored
+from .responses import DeleteItem, OperationItem, Receipt, TouchedItem, operation_item, receipt_of, touched_item
 from .selectors import DeleteMode, read_selector
-from .service import Deleted, Shown, Wish
+from .service import Deleted, Wish
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -100,16 +99,6 @@ class Execute(Preview):
     def wish(self) -> Wish:
         """What is meant. Raises InvalidRequest."""
         return replace(super().wish(), requested_by=self.requested_by, reason=self.reason)
-
-
-class DeleteItem(BaseModel):
-    """A row that a deletion touches, or leaves alone."""
-
-    item_type: str = ""
-    item_key: str = Field(default="", description="`p12` paragraph, `r12` relation, `n12` entity, `f12` fact.")
-    label: str = ""
-    source: str = ""
-    why: str = Field(default="", description="Why it goes (`selected`, `mention`, `evidence`, …), or why it stays.")
 
 
 class DeletePlan(Response):
@@ -284,7 +273,20 @@ async def execute(kernel: SDKMemoryKernel, request: Execute) -> Executed:
 async def restore(kernel: SDKMemoryKernel, request: Restore) -> RestoreResult:
     """Bring back a deletion, or some of its items, as they were."""
     done = await kernel.deletion.restore(request.operation_id, request.chosen())
-    return _restored(done)
+    back = any(done.rows.values()) or done.whole
+    reasons = dict.fromkeys(one.reason for one in done.not_back)
+    return RestoreResult(
+        success=back,
+        error="" if back else f"operation_id: nothing came back: {'; '.join(reasons)}.",
+        error_code="" if back else Conflict.code,
+        operation_id=operation_key(done.operation),
+        status="restored" if done.whole else "executed",
+        counts={kind: len(ids) for kind, ids in done.rows.items() if ids},
+        not_restored=[
+            NotRestored(item_type=one.kind, item_key=row_key(one.kind, one.id), reason=one.reason)
+            for one in done.not_back
+        ],
+    )
 
 
 @ops.operation("memory_delete_admin", "get_operation", "get")
@@ -331,35 +333,9 @@ def _plan(mode: DeleteMode, found: Deleted) -> dict[str, Any]:
     return {
         "mode": mode,
         "counts": found.plan.counts,
-        "items": _shown(found.shown),
-        "stays": _shown(found.stays),
+        "items": found.shown,
+        "stays": found.stays,
         "sources": found.plan.sources,
         "missing": list(found.missing),
         "plan_token": found.token,
     }
-
-
-def _shown(rows: Iterable[Shown]) -> list[DeleteItem]:
-    return [
-        DeleteItem(
-            item_type=row.kind, item_key=row_key(row.kind, row.id), label=row.label, source=row.source, why=row.why
-        )
-        for row in rows
-    ]
-
-
-def _restored(done: Restored) -> RestoreResult:
-    back = any(done.rows.values()) or done.whole
-    reasons = dict.fromkeys(one.reason for one in done.not_back)
-    return RestoreResult(
-        success=back,
-        error="" if back else f"operation_id: nothing came back: {'; '.join(reasons)}.",
-        error_code="" if back else Conflict.code,
-        operation_id=operation_key(done.operation),
-        status="restored" if done.whole else "executed",
-        counts={kind: len(ids) for kind, ids in done.rows.items() if ids},
-        not_restored=[
-            NotRestored(item_type=one.kind, item_key=row_key(one.kind, one.id), reason=one.reason)
-            for one in done.not_back
-        ],
-    )

@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable
 
 from ..audit_context import naming
 from ..clock import Clock
-from ..copies.exclusive_files import must_not_be_exchanged
+from ..copies.worker import ensure_not_restoring
 from ..errors import Conflict, NotFound, StorageFailure
 from ..store import operations as operation_rows
 from ..store.metadata_store import MetadataStore
@@ -18,9 +18,9 @@ from ..store.operations import DELETED_BEFORE, Item, NewOperation, OperationRow
 from ..store.ports import Connection
 from ..store.reserve import make_room
 from . import closure as closure_rows
-from .purge_imports import end_imports, going_of, note_open_imports
-from .purge_rows import ErasureRepository
-from .purge_worker import Erasing
+from .purge_imports import end_imports, open_imports
+from .purge_worker import PurgeWorker, write_receipt
+from .responses import PurgeReceipt
 
 __all__ = ["PurgeService"]
 
@@ -36,10 +36,10 @@ class PurgeService:
     The state is written before anything is erased, so that a purge that a crash ended goes on when the memory is opened.
     """
 
-    def __init__(self, store: MetadataStore, *, erasing: Erasing, clock: Clock) -> None:
+    def __init__(self, store: MetadataStore, *, worker: PurgeWorker, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._erasing = erasing
+        self._worker = worker
         self._wake = asyncio.Event()
         self._failed: dict[int, str] = {}
         self._running = False
@@ -55,7 +55,7 @@ class PurgeService:
 
     async def begin(self, operation: int) -> int:
         """Have an executed operation purged; returns once that is written down, however the process ends."""
-        must_not_be_exchanged(self._store)
+        ensure_not_restoring(self._store)
         naming()(operation_id=f"d{operation}")
         await asyncio.to_thread(make_room, self._store.folder, erasing=True)
         await self._store.write(lambda db: self._begun(db, operation))
@@ -74,7 +74,7 @@ class PurgeService:
 
         Without `wait` they are all begun and left to the background.
         """
-        must_not_be_exchanged(self._store)
+        ensure_not_restoring(self._store)
         now = self._clock.now()
         until = now - days * 86_400
         operations = await self._store.read(lambda db: operation_rows.older(db, until, limit))
@@ -84,8 +84,14 @@ class PurgeService:
         return rows if emptied is None else [*rows, await ended(emptied)]
 
     def _bin_emptied(self, db: Connection, until: float, now: float, name: Callable[..., None]) -> int | None:
-        """Begin the purge of what was forgotten or has expired; None if there is nothing."""
-        rows = closure_rows.binned(db, until)
+        """Begin the purge of what lies in the recycle bin since a time, forgotten or expired; None if there is nothing."""
+        rows = {
+            "paragraph": [row[0] for row in db.run("binned_paragraphs", until=until)],
+            "relation": [row[0] for row in db.run("binned_relations", until=until)],
+        }
+        emptied = closure_rows.ids(db, "refs_left_empty", rows["paragraph"])
+        rows["ref"] = closure_rows.ids(db, "refs_deleted", emptied)
+        rows["paragraph"] = sorted({*rows["paragraph"], *closure_rows.ids(db, "wordings_of_refs", emptied)})
         items = [Item(kind, id_, {"why": DELETED_BEFORE}) for kind, ids in rows.items() for id_ in ids]
         if not items:
             return None
@@ -95,7 +101,7 @@ class PurgeService:
         return operation
 
     async def finished(self, operation: int) -> OperationRow:
-        """Wait until the purge of an operation is done. Raises StorageFailure if it stumbled."""
+        """Wait until the purge of an operation is done. Raises StorageFailure if it failed."""
         self._failed.pop(operation, None)
         self._wake.set()
         pause, alone_since = 0.005, time.monotonic()
@@ -104,7 +110,7 @@ class PurgeService:
             if row is None or row.status != "purging":
                 return row or self._missing(operation)
             if (error := self._failed.get(operation)) is not None:
-                raise StorageFailure(f"The purge of d{operation} stumbled and is tried again: {error}")
+                raise StorageFailure(f"The purge of d{operation} failed and is tried again: {error}")
             if self._running or self._store.purging.locked():
                 alone_since = time.monotonic()
             elif time.monotonic() - alone_since > TAKE_OVER_SECONDS:
@@ -126,16 +132,14 @@ class PurgeService:
             )  # fmt: skip
         elif found.status == "purged":
             raise Conflict(f"operation_id: d{operation} was purged already.", field="operation_id", status=found.status)
-        elif found.status == "executed":
-            self._begin(db, operation)
-
-    def _begin(self, db: Connection, operation: int) -> None:
-        """From now on it is purged; which imports are open at this moment is written down with it."""
-        items = operation_rows.open_items(db, operation)
-        whole = going_of(items)
-        end_imports(db, chats=whole["chats"], persons=whole["persons"], now=self._clock.now())
-        ErasureRepository().begin(db, operation)
-        note_open_imports(db, operation, items)
+        elif found.status == "executed":  # which imports are open at this moment is written down with it
+            items = operation_rows.open_items(db, operation)
+            whole = [(item.kind, item.id) for item in items if not item.detail.get("limited")]
+            chats, persons = ([id_ for kind, id_ in whole if kind == one] for one in ("chat", "person"))
+            end_imports(db, chats=chats, persons=persons, now=self._clock.now())
+            db.run("purge_begin_audit", id=operation)
+            db.run("purge_begin", id=operation)
+            write_receipt(db, operation, PurgeReceipt(incoming=open_imports(db, items)))
 
     # the background loop
 
@@ -158,31 +162,21 @@ class PurgeService:
         except asyncio.CancelledError:
             raise
         except Exception:
-            log.exception("a purge stumbled; it goes on in a while")
+            log.exception("purging failed, retrying")
 
     async def drain(self) -> None:
-        """Finish every purge that was begun; one that stumbles is logged, and holds up no other."""
-        stumbled: set[int] = set()
+        """Finish every purge that was begun; one that fails is logged, and holds up no other."""
+        failed = set[int]()
         async with self._store.purging:
-            while (waiting := await self._waiting(stumbled)) is not None:
-                if not await self._tried(waiting):
-                    stumbled.add(waiting)
-
-    async def _tried(self, operation: int) -> bool:
-        try:
-            await asyncio.to_thread(make_room, self._store.folder, erasing=True)
-            await self._erasing.purge(operation)
-        except Exception as exc:
-            log.exception("the purge of d%d stumbled; it goes on in a while", operation)
-            self._failed[operation] = str(exc)
-            return False
-        return True
-
-    async def _waiting(self, but: Container[int]) -> int | None:
-        """The first purge to go on with."""
-        waiting = await self._store.read(operation_rows.purging)
-        return next((operation for operation in waiting if operation not in but), None)
+            while left := [one for one in await self._store.read(operation_rows.purging) if one not in failed]:
+                try:
+                    await asyncio.to_thread(make_room, self._store.folder, erasing=True)
+                    await self._worker.purge(left[0])
+                except Exception as exc:
+                    log.exception("the purge of d%d failed, retrying", left[0])
+                    self._failed[left[0]] = str(exc)
+                    failed.add(left[0])
 
     def close(self) -> None:
         """End what is under way; it goes on when the memory is opened again. Blocking."""
-        self._erasing.close()
+        self._worker.close()

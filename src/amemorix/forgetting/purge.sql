@@ -244,8 +244,7 @@ union all select name || char(10) || norm from entities where id not in (select 
 union all select alias || char(10) || norm from entity_aliases where entity not in (select value from json_each(:entities));
 
 -- name: traces_of_paragraphs
-select p.content, p.tags, p.metadata, coalesce(substr(t.v, 1, length(t.v) / 5 * 4), x'') from paragraphs p join terms t on t.id = p.id
-where p.id in (select value from json_each(:ids));
+select content, tags, metadata from paragraphs where id in (select value from json_each(:ids));
 
 -- name: traces_of_their_persons
 select distinct name from paragraph_persons where paragraph in (select value from json_each(:ids));
@@ -277,12 +276,7 @@ select person_id from persons where id in (select value from json_each(:ids));
 
 -- name: texts_kept
 -- everything that a row which stays may say, a page at a time
-select p.id, p.content_hash, p.content || p.tags || p.metadata, t.v from paragraphs p join terms t on t.id = p.id
-where p.id > :after order by p.id limit 2000;
-
--- name: terms_kept
--- the terms of every row that stays, a page at a time
-select id, v from terms where id > :after order by id limit 5000;
+select id, content || char(10) || tags || char(10) || metadata from paragraphs where id > :after order by id limit 2000;
 
 -- name: names_kept
 -- only: sqlite

@@ -1,152 +1,98 @@
-"""The erasing of rows from a copy of the database, with the records in it that quote or name them."""
+"""Erases rows from a copy of the database, with the records in it that quote or name them."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cache as once
+from pathlib import Path
 
-from ..language.normalise import normalise_name
-from ..store import row_images as deletion_rows
-from ..store.compaction import one_transaction
-from ..store.connection import of_file
-from ..store.ports import Connection
+from ..store import compaction
+from ..store import copies as copy_rows
+from ..store import operations as operation_rows
+from ..store.compaction import one_transaction, open_copy
+from ..store.connection import SqliteConnection
 from ..store.records import MovedRow
-from . import text_references
-from .byte_search import Gathering, Needles
-from .purge_rows import ErasureRepository, Targets
-from .record_scrubber import NOTHING, ONLY_IDS, Sought, quoting, sought
-from .text_references import ASKED, QUOTING, Going, Record
+from . import purge_records, purge_rows
+from .purge_records import ASKED, NO_OPERATION, QUOTING, SearchPatterns
+from .purge_rows import Targets
 
-__all__ = ["CopyErased", "CopyErasing", "without"]
+__all__ = ["CopyErasure", "purge_again"]
 
-NO_OPERATION = 0
-"""In a copy the records of the purge itself are looked through as well."""
+RECORDS = {"delete_operations": "id", "delete_operation_items": "operation"}
+"""Tables of what was purged, and the column that holds the operation."""
+STEP = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class CopyErased:
-    """How many rows went from a copy, and how many records in it were emptied."""
+class CopyErasure:
+    """What goes from every copy, whether it is marked there or not; of `persons` and `chats` nothing is left."""
 
-    rows: int = 0
-    records: int = 0
+    targets: Targets
+    persons: Collection[int]
+    chats: Collection[int] = ()
 
-    def __bool__(self) -> bool:
-        return self.rows + self.records > 0
+    def erase(self, db: SqliteConnection, wanted: SearchPatterns, *, complete: bool = False) -> tuple[int, int]:
+        """Erase and scrub in one transaction; returns (rows, records) that went.
 
-
-class CopyErasing:
-    """Erases rows from a copy, whether they are marked there or not; everything here is blocking.
-
-    What a record may quote is read from the copy itself: the memory that was purged does not know it any more. A purge
-    that still does tells its needles and marks too.
-    """
-
-    def __init__(self, targets: Targets, persons: Collection[int], chats: Collection[int] = ()) -> None:
-        """`persons` and `chats`: those of the targets of whom nothing is left."""
-        self._targets = targets
-        self._chats = chats
-        self._whole = replace(targets, persons=tuple(persons))
-        self._rows = ErasureRepository()
-
-    def erase(self, db: Connection, wanted: Sought = NOTHING, *, complete: bool = False) -> CopyErased:
-        """Erase and scrub in one transaction; `complete`: `wanted` knows the texts of all paragraphs that go."""
-        with one_transaction(of_file(db)):
-            records = self._scrubbed(db, wanted, complete)
-            rows = sum(deletion_rows.take_out(db, MovedRow(kind, 0, row)) for kind, row in wanted.moved)
-            rows += self._rows.known_of(db, self._whole.persons, self._chats)
-            rows += _erased_all(db, self._targets)
-        return CopyErased(rows, records)
-
-    def strange(self, db: Connection, staying: Gathering) -> Needles:
-        """What no paragraph of the copy holds, nor what was gathered before: what is derived might still quote what went.
-
-        An id may be part of another one that the copy alone knows.
+        What a record may quote is read from the copy itself, for the memory that was purged may not know it any more;
+        with `complete`, `wanted` knows the texts of all paragraphs that go.
         """
-        for page in self._pages(db):
-            staying.add(page)
-        left = staying.missing
-        if not len(ids := left.of_ids):
-            return left
-        held = Gathering(ids)
-        held.add(self._rows.names_kept(db))
-        for table in QUOTING:
-            held.add(one.raw.encode() for one in text_references.records(db, table, NO_OPERATION))
-        return left.with_ids(held.missing)
+        with one_transaction(db):
+            records = self._scrub(db, wanted, complete)
+            rows = sum(operation_rows.take_out(db, MovedRow(kind, 0, row)) for kind, row in wanted.moved)
+            rows += purge_rows.erase_known_of(db, self.persons, self.chats)
+            units = purge_rows.erasing(self.targets, STEP, force=True)
+            return rows + sum(unit(db).counts.total() for unit in units), records
 
-    def _scrubbed(self, db: Connection, wanted: Sought, complete: bool) -> int:
-        going = text_references.going(db, self._whole, (), normalise_name)
-        read = replace(self._whole, paragraphs=()) if complete else self._whole
-        known = [wanted, sought(db, self._rows, read, going)]
-        kept = [once(lambda one=one: self._kept_beside(db, one.quotes, going)) for one in known]
+    def _scrub(self, db: SqliteConnection, wanted: SearchPatterns, complete: bool) -> int:
+        whole = replace(self.targets, persons=tuple(self.persons))
+        vanishing = purge_records.vanishing_with(db, whole)
+        own = purge_records.patterns_of(db, replace(whole, paragraphs=()) if complete else whole, vanishing)
+        names = list(purge_records.names_staying(db, whole, vanishing))
+        wanted, own = (
+            one.without(purge_rows.held(db, one.quotes, names, but=self.targets.paragraphs)) for one in (wanted, own)
+        )
         done = 0
         for table in QUOTING:
-            keys = self._about(db, table, going, known, kept)
-            done += text_references.scrub(db, table, keys) if keys else 0
-        done += sum(text_references.forget(db, self._targets).values())
+            keys = {
+                key for one in (wanted, own)
+                for key in purge_records.to_scrub(db, table, NO_OPERATION, self.targets, vanishing, one)
+            }  # fmt: skip
+            done += purge_records.scrub(db, table, keys) if keys else 0
+        done += sum(purge_records.forget(db, self.targets).values())
         for table in ASKED:
-            ids = text_references.asked(db, table, lambda text: any(one.marks.persons.held(text) for one in known))
-            if ids:
-                text_references.unname(db, table, ids)
+            if ids := {id_ for one in (wanted, own) for id_ in purge_records.asked_by(db, table, one)}:
+                purge_records.unname(db, table, list(ids))
                 done += len(ids)
         return done
 
-    def _about(
-        self,
-        db: Connection,
-        table: str,
-        going: Going,
-        known: Sequence[Sought],
-        kept: Sequence[Callable[[], Needles]],
-    ) -> list[int | str]:
-        def named(record: Record) -> bool:
-            return any(one.marks.in_record(table, record) for one in known)
 
-        found = {
-            *text_references.about(db, table, self._targets, going),
-            *text_references.quoting(db, table, NO_OPERATION, named),
+def purge_again(memory: Path, copy: Path) -> int:
+    """Erase from the copy what has been purged from the memory, and take over the records of it; returns how many rows.
+
+    What came back to life since stays. Both are database files that nobody has open. Blocking.
+    """
+    with open_copy(memory, unchanged=True) as db:
+        purged = frozenset(operation_rows.purged(db))
+        items = [item for operation in purged for item in operation_rows.open_items(db, operation)]
+        asked = Targets.of(dict.fromkeys((item.kind, item.id) for item in items))
+        gone, persons, _ = purge_rows.gone_of(db, asked)
+        gone = replace(gone, paragraphs=purge_rows.gone(db, "paragraphs", asked.paragraphs), refs=())
+        columns = {table: copy_rows.tables(db)[table] for table in RECORDS}
+        records = {
+            table: [
+                row for row in copy_rows.rows(db, table, columns[table]) if row[columns[table].index(key)] in purged
+            ]
+            for table, key in RECORDS.items()
         }
-        for one, strange in zip(known, kept, strict=True) if table not in ONLY_IDS else ():
-            if self._quoted(db, table, one.quotes):
-                found.update(self._quoted(db, table, strange()))
-        if table == "delete_operation_items":
-            found.update(key for key, _ in text_references.kept_of(db, NO_OPERATION, self._targets))
-        return list(found)
-
-    def _quoted(self, db: Connection, table: str, needles: Needles) -> list[int | str]:
-        return quoting(needles, text_references.records(db, table, NO_OPERATION))
-
-    def _kept_beside(self, db: Connection, needles: Needles, going: Going) -> Needles:
-        left = self._said_by_nobody(db, needles)
-        return without(left, text_references.names_staying(db, self._whole, going)) if len(left) else left
-
-    def _said_by_nobody(self, db: Connection, needles: Needles) -> Needles:
-        """The needles that no page of paragraphs of the copy holds but those that go."""
-        for page in self._pages(db):
-            needles = without(needles, page)
-        return needles
-
-    def _pages(self, db: Connection) -> Iterator[list[bytes]]:
-        """The paragraphs of the copy that stay."""
-        after, gone = 0, set(self._targets.paragraphs)
-        while page := self._rows.texts_kept(db, after):
-            yield [raw for id_, raw in page if id_ not in gone]
-            after = page[-1][0]
-
-
-def without(needles: Needles, raw: Iterable[bytes]) -> Needles:
-    """The needles that these bytes do not hold."""
-    return needles.without(needles.search(iter([b"\n".join(raw)]), all_of_them=True).met)
-
-
-def _erased_all(db: Connection, targets: Targets) -> int:
-    """Erase the rows, whether they are marked or not; returns how many there were."""
-    rows, done = ErasureRepository(), Counter[str]()
-    for erase, ids in (
-        (rows.paragraphs, targets.paragraphs), (rows.relations, targets.relations),
-        (rows.entities, targets.entities), (rows.facts, targets.facts),
-    ):  # fmt: skip
-        done += erase(db, ids, force=True).counts
-    done += rows.persons(db, targets.persons).counts + rows.chats(db, targets.chats).counts
-    return done.total()
+    if not purged:
+        return 0
+    with open_copy(copy) as db:
+        with one_transaction(db):
+            operation_rows.forget(db, sorted(purged))
+            for table, found in records.items():
+                copy_rows.write(db, table, columns[table], found)
+        rows, scrubbed = CopyErasure(gone, persons).erase(db, SearchPatterns())
+        if rows + scrubbed:
+            compaction.rewrite(db, copy.stat().st_size)
+    return rows

@@ -1,42 +1,31 @@
-"""The erasing of rows for good, with everything that was derived from them."""
+"""Erases rows for good, with everything that was derived from them; reads what they say, and what stays."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..language.normalise import unpack_terms
 from ..store.connection import of_file
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import entity_names
 from ..store.rows.entity_names import Leaving
+from .byte_search import Patterns
 
-__all__ = ["Erased", "ErasureRepository", "Targets", "Traces"]
+__all__ = ["IDS", "NAMES", "TEXTS", "THINGS", "Erased", "Targets"]
 
-_TEXTS = {
-    "paragraphs": ("traces_of_paragraphs",), "entities": ("traces_of_metadata",), "facts": ("traces_of_facts",),
-}  # fmt: skip
-_NAMES = {
-    "paragraphs": ("traces_of_their_persons",), "persons": ("traces_of_persons",),
-}  # fmt: skip
-_THINGS = {"entities": ("traces_of_entities", "traces_of_aliases")}
-_IDS = {"refs": ("traces_of_refs",), "chats": ("traces_of_chats",), "persons": ("traces_of_person_ids",)}
-_GONE = {
-    "paragraphs": "paragraphs_gone",
-    "relations": "relations_gone",
-    "entities": "entities_gone",
-    "facts": "facts_gone",
-    "persons": "persons_gone",
-    "chats": "chats_gone",
-}
+TEXTS = (("paragraphs", "traces_of_paragraphs"), ("entities", "traces_of_metadata"), ("facts", "traces_of_facts"))
+NAMES = (("paragraphs", "traces_of_their_persons"), ("persons", "traces_of_persons"))
+THINGS = (("entities", "traces_of_entities"), ("entities", "traces_of_aliases"))
+IDS = (("refs", "traces_of_refs"), ("chats", "traces_of_chats"), ("persons", "traces_of_person_ids"))
 _KNOWN_OF = ("erase_aliases_of", "erase_overrides_of", "erase_snapshots_of", "erase_facts_of", "erase_cursors_of")
+_KINDS = {"paragraph": "paragraphs", "ref": "refs", "relation": "relations", "entity": "entities", "fact": "facts",
+          "person": "persons", "chat": "chats"}  # fmt: skip
+PORTION = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +43,11 @@ class Targets:
     @classmethod
     def of(cls, items: Iterable[tuple[str, int]]) -> Targets:
         """From (kind, row) pairs; other kinds are passed over."""
-        names = {"paragraph": "paragraphs", "ref": "refs", "relation": "relations", "entity": "entities",
-                 "fact": "facts", "person": "persons", "chat": "chats"}  # fmt: skip
         found: dict[str, list[int]] = {}
         for kind, id_ in items:
-            if kind in names:
-                found.setdefault(names[kind], []).append(id_)
+            if kind in _KINDS:
+                found.setdefault(_KINDS[kind], []).append(id_)
         return cls(**{name: tuple(ids) for name, ids in found.items()})
-
-
-@dataclass(frozen=True, slots=True)
-class Traces:
-    """What rows say: texts and blobs; names of persons, and of things; ids."""
-
-    texts: list[str | bytes]
-    names: list[str]
-    things: list[str]
-    ids: list[str]
 
 
 @dataclass(slots=True)
@@ -83,227 +60,194 @@ class Erased:
     sources: set[int] = field(default_factory=set[int])
 
 
-class ErasureRepository:
-    """Erases rows that are deleted; the caller owns the transaction, and may repeat what it did not finish.
+def erasing(targets: Targets, step: int, *, force: bool = False) -> list[Callable[[Connection], Erased]]:
+    """Erase rows that are deleted, so many in each of these units; what was not finished may be repeated.
 
     With `force`, rows are erased whether they are marked as deleted or not: for copies made before the deletion.
     """
-
-    def __init__(self, forget: Callable[[], None] = lambda: None) -> None:
-        self._forget = forget
-
-    # erasing
-
-    def paragraphs(self, db: Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
-        """Erase paragraphs with their derived rows, and what rested on them alone."""
-        rows = db.run("erasable_paragraphs", ids=array(ids), force=force).fetchall()
-        going = [row[0] for row in rows]
-        done = Erased()
-        relations, facts = self._ids(db, "links_to_relations", going), self._ids(db, "links_to_facts", going)
-        entities = self._ids(db, "links_to_entities", going)
-        names = db.run("links_to_persons", ids=array(going)).fetchall()
-        unsaid = entity_names.leaving(db, going)
-        self._run(db, "erase_wake_neighbours", going)
-        done.counts["episodes"] += self._run(db, "erase_episodes", going)
-        self._profiles(db, going, done)
-        done.counts["paragraphs"] += self._run(db, "erase_paragraphs", going)
-        db.run("erase_import_marks")
-        done.counts["facts"] += self._run(db, "erase_facts", self._ids(db, "facts_unfounded", facts))
-        self._relations(db, self._ids(db, "relations_unfounded", relations), done)
-        self._orphans(db, entities, done)
-        self._unsaid(db, unsaid, done)
-        done.counts["external_refs"] += self._run(db, "erase_refs", {row[1] for row in rows})
-        self._run(db, "erase_sessions", {row[3] for row in rows})
-        self._sources(db, {row[2] for row in rows}, done)
-        self._names(db, names, done)
-        self._forget()
-        return done
-
-    def relations(self, db: Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
-        """Erase relations, and entities that nothing speaks of any more."""
-        done = Erased()
-        self._relations(db, self._ids(db, "erasable_relations", ids, force=force), done)
-        return done
-
-    def facts(self, db: Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
-        """Erase facts with their history."""
-        going = self._ids(db, "erasable_facts", ids, force=force)
-        return Erased(Counter(facts=self._run(db, "erase_facts", going)))
-
-    def entities(self, db: Connection, ids: Sequence[int], *, force: bool = False) -> Erased:
-        """Erase entities with their relations, links and the names that were merged into them."""
-        going = self._ids(db, "erasable_entities", ids, force=force)
-        merged = self._ids(db, "names_merged_into", going)
-        done = Erased()
-        self._relations(db, self._ids(db, "relations_touching", [*merged, *going]), done)
-        for some in (merged, going):
-            self._run(db, "erase_entity_links", some)
-            done.counts["entities"] += self._run(db, "erase_entities", some)
-        return done
-
-    def persons(self, db: Connection, ids: Sequence[int]) -> Erased:
-        """Erase the names of persons where nothing is left that bears them, and those of whom nothing is left."""
-        done = Erased()
-        self._run(db, "erase_person_aliases", ids)
-        self._names(db, db.run("chat_persons_of", ids=array(ids)).fetchall(), done)
-        self._persons(db, ids, done)
-        self._forget()
-        return done
-
-    def known_of(self, db: Connection, persons: Iterable[int], chats: Iterable[int]) -> int:
-        """Erase what is kept of persons and chats that are gone altogether: aliases, profiles, facts, how far summaries are."""
-        values = {"persons": array(persons), "chats": array(chats)}
-        return sum(db.run(query, **values).rowcount for query in _KNOWN_OF)
-
-    def chats(self, db: Connection, ids: Sequence[int]) -> Erased:
-        """Erase what hangs on chats that were cleared, and the chats themselves where nothing is left."""
-        done = Erased()
-        self._run(db, "erase_chat_feedback", ids)
-        self._run(db, "erase_chat_corrections", ids)
-        empty = self._ids(db, "chats_emptied", ids)
-        named = self._ids(db, "chat_persons_in", empty)
-        self._run(db, "erase_chat_names", empty)
-        self._persons(db, named, done)
-        done.counts["chats"] += self._run(db, "erase_chats", empty)
-        self._forget()
-        return done
-
-    def alive(self, db: Connection, paragraphs: Iterable[int]) -> list[int]:
-        """Those of the paragraphs that are not to be erased: they answer, or a live text is a newer wording of them."""
-        return self._ids(db, "paragraphs_alive", paragraphs)
-
-    def chats_lively(self, db: Connection, ids: Iterable[int]) -> list[int]:
-        """Those of the chats in which something is alive."""
-        return self._ids(db, "chats_lively", ids)
-
-    def gone(self, db: Connection, kind: str, ids: Iterable[int]) -> tuple[int, ...]:
-        """Those of the ids that have no row any more."""
-        return tuple(self._ids(db, _GONE[kind], ids))
-
-    def _profiles(self, db: Connection, paragraphs: Sequence[int], done: Erased) -> None:
-        persons = self._ids(db, "erase_snapshots_of_paragraphs", paragraphs)
-        done.counts["profiles"] += len(persons)
-        done.profiles.update(persons)
-
-    def _relations(self, db: Connection, ids: Sequence[int], done: Erased) -> None:
-        ends = self._ids(db, "relation_ends", ids)
-        self._run(db, "erase_relations_merged_into", ids)
-        done.counts["relations"] += self._run(db, "erase_relations", ids)
-        self._orphans(db, ends, done)
-
-    def _orphans(self, db: Connection, entities: Iterable[int], done: Erased) -> None:
-        orphans = self._ids(db, "entities_orphaned", entities)
-        merged = self._ids(db, "entities_orphaned", self._ids(db, "names_merged_into", orphans))
-        for some in (merged, orphans):
-            done.counts["entities"] += self._run(db, "erase_entities", some)
-
-    def _unsaid(self, db: Connection, leaving: Leaving, done: Erased) -> None:
-        """Take names away from entities that stay; the main one gives way to one that is still said."""
-        self._relations(db, self._ids(db, "relations_touching", leaving.merged), done)
-        self._run(db, "erase_entity_links", leaving.merged)
-        done.counts["names"] += self._run(db, "erase_entities", leaving.merged)
-        for norm in leaving.aliases:
-            done.counts["names"] += db.run("entity_alias_remove", norm=norm).rowcount
-        for entity, (name, norm) in leaving.renamed.items():
-            db.run("entity_set_name", id=entity, name=name, norm=norm)
-        self._run(db, "relation_vectors_remove", self._ids(db, "relations_touching", leaving.renamed))
-
-    def _sources(self, db: Connection, ids: Iterable[int], done: Erased) -> None:
-        gone = self._ids(db, "erase_sources", ids)
-        done.counts["sources"] += len(gone)
-        done.sources.update(gone)
-
-    def _names(self, db: Connection, names: Sequence[tuple[int, int, str]], done: Erased) -> None:
-        for person, chat, name in names:
-            db.run("erase_chat_person", person=person, chat=chat, name=name)
-        self._persons(db, {person for person, _, _ in names}, done)
-
-    def _persons(self, db: Connection, ids: Iterable[int], done: Erased) -> None:
-        persons = list(ids)
-        gone = self._ids(db, "erase_persons", persons)
-        self._run(db, "rename_persons", persons)
-        done.counts["persons"] += len(gone)
-        done.persons.update(gone)
-
-    # reading what is erased, and what stays
-
-    def traces(self, db: Connection, targets: Targets) -> Traces:
-        """The texts, names, ids and term blobs of the rows that are to be erased."""
-        found = (self._said(db, targets, of) for of in (_TEXTS, _NAMES, _THINGS, _IDS))
-        texts, names, things, ids = map(list, found)
-        return Traces(texts, [*map(str, names)], [*map(str, things)], [*map(str, ids)])
-
-    def _said(self, db: Connection, targets: Targets, of: Mapping[str, Sequence[str]]) -> Iterator[str | bytes]:
-        for kind, queries_ in of.items():
-            for query in queries_:
-                for row in db.run(query, ids=array(getattr(targets, kind))):
-                    yield from (text for text in row if text not in ("", b"", "[]", "{}"))
-
-    def texts_kept(self, db: Connection, after: int) -> list[tuple[int, bytes]]:
-        """A page of (paragraph, all that it says, with its terms) past `after`, of every paragraph that has a row.
-
-        The bytes stand beside each other as they do in the file, so that no fragment that reaches over the end of a
-        column is strange.
-        """
-        rows = db.run("texts_kept", after=after)
-        return [
-            (id_, hash_ + said.encode() + b"\n" + _record_head(id_, terms) + terms) for id_, hash_, said, terms in rows
-        ]
-
-    def terms_kept(self, db: Connection, after: int) -> tuple[int, NDArray[np.uint32]]:
-        """(how far this reads, distinct hashes of a page of paragraphs past `after`); none at the end."""
-        rows = db.run("terms_kept", after=after).fetchall()
-        hashes = [unpack_terms(blob)[0] for _, blob in rows]
-        return (rows[-1][0] if rows else after), np.unique(np.concatenate(hashes)) if hashes else np.zeros(0, np.uint32)
-
-    def names_kept(self, db: Connection) -> Iterator[bytes]:
-        """All other texts of rows that stay."""
-        return (row[0].encode() for row in db.run("names_kept"))
-
-    def values(self, db: Connection) -> Iterator[tuple[str, bytes]]:
-        """(table, value) of every text and blob that the database holds, whatever the tables are."""
-        for table, statement in db.run("statements_reading_texts").fetchall():
-            for row in of_file(db).execute(statement):
-                for value in row:
-                    if value:
-                        yield table, value if isinstance(value, bytes) else str(value).encode()
-
-    # the operation
-
-    def begin(self, db: Connection, operation: int) -> bool:
-        """Set out to purge an executed operation; False if it is in another state."""
-        db.run("purge_begin_audit", id=operation)
-        return db.run("purge_begin", id=operation).fetchone() is not None
-
-    def note(self, db: Connection, operation: int, receipt: dict[str, Any]) -> None:
-        """Write down how far the purge has come."""
-        db.run("purge_note", id=operation, receipt=json.dumps(receipt, ensure_ascii=False))
-
-    def clear_items(self, db: Connection, operation: int) -> None:
-        """Empty the rows that the operation kept; their ids stay."""
-        db.run("purge_items_cleared", id=operation)
-
-    def end(self, db: Connection, operation: int, receipt: dict[str, Any], now: float) -> None:
-        """The purge is done."""
-        values = {"id": operation, "receipt": json.dumps(receipt, ensure_ascii=False), "now": now}
-        db.run("purge_end", **values)
-
-    def _ids(self, db: Connection, query: str, ids: Iterable[int], **values: Any) -> list[int]:
-        return [row[0] for row in db.run(query, ids=array(ids), **values).fetchall()]
-
-    def _run(self, db: Connection, query: str, ids: Iterable[int]) -> int:
-        return max(db.run(query, ids=array(ids)).rowcount, 0)
+    units = list[Callable[[Connection], Erased]]()
+    for erase, ids in (
+        (_erase_paragraphs, targets.paragraphs), (_erase_relations, targets.relations),
+        (_erase_entities, targets.entities), (_erase_facts, targets.facts),
+    ):  # fmt: skip
+        for start in range(0, len(ids), step):
+            units.append(partial(erase, ids=ids[start : start + step], force=force))
+    return [*units, partial(_erase_persons, ids=targets.persons), partial(_erase_chats, ids=targets.chats)]
 
 
-def _record_head(row: int, blob: bytes) -> bytes:
-    """What stands before a blob that is the only column beside the row's number (SQLite file format, section 2.1)."""
-    kind = _varint(2 * len(blob) + 12)
-    return _varint(row) + bytes([2 + len(kind), 0]) + kind
+def _erase_paragraphs(db: Connection, *, ids: Sequence[int], force: bool) -> Erased:
+    rows = db.run("erasable_paragraphs", ids=array(ids), force=force).fetchall()
+    going = [row[0] for row in rows]
+    done = Erased()
+    relations, facts = _ids(db, "links_to_relations", going), _ids(db, "links_to_facts", going)
+    entities = _ids(db, "links_to_entities", going)
+    names = db.run("links_to_persons", ids=array(going)).fetchall()
+    unsaid = entity_names.leaving(db, going)
+    _run(db, "erase_wake_neighbours", going)
+    done.counts["episodes"] += _run(db, "erase_episodes", going)
+    persons = _ids(db, "erase_snapshots_of_paragraphs", going)
+    done.counts["profiles"] += len(persons)
+    done.profiles.update(persons)
+    done.counts["paragraphs"] += _run(db, "erase_paragraphs", going)
+    db.run("erase_import_marks")
+    done.counts["facts"] += _run(db, "erase_facts", _ids(db, "facts_unfounded", facts))
+    _drop_relations(db, _ids(db, "relations_unfounded", relations), done)
+    _drop_orphans(db, entities, done)
+    _drop_names(db, unsaid, done)
+    done.counts["external_refs"] += _run(db, "erase_refs", {row[1] for row in rows})
+    _run(db, "erase_sessions", {row[3] for row in rows})
+    sources = _ids(db, "erase_sources", {row[2] for row in rows})
+    done.counts["sources"] += len(sources)
+    done.sources.update(sources)
+    _drop_chat_names(db, names, done)
+    return done
 
 
-def _varint(number: int) -> bytes:
-    """A number as SQLite writes it: seven bits a byte, the highest first."""
-    found = [number & 0x7F]
-    while number := number >> 7:
-        found.append(number & 0x7F | 0x80)
-    return bytes(reversed(found))
+def _erase_relations(db: Connection, *, ids: Sequence[int], force: bool) -> Erased:
+    done = Erased()
+    _drop_relations(db, _ids(db, "erasable_relations", ids, force=force), done)
+    return done
+
+
+def _erase_facts(db: Connection, *, ids: Sequence[int], force: bool) -> Erased:
+    return Erased(Counter(facts=_run(db, "erase_facts", _ids(db, "erasable_facts", ids, force=force))))
+
+
+def _erase_entities(db: Connection, *, ids: Sequence[int], force: bool) -> Erased:
+    """With their relations, links and the names that were merged into them."""
+    going = _ids(db, "erasable_entities", ids, force=force)
+    merged, done = _ids(db, "names_merged_into", going), Erased()
+    _drop_relations(db, _ids(db, "relations_touching", [*merged, *going]), done)
+    for some in (merged, going):
+        _run(db, "erase_entity_links", some)
+        done.counts["entities"] += _run(db, "erase_entities", some)
+    return done
+
+
+def _erase_persons(db: Connection, *, ids: Sequence[int]) -> Erased:
+    """Their names where nothing is left that bears them, and those of whom nothing is left."""
+    done = Erased()
+    _run(db, "erase_person_aliases", ids)
+    _drop_chat_names(db, db.run("chat_persons_of", ids=array(ids)).fetchall(), done)
+    _drop_persons(db, ids, done)
+    return done
+
+
+def _erase_chats(db: Connection, *, ids: Sequence[int]) -> Erased:
+    """What hangs on chats that were cleared, and the chats themselves where nothing is left."""
+    done = Erased()
+    _run(db, "erase_chat_feedback", ids)
+    _run(db, "erase_chat_corrections", ids)
+    empty = _ids(db, "chats_emptied", ids)
+    named = _ids(db, "chat_persons_in", empty)
+    _run(db, "erase_chat_names", empty)
+    _drop_persons(db, named, done)
+    done.counts["chats"] += _run(db, "erase_chats", empty)
+    return done
+
+
+def erase_known_of(db: Connection, persons: Iterable[int], chats: Iterable[int]) -> int:
+    """Erase what is kept of persons and chats that are gone altogether: aliases, profiles, facts, how far summaries are."""
+    values = {"persons": array(persons), "chats": array(chats)}
+    return sum(db.run(query, **values).rowcount for query in _KNOWN_OF)
+
+
+def _drop_relations(db: Connection, ids: Sequence[int], done: Erased) -> None:
+    ends = _ids(db, "relation_ends", ids)
+    _run(db, "erase_relations_merged_into", ids)
+    done.counts["relations"] += _run(db, "erase_relations", ids)
+    _drop_orphans(db, ends, done)
+
+
+def _drop_orphans(db: Connection, entities: Iterable[int], done: Erased) -> None:
+    orphans = _ids(db, "entities_orphaned", entities)
+    merged = _ids(db, "entities_orphaned", _ids(db, "names_merged_into", orphans))
+    for some in (merged, orphans):
+        done.counts["entities"] += _run(db, "erase_entities", some)
+
+
+def _drop_names(db: Connection, leaving: Leaving, done: Erased) -> None:
+    """Take names away from entities that stay; the main one gives way to one that is still said."""
+    _drop_relations(db, _ids(db, "relations_touching", leaving.merged), done)
+    _run(db, "erase_entity_links", leaving.merged)
+    done.counts["names"] += _run(db, "erase_entities", leaving.merged)
+    for norm in leaving.aliases:
+        done.counts["names"] += db.run("entity_alias_remove", norm=norm).rowcount
+    for entity, (name, norm) in leaving.renamed.items():
+        db.run("entity_set_name", id=entity, name=name, norm=norm)
+    _run(db, "relation_vectors_remove", _ids(db, "relations_touching", leaving.renamed))
+
+
+def _drop_chat_names(db: Connection, names: Sequence[tuple[int, int, str]], done: Erased) -> None:
+    for person, chat, name in names:
+        db.run("erase_chat_person", person=person, chat=chat, name=name)
+    _drop_persons(db, {person for person, _, _ in names}, done)
+
+
+def _drop_persons(db: Connection, ids: Iterable[int], done: Erased) -> None:
+    persons = list(ids)
+    gone = _ids(db, "erase_persons", persons)
+    _run(db, "rename_persons", persons)
+    done.counts["persons"] += len(gone)
+    done.persons.update(gone)
+
+
+def gone(db: Connection, kind: str, ids: Iterable[int]) -> tuple[int, ...]:
+    """Those of the ids that have no row any more; `kind`: relations, entities, facts, persons, chats, paragraphs."""
+    return tuple(_ids(db, f"{kind}_gone", ids))
+
+
+def gone_of(db: Connection, targets: Targets) -> tuple[Targets, tuple[int, ...], tuple[int, ...]]:
+    """(the rows to erase from a copy, persons and chats of whom nothing is left): what has come back to life stays."""
+    left = Targets(
+        targets.paragraphs, targets.refs, gone(db, "relations", targets.relations),
+        gone(db, "entities", targets.entities), gone(db, "facts", targets.facts), targets.persons, targets.chats,
+    )  # fmt: skip
+    return left, gone(db, "persons", targets.persons), gone(db, "chats", targets.chats)
+
+
+# what rows say
+
+
+def traces(db: Connection, targets: Targets, of: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The texts, names or ids of the rows that are to be erased."""
+    for kind, query in of:
+        for row in db.run(query, ids=array(getattr(targets, kind))):
+            yield from (str(text) for text in row if text not in ("", "[]", "{}"))
+
+
+def values(db: Connection) -> Iterator[bytes]:
+    """Every text and blob that the database holds, whatever the tables are."""
+    for _, statement in db.run("statements_reading_texts").fetchall():
+        for row in of_file(db).execute(statement):
+            yield from (one if isinstance(one, bytes) else str(one).encode() for one in row if one)
+
+
+def held(
+    db: Connection, patterns: Patterns, names: Iterable[bytes] | None = None, *, but: Collection[int] = ()
+) -> set[bytes]:
+    """The patterns that rows hold which stay: all paragraphs but these, and `names`, else all other texts of rows."""
+    said = names if names is not None else (row[0].encode() for row in db.run("names_kept"))
+    return patterns.search(joined(_texts(db, frozenset(but)))) | patterns.search(joined(said))
+
+
+def _texts(db: Connection, but: Collection[int]) -> Iterator[bytes]:
+    after = 0
+    while page := db.run("texts_kept", after=after).fetchall():
+        yield from (text.encode() for id_, text in page if id_ not in but)
+        after = page[-1][0]
+
+
+def joined(some: Iterable[bytes]) -> Iterator[bytes]:
+    """Values in portions that are searched at once, each on a line of its own."""
+    rest = iter(some)
+    while portion := list(islice(rest, PORTION)):
+        yield b"\n".join(portion) + b"\n"
+
+
+def _ids(db: Connection, query: str, ids: Iterable[int], **more: Any) -> list[int]:
+    return [row[0] for row in db.run(query, ids=array(ids), **more).fetchall()]
+
+
+def _run(db: Connection, query: str, ids: Iterable[int]) -> int:
+    return max(db.run(query, ids=array(ids)).rowcount, 0)

@@ -10,8 +10,10 @@ from ..ids import operation_key, row_key
 from ..store.operations import Item, OperationRow
 
 __all__ = [
+    "DeleteItem",
     "OperationItem",
     "PurgeProgress",
+    "PurgeReceipt",
     "Receipt",
     "StayItem",
     "TouchedItem",
@@ -19,6 +21,16 @@ __all__ = [
     "receipt_of",
     "touched_item",
 ]
+
+
+class DeleteItem(BaseModel):
+    """A row that a deletion touches, or leaves alone."""
+
+    item_type: str = ""
+    item_key: str = Field(default="", description="`p12` paragraph, `r12` relation, `n12` entity, `f12` fact.")
+    label: str = ""
+    source: str = ""
+    why: str = Field(default="", description="Why it goes (`selected`, `mention`, `evidence`, …), or why it stays.")
 
 
 class StayItem(BaseModel):
@@ -29,23 +41,20 @@ class StayItem(BaseModel):
     why: str = ""
 
 
-class Receipt(BaseModel):
-    """What a purge erased, and what was looked at to be sure of it."""
-
+class _Receipt(BaseModel):
     erased: dict[str, int] = Field(default_factory=dict, description="Rows gone, by kind.")
     scrubbed: dict[str, int] = Field(default_factory=dict, description="Records that quoted it, emptied, by table.")
     unnamed: dict[str, int] = Field(
         default_factory=dict, description="Records that no longer say who asked, by table, since it was who is gone."
     )
-    stays: list[StayItem] = Field(
-        default_factory=list[StayItem], description="What one might have expected to go, and why it stayed; no texts."
-    )
     copies: list[dict[str, Any]] = Field(
         default_factory=list, description="Other files that held it: `rewritten`, `removed`, or left and why."
     )
     indexes: list[str] = Field(default_factory=list, description="Snapshots written anew.")
-    needles: int = Field(default=0, description="Fragments looked for: UTF-8, as JSON writes them, and term hashes.")
-    held_elsewhere: int = Field(default=0, description="Fragments that rows which stay hold too.")
+    needles: int = Field(
+        default=0, description="Pieces of texts, names and ids looked for, in UTF-8 and as JSON writes them."
+    )
+    held_elsewhere: int = Field(default=0, description="Those of them that rows which stay hold too.")
     too_short: int = Field(default=0, description="Texts of fewer than six bytes, which are not looked for.")
     incoming: list[str] = Field(
         default_factory=list,
@@ -54,7 +63,7 @@ class Receipt(BaseModel):
     )
     complete: bool = Field(
         default=True,
-        description="False with `incoming`, if fragments were found in the end, or a file could not be looked through: after a "
+        description="False with `incoming`, if something was found in the end, or a file could not be looked through: after a "
         "crash for what had been erased before, which `warnings` tell.",
     )
     warnings: list[str] = Field(
@@ -63,13 +72,30 @@ class Receipt(BaseModel):
     )
     files: int = Field(default=0, description="Files looked through, byte by byte.")
     bytes: int = 0
-    found: dict[str, int] = Field(default_factory=dict, description="Fragments left, by file: empty if all is gone.")
+    found: dict[str, int] = Field(
+        default_factory=dict, description="How many were found, by file: empty if all is gone."
+    )
     unread: dict[str, str] = Field(
         default_factory=dict, description="Files that could not be looked through, and how they are packed."
     )
     rewritten: int = Field(default=0, description="How often the database was written anew (VACUUM).")
     log_emptied: bool = Field(default=False, description="The write-ahead log was emptied.")
     seconds: float = 0.0
+
+
+class Receipt(_Receipt):
+    """What a purge erased, and what was looked at to be sure of it."""
+
+    stays: list[StayItem] = Field(
+        default_factory=list[StayItem], description="What one might have expected to go, and why it stayed; no texts."
+    )
+
+
+class PurgeReceipt(_Receipt):
+    """The same as it is stored, from the moment when the purge begins; `stays`: kind, id and why."""
+
+    step: str = ""
+    stays: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
 
 
 class PurgeProgress(BaseModel):

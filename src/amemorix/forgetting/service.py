@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -11,27 +11,28 @@ from typing import Any, TypeVar
 from ..audit_context import naming
 from ..clock import Clock
 from ..config.model import Config
-from ..copies.exclusive_files import must_not_be_exchanged
+from ..copies.worker import ensure_not_restoring
 from ..errors import Conflict, NotFound
 from ..graph import relation_restore
+from ..ids import row_key
 from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
 from ..store import operations as operation_rows
-from ..store import row_images as deletion_rows
 from ..store.access import EVERYONE, Access, Caller
 from ..store.metadata_store import MetadataStore
-from ..store.operations import Item, NewOperation, OperationRow
+from ..store.operations import ROW_KINDS, Item, NewOperation, OperationRow, RowKind
 from ..store.ports import Connection, Unit
 from ..store.reserve import make_room
-from ..store.row_images import ROW_KINDS, RowKind
 from . import closure as closure_rows
-from .plan import DeletionPlan, Planner
-from .purge_imports import end_imports, note_open_imports
-from .restore import Restored, Restoring
+from .plan import DeletionPlan, planned
+from .purge_imports import end_imports, open_imports
+from .purge_worker import write_receipt
+from .responses import DeleteItem, PurgeReceipt
+from .restore import Restored, restore
 from .selectors import DeleteMode, Selector
 from .targets import Seeds, Selection
 
-__all__ = ["Deleted", "DeletionService", "Shown", "Wish"]
+__all__ = ["Deleted", "DeletionService", "Wish"]
 
 T = TypeVar("T")
 MOST_SHOWN = 100
@@ -66,24 +67,13 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A row as a person may recognise it."""
-
-    kind: str
-    id: int
-    label: str
-    source: str = ""
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Deleted:
     """A plan, shown; with the operation that it became if it was executed."""
 
     plan: DeletionPlan
     missing: tuple[str, ...]
-    shown: tuple[Shown, ...] = ()
-    stays: tuple[Shown, ...] = ()
+    shown: list[DeleteItem] = field(default_factory=list[DeleteItem])
+    stays: list[DeleteItem] = field(default_factory=list[DeleteItem])
     token: str = ""
     operation: int = 0
     matched_sources: tuple[str, ...] = field(default=())
@@ -109,8 +99,6 @@ class DeletionService:
         self._clock = clock
         self._background = background
         self._selection = Selection(store, self._seen_from)
-        self._planner = Planner(store, self._selection)
-        self._restoring = Restoring(store)
 
     async def preview(self, wish: Wish) -> Deleted:
         """What `execute` would delete now. Raises NotFound if nothing is meant."""
@@ -158,8 +146,10 @@ class DeletionService:
             found = self._known(db, operation)
             if found.status != "executed":
                 raise Conflict(f"operation_id: {_state(found)}.", field="operation_id", status=found.status)
-            self._check_items(db, operation, chosen)
-            return self._restoring.restore(db, found, chosen, now)
+            held = {(item.kind, item.id) for item in operation_rows.open_items(db, operation)}
+            if strange := [f"{kind} {id_}" for kind, id_ in chosen or () if (kind, id_) not in held]:
+                raise NotFound(f"items: d{operation} holds no {', no '.join(strange[:10])}.", field="items")
+            return restore(db, found, chosen, now)
 
         restored = await self._store.write(unit)
         if restored.unembedded is not None:
@@ -207,15 +197,9 @@ class DeletionService:
         return Access(self._store.names, self._config).scopes(db, Caller(key.chat_id, respect_filter=False))
 
     def _planned(
-        self,
-        db: Connection,
-        wish: Wish,
-        seeds: Seeds,
-        finish: Callable[[DeletionPlan], None],
-        *,
-        purge: bool = False,
+        self, db: Connection, wish: Wish, seeds: Seeds, finish: Callable[[DeletionPlan], None], *, purge: bool = False
     ) -> DeletionPlan:
-        plan = self._planner.plan(db, seeds, entity_paragraphs=wish.include_paragraphs)
+        plan = planned(db, seeds, entity_paragraphs=wish.include_paragraphs)
         finish(plan)
         if not plan.empty or (purge and plan.dead):
             return plan
@@ -236,11 +220,11 @@ class DeletionService:
     def _carry_out(self, db: Connection, wish: Wish, plan: DeletionPlan, purge: bool, now: float) -> int:
         """Delete and record; what is purged at once leaves no word of why in the record."""
         if purge:
-            must_not_be_exchanged(self._store)
+            ensure_not_restoring(self._store)
         for kind in ROW_KINDS:
-            deletion_rows.mark(db, kind, plan.ids(kind), now)
+            operation_rows.mark(db, kind, plan.ids(kind), now)
         for moved in plan.moved:
-            deletion_rows.take_out(db, moved)
+            operation_rows.take_out(db, moved)
         new = NewOperation(
             wish.mode, "purging" if purge else "executed", plan.items, plan.counts, {} if purge else wish.asked(),
             [(stay.kind, stay.id, stay.reason) for stay in plan.stays[:MOST_SHOWN]],
@@ -248,7 +232,7 @@ class DeletionService:
         )  # fmt: skip
         operation = operation_rows.record(db, new, now)
         if purge:
-            note_open_imports(db, operation, plan.items)
+            write_receipt(db, operation, PurgeReceipt(incoming=open_imports(db, plan.items)))
         relation_restore.taken(db, plan.ids("relation"), f"d{operation}")
         return operation
 
@@ -258,44 +242,33 @@ class DeletionService:
             raise NotFound(f"operation_id: there is no deletion d{operation}.", field="operation_id")
         return found
 
-    def _check_items(self, db: Connection, operation: int, chosen: Iterable[tuple[str, int]] | None) -> None:
-        if chosen is None:
-            return
-        held = {(item.kind, item.id) for item in operation_rows.open_items(db, operation)}
-        if strange := [f"{kind} {id_}" for kind, id_ in chosen if (kind, id_) not in held]:
-            raise NotFound(f"items: d{operation} holds no {', no '.join(strange[:10])}.", field="items")
-
-    # showing
-
     def _told(self, db: Connection, seeds: Seeds, plan: DeletionPlan) -> Deleted:
-        stays = [
-            Shown(one.kind, one.id, one.label or self._label(db, one.kind, one.id), why=one.reason)
-            for one in plan.stays[:MOST_SHOWN]
-        ]
-        shown = tuple(self._shown(db, plan))
-        return Deleted(plan, seeds.missing, shown, tuple(stays), plan.token, matched_sources=_matched(seeds, plan))
-
-    def _shown(self, db: Connection, plan: DeletionPlan) -> Iterator[Shown]:
-        """The first rows of the plan, paragraphs first."""
-        left = MOST_SHOWN
+        """The plan with the first of its rows, paragraphs first, as a person may recognise them."""
+        shown, left = list[DeleteItem](), MOST_SHOWN
         for kind in SHOWN_KINDS:
-            why = plan.rows.get(kind, {})
-            ids = plan.ids(kind)[:left]
-            for id_, label, *more in closure_rows.labels(db, kind, ids):
-                yield Shown(kind, id_, _short(label), more[0] if more else "", why[id_])
+            why, ids = plan.rows.get(kind, {}), plan.ids(kind)[:left]
+            shown += [
+                _item(kind, id_, label, more[0] if more else "", why[id_])
+                for id_, label, *more in closure_rows.labels(db, kind, ids)
+            ]
             left -= len(ids)
         for moved in plan.moved[:left]:
             label = str(moved.row.get("text") or moved.row.get("alias") or "")
-            yield Shown(moved.kind, moved.id, _short(label), why=moved.why)
+            shown.append(_item(moved.kind, moved.id, label, why=moved.why))
+        stays = list[DeleteItem]()
+        for one in plan.stays[:MOST_SHOWN]:
+            found = [] if one.label else closure_rows.labels(db, one.kind, [one.id])
+            stays.append(_item(one.kind, one.id, found[0][1] if found else "", why=one.reason))
+            if one.label:
+                stays[-1].label = one.label
+        matched = tuple(name for name in seeds.source_names if name in plan.sources)
+        return Deleted(plan, seeds.missing, shown, stays, plan.token, matched_sources=matched)
 
-    def _label(self, db: Connection, kind: str, id_: int) -> str:
-        found = closure_rows.labels(db, kind, [id_])
-        return _short(found[0][1]) if found else ""
 
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
+def _item(kind: str, id_: int, label: str, source: str = "", why: str = "") -> DeleteItem:
+    line = " ".join(label.split())
+    short = line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
+    return DeleteItem(item_type=kind, item_key=row_key(kind, id_), label=short, source=source, why=why)
 
 
 def _state(operation: OperationRow) -> str:
@@ -305,8 +278,3 @@ def _state(operation: OperationRow) -> str:
         "purged": "was purged: what it deleted is gone for good",
     }
     return f"d{operation.id} {told.get(operation.status, 'is ' + operation.status)}"
-
-
-def _matched(seeds: Seeds, plan: DeletionPlan) -> tuple[str, ...]:
-    """The sources asked for that hold something alive."""
-    return tuple(name for name in seeds.source_names if name in plan.sources)

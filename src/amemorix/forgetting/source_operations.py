@@ -96,18 +96,7 @@ async def list_sources(kernel: SDKMemoryKernel, request: ListSources) -> Sources
 
     def read(db: Connection) -> Sources:
         rows = source_rows.listed(db, name=None, chat_id=chat, now=now, limit=request.limit, offset=request.offset)
-        items = [
-            SourceItem(
-                source=row.source,
-                source_type=row.source_type,
-                chat_id=row.chat_id,
-                count=row.count,
-                last_updated=row.last_updated,
-                event_start=row.event_start,
-                event_end=row.event_end,
-            )
-            for row in rows
-        ]
+        items = [SourceItem.model_validate(row, from_attributes=True) for row in rows]
         return Sources(items=items, count=len(items), total=source_rows.count(db, chat, now))
 
     return await kernel.store.read(read)
@@ -131,9 +120,7 @@ async def _delete(kernel: SDKMemoryKernel, names: list[str], chat_id: str | None
         done = await kernel.deletion.execute(wish)
     except NotFound:
         return Deletion(
-            requested_source_count=len(names),
-            error="No source of that name holds anything.",
-            error_code=NotFound.code,
+            requested_source_count=len(names), error="No source of that name holds anything.", error_code=NotFound.code
         )
     count = done.plan.current
     return Deletion(

@@ -10,13 +10,15 @@ from ..indexes.name_directory import NameDirectory
 from ..language.normalise import fold, normalise_name
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array, optional_array
 from ..store.rows import paragraphs as paragraph_rows
 from . import closure as closure_rows
-from . import mention_rows
 from .mentions import Called, Mentioned, MentionFinder, Visible
 from .selectors import Selector
 
 __all__ = ["Scan", "Seeds", "Selection", "WholePerson"]
+
+PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,14 @@ class Scan:
     """(chat, text) to whether it is meant."""
     chats: tuple[int, ...] | None
     upto: int
+
+    def read(self, db: Connection, after: int) -> list[int]:
+        """The paragraphs past `after` whose text is meant."""
+        found, values = list[int](), {"chats": optional_array(self.chats), "limit": PAGE}
+        while rows := db.run("texts_after", **values, after=after).fetchall():
+            found += [id_ for id_, chat, text in rows if self.holds(chat, text)]
+            after = rows[-1][0]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +92,26 @@ class Selection:
         """Raises NotFound for a chat that is unknown, Conflict for a name that several persons have."""
         chat = self._chat(db, chat_id)
         missing: list[str] = []
-        sources = closure_rows.sources_named(db, selector.sources, chat)
+        sources = db.run("sources_of_names", names=array(selector.sources), chat=chat).fetchall()
         missing += _lacking(selector.sources, (name for _, name in sources))
         persons = self._persons(db, selector.persons, chat, directory, missing)
         chats = {name: self._store.names.chat_row(db, name) for name in selector.chats}
         missing += [name for name, row in chats.items() if row is None]
-        scans = self._query_scan(db, selector, chat)
-        finder = self._finder(persons, chat, directory, keep=keep_mentions) if persons else None
-        upto = paragraph_rows.highest(db)
+        upto, scans, finder = paragraph_rows.highest(db), list[Scan](), None
+        if wanted := " ".join(fold(selector.query).split()):  # as it stands, whatever its case, width or script form
+
+            def holds(_: int, text: str) -> bool:
+                return wanted in " ".join(fold(text).split())
+
+            scans = [Scan(holds, None if chat is None else (chat,), upto)]
+        if persons:
+            rows, names = [one.row for one in persons], [name for one in persons for name in one.names]
+            finder = MentionFinder(
+                rows, names, directory=directory, visible=self._visible, chat=chat, keep=keep_mentions
+            )
         paragraphs = self._paragraphs(db, selector, chat, missing)
         return Seeds(
-            paragraphs=frozenset(paragraphs | {id_ for scan in scans for id_ in self.read(db, scan, 0)}),
+            paragraphs=frozenset(paragraphs | {id_ for scan in scans for id_ in scan.read(db, 0)}),
             relations=frozenset(self._relations(db, selector, chat, missing)),
             entities=frozenset(self._entities(db, selector, chat, missing)),
             sources=frozenset(row for row, _ in sources),
@@ -108,11 +127,6 @@ class Selection:
             missing=tuple(missing),
             meant=tuple(self._of_owner(db, [name for name, row in chats.items() if row is None])),
         )
-
-    def read(self, db: Connection, scan: Scan, after: int) -> list[int]:
-        """The paragraphs past `after` whose text the scan means."""
-        rows = closure_rows.texts_after(db, after, scan.chats)
-        return [id_ for id_, chat, text in rows if scan.holds(chat, text)]
 
     def _chat(self, db: Connection, chat_id: str) -> int | None:
         if not chat_id:
@@ -150,7 +164,7 @@ class Selection:
         missing += [f"r{id_}" for id_ in selector.relations if id_ not in found]
         if not any((selector.sentence, selector.subject, selector.predicate, selector.object)):
             return found
-        return found | {row[0] for row in closure_rows.sentences(db) if _says(row, selector)}
+        return found | {row[0] for row in db.run("relation_sentences") if _says(row, selector)}
 
     def _entities(self, db: Connection, selector: Selector, chat: int | None, missing: list[str]) -> set[int]:
         def here(ids: Iterable[int]) -> set[int]:
@@ -165,19 +179,14 @@ class Selection:
         return found
 
     def _persons(
-        self,
-        db: Connection,
-        keys: Sequence[str],
-        chat: int | None,
-        directory: NameDirectory,
-        missing: list[str],
+        self, db: Connection, keys: Sequence[str], chat: int | None, directory: NameDirectory, missing: list[str]
     ) -> list[WholePerson]:
         found: dict[int, WholePerson] = {}
         for key in keys:
             rows = directory.matching(key, None if chat is None else (chat,)) or directory.matching(key)
             if chat is not None:
                 rows = closure_rows.ids(db, "persons_in_chat", rows, chat=chat)
-            known = closure_rows.persons_known(db, rows)
+            known = db.run("persons_known", ids=array(rows)).fetchall()
             if len(known) > 1:
                 ids = sorted(person_id for _, person_id, _ in known)
                 raise Conflict(
@@ -186,33 +195,10 @@ class Selection:
                 )  # fmt: skip
             missing += [] if known else [key]
             for row, person_id, _ in known:
-                names = mention_rows.names(db, [row])
-                found[row] = WholePerson(
-                    row, person_id, tuple(Called(at, normalise_name(name)) for _, at, name in names)
-                )
+                names = db.run("mention_names", ids=array([row]))
+                called = tuple(Called(chat, normalise_name(name)) for _, chat, name in names)
+                found[row] = WholePerson(row, person_id, called)
         return list(found.values())
-
-    # reading texts
-
-    def _query_scan(self, db: Connection, selector: Selector, chat: int | None) -> list[Scan]:
-        """A query means the paragraphs that hold its words as they stand, whatever their case, width or script form."""
-        if not selector.query:
-            return []
-        wanted = " ".join(fold(selector.query).split())
-
-        def holds(_: int, text: str) -> bool:
-            return wanted in " ".join(fold(text).split())
-
-        return [Scan(holds, None if chat is None else (chat,), paragraph_rows.highest(db))]
-
-    def _finder(
-        self, persons: Sequence[WholePerson], chat: int | None, directory: NameDirectory, *, keep: bool
-    ) -> MentionFinder:
-        return MentionFinder(
-            [one.row for one in persons],
-            [name for one in persons for name in one.names],
-            directory=directory, visible=self._visible, chat=chat, keep=keep,
-        )  # fmt: skip
 
 
 def _says(row: tuple[int, str, str, str], selector: Selector) -> bool:

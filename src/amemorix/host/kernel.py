@@ -25,8 +25,8 @@ from ..errors import MemoryFault
 from ..facts.dedup import MemUpdateChecker
 from ..facts.service import FactService
 from ..forgetting.purge import PurgeService
-from ..forgetting.purge_again import purge_again
-from ..forgetting.purge_worker import Erasing
+from ..forgetting.purge_copies import purge_again
+from ..forgetting.purge_worker import PurgeWorker
 from ..forgetting.service import DeletionService
 from ..graph.export import GraphExportService
 from ..graph.extraction import ExtractionService
@@ -163,18 +163,17 @@ class SDKMemoryKernel:
         self.deletion = DeletionService(
             store, config=config, indexes=indexes, embedding=embedding, clock=clock, background=background
         )
-        erasing = Erasing(
+        purge_worker = PurgeWorker(
             store, indexes=indexes, derivers=derivers, upkeep=self.maintenance, clock=clock,
             backups=BackupFolder(store.folder, config.backup.roots),
         )  # fmt: skip
-        self.purges = PurgeService(store, erasing=erasing, clock=clock)
+        self.purges = PurgeService(store, worker=purge_worker, clock=clock)
 
         # copies, tuning, and how it goes
         self.copies = CopyThread()
         self.backups = BackupService(store, config=config, clock=clock, thread=self.copies, purge_again=purge_again)
         self.portable = PortableService(
             store,
-            config=config,
             backups=self.backups.folder,
             derivers=derivers,
             clock=clock,

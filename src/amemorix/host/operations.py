@@ -19,7 +19,7 @@ MODULES = {
     "memory_stats": ("runtime.stats",),
     "memory_source_admin": ("forgetting.source_operations",),
     "memory_runtime_admin": (
-        "runtime.operations", "copies.operations", "copies.portable_operations", "runtime.audit_operations",
+        "runtime.operations", "copies.operations", "runtime.audit_operations",
         "runtime.check_operations",
     ),
     "get_person_profile": ("profiles.person_operations",),

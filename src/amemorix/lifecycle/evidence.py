@@ -10,7 +10,7 @@ from ..clock import Clock
 from ..errors import Conflict, NotFound
 from ..graph import relation_restore
 from ..ids import paragraph_key
-from ..store import row_images as deletion_rows
+from ..store import operations as operation_rows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
@@ -63,7 +63,7 @@ class EvidenceUndo:
             if refresh is not None:
                 refresh(db, record.person)
             given = GivenBack(record.person, record.paragraphs, tuple(back))
-            return given, deletion_rows.lower_watermarks(db, record.paragraphs)
+            return given, operation_rows.lower_watermarks(db, record.paragraphs)
 
         back, unembedded = await self._store.write(unit)
         if unembedded is not None:

@@ -8,16 +8,16 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..clock import Clock
-from ..copies.cursor_check import ReadingMarks
+from ..copies import cursor_check
 from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
 from ..ingest.analyser import Analyser
 from ..lazy_regex import lazy_regex
-from ..store.rows import integrity
 from ..store.metadata_store import MetadataStore
 from ..store.migrations import migrations
 from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
+from ..store.rows import integrity
 from ..store.rows.embeddings import Generation
 from ..store.time_zones import TimeZones
 from ..version import program
@@ -238,11 +238,10 @@ class ReadingCheck(Check):
 
     def __init__(self, store: MetadataStore) -> None:
         self._store = store
-        self._marks = ReadingMarks()
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
         """One finding for all marks."""
-        wrong = await self._store.read(self._marks.impossible)
+        wrong = await self._store.read(cursor_check.impossible)
         if not wrong:
             return [FindingItem("reading", True, "all that was written is read, or will be")]
         detail = "; ".join(f"{key}: {why}" for key, why in wrong.items())
@@ -250,5 +249,5 @@ class ReadingCheck(Check):
 
     async def repair(self) -> str:
         """Let it be read from the beginning."""
-        begun = await self._store.write(lambda db: self._marks.begin_anew(db))
+        begun = await self._store.write(cursor_check.begin_anew)
         return f"reading begins anew: {', '.join(begun)}"

@@ -1,28 +1,39 @@
-"""Copies of the database: made while it is in use, looked at, and made ready to take its place."""
+"""Copies of the database: made while it is in use or row by row, looked at, and made ready to take its place."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import changes as change_log
 from . import compaction
 from .compaction import one_transaction, open_copy
-from .connection import DatabaseError, of_file
+from .connection import DatabaseError, SqliteConnection, of_file
+from .migrations import build
 from .ports import Connection
+from .queries import array
 from .sqlite import INCARNATION
 
-__all__ = ["HIGHEST_NUMBER", "Inventory", "Step"]
+__all__ = ["FLOOR", "HIGHEST_NUMBER", "Inventory", "Step", "building"]
 
 PAGES = 512
 """Pages copied at a time, about 2 MB."""
 HIGHEST_NUMBER = 1 << 53
 """A table that says it has given out more is damaged: nothing could be stored any more."""
 BREATH_SECONDS = 0.001
+Row = tuple[Any, ...]
+PAGE = 500
+FLOOR = "changes_floor"
+"""Where the change log begins."""
+OWN_KEYS = ("database_id", "incarnation", FLOOR)
+"""What a database says of itself alone."""
 Step = Callable[[int, int], None]
 """Told how much of how much is done; raises to end the work."""
 
@@ -111,13 +122,90 @@ def skip_numbers(path: Path, numbers: Mapping[str, int]) -> None:
     """Let a copy give out only higher numbers: so no id ever means two things, in backups either."""
     with open_copy(path) as db, one_transaction(db):
         tables = {row[0] for row in db.run("tables_listed")}
-        for name, highest in numbers.items():
-            if name in tables:
-                db.run("number_counter_raise", name=name, seq=highest)
-                db.run("number_counter_add", name=name, seq=highest)
+        _raise_counters(db, {name: highest for name, highest in numbers.items() if name in tables})
     _synced(path)
 
 
 def _synced(path: Path) -> None:
     with path.open("rb+") as file:
         os.fsync(file.fileno())
+
+
+# row by row
+
+
+def tables(db: Connection) -> dict[str, list[str]]:
+    """Table -> its columns, in the order in which the tables were made."""
+    names = [row[0] for row in db.run("tables_listed")]
+    return {name: [row[0] for row in db.run("table_columns", table=name)] for name in names}
+
+
+def required(db: Connection, table: str) -> set[str]:
+    """The columns that every row of a table has to bring."""
+    return {row[0] for row in db.run("columns_required", table=table)}
+
+
+def rows(db: Connection, table: str, columns: Sequence[str]) -> Iterator[Row]:
+    """Every row of a table, with these columns."""
+    sql = db.run("statement_reading", table=table, columns=array(columns)).fetchone()[0]
+    cursor = of_file(db).execute(sql)
+    while page := cursor.fetchmany(PAGE):
+        yield from page
+
+
+def changes(db: Connection, after: int) -> Iterator[Row]:
+    """The change log past a number."""
+    cursor = db.run("changes_after", cursor=after)
+    while page := cursor.fetchmany(PAGE):
+        yield from page
+
+
+def meta(db: Connection) -> dict[str, str]:
+    """What the store keeps of itself, but what is of this database alone."""
+    return {key: value for key, value in kept(db).items() if key not in OWN_KEYS}
+
+
+def kept(db: Connection) -> dict[str, str]:
+    """Everything that the store keeps of itself."""
+    return dict(db.run("meta_all").fetchall())
+
+
+def write(db: Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows of a table as they are."""
+    sql = db.run("statement_writing", table=table, columns=array(columns)).fetchone()[0]
+    of_file(db).executemany(sql, rows)
+
+
+def finish(db: Connection, floor: int, meta: Mapping[str, str], numbers: Mapping[str, int]) -> None:
+    """Write what the store kept of itself, where its change log begins, and how far numbers were given out."""
+    for key, value in {**meta, FLOOR: str(floor)}.items():
+        db.run("meta_put", key=key, value=value)
+    _raise_counters(db, numbers)
+
+
+def _raise_counters(db: Connection, numbers: Mapping[str, int]) -> None:
+    for name, highest in numbers.items():
+        db.run("number_counter_raise", name=name, seq=highest)
+        db.run("number_counter_add", name=name, seq=highest)
+
+
+@contextmanager
+def building(path: Path, schema: int) -> Generator[SqliteConnection]:
+    """A new database of a schema in which nothing follows from what is written, committed at the end.
+
+    Its triggers are there again afterwards. Raises sqlite3.IntegrityError if a row points to nothing.
+    """
+    with open_copy(path) as db:
+        db.execute("pragma synchronous = off")
+        db.execute("pragma foreign_keys = off")
+        build(db, schema)
+        db.execute("begin immediate")
+        triggers = db.run("triggers_listed").fetchall()
+        for _, drop in triggers:
+            db.execute(drop)
+        yield db
+        for make, _ in triggers:
+            db.execute(make)
+        if broken := db.run("foreign_keys").fetchone():
+            raise sqlite3.IntegrityError(f"a row of {broken[0]} points to a row of {broken[2]} that is not there")
+        db.execute("commit")

@@ -9,20 +9,9 @@ from pathlib import Path
 
 from ..errors import StorageFailure
 
-__all__ = [
-    "DATABASE_FILE",
-    "RESTORING",
-    "decide",
-    "finish_exchange",
-    "forget_incoming",
-    "incoming",
-    "link_or_copy",
-    "sync_folder",
-]
+__all__ = ["DATABASE_FILE", "decide", "finish_exchange", "forget_incoming", "incoming", "link_or_copy", "sync_folder"]
 
 DATABASE_FILE = "memory.db"
-RESTORING = "restoring"
-"""The folder in which indexes are made for a database that is to take the place of another."""
 
 
 def incoming(database: Path) -> Path:
@@ -34,7 +23,7 @@ def forget_incoming(database: Path) -> None:
     """Remove what a process that ended had made ready, and not decided on."""
     for path in database.parent.glob(f"{incoming(database).name}*"):
         path.unlink(missing_ok=True)
-    shutil.rmtree(database.with_name(RESTORING), ignore_errors=True)
+    shutil.rmtree(database.with_name("restoring"), ignore_errors=True)  # where version 0.1.0 made indexes
 
 
 def decide(database: Path) -> None:

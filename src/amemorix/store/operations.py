@@ -1,19 +1,38 @@
-"""The rows that record deletions, with what each took along."""
+"""Deletions: their records with what each took along, and rows that are marked or taken out, and brought back."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from .ports import Connection
 from .queries import array
+from .records import MovedRow
+from .rows.embeddings import WATERMARK
 
-__all__ = ["DELETED_BEFORE", "Item", "NewOperation", "OperationRow"]
+__all__ = [
+    "DELETED_BEFORE",
+    "MOVED_KINDS",
+    "ROW_KINDS",
+    "Item",
+    "NewOperation",
+    "OperationRow",
+    "Restorable",
+    "RowKind",
+]
 
 DELETED_BEFORE = "deleted_before"
 """Why a row is in an operation that it was deleted before: to be purged, never to be brought back by it."""
+
+
+RowKind = Literal["paragraph", "ref", "relation", "entity", "fact"]
+ROW_KINDS: tuple[RowKind, ...] = ("entity", "paragraph", "ref", "relation", "fact")
+"""Kinds that keep their row, marked as deleted; in the order in which they can come back."""
+_PLURAL = {"paragraph": "paragraphs", "ref": "refs", "relation": "relations", "entity": "entities", "fact": "facts"}
+MOVED_KINDS = ("profile_snapshot", "profile_override", "person_alias", "summary_cursor")
+"""Kinds whose row is taken out and kept with the operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +177,66 @@ def deleted_again(db: Connection, operation: int, kind: str, ids: Iterable[int])
     """Those of the rows that a later operation holds deleted."""
     values = {"operation": operation, "kind": kind, "ids": array(ids)}
     return {row[0] for row in db.run("deleted_again", **values)}
+
+
+@dataclass(frozen=True, slots=True)
+class Restorable:
+    """How a row stands that is to come back: `blocked` if something newer is in its place; `ref` of a paragraph."""
+
+    id: int
+    alive: bool
+    blocked: bool
+    ref: int
+
+
+def mark(db: Connection, kind: RowKind, ids: Sequence[int], now: float) -> None:
+    """Delete rows softly."""
+    if ids:
+        db.run(f"delete_{_PLURAL[kind]}", ids=array(ids), now=now)
+
+
+def unmark(db: Connection, kind: RowKind, ids: Sequence[int]) -> None:
+    """Bring rows back as they were."""
+    if ids:
+        db.run(f"restore_{_PLURAL[kind]}", ids=array(ids))
+
+
+def take_out(db: Connection, moved: MovedRow) -> bool:
+    """Remove a row that the operation keeps; False if it is not there."""
+    return db.run(f"remove_{moved.kind}", **dict(moved.row)).rowcount > 0
+
+
+def put_back(db: Connection, kind: str, row: Mapping[str, Any]) -> bool:
+    """Insert a row that was taken out; False if its place is taken, or what it belongs to is gone."""
+    return db.run(f"put_back_{kind}", **dict(row)).rowcount > 0
+
+
+def restorable(db: Connection, kind: RowKind, ids: Iterable[int]) -> dict[int, Restorable]:
+    """How the rows stand that still exist."""
+    rows = db.run(f"{_PLURAL[kind]}_to_restore", ids=array(ids))
+    return {row[0]: Restorable(row[0], bool(row[1]), bool(row[2]), row[3]) for row in rows}
+
+
+def lower_watermarks(db: Connection, paragraphs: Sequence[int]) -> int | None:
+    """Let the paragraphs that lack a vector be looked at again; returns the first of them, None if all have one."""
+    found = db.run("first_without_vector", ids=array(paragraphs)).fetchall()
+    for generation, first in found:
+        values = {"key": WATERMARK.format(generation), "upto": first - 1}
+        db.run("watermark_lower", **values)
+    return min((first for _, first in found), default=None)
+
+
+def rows_to_move(db: Connection, persons: Sequence[int], scope: int | None, chats: Sequence[int]) -> list[MovedRow]:
+    """Rows about these persons (in one scope, or in all) and of these chats that a deletion takes out."""
+    values = {"persons": array(persons), "scope": scope, "scopes": array(chats)}
+    kinds = [kind for kind in MOVED_KINDS if kind != "profile_override" or scope is None]
+    found = list[MovedRow]()
+    for kind in kinds:
+        cursor = db.run(f"moved_{kind}", **values)
+        names = [column[0] for column in cursor.description]
+        rows = (dict(zip(names, row, strict=True)) for row in cursor)
+        found += [MovedRow(kind, row.get("id", place), row) for place, row in enumerate(rows, 1)]
+    return found
 
 
 def _operation(row: Sequence[Any]) -> OperationRow:

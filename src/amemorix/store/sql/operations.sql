@@ -168,16 +168,16 @@ where s.name in (select value from json_each(:names))
   and (:chat is null or s.chat = :chat)
   and exists (select 1 from paragraphs p where p.source = s.id);
 
--- name: moved_profile_snapshots
+-- name: moved_profile_snapshot
 select id, person, scope, version, text, content, confidence, derived_at from profile_snapshots
 where (:persons is not null and person in (select value from json_each(:persons)) and (:scope is null or scope = :scope))
    or (:scopes is not null and scope in (select value from json_each(:scopes)));
 
--- name: moved_profile_overrides
+-- name: moved_profile_override
 select person as id, person, text, updated_by, source, updated_at from profile_overrides
 where person in (select value from json_each(:persons));
 
--- name: moved_person_aliases
+-- name: moved_person_alias
 select person, chat, norm, alias, origin, created_at from person_aliases
 where (:persons is not null and person in (select value from json_each(:persons)) and (:scope is null or chat = :scope))
    or (:scopes is not null and chat in (select value from json_each(:scopes)));
@@ -406,7 +406,7 @@ select id from external_memory_refs r where id in (select value from json_each(:
 select f.id, f.deleted_at is null, coalesce((select e.deleted_at is not null from entities e where e.id = f.entity), false), f.id
 from facts f where f.id in (select value from json_each(:ids));
 
--- name: moved_summary_cursors
+-- name: moved_summary_cursor
 select chat as id, chat, upto, wanted, attempts, due_at, updated_at from summary_cursors
 where chat in (select value from json_each(:scopes));
 

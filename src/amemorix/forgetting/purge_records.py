@@ -1,0 +1,273 @@
+"""The records beside the memory that quote or name what is purged: journals, plans, tasks, the audit."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any, cast
+
+from ..language.name_pattern import NamePattern
+from ..language.normalise import normalise_name
+from ..lazy_regex import lazy_regex
+from ..store.ports import Connection
+from ..store.queries import array
+from ..store.rows import entity_names
+from . import purge_rows
+from .byte_search import Patterns
+from .id_matcher import Ids
+from .purge_rows import IDS, NAMES, TEXTS, THINGS, Targets
+
+__all__ = ["ASKED", "QUOTING", "Marks", "SearchPatterns", "Vanishing"]
+
+QUOTING = ("undo_records", "memory_v5_operations", "correction_plans", "feedback_tasks", "delete_operations",
+           "delete_operation_items", "fact_transitions", "profile_snapshots", "tuning_queries", "tuning_tasks",
+           "retrieval_profiles", "import_tasks", "import_texts", "import_files", "import_chunks", "audit")  # fmt: skip
+"""Tables whose rows may quote what somebody said; the texts of `import_tasks` are emptied apart."""
+ASKED = ("undo_records", "memory_v5_operations", "correction_plans", "fact_transitions", "delete_operations", "audit",
+         "profile_overrides", "import_tasks")  # fmt: skip
+"""Tables that keep who asked for something."""
+_FORGET = ("memory_v5_operations", "delete_operations", "undo_records", "fact_transitions", "audit", "import_chunks",
+           "import_files")  # fmt: skip
+NAMING = ("undo_records", "delete_operations")
+"""Tables that are looked through for the names of things as well: such a name may be a common word."""
+ONLY_IDS = ("import_tasks",)
+"""Tables whose rows count only by the ids in them: what a task imports into is what it says it does."""
+NO_OPERATION = 0
+"""For a copy: the records of the purge itself are looked through as well."""
+PORTION = 200
+_KEY = lazy_regex(r'"([nr])([0-9]{1,18})"')
+_OWN_WORD = lazy_regex(r"[a-z_]+")
+"""Words such as the program writes into JSON of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vanishing:
+    """Persons and entities of whom nothing is left after a purge, and names that nobody who stays bears."""
+
+    persons: tuple[int, ...] = ()
+    entities: tuple[int, ...] = ()
+    person_names: tuple[str, ...] = ()
+    entity_names: tuple[str, ...] = ()
+    ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Ids of chats, persons and references that are not borne by another of the kind, by kind."""
+    told_ids: tuple[str, ...] = ()
+    """Those of them that are not a name of what stays."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a row of a table says: free text, and values of JSON."""
+
+    key: int | str
+    free: str
+    held: tuple[str, ...] = ()
+
+    @property
+    def raw(self) -> bytes:
+        """All of it as it stands."""
+        return "\n".join((self.free, *self.held)).encode()
+
+    @cached_property
+    def fields(self) -> list[tuple[str, str]]:
+        """The texts within the JSON, each with the key under which it stands; further keys that are no words of ours."""
+        return [one for value in self.held for one in leaves(json.loads(value))]
+
+    @cached_property
+    def words(self) -> str:
+        """The free text and the texts within the JSON."""
+        return "\n".join((self.free, *(text for _, text in self.fields)))
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What tells that a record or a file speaks of what is purged."""
+
+    persons: NamePattern = field(default_factory=lambda: NamePattern(()))
+    things: NamePattern = field(default_factory=lambda: NamePattern(()))
+    rows: frozenset[str] = frozenset()
+    """Public ids of entities and relations that go."""
+    ids: Ids = field(default_factory=lambda: Ids({}))
+
+    def in_export(self, text: str) -> bool:
+        """Whether an export of the graph shows it."""
+        if any(f"{letter}{row}" in self.rows for letter, row in _KEY.findall(text)):
+            return True
+        return self.persons.held(text) or self.things.held(text)
+
+    def in_record(self, table: str, record: Record) -> bool:
+        """Whether a row of a table names it."""
+        if self.ids.among(record.fields):
+            return True
+        if table in ONLY_IDS:
+            return False
+        words = record.words
+        return self.persons.held(words) or self.ids.held(words) or (table in NAMING and self.things.held(words))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPatterns:
+    """What a purge looks for; kept in memory only."""
+
+    files: Patterns = field(default_factory=Patterns)
+    """In files: texts, names and ids."""
+    quotes: Patterns = field(default_factory=Patterns)
+    """In records, where persons and ids are told by the marks: texts, and names of things."""
+    marks: tuple[Marks, ...] = ()
+    moved: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """(kind, row) of what the deletion took out: a copy made before holds it in its place."""
+
+    def without(self, found: set[bytes]) -> SearchPatterns:
+        """The same without the patterns that were found where they may be."""
+        return replace(self, files=self.files.without(found), quotes=self.quotes.without(found))
+
+
+def patterns_of(db: Connection, targets: Targets, vanishing: Vanishing, more: Iterable[object] = ()) -> SearchPatterns:
+    """What to look for when these rows go; `more`: values of rows that were moved away."""
+    named = replace(
+        targets,
+        persons=tuple({*targets.persons, *vanishing.persons}),
+        entities=tuple({*targets.entities, *vanishing.entities}),
+    )
+    said = list(purge_rows.traces(db, named, TEXTS))
+    texts = [*said, *(text for value in (*said, *more) for text in _texts_within(value))]
+    things = list(purge_rows.traces(db, named, THINGS))
+    words = [*things, *purge_rows.traces(db, named, NAMES), *purge_rows.traces(db, named, IDS)]
+    rows = {f"n{id_}" for id_ in vanishing.entities} | {f"r{id_}" for id_ in targets.relations}
+    marks = Marks(
+        NamePattern(vanishing.person_names), NamePattern(vanishing.entity_names), frozenset(rows),
+        Ids(vanishing.ids, vanishing.told_ids),
+    )  # fmt: skip
+    return SearchPatterns(Patterns.of(texts, words), Patterns.of(texts, things), (marks,))
+
+
+def vanishing_with(db: Connection, targets: Targets, names: Iterable[str] = ()) -> Vanishing:
+    """Who and what goes with these rows; `names` are further names of the persons."""
+    rows = {kind: array(getattr(targets, kind)) for kind in ("persons", "paragraphs", "facts", "entities", "relations")}
+    unsaid = entity_names.leaving(db, targets.paragraphs)
+    persons = _column(db, "persons_going", rows)
+    entities = [*_column(db, "entities_going", rows), *unsaid.merged]
+    renamed = {"entities": array({*entities, *unsaid.renamed}), "aliases": array(unsaid.aliases)}
+    ids = {"persons": array(persons), "entities": array(entities)}
+    lost = set(db.run("names_lost", **rows).fetchall())
+    kept = [name for person, name in db.run("persons_borne", **ids) if (person, name) not in lost]
+    kept += _column(db, "names_borne", {**ids, **renamed}) + [name for name, _ in unsaid.renamed.values()]
+    borne = {normalise_name(name) for name in kept}
+    called = [*_column(db, "names_going", ids), *names, *(name for _, name in lost)]
+    things = [*_column(db, "entity_names_going", ids), *unsaid.names]
+    known = record_ids(db, chats=targets.chats, persons=persons, refs=targets.refs)
+    told = {id_ for some in known.values() for id_ in some if normalise_name(id_) not in borne}
+    free_names, free_things = (
+        tuple(sorted({normalise_name(name) for name in some} - borne - {""})) for some in (called, things)
+    )
+    return Vanishing(tuple(persons), tuple(entities), free_names, free_things, known, tuple(sorted(told)))
+
+
+def record_ids(
+    db: Connection, *, chats: Iterable[int] = (), persons: Iterable[int] = (), refs: Iterable[int] = ()
+) -> dict[str, tuple[str, ...]]:
+    """The ids of these rows as they are given from outside, by kind; of references those that no other bears."""
+    queries = {"chats": ("ids_of_chats", chats), "persons": ("ids_of_persons", persons), "refs": ("ids_of_refs", refs)}
+    return {kind: tuple(_column(db, query, {"ids": array(rows)})) for kind, (query, rows) in queries.items()}
+
+
+def names_staying(db: Connection, targets: Targets, vanishing: Vanishing) -> Iterator[bytes]:
+    """Names and ids of what stays."""
+    values = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "refs", "chats")}
+    values |= {"persons": array(vanishing.persons), "entities": array(vanishing.entities)}
+    return (row[0].encode() for row in db.run("names_staying", **values))
+
+
+def to_scrub(
+    db: Connection, table: str, operation: int, targets: Targets, vanishing: Vanishing, wanted: SearchPatterns
+) -> list[int | str]:
+    """Rows of a table that point at what goes, name it, or quote it; those of the operation itself are left out."""
+    found = set(_about(db, table, targets, vanishing))
+    rows = (Record(key, free, tuple(held)) for key, free, *held in db.run(f"quoting_{table}", operation=operation))
+    while some := list(islice(rows, PORTION)):
+        met = Patterns() if table in ONLY_IDS else wanted.quotes
+        met = met.only(met.search([b"\n".join(record.raw for record in some)]))
+        found.update(
+            record.key for record in some
+            if any(marks.in_record(table, record) for marks in wanted.marks) or met.search([record.raw])
+        )  # fmt: skip
+    if table == "delete_operation_items":
+        found.update(key for key, _ in rows_kept_of(db, operation, targets))
+    return list(found)
+
+
+def scrub(db: Connection, table: str, keys: Iterable[int | str]) -> int:
+    """Empty the texts of these rows; returns how many there were."""
+    return db.run(f"scrub_{table}", ids=array(keys)).rowcount
+
+
+def _about(db: Connection, table: str, targets: Targets, vanishing: Vanishing) -> list[int | str]:
+    """Keys of the rows of a table that point at what goes, whatever they say of it."""
+    if table == "undo_records":
+        return _column(db, "changes_of_entities", {"ids": array(vanishing.entities)})
+    if table == "correction_plans":
+        return _column(db, "plans_about_paragraphs", {"ids": array(targets.paragraphs)})
+    if table == "feedback_tasks":
+        return _column(db, "feedback_about_paragraphs", {"ids": array(targets.paragraphs)})
+    if table == "audit":
+        going_too = {"persons": array({*targets.persons, *vanishing.persons}), "chats": array(targets.chats)}
+        return _column(db, "acts_on", going_too)
+    return []
+
+
+def rows_kept_of(db: Connection, operation: int, targets: Targets) -> list[tuple[str, dict[str, Any]]]:
+    """(key, row) of what other operations have taken out of these persons and chats."""
+    values = {"operation": operation, "persons": array(targets.persons), "chats": array(targets.chats)}
+    return [(key, json.loads(detail)["row"]) for key, detail in db.run("rows_kept_of", **values)]
+
+
+def forget(db: Connection, targets: Targets) -> dict[str, int]:
+    """Forget what was noted of these rows, by their numbers: reasons, what their files were called and hold.
+
+    Returns how many records of each table that were; while the rows are still there.
+    """
+    rows = {kind: array(getattr(targets, kind)) for kind in ("paragraphs", "relations", "facts")}
+    done = {table: db.run(f"forget_{table}", **rows).rowcount for table in _FORGET}
+    return {table: count for table, count in done.items() if count}
+
+
+def asked_by(db: Connection, table: str, wanted: SearchPatterns) -> list[int]:
+    """Rows of a table that name as who asked a person who goes."""
+    rows = db.run(f"asked_{table}")
+    return [id_ for id_, by in rows if any(marks.persons.held(by) for marks in wanted.marks)]
+
+
+def unname(db: Connection, table: str, ids: Sequence[int]) -> None:
+    """Forget who asked."""
+    db.run(f"unname_{table}", ids=array(ids))
+
+
+def leaves(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """(key, text) of every text within a value of JSON, and of keys that are no words of ours; of a list, its key."""
+    if isinstance(value, dict):
+        for name, inner in cast("dict[str, object]", value).items():
+            if not _OWN_WORD.fullmatch(name):
+                yield "", name
+            yield from leaves(inner, name)
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            yield from leaves(inner, key)
+    elif isinstance(value, str):
+        yield key, value
+
+
+def _texts_within(value: object) -> Iterator[str]:
+    """The texts of a value of a row; of JSON those within it, without the program's own words."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        with contextlib.suppress(ValueError):
+            yield from (text for _, text in leaves(json.loads(value)) if text and not _OWN_WORD.fullmatch(text))
+            return
+    if isinstance(value, str) and value:
+        yield value
+
+
+def _column(db: Connection, query: str, values: dict[str, str]) -> list[Any]:
+    return [row[0] for row in db.run(query, **values)]
