@@ -13,7 +13,7 @@ from typing import TypeVar
 from ..ports import Index, SparseIndex
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
-from ..store.ports import Connection
+from ..store.ports import Connection, VectorIndex
 from ..store.rows import embeddings as embedding_rows
 from . import projection_queries as feeds
 from . import snapshot
@@ -22,17 +22,17 @@ from .name_directory import NameDirectory
 from .projection import Projection
 from .vectors.store import QuantizationType, VectorStore
 
-__all__ = ["Indexes", "Lanes", "SPARSE_BACKENDS"]
+__all__ = ["Indexes", "SPARSE_BACKENDS", "SearchIndexes"]
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
-    """The indexes that lanes read; those of vectors are None while no embedding model answers."""
+class SearchIndexes:
+    """What a search asks; the indexes of vectors are None while no embedding model answers."""
 
     sparse: SparseIndex
     graph: GraphStore
-    vectors: VectorStore | None
-    relations: VectorStore | None = None
+    vectors: VectorIndex | None
+    relations: VectorIndex | None = None
     """Vectors of relations, of the same generation."""
 
 
@@ -93,10 +93,6 @@ class Indexes:
             opened("relations", feeds.relation_vectors(generation, dimension)),
         )
 
-    def relations_beside(self, vectors: Projection[VectorStore]) -> Projection[VectorStore] | None:
-        """The relations' projection of the generation that these paragraphs' vectors are of; None if it was let go."""
-        return next((one.relations for one in self._vectors.values() if one.paragraphs is vectors), None)
-
     def forget_vectors(self, keep: set[int], gone: Iterable[int]) -> None:
         """Let go of the projections of generations that are not used, and of the files of those that are gone."""
         with self._lock:
@@ -113,14 +109,15 @@ class Indexes:
             for kind in VECTOR_FOLDERS:
                 shutil.rmtree(self._home / f"{kind}{generation}", ignore_errors=True)
 
-    def lanes(self, db: Connection, vectors: Projection[VectorStore] | None) -> Lanes:
-        """The indexes, caught up with what the connection sees."""
-        relations = self.relations_beside(vectors) if vectors else None
+    def caught_up(self, db: Connection, vectors: Projection[VectorStore] | None = None) -> SearchIndexes:
+        """The indexes as the connection sees the rows; those of vectors for the generation whose paragraphs are given."""
+        held = next((one for one in self._vectors.values() if one.paragraphs is vectors), None)
+        relations = held.relations if held else None
         bounds = change_log.bounds(db)
         for projection in (self.sparse, self.graph, vectors, relations):
             if projection is not None:
                 projection.catch_up(db, bounds)
-        return Lanes(
+        return SearchIndexes(
             self.sparse.index,
             self.graph.index,
             vectors.index if vectors else None,
