@@ -52,17 +52,14 @@ def _make_beside(data: Path, config: Config, thread: CopyThread) -> None:
 
 
 def _make(store: MetadataStore, config: Config, thread: CopyThread) -> None:
-    indexes = Indexes(store, config.retrieval.sparse.backend)
-    try:
-        indexes.open()
-        thread.go_on()
-        serving = store.read_here(embedding_rows.serving)
-        if serving:
-            indexes.vectors(serving.id, serving.dimension, config.embedding.quantization_type)
-        thread.go_on()
-        indexes.save()
-    finally:
-        indexes.close()
+    indexes = Indexes(store)
+    indexes.open()
+    thread.go_on()
+    serving = store.read_here(embedding_rows.serving)
+    if serving:
+        indexes.vectors(serving.id, serving.dimension, config.embedding.quantization_type)
+    thread.go_on()
+    indexes.save()
 
 
 def take_indexes(data: Path, *, fit: bool) -> None:

@@ -15,6 +15,8 @@ from .hits import Reasons, paragraph_hits
 from .plan import SearchPlan
 from .result import Hit
 
+__all__ = ["with_replaced", "with_replaced_in_time"]
+
 MOST = 2_000
 """Replaced wordings that are looked at, the newest."""
 LEAST_TOP = 1.0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .levels import Floats, Hashes, Ints, Matches
 
-__all__ = ["MAX_ROWS", "Segment", "Source", "TermRow", "assemble", "read_rows", "row_matches", "spans"]
+__all__ = ["MAX_ROWS", "Segment", "Source", "TermRow", "assemble", "read_rows", "spans"]
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.uint8]
@@ -163,18 +163,6 @@ def read_rows(rows: Iterable[TermRow]) -> Iterator[Source]:
     remaining = iter(rows)
     while chunk := list(islice(remaining, _CHUNK_ROWS)):
         yield _read_chunk(chunk)
-
-
-def row_matches(rows: Iterable[TermRow], terms: Hashes) -> Matches:
-    """The rows, already in reading order, with their counts of the ascending terms."""
-    parts: list[Matches] = []
-    for source in read_rows(rows):
-        counts = np.zeros((len(terms), len(source.ids)), np.float32)
-        for hashes, docs, held in source.pieces():
-            places, found = _find(terms, hashes)
-            counts[places[found], docs[found]] = held[found]
-        parts.append(Matches(source.ids, source.scope, source.session, source.position, source.length, counts))
-    return Matches.join(parts, len(terms))
 
 
 def assemble(sources: Sequence[Source]) -> Segment:

@@ -57,8 +57,9 @@ class ConfigCheck(Check):
         self._environ = environ
 
     async def look(self, *, deep: bool, probe: bool) -> list[Finding]:  # noqa: ARG002
-        """The file, then the keys."""
-        return [await self._file(), *self._keys()]
+        """The file, what a setting no longer does, then the keys."""
+        notice = self._config.retrieval.sparse.notice
+        return [await self._file(), *([Finding("setting", True, notice)] if notice else []), *self._keys()]
 
     async def _file(self) -> Finding:
         file = self._status.config_file
