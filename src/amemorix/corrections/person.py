@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ..config.model import Config
 from ..errors import InvalidRequest, NotFound
 from ..indexes.projections import Indexes
-from ..language.ambiguous_names import is_word
 from ..language.normalise import normalise_name
+from ..language.person_names import is_word
 from ..lazy_regex import lazy_regex
 from ..store.access import Access, Caller
 from ..store.metadata_store import MetadataStore

@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..language.ambiguous_names import COMMON_WORDS
-from ..language.honorifics import respelled, untitled
 from ..language.normalise import fold, normalise_name
+from ..language.person_names import COMMON_WORDS, respelled, untitled
 from ..lazy_regex import lazy_regex
 
 __all__ = ["NameDirectory", "Named", "PersonRow"]
