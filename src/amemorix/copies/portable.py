@@ -18,7 +18,7 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
 from ..graph.export import EXPORTS
-from ..indexes.process_id import process_mark
+from ..indexes.snapshot import process_mark
 from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
 from ..store import portable as portable_rows

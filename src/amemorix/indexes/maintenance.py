@@ -1,4 +1,4 @@
-"""The background care of the indexes: follow, merge, save, prune."""
+"""The maintenance of the indexes in the background: follow the change log, merge, save, prune."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class UpkeepService:
             except asyncio.CancelledError:
                 raise
             except MemoryFault as exc:
-                log.warning("the care of the indexes stumbled; it goes on in a while: %s", exc)
+                log.warning("index maintenance failed, retrying: %s", exc)
             except Exception:
-                log.exception("the care of the indexes stumbled; it goes on in a while")
+                log.exception("index maintenance failed, retrying")
 
     async def follow(self) -> None:
         """Take up what has changed."""
