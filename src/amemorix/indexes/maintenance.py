@@ -53,7 +53,8 @@ class UpkeepService:
             await asyncio.sleep(FOLLOW_SECONDS)
             try:
                 await self.follow()
-                if await self._save_is_due():
+                waited = time.monotonic() - self._saved_at >= self._settings.auto_save_interval_minutes * 60
+                if waited and await self.auto_save():
                     await self.save()
             except asyncio.CancelledError:
                 raise
@@ -93,10 +94,6 @@ class UpkeepService:
         except OSError as exc:
             path = str(exc.filename or self._store.folder)
             raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=path) from exc
-
-    async def _save_is_due(self) -> bool:
-        waited = time.monotonic() - self._saved_at >= self._settings.auto_save_interval_minutes * 60
-        return waited and await self.auto_save()
 
     async def _prune(self) -> None:
         def safe(db: Connection) -> tuple[int, int]:

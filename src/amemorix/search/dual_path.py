@@ -25,7 +25,7 @@ from ..tracing import span
 from .chronology import anchor_span, anchored, ordered
 from .fusion import Fused, candidates, fuse
 from .graph_lane import graph_lane, linked
-from .lanes import Ids, dense_lane, no_scores, no_vectors, person_lane, relation_lane, sparse_lane, time_lane
+from .lanes import Ids, dense_lane, no_vectors, person_lane, relation_lane, sparse_lane, time_lane
 from .language.temporal_order import Ordering
 from .plan import SearchPlan
 from .rerank import rerank, token_vectors
@@ -57,7 +57,7 @@ class LaneResults:
     """Sorted ids that meet what else is asked; None if nothing restricts."""
     last_change: int
     """The last change that was there."""
-    sparse: SparseScores = field(default_factory=no_scores)
+    sparse: SparseScores = field(default_factory=SparseScores.none)
     graph: dict[int, float] = field(default_factory=dict[int, float])
     others: tuple[Ids, ...] = ()
     """What the lanes of the graph, of persons and of times put forward."""

@@ -18,7 +18,7 @@ from ..store.rows import relations as relation_rows
 from .plan import SearchPlan
 
 __all__ = [
-    "DenseScores", "Floats", "Ids", "dense_lane", "no_scores", "no_vectors", "person_lane", "relation_lane", "sparse_lane", "time_lane",
+    "DenseScores", "Floats", "Ids", "dense_lane", "no_vectors", "person_lane", "relation_lane", "sparse_lane", "time_lane",
 ]  # fmt: skip
 
 Ids = NDArray[np.int64]
@@ -57,12 +57,6 @@ class DenseScores:
 def no_vectors() -> DenseScores:
     """No cosine at all."""
     return DenseScores(np.zeros(0, np.int64), np.zeros(0, np.float32), 0.0)
-
-
-def no_scores() -> SparseScores:
-    """No document at all."""
-    ids, nothing = np.zeros(0, np.int64), np.zeros(0, np.float32)
-    return SparseScores(ids, nothing, nothing, nothing, nothing, nothing, ids)
 
 
 def sparse_lane(db: Connection, indexes: SearchIndexes, plan: SearchPlan, allow: Ids | None) -> SparseScores:

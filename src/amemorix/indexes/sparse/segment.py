@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .levels import Floats, Hashes, Ints, Matches
+from .levels import Floats, Hashes, Ints, Matches, run_starts
 
 __all__ = ["MAX_ROWS", "Segment", "Source", "TermRow", "assemble", "read_rows", "spans"]
 
@@ -181,7 +181,7 @@ def assemble(sources: Sequence[Source]) -> Segment:
     keys.sort()
     terms, term_start, docs, counts = _decode(keys)
     scope, session = scope[order], session[order]
-    run_start = _run_starts(scope, session)
+    run_start = np.append(run_starts(scope, session), len(scope))
     first = run_start[:-1]
     return Segment(
         ids=ids[order],
@@ -270,12 +270,6 @@ def _decode(keys: NDArray[np.uint64]) -> tuple[Hashes, Ints, Rows, Counts]:
         terms.append(hashes[new])
         starts.append(np.flatnonzero(new) + start)
     return np.concatenate(terms), np.append(np.concatenate(starts), len(keys)), docs, counts
-
-
-def _run_starts(scope: Ints, session: Ints) -> Ints:
-    new = np.ones(len(scope), np.bool_)
-    new[1:] = (scope[1:] != scope[:-1]) | (session[1:] != session[:-1])
-    return np.append(np.flatnonzero(new), len(scope))
 
 
 def _last_of_each(ids: Ints) -> NDArray[np.bool_]:

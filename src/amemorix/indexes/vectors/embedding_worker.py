@@ -29,7 +29,7 @@ from ...store.rows.embeddings import Generation, ParagraphVectors, Pending, Wait
 from ...store.rows.relations import PendingRelation, RelationVector
 from ..name_directory import NameDirectory
 from ..projections import Indexes
-from .relation_queue import DueRelations
+from .relation_queue import RelationEmbeddingQueue
 
 __all__ = ["EmbeddingProgress", "EmbeddingWorker", "Filling"]
 
@@ -94,19 +94,13 @@ class EmbeddingWorker:
     """Gives the paragraphs and relations that are due their vectors, on threads of its own."""
 
     def __init__(
-        self,
-        store: MetadataStore,
-        *,
-        settings: Embedding,
-        indexes: Indexes,
-        clock: Clock,
-        threads: int,
+        self, store: MetadataStore, *, settings: Embedding, indexes: Indexes, clock: Clock, threads: int
     ) -> None:
         self._store = store
         self._settings = settings
         self._indexes = indexes
         self._clock = clock
-        self._relations = DueRelations(retry_seconds=settings.retry_seconds, give_up_after=GIVE_UP_AFTER)
+        self._relations = RelationEmbeddingQueue(retry_seconds=settings.retry_seconds, give_up_after=GIVE_UP_AFTER)
         self._pool = ThreadPoolExecutor(threads, "amemorix-embed", initializer=_be_nice)
         self._ahead = settings.batch_size * threads * BATCHES_AHEAD
 
