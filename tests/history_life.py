@@ -46,8 +46,6 @@ RELOADS: tuple[dict[str, Any], ...] = (
     {"embedding.model_name": "first"},
     {"embedding.model_name": "second"},
     {"embedding.keep_generations": 0},
-    {"retrieval.sparse.backend": "fts5"},
-    {"retrieval.sparse.backend": "native"},
     {"storage.group_commit_max": 2},
     {"storage.group_commit_max": 256},
 )
@@ -81,7 +79,6 @@ def configure(folder: Path, rng: random.Random) -> Path:
     path.parent.mkdir(parents=True)
     path.write_text(
         "[embedding]\nprovider = 'host'\nbatch_size = 4\n"
-        f"[retrieval.sparse]\nbackend = '{rng.choice(('native', 'native', 'fts5'))}'\n"
         "[retrieval.noise]\nenabled = false\n"
         f"[episode]\npoll_interval_seconds = 0.02\ndebounce_seconds = {rng.choice((0, 0.05))}\nmax_paragraphs = 7\n",
         "utf-8",

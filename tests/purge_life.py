@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
 
 from amemorix.forgetting import purge_worker as purging
 from amemorix.testing import HashEmbedder, memory_host
@@ -15,11 +14,10 @@ from test_purge import ADMIN, admin, backed_up, fill
 __all__ = ["live"]
 
 
-async def live(tell: Tell, what: str, folder: Path, seed: int, backend: str) -> None:
+async def live(tell: Tell, what: str, folder: Path, seed: int) -> None:
     """`fill`, `purge`, or `finish`, and tell of each thing that is reached."""
     purging.STEP = 4
-    settings: dict[str, Any] = {"retrieval": {"sparse": {"backend": backend}}}
-    async with memory_host(folder, embed=HashEmbedder(32), **settings) as host:
+    async with memory_host(folder, embed=HashEmbedder(32)) as host:
         if what == "fill":
             gone = await fill(host, random.Random(seed), "away", 60)
             stays = await fill(host, random.Random(-seed), "here", 30)

@@ -252,10 +252,8 @@ async def fill(host: AMemorixHostService, chat: str, count: int) -> None:
     await host.settle(120)
 
 
-@pytest.mark.parametrize("backend", ["native", "fts5"])
-async def test_a_restored_memory_is_the_one_that_was_backed_up(tmp_path: Path, backend: str) -> None:
-    settings = {"retrieval": {"sparse": {"backend": backend}}}
-    async with memory_host(tmp_path, embed=HashEmbedder(32), **settings) as host:
+async def test_a_restored_memory_is_the_one_that_was_backed_up(tmp_path: Path) -> None:
+    async with memory_host(tmp_path, embed=HashEmbedder(32)) as host:
         await fill(host, "early", 6)
         await admin(host, "save")
         rows, counts = await tables(host), await stats(host)
@@ -276,7 +274,7 @@ async def test_a_restored_memory_is_the_one_that_was_backed_up(tmp_path: Path, b
         assert not [text for text in await contents(host, "later lantern", limit=50) if "later" in text]
         back = await admin(host, "restore_backup", backup=done["set_aside"]["id"])
         assert back["restored"] and await contents(host, "later lantern")
-    async with memory_host(tmp_path, embed=HashEmbedder(32), **settings) as host:
+    async with memory_host(tmp_path, embed=HashEmbedder(32)) as host:
         assert await contents(host, "later lantern")
         assert (await admin(host, "refresh_self_check"))["report"]["ok"]
 

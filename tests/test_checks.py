@@ -93,6 +93,16 @@ async def test_a_vector_below_the_watermark_that_is_gone_is_made_again(opened: O
     assert await bad(host) == []
 
 
+async def test_a_lexical_index_in_a_file_is_served_by_the_native_one(
+    opened: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = await filled(opened, retrieval={"sparse": {"backend": "fts5"}})
+    assert (await hits(host, "cello"))[0] == TEXTS[2]
+    notice = (await findings(host))["setting"]
+    assert notice["ok"] and "native" in notice["detail"]
+    assert notice["detail"] in caplog.text
+
+
 async def test_an_index_that_does_not_fit_is_made_anew(opened: Open) -> None:
     host = await filled(opened)
     change(host, "drop trigger paragraphs_updated")  # the log does not tell that one was deleted

@@ -220,8 +220,7 @@ async def indexes_built_again(folder: Path, pauses: Pauses) -> None:
         await host.call("ingest_messages", {"chat_id": "c", "messages": turns})
         await host.settle(120)
         async with heartbeat(pauses):
-            for change in ({"retrieval.sparse.backend": "fts5"}, {"embedding.quantization_type": "float32"}):
-                await host.update_config(change)
+            await host.update_config({"embedding.quantization_type": "float32"})
             assert (await host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"}))["success"]
             for _ in range(10):
                 assert (await host.invoke("search_memory", {"query": "kettle violin"}))["hits"]

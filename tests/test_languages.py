@@ -77,11 +77,10 @@ QUERIES = [
 ]  # fmt: skip
 
 
-@pytest.fixture(params=["words", "fts5"])
-async def polyglot(request: pytest.FixtureRequest, opened: Open) -> AMemorixHostService:
+@pytest.fixture
+async def polyglot(opened: Open) -> AMemorixHostService:
     """One chat a text, so that no text helps another."""
-    backend = "fts5" if request.param == "fts5" else "native"
-    host = await opened(retrieval={"sparse": {"backend": backend}})
+    host = await opened()
     for i, (name, text) in enumerate(TEXTS.items()):
         await told(host, text, external_id=name, source=name, chat_id="c", timestamp=1_000_000 + 1_000 * i)
     await host.settle(120)
@@ -141,9 +140,8 @@ async def test_a_name_alone_finds_what_was_said_by_or_about(host: AMemorixHostSe
 @pytest.mark.parametrize(
     "query", ["?", "？！", "…", "the", "什么", "。", "-", "'", '"', "*", "a AND b OR", "NEAR(", "x:y", "%_\\"]
 )
-@pytest.mark.parametrize("backend", ["native", "fts5"])
-async def test_queries_of_no_substance_are_answered(opened: Open, query: str, backend: str) -> None:
-    host = await opened(embed=HashEmbedder(), retrieval={"sparse": {"backend": backend}})
+async def test_queries_of_no_substance_are_answered(opened: Open, query: str) -> None:
+    host = await opened(embed=HashEmbedder())
     await said(host, "c", ("Ada", "hello there"), ("Bob", "你好"))
     await host.settle(120)
     for mode in MODES:

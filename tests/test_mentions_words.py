@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.language.ambiguous_names import is_word
+from amemorix.language.person_names import is_word
 from conftest import Open
 from entrance import said
 from test_mentions import COMMON, labels, spoke, stays

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.language.honorifics import respelled, untitled
+from amemorix.language.person_names import respelled, untitled
 from entrance import refused
 from test_correction import previewed
 from test_mentions import SHORTENED, labels, spoke, stays

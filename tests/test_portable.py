@@ -79,17 +79,15 @@ async def filled(host: AMemorixHostService) -> None:
 
 
 @pytest.mark.parametrize("vectors", [True, False])
-@pytest.mark.parametrize("backend", ["native", "fts5"])
-async def test_every_row_is_carried(tmp_path: Path, vectors: bool, backend: str) -> None:
-    settings = {"retrieval": {"sparse": {"backend": backend}}}
-    async with memory_host(tmp_path, embed=HashEmbedder(32), **settings) as host:
+async def test_every_row_is_carried(tmp_path: Path, vectors: bool) -> None:
+    async with memory_host(tmp_path, embed=HashEmbedder(32)) as host:
         await filled(host)
         rows, counts = await tables(host), await stats(host)
         profile = await host.invoke("get_person_profile", {"person_keyword": "Bo", "chat_id": "c"})
         done = await exported(host, vectors=vectors)
     assert is_portable(Path(done["path"]))
     assert sum(done["counts"].values()) == done["rows"] > 100
-    async with memory_host(tmp_path / "b", embed=HashEmbedder(32), **settings) as host:
+    async with memory_host(tmp_path / "b", embed=HashEmbedder(32)) as host:
         taken = await admin(host, "import_export", path=carried(done["path"], tmp_path / "b"))
         await host.settle(120)
 

@@ -96,11 +96,10 @@ async def fill(host: AMemorixHostService, rng: random.Random, chat: str, count: 
     return texts
 
 
-@pytest.mark.parametrize("backend", ["native", "fts5"])
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_a_purged_chat_leaves_no_byte(tmp_path: Path, backend: str, seed: int) -> None:
+async def test_a_purged_chat_leaves_no_byte(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
-    async with memory_host(tmp_path, embed=HashEmbedder(32), retrieval={"sparse": {"backend": backend}}) as host:
+    async with memory_host(tmp_path, embed=HashEmbedder(32)) as host:
         gone = await fill(host, rng, "away", 40)
         stays = await fill(host, rng, "here", 40)
         await host.settle(120)
@@ -277,7 +276,7 @@ async def test_foreign_files_are_left_and_named(tmp_path: Path) -> None:
 
 
 async def test_a_purge_under_load_holds_up_nobody(opened: Open, tmp_path: Path) -> None:
-    host, rng = await opened(embed=HashEmbedder(32), retrieval={"sparse": {"backend": "fts5"}}), random.Random(3)
+    host, rng = await opened(embed=HashEmbedder(32)), random.Random(3)
     gone = await fill(host, rng, "away", 60)
     await host.settle(120)
     over, written, answered = asyncio.Event(), 0, 0
@@ -324,11 +323,11 @@ async def test_a_purge_outlives_a_reload_and_a_stop(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(purging, "STEP", 1)
     async with memory_host(tmp_path, embed=HashEmbedder(32)) as host:
         gone = await fill(host, random.Random(5), "away", 40)
-        for n, backend in enumerate(("fts5", "native")):
+        for n, precision in enumerate(("float16", "int8")):
             await told(host, rare_text(random.Random(n), False, "away"), source=f"s{n}", chat_id="here")
             call = asyncio.create_task(admin(host, "execute", mode="source", selector=f"s{n}", purge=True))
             await asyncio.sleep(0.05)
-            await host.update_config({"retrieval.sparse.backend": backend})
+            await host.update_config({"embedding.quantization_type": precision})
             assert (await call)["receipt"]["found"] == {}
         call = asyncio.create_task(admin(host, "execute", mode="chat", selector="away", purge=True))
         await asyncio.sleep(0.1)

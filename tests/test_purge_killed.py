@@ -23,18 +23,17 @@ from test_purge import admin, left
 SEEDS = int(os.environ.get("AMEMORIX_PURGES", "2"))
 
 
-@pytest.mark.parametrize("backend", ["native", "fts5"])
 @pytest.mark.parametrize("seed", range(1, SEEDS + 1))
-def test_nothing_is_left_after_a_purge_that_was_killed(tmp_path: Path, seed: int, backend: str) -> None:
+def test_nothing_is_left_after_a_purge_that_was_killed(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
-    (texts,) = Life(live, "fill", tmp_path, seed, backend).rest()
+    (texts,) = Life(live, "fill", tmp_path, seed).rest()
     for _ in range(rng.choice((1, 1, 2))):
-        life = Life(live, "purge", tmp_path, seed, backend)
+        life = Life(live, "purge", tmp_path, seed)
         assert life.heard() == "ready"
         time.sleep(rng.uniform(0.0, 0.12))
         life.kill()
 
-    _, operation = Life(live, "finish", tmp_path, seed, backend).rest()
+    _, operation = Life(live, "finish", tmp_path, seed).rest()
 
     assert (operation["status"], operation["receipt"]["found"]) == ("purged", {})
     data = tmp_path / "data" / "a-memorix"

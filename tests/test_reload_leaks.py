@@ -22,10 +22,9 @@ SHARED: list[dict[str, Any]] = [{"retrieval.candidates": 60 + number} for number
 ANEW: list[dict[str, Any]] = [
     {"storage.readers": 3},
     {"storage.group_commit_max": 64},
-    {"retrieval.sparse.backend": "fts5"},
     {"embedding.quantization_type": "float16"},
     {"storage.readers": 2, "storage.group_commit_max": 65},
-    {"retrieval.sparse.backend": "native", "embedding.quantization_type": "int8"},
+    {"embedding.quantization_type": "int8"},
 ]
 """The store or an index is opened anew."""
 

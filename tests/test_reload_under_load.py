@@ -35,9 +35,7 @@ WEIGHTS = (40, 10, 30, 12, 6, 2)
 """Of single texts, batches, searches, looks at the configuration, counts and snapshots."""
 REBUILDS: tuple[dict[str, Any], ...] = (
     {"embedding.quantization_type": "float16"},
-    {"retrieval.sparse.backend": "fts5"},
     {"storage.group_commit_max": 64},
-    {"retrieval.sparse.backend": "native"},
     {"storage.readers": 3},
     {"embedding.quantization_type": "int8"},
 )

@@ -14,8 +14,7 @@ from amemorix.models.glosses.table import GlossTable, installed_glosses
 from amemorix.models.local import catalog
 from amemorix.models.local.install import install
 from amemorix.ports import Encoded
-from amemorix.search.late_interaction import best_matches
-from amemorix.search.word_meaning import likeness
+from amemorix.search.rerank import best_matches, gloss_similarity
 from amemorix.testing import memory_host
 from entrance import contents, found, hits, said
 from test_models_tiny import published
@@ -105,11 +104,11 @@ async def test_token_vectors_go_with_their_paragraph_and_their_generation(
 
 
 def test_chinese_words_are_near_by_their_meaning(table: GlossTable) -> None:
-    near = likeness(table, "谁养宠物", ["我家有一只小狗", "今天开了三个会", "plain English"])
+    near = gloss_similarity(table, "谁养宠物", ["我家有一只小狗", "今天开了三个会", "plain English"])
 
-    assert near.mean[0] > near.mean[1]
-    assert near.found[0] > near.found[1]
-    assert np.isnan([near.mean[2], near.found[2], near.told[2]]).all()
+    for name in ("word_mean", "word_found"):
+        assert near[name][0] > near[name][1]
+    assert np.isnan([values[2] for values in near.values()]).all()
 
 
 @pytest.mark.parametrize("provider", ["local", "none"])

@@ -247,16 +247,14 @@ async def test_vectors_of_a_model_that_comes_back_are_complete(tmp_path: Path, m
         assert [(one["model"], one["status"], one["vectors"]) for one in found] == [("first", "serving", 600)]
 
 
-@pytest.mark.parametrize("backend", ["native", "fts5"])
-async def test_what_was_written_since_the_last_snapshot_is_found(backend: str, tmp_path: Path) -> None:
-    settings = {"retrieval": {"sparse": {"backend": backend}}}
-    async with memory_host(tmp_path, **settings) as host:
+async def test_what_was_written_since_the_last_snapshot_is_found(tmp_path: Path) -> None:
+    async with memory_host(tmp_path) as host:
         await host.call("ingest_text", note(1))
         await host.call("memory_runtime_admin", {"action": "save"})
         await host.call("ingest_text", note(2, "A lantern of brass."))
         await host.call("ingest_text", note(1, "A kettle of iron."))
         shutil.copytree(tmp_path, tmp_path / "crashed", ignore=shutil.ignore_patterns("crashed"))
-    async with memory_host(tmp_path / "crashed", **settings) as host:
+    async with memory_host(tmp_path / "crashed") as host:
         for query, content in (("lantern", "A lantern of brass."), ("kettle", "A kettle of iron.")):
             hits = (await host.invoke("search_memory", {"query": query}))["hits"]
             assert [hit["content"] for hit in hits] == [content]

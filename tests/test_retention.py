@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amemorix.config.model import Lifecycle
+from amemorix.search.fusion import fading
 from amemorix.search.retention import RetentionRules, retained, retained_all
-from amemorix.search.signals import fading
 from amemorix.store.rows.retention import Retention
 
 HOUR, DAY = 3_600.0, 86_400.0

@@ -15,13 +15,10 @@ MODES = ("search", "time", "hybrid", "episode", "aggregate")
 EVER = {"time_start": 1}
 
 
-@pytest.fixture(params=["words", "vectors", "fts5"])
+@pytest.fixture(params=["words", "vectors"])
 async def chats(request: pytest.FixtureRequest, opened: Open) -> AMemorixHostService:
     """Two group chats, a private chat, and a global text, all of the same words."""
-    host = await opened(
-        embed=HashEmbedder() if request.param == "vectors" else None,
-        retrieval={"sparse": {"backend": "fts5" if request.param == "fts5" else "native"}},
-    )
+    host = await opened(embed=HashEmbedder() if request.param == "vectors" else None)
     await said(host, "a", ("Ada", "the kite of a", 1000), group_id="g1")
     await said(host, "b", ("Bob", "the kite of b", 2000), group_id="g2")
     await said(host, "", ("Eve", "the kite of eve", 3000), user_id="eve")

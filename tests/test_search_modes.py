@@ -29,12 +29,10 @@ async def three_days(host: AMemorixHostService) -> None:
     await said(host, "c", ("Bob", "The walrus left the harbour again.", "2023-06-02T10:00:00Z"))
 
 
-@pytest.fixture(params=["words", "vectors", "fts5"])
+@pytest.fixture(params=["words", "vectors"])
 async def days(request: pytest.FixtureRequest, opened: Open) -> AMemorixHostService:
     """Three days of talk, on each way of finding words and with vectors."""
     settings: dict[str, Any] = {"embed": HashEmbedder()} if request.param == "vectors" else {}
-    if request.param == "fts5":
-        settings = {"retrieval": {"sparse": {"backend": "fts5"}}}
     host = await opened(**settings)
     await three_days(host)
     await host.settle(120)

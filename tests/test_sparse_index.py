@@ -2,40 +2,25 @@ import math
 import random
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from amemorix.indexes.sparse.bm25 import SparseBM25Index, TermRow
-from amemorix.indexes.sparse.fts5 import Fts5SparseIndex
 from amemorix.indexes.sparse.segment import assemble, read_rows
 from amemorix.language.normalise import pack_terms, query_terms, term_hashes, tokens, unpack_terms
 from amemorix.ports import SparseScores
 
-AnyIndex = SparseBM25Index | Fts5SparseIndex
-Make = Callable[..., AnyIndex]
 Corpus = dict[int, TermRow]
 VOCABULARY = [f"w{n}" for n in range(40)]
 
 
-@pytest.fixture(params=["bm25", "fts5"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
-    opened: list[Fts5SparseIndex] = []
-
-    def build(rows: Sequence[TermRow] = (), scan_limit: int = 20_000) -> AnyIndex:
-        if request.param == "bm25":
-            index: AnyIndex = SparseBM25Index(scan_limit=scan_limit, compact_rows=60)
-        else:
-            index = Fts5SparseIndex(tmp_path / f"{len(opened)}.sqlite3", scan_limit=scan_limit)
-            opened.append(index)
-        index.build(iter(rows))
-        return index
-
-    yield build
-    for index in opened:
-        index.close()
+def make(rows: Sequence[TermRow] = (), scan_limit: int = 20_000) -> SparseBM25Index:
+    index = SparseBM25Index(scan_limit=scan_limit, compact_rows=60)
+    index.build(iter(rows))
+    return index
 
 
 def text_row(id_: int, text: str, *, scope: int = 1, session: int = 10, position: int | None = None) -> TermRow:
@@ -57,7 +42,7 @@ def random_query(rng: random.Random) -> np.ndarray:
     return term_hashes(rng.sample([*VOCABULARY, "absent"], rng.randrange(1, 6)))
 
 
-def searched(index: AnyIndex, query: str, **limits) -> list[int]:
+def searched(index: SparseBM25Index, query: str, **limits) -> list[int]:
     scores = index.search(term_hashes(query_terms(query)), **limits)
     order = np.argsort(-scores.paragraph, kind="stable")
     return [int(id_) for id_ in scores.ids[order] if scores.paragraph[scores.ids == id_] > 0]
@@ -138,7 +123,7 @@ def assert_same(found: dict[int, list[float]], expected: dict[int, list[float]])
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_scoped_scores_are_bm25_of_the_scope_alone(make: Make, seed: int) -> None:
+def test_scoped_scores_are_bm25_of_the_scope_alone(seed: int) -> None:
     corpus = random_corpus(seed)
     index = make([*corpus.values()])
     rng = random.Random(seed)
@@ -150,7 +135,7 @@ def test_scoped_scores_are_bm25_of_the_scope_alone(make: Make, seed: int) -> Non
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_unscoped_scores_are_bm25_of_whole_sessions(make: Make, seed: int) -> None:
+def test_unscoped_scores_are_bm25_of_whole_sessions(seed: int) -> None:
     corpus = random_corpus(seed)
     index = make([*corpus.values()])
     terms = random_query(random.Random(seed))
@@ -162,7 +147,7 @@ def test_unscoped_scores_are_bm25_of_whole_sessions(make: Make, seed: int) -> No
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_large_scopes_take_the_sessions_of_their_best_paragraphs(make: Make, seed: int) -> None:
+def test_large_scopes_take_the_sessions_of_their_best_paragraphs(seed: int) -> None:
     corpus = random_corpus(seed)
     index = make([*corpus.values()], scan_limit=0)
     terms = random_query(random.Random(seed))
@@ -174,7 +159,7 @@ def test_large_scopes_take_the_sessions_of_their_best_paragraphs(make: Make, see
     assert_same(found, plain_levels(rows, terms.tolist(), idf) if rows else {})
 
 
-def test_other_scopes_do_not_influence_a_scoped_score(make: Make) -> None:
+def test_other_scopes_do_not_influence_a_scoped_score() -> None:
     rows = [text_row(1, "green tea"), text_row(2, "black coffee")]
     foreign = [text_row(id_, "green green tea", scope=2, session=20) for id_ in range(3, 60)]
     alone, together = make(rows), make([*rows, *foreign])
@@ -182,18 +167,18 @@ def test_other_scopes_do_not_influence_a_scoped_score(make: Make) -> None:
     assert as_table(alone.search(terms, scopes=[1])) == as_table(together.search(terms, scopes=[1]))
 
 
-def test_the_limit_keeps_the_best_sessions(make: Make) -> None:
+def test_the_limit_keeps_the_best_sessions() -> None:
     rows = [text_row(id_, "tea " + "filler " * id_, session=id_) for id_ in range(1, 30)]
     found = make(rows).search(term_hashes(["tea"]), limit=3)
     assert found.ids.tolist() == [1, 2, 3]
 
 
-def test_equal_scores_are_cut_by_id(make: Make) -> None:
+def test_equal_scores_are_cut_by_id() -> None:
     rows = [text_row(id_, "tea", session=id_) for id_ in range(200, 0, -1)]
     assert make(rows).search(term_hashes(["tea"]), limit=4).ids.tolist() == [1, 2, 3, 4]
 
 
-def test_a_term_nobody_has_lowers_coverage(make: Make) -> None:
+def test_a_term_nobody_has_lowers_coverage() -> None:
     found = make([text_row(1, "tea"), text_row(2, "milk")]).search(term_hashes(["tea", "absent"]), scopes=[1])
     have, lack = 1.0, math.log(1 + 2.5 / 0.5)
     assert found.coverage.tolist() == pytest.approx([have / (have + lack), 0.0])
@@ -202,7 +187,7 @@ def test_a_term_nobody_has_lowers_coverage(make: Make) -> None:
 # What is returned
 
 
-def test_a_scope_is_returned_whole_even_without_terms(make: Make) -> None:
+def test_a_scope_is_returned_whole_even_without_terms() -> None:
     index = make([text_row(1, "tea"), text_row(2, "milk"), text_row(3, "tea", scope=2, session=20)])
     for terms in ([], ["absent"]):
         found = index.search(term_hashes(terms), scopes=[1])
@@ -212,7 +197,7 @@ def test_a_scope_is_returned_whole_even_without_terms(make: Make) -> None:
         assert found.previous.tolist() == [-1, 0]
 
 
-def test_no_terms_no_scopes_nothing_allowed(make: Make) -> None:
+def test_no_terms_no_scopes_nothing_allowed() -> None:
     index = make([text_row(1, "tea")])
     tea = term_hashes(["tea"])
     assert len(index.search(term_hashes([])).ids) == 0
@@ -223,7 +208,7 @@ def test_no_terms_no_scopes_nothing_allowed(make: Make) -> None:
     assert index.search(tea).ids.tolist() == [1]
 
 
-def test_an_empty_index_answers(make: Make) -> None:
+def test_an_empty_index_answers() -> None:
     index = make()
     assert len(index) == 0
     assert len(index.search(term_hashes(["tea"])).ids) == 0
@@ -232,7 +217,7 @@ def test_an_empty_index_answers(make: Make) -> None:
     assert index.compact() is False
 
 
-def test_document_frequency(make: Make) -> None:
+def test_document_frequency() -> None:
     index = make([text_row(1, "tea tea"), text_row(2, "milk tea")])
     index.apply([text_row(3, "tea")], [1])
     frequencies, documents = index.document_frequency(term_hashes(["tea", "milk", "absent"]))
@@ -241,9 +226,7 @@ def test_document_frequency(make: Make) -> None:
 
 @pytest.mark.parametrize("scan_limit", [20_000, 0])
 @pytest.mark.parametrize("scopes", [None, [1, 2]])
-def test_allow_filters_what_is_returned_but_not_what_scores(
-    make: Make, scan_limit: int, scopes: list[int] | None
-) -> None:
+def test_allow_filters_what_is_returned_but_not_what_scores(scan_limit: int, scopes: list[int] | None) -> None:
     corpus = random_corpus(5)
     index = make([*corpus.values()], scan_limit=scan_limit)
     terms = term_hashes(VOCABULARY[:3])
@@ -260,7 +243,7 @@ def test_allow_filters_what_is_returned_but_not_what_scores(
     assert hits & set(allow.tolist()) <= found.keys()
 
 
-def test_a_short_allow_list_is_returned_whole(make: Make) -> None:
+def test_a_short_allow_list_is_returned_whole() -> None:
     index = make([text_row(1, "tea"), text_row(2, "milk"), text_row(3, "water", session=11)])
     found = index.search(term_hashes(["tea"]), allow=np.array([2, 3, 99]))
     assert found.ids.tolist() == [2, 3]
@@ -269,7 +252,7 @@ def test_a_short_allow_list_is_returned_whole(make: Make) -> None:
     assert found.previous.tolist() == [-1, -1]
 
 
-def test_positions_are_milliseconds(make: Make) -> None:
+def test_positions_are_milliseconds() -> None:
     late, early = 1_900_000_000_000, 1_100_000_000_000
     index = make([text_row(1, "tea", position=late), text_row(2, "milk", position=early)])
     index.apply([text_row(3, "water", position=early + 1)], [])
@@ -297,7 +280,7 @@ CHINESE = ["我喜欢喝咖啡", "她在北京大學讀書", "明天去喝茶", 
     ],
 )
 @pytest.mark.parametrize("scopes", [None, [1]])
-def test_queries_in_two_scripts(make: Make, query: str, expected: list[int], scopes: list[int] | None) -> None:
+def test_queries_in_two_scripts(query: str, expected: list[int], scopes: list[int] | None) -> None:
     index = make([text_row(n, text, session=n) for n, text in enumerate(CHINESE, 1)])
     assert sorted(searched(index, query, scopes=scopes)) == expected
 
@@ -305,7 +288,7 @@ def test_queries_in_two_scripts(make: Make, query: str, expected: list[int], sco
 # Changes
 
 
-def state(index: AnyIndex) -> tuple:
+def state(index: SparseBM25Index) -> tuple:
     """Everything a caller can see: the content, and the answers to some queries."""
     rng = random.Random(99)
     answers = []
@@ -318,7 +301,7 @@ def state(index: AnyIndex) -> tuple:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("scan_limit", [20_000, 0])
-def test_any_history_equals_an_index_built_from_nothing(make: Make, seed: int, scan_limit: int, tmp_path: Path) -> None:
+def test_any_history_equals_an_index_built_from_nothing(seed: int, scan_limit: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     rows = random_corpus(seed, rng.choice((0, 1, 150)))
     index = make([*rows.values()], scan_limit)
@@ -341,33 +324,19 @@ def test_any_history_equals_an_index_built_from_nothing(make: Make, seed: int, s
     assert index.dump() == {row.id: (row.scope, row.session, row.position, row.terms) for row in rows.values()}
 
 
-def test_both_implementations_agree(tmp_path: Path) -> None:
-    rows = [*random_corpus(11).values()]
-    memory, file = SparseBM25Index(scan_limit=0), Fts5SparseIndex(tmp_path / "index.sqlite3", scan_limit=0)
-    for index in (memory, file):
-        index.build(iter(rows))
-    rng = random.Random(11)
-    for _ in range(20):
-        terms = random_query(rng)
-        for scopes in (None, [1], [2, 3]):
-            expected = as_table(memory.search(terms, scopes=scopes, limit=5))
-            assert_same(as_table(file.search(terms, scopes=scopes, limit=5)), expected)
-    file.close()
-
-
-def test_a_row_in_rows_and_removed_is_kept(make: Make) -> None:
+def test_a_row_in_rows_and_removed_is_kept() -> None:
     index = make([text_row(1, "tea")])
     index.apply([text_row(1, "milk"), text_row(1, "water")], [1, 5])
     assert searched(index, "water tea milk") == [1]
     assert index.dump()[1][3] == pack_terms(tokens("water"))
 
 
-def test_the_last_row_of_an_id_counts_in_a_build(make: Make) -> None:
+def test_the_last_row_of_an_id_counts_in_a_build() -> None:
     assert len(index := make([text_row(1, "tea"), text_row(2, "tea"), text_row(1, "milk")])) == 2
     assert searched(index, "tea") == [2]
 
 
-def test_a_document_may_move_to_another_scope(make: Make) -> None:
+def test_a_document_may_move_to_another_scope() -> None:
     index = make([text_row(1, "tea"), text_row(2, "tea")])
     index.apply([text_row(2, "tea", scope=2, session=20)], [])
     tea = term_hashes(["tea"])
@@ -375,23 +344,17 @@ def test_a_document_may_move_to_another_scope(make: Make) -> None:
     assert index.search(tea, scopes=[2]).ids.tolist() == [2]
 
 
-def test_a_damaged_blob_is_refused_and_changes_nothing(make: Make) -> None:
+def test_a_damaged_blob_is_refused_and_changes_nothing() -> None:
     index = make([text_row(1, "tea")])
     with pytest.raises(ValueError, match="5 bytes a term"):
         index.apply([text_row(2, "milk"), TermRow(3, 1, 10, 3, b"123")], [1])
     assert searched(index, "tea milk") == [1]
 
 
-def test_fingerprints_differ(tmp_path: Path) -> None:
-    file = Fts5SparseIndex(tmp_path / "index.sqlite3")
-    assert SparseBM25Index().fingerprint != file.fingerprint
-    file.close()
-
-
 # Files
 
 
-def test_an_empty_index_is_saved_and_loaded(make: Make, tmp_path: Path) -> None:
+def test_an_empty_index_is_saved_and_loaded(tmp_path: Path) -> None:
     make().save(tmp_path)
     index = make([text_row(1, "tea")])
     index.load(tmp_path)
@@ -399,7 +362,7 @@ def test_an_empty_index_is_saved_and_loaded(make: Make, tmp_path: Path) -> None:
     assert searched(index, "tea") == []
 
 
-def test_load_refuses_a_folder_without_files(make: Make, tmp_path: Path) -> None:
+def test_load_refuses_a_folder_without_files(tmp_path: Path) -> None:
     index = make([text_row(1, "tea")])
     with pytest.raises((OSError, ValueError)):
         index.load(tmp_path / "nowhere")
@@ -428,16 +391,6 @@ def test_load_refuses_damaged_arrays(tmp_path: Path, damage: str) -> None:
         SparseBM25Index().load(tmp_path)
 
 
-def test_load_refuses_a_file_that_is_no_index(tmp_path: Path) -> None:
-    index = Fts5SparseIndex(tmp_path / "index.sqlite3")
-    saved = tmp_path / "sparse.sqlite3"
-    for content in (b"", b"garbage" * 1000):
-        saved.write_bytes(content)
-        with pytest.raises(ValueError, match="not a sparse index"):
-            index.load(tmp_path)
-    index.close()
-
-
 def test_segments_merge_to_what_their_rows_would_build() -> None:
     rows = [*random_corpus(3, 9_000).values()]
     halves = [assemble([*read_rows(rows[:5_000])]), assemble([*read_rows(rows[5_000:])])]
@@ -449,7 +402,7 @@ def test_segments_merge_to_what_their_rows_would_build() -> None:
 # Threads
 
 
-def test_searches_go_on_while_rows_are_applied_and_compacted(make: Make, tmp_path: Path) -> None:
+def test_searches_go_on_while_rows_are_applied_and_compacted(tmp_path: Path) -> None:
     """Each step replaces a whole session by a newer version; no search may see two versions at once."""
     size = 8
 
@@ -492,7 +445,7 @@ def test_searches_go_on_while_rows_are_applied_and_compacted(make: Make, tmp_pat
 
 @pytest.mark.parametrize("scopes", [None, (1,), (1, 3)])
 @pytest.mark.parametrize("scan_limit", [20_000, 0])
-def test_what_is_hidden_counts_as_not_stored(make: Make, scopes: Sequence[int] | None, scan_limit: int) -> None:
+def test_what_is_hidden_counts_as_not_stored(scopes: Sequence[int] | None, scan_limit: int) -> None:
     """A chat that is scored whole is scored as if they had never been there, their neighbours' windows included."""
     rng = random.Random(7)
     corpus = random_corpus(7)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amemorix.language.detection import detect
-from amemorix.language.strategies import STRATEGIES
+from amemorix.language.strategies import STRATEGIES, detect
 from amemorix.language.strategy import Passage
 from pace import assert_linear
 

@@ -162,6 +162,12 @@ class SparseScores:
     """True if `ids` are all the documents of the scopes (those allowed), whether they match or not."""
     _order: NDArray[np.intp] | None = None
 
+    @classmethod
+    def none(cls) -> SparseScores:
+        """Of no document."""
+        ids, scores = np.zeros(0, np.int64), np.zeros(0, np.float32)
+        return cls(ids, scores, scores, scores, scores, scores, ids)
+
     def places(self, wanted: NDArray[np.int64]) -> NDArray[np.intp]:
         """Where each wanted id stands in `ids`, -1 if it does not."""
         if not len(self.ids):

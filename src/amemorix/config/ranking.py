@@ -66,7 +66,15 @@ class Sparse(Section):
     """The lexical index."""
 
     enabled: bool = live(True, "Search by words at all.")
-    backend: Literal["native", "fts5"] = rebuild("native", "`native`: in memory. `fts5`: a SQLite file, no memory.")
+    backend: Literal["native", "fts5"] = rebuild(
+        "native", "`native`. `fts5`, a SQLite file until 0.1.0, is served by it."
+    )
+
+    @property
+    def notice(self) -> str:
+        """What to say of a backend that is no more; empty otherwise."""
+        gone = 'retrieval.sparse.backend = "fts5" is no more: the native index answers, with the same scores.'
+        return gone if self.backend == "fts5" else ""
 
 
 class Noise(Section):

@@ -19,7 +19,7 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import InvalidRequest, NotFound
-from ..indexes.process_id import process_mark
+from ..indexes.snapshot import process_mark
 from ..lazy_regex import lazy_regex
 from ..store.copies import Inventory
 from ..store.file_swap import DATABASE_FILE, sync_folder

@@ -17,7 +17,7 @@ from ..background.change_follower import ChangeFollower
 from ..clock import Clock
 from ..errors import Conflict, InvalidRequest, NotFound, StorageFailure
 from ..graph.export import EXPORTS
-from ..indexes.process_id import process_mark
+from ..indexes.snapshot import process_mark
 from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
 from ..store.compaction import in_memory, open_copy

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ..errors import InvalidRequest, NotFound
 from ..indexes.name_directory import NameDirectory
-from ..language.ambiguous_names import is_word
 from ..language.normalise import normalise_name
+from ..language.person_names import is_word
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
 from ..store.rows import persons as person_rows

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..indexes.name_directory import NameDirectory
-from ..language.ambiguous_names import is_word
-from ..language.honorifics import respelled, untitled
 from ..language.name_pattern import LETTER, SHORTEST_NAME, NamePattern, as_looked_at
-from ..language.name_use import is_part_of_word, is_used_as_name
 from ..language.normalise import term_hashes, tokens
+from ..language.person_names import is_part_of_word, is_used_as_name, is_word, respelled, untitled
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
 from ..store.queries import array, optional_array

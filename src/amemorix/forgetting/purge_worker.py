@@ -179,10 +179,7 @@ class PurgeWorker:
     async def _clean_indexes(self) -> list[str]:
         """Let every index follow, and put snapshots without the rows in the place of the old ones; names them."""
         await self._upkeep.follow()
-        for _ in range(FOLD_TRIES):
-            if await self._off(self._indexes.erase):
-                break
-            await asyncio.sleep(0.05)
+        await self._off(self._indexes.remove_unused)
         saved = await self._upkeep.save()
         await self._off(self._indexes.sweep)
         return saved

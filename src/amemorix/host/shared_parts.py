@@ -74,11 +74,13 @@ def build_parts(
         undo.callback(store.release)
         indexes = reused(
             old and old.indexes,
-            (store.key, config.retrieval.sparse.backend, config.embedding.quantization_type),
-            lambda: _open_indexes(config, store.part),
-            lambda indexes: indexes.close(),
+            (store.key, config.embedding.quantization_type),
+            lambda: _open_indexes(store.part),
+            lambda _: None,
         )
         undo.callback(indexes.release)
+        if notice := config.retrieval.sparse.notice:
+            log.warning("%s", notice)
         glosses = _glosses(config, around, old)
         chat, chat_notice = _chat(config, around, loop, old)
         undo.callback(chat.release)
@@ -96,8 +98,8 @@ def _open_store(config: Config, folder: Path) -> MetadataStore:
     )
 
 
-def _open_indexes(config: Config, store: MetadataStore) -> Indexes:
-    indexes = Indexes(store, config.retrieval.sparse.backend)
+def _open_indexes(store: MetadataStore) -> Indexes:
+    indexes = Indexes(store)
     how = indexes.open()
     for projection in indexes:
         if how[projection.name] == "rebuilt" and projection.keeps_snapshot and len(projection.index):

@@ -1,4 +1,4 @@
-"""The background care of the indexes: follow, merge, save, prune."""
+"""The maintenance of the indexes in the background: follow the change log, merge, save, prune."""
 
 from __future__ import annotations
 
@@ -53,14 +53,15 @@ class UpkeepService:
             await asyncio.sleep(FOLLOW_SECONDS)
             try:
                 await self.follow()
-                if await self._save_is_due():
+                waited = time.monotonic() - self._saved_at >= self._settings.auto_save_interval_minutes * 60
+                if waited and await self.auto_save():
                     await self.save()
             except asyncio.CancelledError:
                 raise
             except MemoryFault as exc:
-                log.warning("the care of the indexes stumbled; it goes on in a while: %s", exc)
+                log.warning("index maintenance failed, retrying: %s", exc)
             except Exception:
-                log.exception("the care of the indexes stumbled; it goes on in a while")
+                log.exception("index maintenance failed, retrying")
 
     async def follow(self) -> None:
         """Take up what has changed."""
@@ -93,10 +94,6 @@ class UpkeepService:
         except OSError as exc:
             path = str(exc.filename or self._store.folder)
             raise StorageFailure(f"{path} cannot be written: {exc.strerror or exc}.", file=path) from exc
-
-    async def _save_is_due(self) -> bool:
-        waited = time.monotonic() - self._saved_at >= self._settings.auto_save_interval_minutes * 60
-        return waited and await self.auto_save()
 
     async def _prune(self) -> None:
         def safe(db: Connection) -> tuple[int, int]:

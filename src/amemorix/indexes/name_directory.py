@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..language.ambiguous_names import COMMON_WORDS
-from ..language.honorifics import respelled, untitled
 from ..language.normalise import fold, normalise_name
+from ..language.person_names import COMMON_WORDS, respelled, untitled
 from ..lazy_regex import lazy_regex
 
 __all__ = ["NameDirectory", "Named", "PersonRow"]
@@ -141,7 +140,8 @@ class NameDirectory:
         """Persons that the text names, among those met in these chats (None: among all)."""
         spans: list[tuple[int, int, frozenset[int]]] = []
         end = 0
-        for start, stop, persons in self._matches(text, chats):
+        found = [*self._latin(text, list(_WORD.finditer(text)), chats), *self._cjk(text, chats)]
+        for start, stop, persons in sorted(found, key=lambda m: (m[0], -m[1])):  # the longest first at each place
             if start >= end:
                 spans.append((start, stop, persons))
                 end = stop
@@ -170,12 +170,6 @@ class NameDirectory:
         if exact or name in COMMON_WORDS or name not in self._by_form:
             return exact
         return frozenset[int]().union(*(self.owners(whole, chats) for whole in self._by_form[name]))
-
-    def _matches(self, text: str, chats: Collection[int] | None) -> Iterator[tuple[int, int, frozenset[int]]]:
-        """(start, end, persons) of every name in reading order, the longest first at each place."""
-        words = list(_WORD.finditer(text))
-        found = [*self._latin(text, words, chats), *self._cjk(text, chats)]
-        return iter(sorted(found, key=lambda m: (m[0], -m[1])))
 
     def _latin(
         self, text: str, words: Sequence[re.Match[str]], chats: Collection[int] | None
@@ -231,7 +225,8 @@ class NameDirectory:
                 name = "".join(letters[start:stop])
                 if (persons := met.get(name)) is None:
                     persons = met[name] = self.called(name, chats)
-                if persons and not _cuts(latin, stop) and not all(latin[start:stop]):
+                cuts = stop < len(run) and latin[stop - 1] and latin[stop]
+                if persons and not cuts and not all(latin[start:stop]):
                     yield start, stop, persons
                     break
 
@@ -239,10 +234,6 @@ class NameDirectory:
 def _forms(name: str) -> frozenset[str]:
     """The name without its title, and with the title written otherwise."""
     return respelled(name) | ({untitled(name)} - {""})
-
-
-def _cuts(latin: Sequence[bool], stop: int) -> bool:
-    return stop < len(latin) and latin[stop - 1] and latin[stop]
 
 
 def _names(row: PersonRow) -> dict[str, frozenset[int]]:

@@ -6,41 +6,37 @@ import shutil
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
 
 from ..ports import Index, SparseIndex
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
-from ..store.ports import Connection
+from ..store.ports import Connection, VectorIndex
 from ..store.rows import embeddings as embedding_rows
 from . import projection_queries as feeds
 from . import snapshot
 from .graph.store import GraphStore
 from .name_directory import NameDirectory
 from .projection import Projection
+from .sparse.bm25 import SparseBM25Index
 from .vectors.store import QuantizationType, VectorStore
 
-__all__ = ["Indexes", "Lanes", "SPARSE_BACKENDS"]
+__all__ = ["Indexes", "SearchIndexes"]
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
-    """The indexes that lanes read; those of vectors are None while no embedding model answers."""
+class SearchIndexes:
+    """What a search asks; the indexes of vectors are None while no embedding model answers."""
 
     sparse: SparseIndex
     graph: GraphStore
-    vectors: VectorStore | None
-    relations: VectorStore | None = None
+    vectors: VectorIndex | None
+    relations: VectorIndex | None = None
     """Vectors of relations, of the same generation."""
 
 
 I = TypeVar("I", bound=Index)  # noqa: E741
-SPARSE_BACKENDS = {
-    "native": "amemorix.indexes.sparse.bm25:create",
-    "fts5": "amemorix.indexes.sparse.fts5:create",
-}
 VECTOR_FOLDERS = ("vectors-", "relations-")
 """What the folders of a generation begin with; its number follows."""
 
@@ -56,19 +52,20 @@ class _Vectors:
 class Indexes:
     """Sparse, graph and name projections, and two of vectors for each generation in use: of paragraphs, of relations."""
 
-    def __init__(self, store: MetadataStore, backend: str) -> None:
+    def __init__(self, store: MetadataStore) -> None:
         self._store = store
         self._home = store.folder / "indexes"
-        module, _, factory = SPARSE_BACKENDS[backend].partition(":")
-        sparse: SparseIndex = getattr(import_module(module), factory)(self._home)
         self._vectors: dict[int, _Vectors] = {}
         self._lock = threading.Lock()
-        self.sparse = self._projection(sparse, feeds.terms(), self._home / sparse.name)
+        self.sparse = self._projection(SparseBM25Index(), feeds.terms(), self._home / "sparse")
         self.graph = self._projection(GraphStore(), feeds.edges(), self._home / "graph")
         self.names = self._projection(NameDirectory(), feeds.persons(), None)
 
     def open(self) -> dict[str, str]:
-        """Load or rebuild everything but vectors; says how each was had. Files of vectors that are gone go too."""
+        """Load or rebuild everything but vectors; says how each was had. Files of vectors that are gone go too, and those
+        of the lexical index that 0.1.0 kept in SQLite."""
+        for working in self._home.glob("working-*.sqlite3*"):
+            working.unlink(missing_ok=True)
         self._remove_vectors(self._strays(self._store.read_here(embedding_rows.ids)))
         return self._store.read_here(lambda db: {p.name: p.open(db) for p in (self.names, self.graph, self.sparse)})
 
@@ -93,10 +90,6 @@ class Indexes:
             opened("relations", feeds.relation_vectors(generation, dimension)),
         )
 
-    def relations_beside(self, vectors: Projection[VectorStore]) -> Projection[VectorStore] | None:
-        """The relations' projection of the generation that these paragraphs' vectors are of; None if it was let go."""
-        return next((one.relations for one in self._vectors.values() if one.paragraphs is vectors), None)
-
     def forget_vectors(self, keep: set[int], gone: Iterable[int]) -> None:
         """Let go of the projections of generations that are not used, and of the files of those that are gone."""
         with self._lock:
@@ -113,14 +106,15 @@ class Indexes:
             for kind in VECTOR_FOLDERS:
                 shutil.rmtree(self._home / f"{kind}{generation}", ignore_errors=True)
 
-    def lanes(self, db: Connection, vectors: Projection[VectorStore] | None) -> Lanes:
-        """The indexes, caught up with what the connection sees."""
-        relations = self.relations_beside(vectors) if vectors else None
+    def caught_up(self, db: Connection, vectors: Projection[VectorStore] | None = None) -> SearchIndexes:
+        """The indexes as the connection sees the rows; those of vectors for the generation whose paragraphs are given."""
+        held = next((one for one in self._vectors.values() if one.paragraphs is vectors), None)
+        relations = held.relations if held else None
         bounds = change_log.bounds(db)
         for projection in (self.sparse, self.graph, vectors, relations):
             if projection is not None:
                 projection.catch_up(db, bounds)
-        return Lanes(
+        return SearchIndexes(
             self.sparse.index,
             self.graph.index,
             vectors.index if vectors else None,
@@ -144,16 +138,11 @@ class Indexes:
         """Write the snapshots that are out of date; names them."""
         return [projection.name for projection in self if projection.save()]
 
-    def erase(self) -> bool:
-        """Leave nothing of removed rows in files that are written while an index is used; False to be tried again.
-
-        Files of generations that nothing uses go: they are made anew from the rows when they are wanted.
-        """
+    def remove_unused(self) -> None:
+        """Remove the files of generations that nothing uses: they are made anew from the rows when they are wanted."""
         with self._lock:
             used = set(self._vectors)
         self._remove_vectors(self._strays(used))
-        erasers = [getattr(projection.index, "erase", None) for projection in self]
-        return all(eraser() for eraser in erasers if eraser is not None)
 
     def sweep(self) -> None:
         """Remove what is left of snapshots that were replaced, of any kernel of this process as well."""
@@ -163,13 +152,6 @@ class Indexes:
     def lag(self, db: Connection) -> dict[str, int]:
         """Changes that each projection has not taken up yet."""
         return {projection.name: projection.lag(db) for projection in self}
-
-    def close(self) -> None:
-        """Let go of files that an index keeps open."""
-        for projection in self:
-            closer = getattr(projection.index, "close", None)
-            if closer is not None:
-                closer()
 
     def safe_to_prune(self) -> int:
         """The change up to which every snapshot on disk reads."""

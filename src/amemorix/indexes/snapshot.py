@@ -13,13 +13,13 @@ from typing import Any
 
 from ..lazy_regex import lazy_regex
 from ..store.private_files import make_private
-from .process_id import process_mark
 
-__all__ = ["Pointer", "begin", "discard", "publish", "read_pointer", "sweep", "verified_folder"]
+__all__ = ["Pointer", "begin", "discard", "process_mark", "publish", "read_pointer", "sweep", "verified_folder"]
 
 POINTER = "current.json"
 _FOLDER = lazy_regex(r"snapshot-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+")
 BLOCK = 1 << 20
+_BORN = secrets.token_hex(4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,12 @@ class Pointer:
             return cls(files=files, **fields)
         except (AttributeError, KeyError, RecursionError, TypeError) as exc:
             raise ValueError(f"not a pointer: {exc}") from exc
+
+
+def process_mark() -> str:
+    """A part of file names that tells the files of this process from those that an earlier one left behind: the process
+    id, and a random number because ids come back, in containers at every start."""
+    return f"{os.getpid():x}-{_BORN}"
 
 
 def read_pointer(home: Path) -> Pointer | None:

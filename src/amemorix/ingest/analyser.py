@@ -7,7 +7,7 @@ from datetime import tzinfo
 from ..language.normalise import content_hash, is_mostly_cjk, pack_terms, tokens
 from ..language.strategies import STRATEGIES
 from ..language.strategy import KnowledgeType
-from ..language.text_flags import read_signs
+from ..language.text_flags import read_flags
 from ..language.times import date_words
 from ..store.records import NewParagraph
 
@@ -32,4 +32,4 @@ class Analyser:
         words = tokens(part)
         if at is not None:
             words += tokens(date_words(at, zone, is_mostly_cjk(part)))
-        return NewParagraph(part, bytes.fromhex(content_hash(part)), pack_terms(words), read_signs(part))
+        return NewParagraph(part, bytes.fromhex(content_hash(part)), pack_terms(words), read_flags(part))

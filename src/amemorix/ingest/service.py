@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
-from ..language.detection import detect
 from ..language.normalise import clean_text, content_hash, normalise_name
+from ..language.strategies import detect
 from ..language.time_arguments import read_event, read_expiry
 from ..store.access import Access, Caller, chat_key
 from ..store.filters import restricts

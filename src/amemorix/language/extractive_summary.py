@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from ..lazy_regex import lazy_regex
 from .normalise import tokens
 from .relations.chinese_phrases import is_person, tagged_words
-from .topic_stopwords import CHINESE_TALK, is_talk
+from .stopwords import CHINESE_TALK, is_talk
 
 __all__ = ["keywords", "summarise", "title"]
 

@@ -17,23 +17,11 @@ import Stemmer
 from numpy.typing import NDArray
 
 from ..lazy_regex import lazy_regex
-from .irregular_forms import BASE_FORMS
 
 __all__ = [
-    "ANALYSER_VERSION",
-    "STOP_WORDS",
-    "clean_text",
-    "content_hash",
-    "fold",
-    "is_mostly_cjk",
-    "normalise_name",
-    "pack_terms",
-    "query_terms",
-    "simplified",
-    "term_hashes",
-    "tokens",
-    "unpack_terms",
-]
+    "ANALYSER_VERSION", "STOP_WORDS", "clean_text", "content_hash", "fold", "is_mostly_cjk", "normalise_name", "pack_terms",
+    "query_terms", "simplified", "term_hashes", "tokens", "unpack_terms",
+]  # fmt: skip
 
 ANALYSER_VERSION = "2"
 """Changes whenever the same text would give other terms; part of the fingerprint of everything built from terms."""
@@ -53,6 +41,35 @@ wouldnt im ive youre youve theyre theyve weve
 """
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 """English function words and question words: they carry no topic, and they are in no term blob."""
+_FORMS = """
+arise arose arisen, awake awoke awoken, bear bore borne, beat beaten, become became, begin began begun, bend bent,
+bind bound, bite bit bitten, bleed bled, blow blew blown, break broke broken, breed bred, bring brought, build built,
+burn burnt, buy bought, catch caught, choose chose chosen, cling clung, come came, creep crept, deal dealt, dig dug,
+draw drew drawn, dream dreamt, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen, feed fed,
+feel felt, fight fought, find found, flee fled, fly flew flown, forbid forbade forbidden, forget forgot forgotten,
+forgive forgave forgiven, freeze froze frozen, give gave given, go went gone, grow grew grown, hang hung, hear heard,
+hide hid hidden, hold held, keep kept, kneel knelt, know knew known, lay laid, lead led, leap leapt, learn learnt,
+leave left, lend lent, light lit, lose lost, make made, mean meant, meet met, mistake mistook mistaken, pay paid,
+prove proven, ride rode ridden, ring rang rung, rise rose risen, run ran, say said, see saw seen, seek sought,
+sell sold, send sent, sew sewn, shake shook shaken, shine shone, shoot shot, show shown, shrink shrank shrunk,
+sing sang sung, sink sank sunk, sit sat, sleep slept, slide slid, speak spoke spoken, spell spelt, spend spent,
+spill spilt, spin spun, stand stood, steal stole stolen, stick stuck, sting stung, strike struck, strive strove,
+swear swore sworn, sweep swept, swell swollen, swim swam swum, swing swung, take took taken, teach taught,
+tear tore torn, tell told, think thought, throw threw thrown, understand understood, undertake undertook,
+wake woke woken, wear wore worn, weave wove woven, weep wept, win won, wind wound, withdraw withdrew withdrawn,
+write wrote written,
+child children, man men, woman women, foot feet, tooth teeth, mouse mice, goose geese, person people, wife wives,
+life lives, knife knives, leaf leaves, half halves, shelf shelves, wolf wolves, loaf loaves, thief thieves,
+good better best, bad worse worst, mother mum mom mommy mummy, father dad daddy, grandmother grandma granny,
+grandfather grandpa granddad, photo pic photograph, bike bicycle, phone telephone, fridge refrigerator,
+favourite favorite fave, colour color, theatre theater, centre center, neighbour neighbor, grey gray, jewellery jewelry,
+mould mold, programme program, traveller traveler, pyjamas pajamas, organise organize, realise realize,
+apologise apologize, recognise recognize, practise practice, licence license, cosy cozy, doughnut donut, aeroplane airplane
+"""
+"""Irregular verbs and nouns, spellings of either side of the Atlantic, and short forms that everybody uses."""
+
+_BASE_FORMS: dict[str, str] = {form: family.split()[0] for family in _FORMS.split(",") for form in family.split()[1:]}
+"""Form -> the word it is a form of, where no stemmer brings them together."""
 
 _HAN = r"\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _KANA = r"\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff"
@@ -191,7 +208,7 @@ def _content_words(words: Sequence[str]) -> Iterator[str]:
             if word in STOP_WORDS:
                 continue
         if len(word) > 1 or word.isdigit():
-            yield BASE_FORMS.get(word, word)
+            yield _BASE_FORMS.get(word, word)
 
 
 class _Stemmers(threading.local):

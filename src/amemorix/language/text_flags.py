@@ -8,7 +8,7 @@ from ..lazy_regex import lazy_regex
 from .normalise import is_mostly_cjk
 from .times import has_time_words, is_question
 
-__all__ = ["CJK", "NAME", "NUMBER", "QUESTION", "TIME", "read_signs"]
+__all__ = ["CJK", "NAME", "NUMBER", "QUESTION", "TIME", "read_flags"]
 
 QUESTION, TIME, NUMBER, NAME, CJK = 1, 2, 4, 8, 16
 """The text ends as a question; speaks of time; gives a number; holds a proper name or a title; is Chinese, Japanese or
@@ -24,7 +24,7 @@ _NAME = lazy_regex(
 )
 
 
-def read_signs(text: str) -> int:
+def read_flags(text: str) -> int:
     """The flags of a text."""
     return (
         QUESTION * is_question(text)

@@ -61,7 +61,8 @@ class ConfigCheck(Check):
         self._environ = environ
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
-        """The file, then the keys."""
+        """The file, what a setting no longer does, then the keys."""
+        notice = self._config.retrieval.sparse.notice
         asked = {"embedding": self._config.embedding, "chat": self._config.chat}
         missing = [
             f"{section}.api_key_env names {settings.api_key_env}, which is not set"
@@ -69,7 +70,7 @@ class ConfigCheck(Check):
             if settings.provider == "openai" and settings.api_key_env and not self._environ.get(settings.api_key_env)
         ]
         keys = [FindingItem("key", False, text, "Set the variable and restart the process.") for text in missing]
-        return [await self._file(), *keys]
+        return [await self._file(), *([FindingItem("setting", True, notice)] if notice else []), *keys]
 
     async def _file(self) -> FindingItem:
         file = self._status.config_file

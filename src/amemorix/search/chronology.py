@@ -12,7 +12,6 @@ from ..language.times import Span
 from .fusion import Fused
 from .language.temporal_order import Ordering
 from .query import Query
-from .signals import Floats
 
 __all__ = ["anchor_span", "anchored", "ordered"]
 
@@ -87,13 +86,4 @@ def anchored(fused: Fused, times: NDArray[np.float64], span: Span, weight: float
     `times` are the event times of `fused.ids` in epoch seconds, NaN where undated. The signal `chronology` is 1 for
     what lies inside, and 0 for the rest and the undated. Equal scores keep their order.
     """
-    inside: Floats = ((times >= span.start) & (times <= span.end)).astype(np.float32)
-    total = fused.score + np.float32(weight) * inside
-    marked = replace(
-        fused,
-        score=np.minimum(total, np.float32(1)),
-        names=(*fused.names, "chronology"),
-        values=np.column_stack([fused.values, inside]),
-        weights=(*fused.weights, weight),
-    )
-    return marked.take(np.argsort(-total, kind="stable"))
+    return fused.boosted("chronology", weight, ((times >= span.start) & (times <= span.end)).astype(np.float32))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +10,9 @@ import numpy as np
 from ..episodes import rows as episode_rows
 from ..language.normalise import term_hashes
 from ..store.ports import Connection
-from .dual_path import Ranking
 from .fusion import Fused
+from .hits import Reasons
+from .lanes import Ids
 from .plan import SearchPlan
 
 __all__ = ["rank_episodes"]
@@ -26,44 +25,41 @@ OWN_ALONE, ENOUGH = 0.5, 0.6
 """What own words are worth if no paragraph answers, and the share of the query that they have to hold then."""
 MOST_ALONE = 20
 """Episodes without an answering paragraph that are looked at."""
+Own = tuple[float, list[str]]
+"""What an episode's title, keywords and summary hold of the query: its weighted share, and the words."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Own:
-    """What an episode's title, keywords and summary hold of the query: its weighted share, and the words."""
-
-    share: float
-    words: tuple[str, ...]
-
-
-def rank_episodes(db: Connection, ranking: Ranking, plan: SearchPlan) -> dict[int, tuple[float, dict[str, Any]]]:
-    """Episode -> (score in 0..1, explanation), best first.
+def rank_episodes(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | None) -> Reasons:
+    """Episodes with a score in 0..1 and an explanation, best first.
 
     An episode scores as its best paragraph does, a little more for each further one that answers, and more if its own
     words do. One that only its own words find has to hold most of the query.
     """
-    found = _paragraphs(db, ranking.fused, plan.now)
-    own = _own_words(db, plan)
-    alone = _alone(db, ranking, plan, {id_: one for id_, one in own.items() if id_ not in found})
-    scores = {id_: _lifted(_score(of), own.get(id_)) for id_, of in found.items()}
-    scores |= {id_: OWN_ALONE * one.share for id_, one in alone.items()}
-    ranked = sorted(scores, key=lambda id_: (-scores[id_], id_))[: plan.limit]
-    return {
-        id_: (scores[id_], _explained(rank, found.get(id_, []), own.get(id_))) for rank, id_ in enumerate(ranked, 1)
-    }
-
-
-def _paragraphs(db: Connection, fused: Fused, now: float) -> dict[int, list[tuple[float, int]]]:
-    """Episode -> (score, paragraph) of those that answer, best first."""
-    of = episode_rows.of_paragraphs(db, fused.ids.tolist(), now)
-    found: dict[int, list[tuple[float, int]]] = {}
+    episode_of = episode_rows.of_paragraphs(db, fused.ids.tolist(), plan.now)
+    answering: dict[int, list[tuple[float, int]]] = {}
     for paragraph, score in zip(fused.ids.tolist(), fused.score.tolist(), strict=True):
-        if paragraph in of:
-            found.setdefault(of[paragraph], []).append((score, paragraph))
-    return found
+        if paragraph in episode_of:
+            answering.setdefault(episode_of[paragraph], []).append((score, paragraph))
+    own = _own_words(db, plan)
+    scores: dict[int, float] = {}
+    for id_, found in answering.items():
+        first, *rest = (score for score, _ in found)
+        bonus = sum(score * SUPPORT / 2**i for i, score in enumerate(rest[:4], 1))
+        score = min(1.0, (first + bonus) / (1.0 + SUPPORT))
+        scores[id_] = score + (1.0 - score) * OWN_WORDS * own[id_][0] if id_ in own else score
+    for id_ in _found_alone(db, plan, {id_: one[0] for id_, one in own.items() if id_ not in answering}, allow):
+        scores[id_] = OWN_ALONE * own[id_][0]
+    reasons: Reasons = {}
+    for rank, id_ in enumerate(sorted(scores, key=lambda id_: (-scores[id_], id_))[: plan.limit], 1):
+        paragraphs = [f"p{paragraph}" for _, paragraph in answering.get(id_, [])[:3]]
+        why: dict[str, Any] = {"lanes": {"episode": {"rank": rank}}, "paragraphs": paragraphs}
+        if id_ in own:
+            why |= {"own_words": round(own[id_][0], 3), "matched_terms": own[id_][1]}
+        reasons[id_] = scores[id_], why
+    return reasons
 
 
-def _own_words(db: Connection, plan: SearchPlan) -> dict[int, _Own]:
+def _own_words(db: Connection, plan: SearchPlan) -> dict[int, Own]:
     """Episodes with words of the query among their own; a rare word weighs more."""
     terms = list(dict.fromkeys(plan.query.terms)) if plan.query else []
     if not terms:
@@ -79,37 +75,16 @@ def _own_words(db: Connection, plan: SearchPlan) -> dict[int, _Own]:
         for episode in places.get(hash_, ()):
             held.setdefault(episode, []).append((term, weight[hash_]))
     total = sum(weight[h] for h in hashes)
-    return {id_: _Own(sum(w for _, w in words) / total, tuple(t for t, _ in words)) for id_, words in held.items()}
+    return {id_: (sum(w for _, w in words) / total, [term for term, _ in words]) for id_, words in held.items()}
 
 
-def _alone(db: Connection, ranking: Ranking, plan: SearchPlan, own: Mapping[int, _Own]) -> dict[int, _Own]:
+def _found_alone(db: Connection, plan: SearchPlan, shares: dict[int, float], allow: Ids | None) -> list[int]:
     """Those that hold enough of the query, may be seen whole, and meet what else is asked."""
-    likely = sorted((id_ for id_, one in own.items() if one.share >= ENOUGH), key=lambda id_: (-own[id_].share, id_))
+    likely = sorted((id_ for id_, share in shares.items() if share >= ENOUGH), key=lambda id_: (-shares[id_], id_))
     members = episode_rows.members(db, likely[:MOST_ALONE])
-    whole = {
-        id_: paragraphs
+    return [
+        id_
         for id_, paragraphs in members.items()
         if episode_rows.live_members(db, id_, plan.scopes, plan.now) == paragraphs
-    }
-    return {id_: own[id_] for id_, paragraphs in whole.items() if _is_allowed(paragraphs, ranking)}
-
-
-def _is_allowed(paragraphs: Iterable[int], ranking: Ranking) -> bool:
-    return ranking.allow is None or bool(np.isin(list(paragraphs), ranking.allow).any())
-
-
-def _score(found: list[tuple[float, int]]) -> float:
-    first, *rest = (score for score, _ in found)
-    bonus = sum(score * SUPPORT / 2**i for i, score in enumerate(rest[:4], 1))
-    return min(1.0, (first + bonus) / (1.0 + SUPPORT))
-
-
-def _lifted(score: float, own: _Own | None) -> float:
-    return score if own is None else score + (1.0 - score) * OWN_WORDS * own.share
-
-
-def _explained(rank: int, found: list[tuple[float, int]], own: _Own | None) -> dict[str, Any]:
-    why: dict[str, Any] = {"lanes": {"episode": {"rank": rank}}, "paragraphs": [f"p{p}" for _, p in found[:3]]}
-    if own is not None:
-        why |= {"own_words": round(own.share, 3), "matched_terms": list(own.words)}
-    return why
+        and (allow is None or np.isin(list(paragraphs), allow).any())
+    ]

@@ -1,4 +1,4 @@
-"""The merging of signals into one ranking."""
+"""The merging of what the lanes found into one ranking: signals of each candidate, and their weighted sum."""
 
 from __future__ import annotations
 
@@ -9,17 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..config.model import Weights
+from ..language.normalise import fold
+from ..language.text_flags import NAME, NUMBER, QUESTION, TIME
 from ..ports import SparseScores
-from .lanes import DenseScores
-from .signals import Floats, Ids
+from ..store.ports import Connection
+from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows.paragraphs import Visible
+from .lanes import DenseScores, Floats, Ids
+from .plan import SearchPlan
+from .retention import retained_all
 
-__all__ = ["RRF_K", "Fused", "candidates", "fuse", "reciprocal_rank_fusion", "weighted"]
+__all__ = ["Fused", "candidates", "fading", "fuse", "weighted"]
 
-RRF_K = 60
 OCCASIONAL = frozenset({"person", "graph", "when", "answer", "time", "reply"})
 """Signals that many queries do not have: they count towards the reachable score only where they occur."""
 TAKEN_OFF = frozenset({"question", "retention"})
 """Signals that speak against a candidate."""
+TRUSTED_COVERAGE = 0.5
+"""Share of the query's weighted words in the best window from which its words are fully trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,41 +57,75 @@ class Fused:
     def take(self, at: NDArray[np.intp] | slice) -> Fused:
         """Those at these places, in this order."""
         return replace(
+            self, ids=self.ids[at], score=self.score[at], values=self.values[at], cosine=self.cosine[at],
+            coverage=self.coverage[at], bm25=self.bm25[at],
+        )  # fmt: skip
+
+    def boosted(self, name: str, weight: float, values: Floats) -> Fused:
+        """Ordered by the score with `weight` times a further signal added, at most 1; equal ones keep their order."""
+        total = self.score + np.float32(weight) * values
+        marked = replace(
             self,
-            ids=self.ids[at],
-            score=self.score[at],
-            values=self.values[at],
-            cosine=self.cosine[at],
-            coverage=self.coverage[at],
-            bm25=self.bm25[at],
+            score=np.minimum(total, np.float32(1)),
+            names=(*self.names, name),
+            values=np.column_stack([self.values, values]),
+            weights=(*self.weights, weight),
         )
+        return marked.take(np.argsort(-total, kind="stable"))
 
 
 def candidates(sparse: SparseScores, dense: DenseScores, others: Sequence[Ids], limit: int) -> Ids:
     """Sorted ids of what any lane puts forward: at most `limit` of words, windows and vectors each."""
+
+    def best(score: Floats) -> NDArray[np.intp]:
+        if len(score) > limit:
+            top = np.argpartition(-score, limit)[:limit]
+            return top[score[top] > 0]
+        return np.flatnonzero(score > 0)
+
     near = np.nan_to_num(dense.cosine, nan=-2.0) + 2.0
-    worded = (sparse.ids[_best(score, limit)] for score in (sparse.paragraph, sparse.window))
-    meant = dense.ids[_best(near, limit)]
-    return np.unique(np.concatenate([*others, meant, *worded]))
+    worded = (sparse.ids[best(score)] for score in (sparse.paragraph, sparse.window))
+    return np.unique(np.concatenate([*others, dense.ids[best(near)], *worded]))
 
 
-def _best(score: Floats, limit: int) -> NDArray[np.intp]:
-    """Places of the highest scores above zero."""
-    if len(score) > limit:
-        top = np.argpartition(-score, limit)[:limit]
-        return top[score[top] > 0]
-    return np.flatnonzero(score > 0)
+def fuse(
+    db: Connection,
+    plan: SearchPlan,
+    visible: Visible,
+    sparse: SparseScores,
+    dense: DenseScores,
+    graph: Mapping[int, float],
+) -> Fused:
+    """What may be seen, by the weighted sum of its signals.
 
-
-def fuse(ids: Ids, signals: Mapping[str, Floats], weights: Weights, sparse: SparseScores, dense: DenseScores) -> Fused:
-    """The candidates by the weighted sum of their signals."""
-    at = sparse.places(ids)
-    known = at >= 0
-    coverage, bm25 = np.zeros(len(ids), np.float32), np.zeros(len(ids), np.float32)
-    coverage[known] = np.maximum(sparse.coverage[at[known]], sparse.window_coverage[at[known]])
-    bm25[known] = sparse.paragraph[at[known]]
-    names, values = tuple(signals), np.stack([*signals.values()], axis=1)
-    return weighted(Fused(ids, np.zeros(0, np.float32), names, values, (), dense.of(ids), coverage, bm25), weights)
+    Lexical signals are scaled by the best candidate, cosines between the store's noise floor and the best one. Where
+    there are vectors, lexical signals count less the less of the query any candidate holds: a paraphrase shares no more
+    than chance words with its answer.
+    """
+    ids, wants, weights = visible.ids, plan.query.wants if plan.query else 0, plan.settings.weights
+    at, cosine, nothing = sparse.places(ids), dense.of(ids), np.zeros(len(ids), np.float32)
+    bm25, coverage = _picked(sparse.paragraph, at), _picked(sparse.window_coverage, at)
+    trust = np.float32(min(1.0, float(coverage.max(initial=0.0)) / TRUSTED_COVERAGE) if len(dense.ids) else 1)
+    flag = {sign: ((visible.flags & sign) > 0).astype(np.float32) for sign in (QUESTION, TIME, NUMBER, NAME)}
+    signals = {
+        "person": _person(db, plan, visible),
+        "paragraph": trust * _scaled(bm25),
+        "window": trust * _scaled(_picked(sparse.window, at)),
+        "session": trust * _scaled(_picked(sparse.session, at)),
+        "coverage": coverage,
+        "dense": _between(cosine, dense),
+        "topic": _between(_topic(sparse, dense, cosine, at), dense),
+        "reply": _reply(db, visible, sparse, dense, at),
+        "graph": np.array([graph.get(id_, 0.0) for id_ in ids.tolist()], np.float32) if graph else nothing,
+        "time": _in_time(plan, visible),
+        "when": flag[TIME] if wants & TIME else nothing,
+        "answer": np.maximum(flag[NAME] if wants & NAME else nothing, flag[NUMBER] if wants & NUMBER else nothing),
+        "question": flag[QUESTION],
+    }
+    if weights.retention or plan.settings.rerank.weights.retention:
+        signals |= fading(retained_all(visible.strength, visible.anchor_at, plan.now, plan.half_life))
+    values, covered = np.stack([*signals.values()], axis=1), np.maximum(_picked(sparse.coverage, at), coverage)
+    return weighted(Fused(ids, nothing, tuple(signals), values, (), cosine, covered, bm25), weights)
 
 
 def weighted(fused: Fused, weights: Weights) -> Fused:
@@ -101,10 +142,76 @@ def weighted(fused: Fused, weights: Weights) -> Fused:
     return fused.take(np.lexsort((-fused.ids, -total)))
 
 
-def reciprocal_rank_fusion(rankings: Mapping[str, Sequence[str]], k: int = RRF_K) -> dict[str, float]:
-    """Sum of 1 / (k + rank) over the rankings (Cormack, Clarke, Büttcher 2009); ranks begin at 1."""
-    scores: dict[str, float] = {}
-    for ranking in rankings.values():
-        for rank, key in enumerate(ranking, 1):
-            scores[key] = scores.get(key, 0.0) + 1.0 / (k + rank)
-    return scores
+def fading(left: Floats) -> dict[str, Floats]:
+    """How much more each candidate has faded than the freshest one, in hundredths; no signal where all are as fresh."""
+    lost = np.round(left.max() - left, 2) if len(left) else left
+    return {"retention": lost.astype(np.float32)} if lost.any() else {}
+
+
+def _scaled(values: Floats) -> Floats:
+    """Divided by the highest value."""
+    top = float(values.max()) if len(values) else 0.0
+    return values / top if top > 0 else values
+
+
+def _picked(values: Floats, at: NDArray[np.intp]) -> Floats:
+    """The values at these places, 0 at -1."""
+    if not len(values):
+        return np.zeros(len(at), np.float32)
+    return np.where(at >= 0, values[at], np.float32(0))
+
+
+def _between(cosine: Floats, dense: DenseScores) -> Floats:
+    """Cosines scaled between the floor and the highest one."""
+    if dense.top <= dense.floor:
+        return np.zeros(len(cosine), np.float32)
+    share = np.clip((cosine - dense.floor) / (dense.top - dense.floor), 0.0, 1.0)
+    return np.nan_to_num(share, nan=0.0).astype(np.float32)
+
+
+def _topic(sparse: SparseScores, dense: DenseScores, own: Floats, at: NDArray[np.intp]) -> Floats:
+    """The highest cosine in each candidate's session."""
+    if not len(sparse.ids) or not len(dense.ids):
+        return own
+    cosine = np.nan_to_num(dense.of(sparse.ids), nan=-1.0)
+    first = sparse.previous < 0
+    best = np.maximum.reduceat(cosine, np.flatnonzero(first))[np.cumsum(first) - 1]
+    return np.where(at >= 0, best[at], own)
+
+
+def _reply(db: Connection, visible: Visible, sparse: SparseScores, dense: DenseScores, at: NDArray[np.intp]) -> Floats:
+    """How well the paragraph before matches the query, if it is a question: then this one answers it."""
+    out = np.zeros(len(at), np.float32)
+    if not len(sparse.ids):
+        return out
+    before = np.where(at >= 0, sparse.previous[at], -1)
+    has = np.flatnonzero(before >= 0)
+    earlier = sparse.ids[before[has]]
+    known = visible.ids[(visible.flags & QUESTION) > 0]
+    unknown = np.setdiff1d(earlier, visible.ids)
+    more = paragraph_rows.questions(db, unknown) if len(unknown) else ()
+    asked = np.concatenate([known, np.fromiter(more, np.int64, len(more))])
+    match = _between(dense.of(earlier), dense) if len(dense.ids) else _scaled(sparse.paragraph)[before[has]]
+    out[has] = np.where(np.isin(earlier, asked), match, 0)
+    return out
+
+
+def _person(db: Connection, plan: SearchPlan, visible: Visible) -> Floats:
+    """1 for what the one person named has said, or, where nobody is known to have said it, for what holds the name."""
+    if plan.query is None or len(plan.query.persons) != 1:
+        return np.zeros(len(visible.ids), np.float32)
+    said = np.isin(visible.speaker, list(plan.query.persons[0])).astype(np.float32)
+    unsaid = visible.ids[visible.speaker == 0].tolist()
+    if unsaid:
+        names, texts = [fold(name) for name in plan.query.names], paragraph_rows.contents(db, unsaid)
+        folded = (fold(texts.get(id_, "")) for id_ in unsaid)
+        said[visible.speaker == 0] = [any(name in text for name in names) for text in folded]
+    return said
+
+
+def _in_time(plan: SearchPlan, visible: Visible) -> Floats:
+    """1 for what happened in a stretch of time that the query names."""
+    inside = np.zeros(len(visible.ids), np.bool_)
+    for span in plan.query.spans if plan.query else ():
+        inside |= (visible.event_start >= span.start) & (visible.event_start <= span.end)
+    return inside.astype(np.float32)

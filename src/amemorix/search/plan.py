@@ -49,7 +49,6 @@ class SearchPlan:
     """Seconds after which half of a paragraph is left."""
     glosses: GlossTable | None = None
     """Vectors of Chinese words, None if there are none or the model does not need them."""
-    degraded: tuple[str, ...] = ()
     as_of: float | None = None
     """Only what the memory held at that time, and what had happened by then."""
     zone: tzinfo = UTC

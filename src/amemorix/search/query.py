@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ..indexes.name_directory import NameDirectory
 from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, query_terms, term_hashes
-from ..language.text_flags import NAME, NUMBER, TIME
+from ..language.text_flags import TIME
 from ..language.times import Span, asks_when, find_span
 from ..lazy_regex import lazy_regex
-from .language.answer_type import AnswerType, read_answer_type
+from .language.answer_type import wanted_answer
 from .language.dialogue import read_dialogue
 from .language.temporal_order import Ordering, read_ordering
 
@@ -43,13 +43,6 @@ _DATED = lazy_regex(
     re.IGNORECASE,
 )
 """Times whose words may stand in the date of a text; of others only the stretch they name counts."""
-_TITLED_THINGS = """
-name title book novel movie film show series song band album artist musician singer author game brand company team
-league club festival event concert class course program language instrument dish food pet dog cat book podcast app car
-名字 名称 标题 书 小说 电影 剧 综艺 歌 乐队 专辑 歌手 作者 游戏 牌子 品牌 公司 球队 俱乐部 活动 演唱会 课 课程 语言 乐器 菜 宠物 狗 猫 软件 车
-"""
-_TITLED = frozenset(_TITLED_THINGS.split())
-"""Things that are mostly called by a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +61,15 @@ class Query:
     names: tuple[str, ...]
     cjk: bool
     wants: int = 0
-    """Flags of `signs` that an answer holds."""
+    """Flags of `text_flags` that an answer holds."""
     spans: tuple[Span, ...] = ()
     """Stretches of time that the query names."""
     ordering: Ordering = field(default_factory=Ordering)
     dialogue: bool = False
     keywords: bool = False
-    """It is a row of words, and no sentence."""
+    """It is a row of words, and no sentence: no stop-word of English joins them, no particle or asking word of Chinese."""
     only_time: bool = False
     """It asks what happened at a time, and nothing else: neither of whom nor of what."""
-
-    @property
-    def one_person(self) -> frozenset[int] | None:
-        """The rows of the person named, if exactly one is."""
-        return self.persons[0] if len(self.persons) == 1 else None
 
 
 def read_query(text: str, directory: NameDirectory, chats: Collection[int] | None, now: float, zone: tzinfo) -> Query:
@@ -93,6 +81,12 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
     times = find_span(text, now=now, zone=zone)
     topic = _without(named.bare, [said for said, _ in times if not _DATED.search(said)])
     terms = query_terms(_ASKING.sub(" ", topic)) or query_terms(named.bare)
+    happened = _HAPPENING.sub(" ", _ASKING.sub(" ", _without(named.bare, [said for said, _ in times])))
+    folded = fold(text)
+    words = folded.split()
+    joined = (
+        _ASKING.search(folded) or folded.rstrip().endswith(("?", "。", "!", ".")) or not STOP_WORDS.isdisjoint(words)
+    )
     return Query(
         text=text,
         bare=named.bare,
@@ -101,24 +95,13 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
         persons=named.persons,
         names=named.names,
         cjk=is_mostly_cjk(text),
-        wants=_wanted(text, read_answer_type(text)),
+        wants=TIME * asks_when(text) | wanted_answer(text),
         spans=tuple(span for _, span in times),
         ordering=read_ordering(text, persons=named.names),
         dialogue=dialogue is not None,
-        keywords=_is_keywords(text),
-        only_time=bool(times)
-        and not named.persons
-        and not query_terms(_HAPPENING.sub(" ", _ASKING.sub(" ", _without(named.bare, [said for said, _ in times])))),
+        keywords=not joined and (len(words) > 1 or folded.isascii()),
+        only_time=bool(times) and not named.persons and not query_terms(happened),
     )
-
-
-def _is_keywords(text: str) -> bool:
-    """Whether nothing joins the words: no stop-word of English, no particle or asking word of Chinese."""
-    folded = fold(text)
-    if _ASKING.search(folded) or folded.rstrip().endswith(("?", "。", "!", ".")):
-        return False
-    words = folded.split()
-    return (len(words) > 1 or folded.isascii()) and STOP_WORDS.isdisjoint(words)
 
 
 def _without(text: str, sayings: Sequence[str]) -> str:
@@ -126,12 +109,3 @@ def _without(text: str, sayings: Sequence[str]) -> str:
     for said in sayings:
         text = text.replace(said, " ", 1)
     return _ORDERING.sub(" ", text)
-
-
-def _wanted(text: str, answer: AnswerType) -> int:
-    named = answer.kind in ("person", "place") or _singular(answer.wants) in _TITLED or answer.wants in _TITLED
-    return TIME * asks_when(text) | NUMBER * (answer.kind == "number") | NAME * named
-
-
-def _singular(noun: str) -> str:
-    return noun.removesuffix("s")

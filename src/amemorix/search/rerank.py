@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..indexes.vectors.codec import SMALL_PRODUCT
 from ..models.glosses.table import GlossTable
-from ..ports import Encoded, SparseScores
+from ..ports import CODE_SCALE, Encoded, SparseScores
 from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
 from .fusion import Fused, weighted
-from .late_interaction import best_matches
+from .lanes import Floats, Ids
 from .plan import SearchPlan
-from .signals import Floats, Ids
-from .word_meaning import likeness
 
-__all__ = ["Held", "Reranked", "Reranker"]
+__all__ = ["best_matches", "gloss_similarity", "rerank", "token_vectors"]
 
 BEFORE, AFTER = 0.8, 0.7
 """What a match in the paragraph before or after counts, of one in the paragraph itself."""
@@ -32,118 +31,134 @@ LOWEST_MATCH = 0.4
 """A cosine of words that means nothing: where everything is above it, everything matches."""
 LEAST_RANGE = 0.3
 """Cosines that differ by less are not stretched to the full scale."""
-Look = Callable[[Ids], dict[str, Floats]]
-"""Candidates -> values by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reranked:
-    """The ranking with a new head; `late` if the time ran out before the whole head was done."""
-
-    fused: Fused
-    late: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """Token vectors of a generation that have been read already, empty for paragraphs without any."""
-
-    generation: int
-    tokens: dict[int, bytes]
+def token_vectors(db: Connection, plan: SearchPlan, head: Ids, sparse: SparseScores) -> dict[int, bytes]:
+    """What `rerank` will want of these paragraphs, read while the query is still being embedded; empty for one without."""
+    if not plan.settings.rerank.enabled or not plan.generation or not len(head):
+        return {}
+    ids = _with_neighbours(head, sparse)[0].tolist()
+    return dict.fromkeys(ids, b"") | embedding_rows.tokens(db, plan.generation, ids)
 
 
-class Reranker:
-    """Orders the first candidates anew by what the words of the query find in them.
+def rerank(
+    db: Connection, plan: SearchPlan, fused: Fused, sparse: SparseScores, tokens: Mapping[int, bytes]
+) -> tuple[Fused, bool]:
+    """The ranking with its first `rerank.depth` candidates in their new order, and whether the time ran out before.
 
-    A word of the query may find its partner in the paragraph before or after. The rest keeps its order below the head.
+    They are ordered by what the words of the query find in them; a word may find its partner in the paragraph before or
+    after. The rest keeps its order below them. `tokens` are token vectors that have been read already.
     """
+    settings, query, glosses = plan.settings.rerank, plan.query, plan.glosses
+    encoded = plan.encoded if plan.encoded is not None and plan.encoded.tokens.size else None
+    chinese = glosses is not None and query is not None and len(glosses.content(query.text)) > 0
+    if not settings.enabled or not len(fused.ids) or not (encoded or chinese):
+        return fused, False
+    until = time.perf_counter() + settings.budget_ms / 1000
+    head = fused.ids[: settings.depth]
+    done: list[dict[str, Floats]] = []
+    while STRIDE * len(done) < len(head) and (not done or time.perf_counter() < until):
+        part, found = head[STRIDE * len(done) :][:STRIDE], dict[str, Floats]()
+        if encoded is not None:
+            found |= _by_tokens(db, plan.generation, tokens, encoded, part, sparse)
+        if chinese and glosses is not None and query is not None:
+            texts = paragraph_rows.contents(db, part.tolist())
+            found |= gloss_similarity(glosses, query.text, [texts.get(id_, "") for id_ in part.tolist()])
+        done.append(found)
+    values = {name: np.concatenate([part[name] for part in done]) for name in done[0]}
+    return _reordered(fused, plan, values), STRIDE * len(done) < len(head)
 
-    def fetch(self, db: Connection, plan: SearchPlan, likely: Ids, sparse: SparseScores) -> Held:
-        """What `rerank` will want of these paragraphs, read while the query is still being embedded."""
-        if not plan.settings.rerank.enabled or not plan.generation or not len(likely):
-            return Held(0, {})
-        ids = _with_neighbours(likely, sparse)[0].tolist()
-        return Held(plan.generation, dict.fromkeys(ids, b"") | embedding_rows.tokens(db, plan.generation, ids))
 
-    def rerank(self, db: Connection, plan: SearchPlan, fused: Fused, sparse: SparseScores, held: Held) -> Reranked:
-        """The ranking with its first `rerank.depth` candidates in their new order."""
-        settings = plan.settings.rerank
-        looks = self._looks(db, plan, sparse, held) if settings.enabled and len(fused.ids) else []
-        if not looks:
-            return Reranked(fused)
-        until = time.perf_counter() + settings.budget_ms / 1000
-        head = fused.ids[: settings.depth]
-        parts: list[dict[str, Floats]] = []
-        while STRIDE * len(parts) < len(head) and (not parts or time.perf_counter() < until):
-            part = head[STRIDE * len(parts) :][:STRIDE]
-            parts.append({name: values for look in looks for name, values in look(part).items()})
-        found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return Reranked(_reordered(fused, plan, found), late=STRIDE * len(parts) < len(head))
+def best_matches(query: Encoded, texts: Sequence[int], codes: Mapping[int, bytes]) -> Floats:
+    """The cosine of each query token with its nearest token in each text, shape (texts, query tokens), in 0..1.
 
-    def _looks(self, db: Connection, plan: SearchPlan, sparse: SparseScores, held: Held) -> list[Look]:
-        """The comparisons that the query and the model allow."""
-        looks: list[Look] = []
-        if plan.encoded is not None and plan.encoded.tokens.size:
-            encoded = plan.encoded
-            known = held if held.generation == plan.generation else Held(plan.generation, {})
-            looks.append(lambda head: self._by_tokens(db, known, encoded, head, sparse))
-        if plan.glosses is not None and plan.query is not None and len(plan.glosses.content(plan.query.text)):
-            glosses, text = plan.glosses, plan.query.text
-            looks.append(lambda head: self._by_words(db, glosses, text, head))
-        return looks
+    Late interaction: Khattab and Zaharia 2020, section 3.3. `codes` holds token vectors by text, one byte a number; a
+    text without any matches nothing.
+    """
+    width = query.tokens.shape[1]
+    held = [codes.get(text, b"") for text in texts]
+    lengths = np.array([len(tokens) for tokens in held]) // width
+    matches = np.zeros((len(texts), len(query.tokens)), np.float32)
+    some = np.flatnonzero(lengths)
+    if len(some):
+        tokens, wanted = np.frombuffer(b"".join(held), np.int8).reshape(-1, width), query.tokens.T.astype(np.float32)
+        rows = max(1, SMALL_PRODUCT // wanted.size)
+        words = [tokens[at : at + rows].astype(np.float32) @ wanted for at in range(0, len(tokens), rows)]
+        starts = (np.cumsum(lengths) - lengths)[some]
+        matches[some] = np.maximum.reduceat(np.concatenate(words), starts, axis=0) / CODE_SCALE**2
+    return np.clip(matches, 0.0, 1.0)
 
-    def _by_words(self, db: Connection, glosses: GlossTable, query: str, head: Ids) -> dict[str, Floats]:
-        """How near the Chinese words of each paragraph are to the query's."""
-        texts = paragraph_rows.contents(db, head.tolist())
-        near = likeness(glosses, query, [texts.get(id_, "") for id_ in head.tolist()])
-        return {"word_mean": near.mean, "word_found": near.found, "word_told": near.told}
 
-    def _by_tokens(
-        self, db: Connection, held: Held, query: Encoded, head: Ids, sparse: SparseScores
-    ) -> dict[str, Floats]:
-        """How well the query's words are met by each paragraph, alone and with its neighbours."""
-        ids, before, after = _with_neighbours(head, sparse)
-        further = [id_ for id_ in ids.tolist() if id_ not in held.tokens]
-        more = embedding_rows.tokens(db, held.generation, further) if further else {}
-        matches = best_matches(query, ids.tolist(), held.tokens | more)
-        matches = np.concatenate([matches, np.zeros((1, matches.shape[1]), np.float32)])
+def gloss_similarity(glosses: GlossTable, query: str, texts: Sequence[str]) -> dict[str, Floats]:
+    """How near each text is to the query, which has at least one Chinese word with a vector, by the vectors of words.
 
-        def of(which: Ids) -> NDArray[np.float32]:
-            return matches[np.where(which >= 0, np.searchsorted(ids, which), len(ids))]
+    Each value is a cosine per text, NaN for one without Chinese words. `word_mean`: of the two weighted means.
+    `word_found`: weighted mean over the query's words of the nearest word in the text; `word_told`: the other way round.
+    """
+    asked, words = glosses.content(query), [glosses.content(text) for text in texts]
+    lengths = np.array([len(ids) for ids in words])
+    some = np.flatnonzero(lengths)
+    mean, found, told = (np.full(len(texts), np.nan, np.float32) for _ in range(3))
+    if len(some):
+        flat = np.concatenate(words)
+        starts = (np.cumsum(lengths) - lengths)[some]
+        weights, vectors = glosses.weights[flat], _unit(glosses, flat)
+        near = _unit(glosses, asked) @ vectors.T
+        mine = glosses.weights[asked] / glosses.weights[asked].sum()
+        found[some] = mine @ np.maximum.reduceat(near, starts, axis=1)
+        total = np.add.reduceat(weights, starts)
+        told[some] = np.add.reduceat(near.max(axis=0) * weights, starts) / total
+        sums = np.add.reduceat(vectors * weights[:, None], starts)
+        mean[some] = sums @ glosses.mean(asked) / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
+    return {"word_mean": mean, "word_found": found, "word_told": told}
 
-        mine = of(head)
-        wide = np.maximum(mine, np.maximum(BEFORE * of(before), AFTER * of(after)))
-        has = np.array([bool(held.tokens.get(id_) or more.get(id_)) for id_ in head.tolist()])
-        return {
-            "tokens": np.where(has, mine @ query.weights, np.float32(np.nan)),
-            "token_window": np.where(has, wide @ query.weights, np.float32(np.nan)),
-        }
+
+def _unit(glosses: GlossTable, ids: NDArray[np.int32]) -> Floats:
+    return glosses.vectors[ids].astype(np.float32) / np.float32(CODE_SCALE)
+
+
+def _by_tokens(
+    db: Connection, generation: int, tokens: Mapping[int, bytes], query: Encoded, head: Ids, sparse: SparseScores
+) -> dict[str, Floats]:
+    """How well the query's words are met by each paragraph, alone and with its neighbours."""
+    ids, before, after = _with_neighbours(head, sparse)
+    further = [id_ for id_ in ids.tolist() if id_ not in tokens]
+    held = {**tokens, **embedding_rows.tokens(db, generation, further)} if further else tokens
+    matches = best_matches(query, ids.tolist(), held)
+    matches = np.concatenate([matches, np.zeros((1, matches.shape[1]), np.float32)])
+
+    def of(which: Ids) -> Floats:
+        return matches[np.where(which >= 0, np.searchsorted(ids, which), len(ids))]
+
+    mine = of(head)
+    wide = np.maximum(mine, np.maximum(BEFORE * of(before), AFTER * of(after)))
+    has = np.array([bool(held.get(id_)) for id_ in head.tolist()])
+    return {
+        "tokens": np.where(has, mine @ query.weights, np.float32(np.nan)),
+        "token_window": np.where(has, wide @ query.weights, np.float32(np.nan)),
+    }
 
 
 def _with_neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids, Ids]:
-    """(all distinct ids ascending, before, after): -1 where a paragraph has no neighbour."""
-    before, after = _neighbours(head, sparse)
-    return np.unique(np.concatenate([head, before[before >= 0], after[after >= 0]])), before, after
-
-
-def _neighbours(head: Ids, sparse: SparseScores) -> tuple[Ids, Ids]:
-    """The ids of the paragraphs before and after each in its session, -1 where there is none."""
-    at = sparse.places(head)
-    size = len(sparse.ids)
+    """(all distinct ids ascending, those before, those after in the session): -1 where a paragraph has no neighbour."""
+    at, size = sparse.places(head), len(sparse.ids)
     if not size:
-        return np.full(len(head), -1, np.int64), np.full(len(head), -1, np.int64)
+        nobody = np.full(len(head), -1, np.int64)
+        return np.unique(head), nobody, nobody
     following = np.full(size, -1, np.int64)
     has = np.flatnonzero(sparse.previous >= 0)
     following[sparse.previous[has]] = has
+    before, after = (
+        np.where((at >= 0) & (places >= 0), sparse.ids[places], -1) for places in (sparse.previous[at], following[at])
+    )
+    return np.unique(np.concatenate([head, before[before >= 0], after[after >= 0]])), before, after
 
-    def ids_at(places_: NDArray[np.int64]) -> Ids:
-        return np.where((at >= 0) & (places_ >= 0), sparse.ids[places_], -1)
 
-    return ids_at(sparse.previous[at]), ids_at(following[at])
+def _reordered(fused: Fused, plan: SearchPlan, found: Mapping[str, Floats]) -> Fused:
+    """The head by all signals, those that only it has included, before the rest, whose scores are pressed below it.
 
-
-def _reordered(fused: Fused, plan: SearchPlan, found: dict[str, Floats]) -> Fused:
-    """The head by all signals, those that only it has included; as it was if it has none of them."""
+    As it was if the head has none of those signals.
+    """
     count = len(next(iter(found.values())))
     if all(np.isnan(values).all() for values in found.values()):
         return fused
@@ -156,22 +171,7 @@ def _reordered(fused: Fused, plan: SearchPlan, found: dict[str, Floats]) -> Fuse
     seen.append(np.stack(words).mean(axis=0) if words else none)
     values = np.column_stack([fused.values[:count], *seen])
     head = replace(fused.top(count), names=(*fused.names, *HEAD_SIGNALS), values=values)
-    return _above(weighted(head, plan.settings.rerank.weights), fused.take(slice(count, None)))
-
-
-def _stretched(values: Floats, instead: Floats) -> Floats:
-    """From 0 for the lowest to 1 for the highest, or to less where they hardly differ.
-
-    What has no value yet, because its vectors are still to be made, is taken at what the words of the index say.
-    """
-    if np.isnan(values).all():
-        return instead
-    low, high = min(float(np.nanmin(values)), LOWEST_MATCH), float(np.nanmax(values))
-    return np.where(np.isnan(values), instead, (values - low) / max(high - low, LEAST_RANGE)).astype(np.float32)
-
-
-def _above(head: Fused, rest: Fused) -> Fused:
-    """The new head before the rest, whose scores are pressed below it."""
+    head, rest = weighted(head, plan.settings.rerank.weights), fused.take(slice(count, None))
     if not len(rest.ids):
         return head
     pressed = rest.score * np.float32(min(1.0, float(head.score.min()) / max(float(rest.score.max()), 1e-9)))
@@ -185,3 +185,14 @@ def _above(head: Fused, rest: Fused) -> Fused:
         coverage=np.concatenate([head.coverage, rest.coverage]),
         bm25=np.concatenate([head.bm25, rest.bm25]),
     )
+
+
+def _stretched(values: Floats, instead: Floats) -> Floats:
+    """From 0 for the lowest to 1 for the highest, or to less where they hardly differ.
+
+    What has no value yet, because its vectors are still to be made, is taken at what the words of the index say.
+    """
+    if np.isnan(values).all():
+        return instead
+    low, high = min(float(np.nanmin(values)), LOWEST_MATCH), float(np.nanmax(values))
+    return np.where(np.isnan(values), instead, (values - low) / max(high - low, LEAST_RANGE)).astype(np.float32)

@@ -12,7 +12,6 @@ from ..language.normalise import fold, normalise_name
 from ..lazy_regex import lazy_regex
 from ..store.access import Access, Caller
 from ..store.metadata_store import MetadataStore
-from ..store.ports import Connection
 from ..store.rows import retention as retention_rows
 from ..store.rows.retention import MemoryKind, Ref
 from .request import KernelSearchRequest
@@ -51,7 +50,6 @@ class MemoryTargets:
         """What the chat may see: nothing if the chat filter refuses it; None without a chat."""
         if not chat_id:
             return None
-
         access = Access(self._store.names, self._config)
         return await self._store.read(lambda db: access.scopes(db, Caller(chat_id)))
 
@@ -66,9 +64,18 @@ class MemoryTargets:
         norm = normalise_name(target)
         found: list[Ref] = []
         if norm and kind != "paragraph":
-            found += await self._store.read(lambda db: self._relations(db, norm, scopes, gone))
-        if kind != "relation":
-            found += await (self._gone(target, scopes) if gone else self._paragraphs(target, chat_id))
+            ids = await self._store.read(
+                lambda db: retention_rows.relations_by_words(db, norm, scopes, gone=gone, limit=MOST)
+            )
+            found.extend(("relation", id_) for id_ in ids)
+        asked = fold(target)
+        if kind != "relation" and gone:
+            held = await self._store.read(lambda db: retention_rows.paragraphs_in_bin(db, scopes))
+            found.extend(("paragraph", id_) for id_, content in held if asked in fold(content))
+        elif kind != "relation":  # the best hits of a search for the text that hold it word for word
+            request = KernelSearchRequest.model_validate({"query": target, "chat_id": chat_id, "limit": LOOKED_AT})
+            hits = (await self._searches.search(request)).hits
+            found.extend(("paragraph", int(hit.id[1:])) for hit in hits if asked in fold(hit.content))
         if not found:
             raise self.missing(target, "in the recycle bin or at rest" if gone else "in the memory")
         return Targets(tuple(found[:MOST]), scopes, False)
@@ -76,21 +83,6 @@ class MemoryTargets:
     def missing(self, target: str, where: str = "in the memory") -> NotFound:
         """The error for a target that means nothing."""
         return NotFound(f"target: there is nothing {where} that {target[:80]!r} means.", field="target")
-
-    def _relations(self, db: Connection, norm: str, scopes: Sequence[int] | None, gone: bool) -> list[Ref]:
-        ids = retention_rows.relations_by_words(db, norm, scopes, gone=gone, limit=MOST)
-        return [("relation", id_) for id_ in ids]
-
-    async def _paragraphs(self, text: str, chat_id: str) -> list[Ref]:
-        """The best hits of a search for the text that hold it word for word."""
-        asked = {"query": text, "chat_id": chat_id, "limit": LOOKED_AT}
-        found = await self._searches.search(KernelSearchRequest.model_validate(asked))
-        return [("paragraph", int(hit.id[1:])) for hit in found.hits if fold(text) in fold(hit.content)]
-
-    async def _gone(self, text: str, scopes: Sequence[int] | None) -> list[Ref]:
-        asked = fold(text)
-        held = await self._store.read(lambda db: retention_rows.paragraphs_in_bin(db, scopes))
-        return [("paragraph", id_) for id_, content in held if asked in fold(content)]
 
 
 def read_keys(keys: Sequence[str]) -> tuple[list[Ref], list[int]]:

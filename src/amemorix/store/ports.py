@@ -1,11 +1,14 @@
-"""What subjects see of a database: a connection that runs statements by their name."""
+"""What subjects see of a database: a connection that runs statements by their name, and an index of vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Connection", "Rows", "Unit"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Connection", "Rows", "Unit", "VectorIndex"]
 
 T = TypeVar("T")
 
@@ -52,6 +55,24 @@ class Connection(Protocol):
 
     def run_many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> Rows:
         """Run the statement of this name once for each row of values."""
+        ...
+
+
+class VectorIndex(Protocol):
+    """Unit vectors by id, compared by cosine. A query has shape (dimension,) and any length."""
+
+    def search(
+        self, query: NDArray[np.float32], k: int, allow: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The `k` nearest as (ids, cosines), best first; `allow` restricts to these ascending ids, an empty one to none."""
+        ...
+
+    def scores(self, query: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The cosine of each id's vector, NaN where there is none."""
+        ...
+
+    def background(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Cosines with a sample of all vectors: what the query has in common with anything."""
         ...
 
 

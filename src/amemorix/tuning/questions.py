@@ -6,7 +6,7 @@ import re
 from difflib import SequenceMatcher
 
 from ..language.normalise import fold, is_mostly_cjk, tokens
-from ..language.words import VAGUE
+from ..language.stopwords import VAGUE
 from ..lazy_regex import lazy_regex
 
 __all__ = ["about_fact", "about_relation", "copies", "content_words", "from_turn"]

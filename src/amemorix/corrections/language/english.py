@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...language.honorifics import TITLE_BEFORE
+from ...language.person_names import TITLE_BEFORE
 from ...lazy_regex import lazy_regex
 from .claim import Correction, counted, named
 from .text import plain

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ...language.normalise import fold, tokens
-from ...language.words import VAGUE
+from ...language.stopwords import VAGUE
 from ...lazy_regex import lazy_regex
 from .slots import FAVOURITE, SLOTS
 

@@ -67,32 +67,22 @@ def personalised_pagerank(
     rank, residual = np.zeros(graph.size), np.zeros(graph.size)
     residual[seeds] = mass
     frontier = seeds
-    while len(frontier := _affordable(graph, frontier, residual, max_steps)):
-        steps = _push(graph, frontier, rank, residual, alpha)
+    while True:
+        cost = graph.degrees(frontier)
+        if cost.sum() > max_steps:
+            order = np.argsort(-residual[frontier] / np.maximum(cost, 1), kind="stable")
+            frontier = frontier[order[np.cumsum(cost[order]) <= max_steps]]
+        if not len(frontier):
+            break
+        held = residual[frontier]
+        residual[frontier] = 0
+        steps = graph.steps(frontier)
+        leaving = np.bincount(steps.source, steps.weight, minlength=len(frontier))
+        rank[frontier] += np.where(leaving > 0, alpha * held, held)
+        passed = np.divide((1 - alpha) * held, leaving, out=np.zeros(len(frontier)), where=leaving > 0)
+        np.add.at(residual, steps.node, passed[steps.source] * steps.weight)
         max_steps -= len(steps.node)
         touched = np.unique(steps.node)
         frontier = touched[residual[touched] > epsilon * graph.degrees(touched)]
     found = np.flatnonzero(rank)
     return found, rank[found]
-
-
-def _affordable(graph: Walkable, frontier: Positions, residual: NDArray[np.float64], budget: int) -> Positions:
-    cost = graph.degrees(frontier)
-    if cost.sum() <= budget:
-        return frontier
-    order = np.argsort(-residual[frontier] / np.maximum(cost, 1), kind="stable")
-    return frontier[order[np.cumsum(cost[order]) <= budget]]
-
-
-def _push(
-    graph: Walkable, frontier: Positions, rank: NDArray[np.float64], residual: NDArray[np.float64], alpha: float
-) -> Steps:
-    """Keep the share alpha of what the frontier holds and pass the rest on."""
-    held = residual[frontier]
-    residual[frontier] = 0
-    steps = graph.steps(frontier)
-    leaving = np.bincount(steps.source, steps.weight, minlength=len(frontier))
-    rank[frontier] += np.where(leaving > 0, alpha * held, held)
-    passed = np.divide((1 - alpha) * held, leaving, out=np.zeros(len(frontier)), where=leaving > 0)
-    np.add.at(residual, steps.node, passed[steps.source] * steps.weight)
-    return steps

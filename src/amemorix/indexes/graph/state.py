@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .adjacency import Adjacency
 from .edges import EdgeRow, Edges
 from .node_importance import Ranks, Standing, amounts, pair_keys
 from .pagerank import Positions, Steps
@@ -18,6 +17,36 @@ from .pagerank import Positions, Steps
 __all__ = ["GraphState", "Ids", "MergedEdges", "find"]
 
 Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Adjacency:
+    """Compressed sparse rows: the half-edges of row r are `starts[r]` to `starts[r + 1]` of the other two arrays."""
+
+    starts: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    edges: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, rows: int, heads: Positions, tails: Positions, nodes: NDArray[np.int32]) -> _Adjacency:
+        """Both halves of each edge: row `heads[i]` to node `nodes[tails[i]]` and back, 0 <= heads, tails < rows."""
+        start = np.concatenate((heads, tails))
+        order = np.argsort(start, kind="stable")
+        starts = np.zeros(rows + 1, np.int64)
+        np.cumsum(np.bincount(start, minlength=rows), out=starts[1:])
+        edges = (order % max(len(heads), 1)).astype(np.int32)
+        return cls(starts, nodes[np.concatenate((tails, heads))[order]], edges)
+
+    def degrees(self, rows: Positions) -> NDArray[np.int64]:
+        """Half-edges in each row."""
+        return self.starts[rows + 1] - self.starts[rows]
+
+    def half_edges(self, rows: Positions) -> tuple[Positions, Positions]:
+        """For every half-edge of the rows: which of the rows it is in, and its place in `nodes` and `edges`."""
+        counts = self.degrees(rows)
+        source = np.repeat(np.arange(len(rows)), counts)
+        ends = np.cumsum(counts)
+        return source, np.arange(len(source)) + (self.starts[rows] - ends + counts)[source]
 
 
 @dataclass(frozen=True)
@@ -28,14 +57,14 @@ class MergedEdges:
     ids: Ids
     weights: NDArray[np.float32]
     nodes: Ids
-    adjacency: Adjacency
+    adjacency: _Adjacency
 
     @classmethod
     def of(cls, edges: Edges) -> MergedEdges:
         """Number the nodes and sort the half-edges."""
         nodes = np.unique(np.concatenate((edges["subject"], edges["object"])))
         heads, tails = (np.searchsorted(nodes, edges[end]) for end in ("subject", "object"))
-        adjacency = Adjacency.of(len(nodes), heads, tails, np.arange(len(nodes), dtype=np.int32))
+        adjacency = _Adjacency.of(len(nodes), heads, tails, np.arange(len(nodes), dtype=np.int32))
         return cls(edges, edges["id"].copy(), edges["weight"].copy(), nodes, adjacency)
 
     @cached_property
@@ -118,12 +147,12 @@ class GraphState:
         return ends[find(self.base.nodes, ends) < 0]
 
     @cached_property
-    def _recent(self) -> tuple[Positions, Adjacency]:
+    def _recent(self) -> tuple[Positions, _Adjacency]:
         """The nodes that recent edges touch, ascending, and a row of half-edges for each."""
         heads, tails = self.positions(self.recent["subject"]), self.positions(self.recent["object"])
         nodes = np.unique(np.concatenate((heads, tails))).astype(np.int32)
         rows = np.searchsorted(nodes, heads), np.searchsorted(nodes, tails)
-        return nodes, Adjacency.of(len(nodes), *rows, nodes)
+        return nodes, _Adjacency.of(len(nodes), *rows, nodes)
 
     @property
     def size(self) -> int:
@@ -164,34 +193,28 @@ class GraphState:
     def steps(self, nodes: Positions) -> Steps:
         """The live half-edges that leave the nodes."""
         old, row = self._split(nodes)
-        merged = self._merged_steps(np.flatnonzero(old), nodes[old])
+        adjacency = self.base.adjacency
+        source, at = adjacency.half_edges(nodes[old])
+        edge = adjacency.edges[at]
+        if self.gone_count:
+            live = ~self.gone[edge]
+            source, at, edge = source[live], at[live], edge[live]
+        source, node, weight = np.flatnonzero(old)[source], adjacency.nodes[at], self.base.weights[edge]
         if not len(self.recent):
-            return merged
-        recent = self._recent_steps(np.flatnonzero(row >= 0), row[row >= 0])
+            return Steps(source, node, weight, edge)
+        adjacency = self._recent[1]
+        further, at = adjacency.half_edges(row[row >= 0])
+        new = adjacency.edges[at]
         return Steps(
-            np.concatenate((merged.source, recent.source)),
-            np.concatenate((merged.node, recent.node)),
-            np.concatenate((merged.weight, recent.weight)),
-            np.concatenate((merged.edge, recent.edge)),
+            np.concatenate((source, np.flatnonzero(row >= 0)[further])),
+            np.concatenate((node, adjacency.nodes[at])),
+            np.concatenate((weight, self.recent["weight"][new])),
+            np.concatenate((edge, len(self.gone) + new)),
         )
 
     def _split(self, nodes: Positions) -> tuple[NDArray[np.bool_], Positions]:
         """Which of the nodes the base has, and the row of each among the recent edges, or -1."""
         return nodes < len(self.base.nodes), find(self._recent[0], nodes)
-
-    def _merged_steps(self, given: Positions, nodes: Positions) -> Steps:
-        source, at = self.base.adjacency.half_edges(nodes)
-        edge = self.base.adjacency.edges[at]
-        if self.gone_count:
-            live = ~self.gone[edge]
-            source, at, edge = source[live], at[live], edge[live]
-        return Steps(given[source], self.base.adjacency.nodes[at], self.base.weights[edge], edge)
-
-    def _recent_steps(self, given: Positions, rows: Positions) -> Steps:
-        adjacency = self._recent[1]
-        source, at = adjacency.half_edges(rows)
-        edge = adjacency.edges[at]
-        return Steps(given[source], adjacency.nodes[at], self.recent["weight"][edge], len(self.gone) + edge)
 
 
 def find(ascending: NDArray[Any], values: NDArray[Any]) -> Positions:

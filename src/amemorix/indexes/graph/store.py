@@ -70,8 +70,24 @@ class GraphStore:
         start, goal = (state.known([node]) for node in (a, b))
         if not len(start) or not len(goal):
             return None
-        trail = _breadth_first(state, int(start[0]), int(goal[0]), max_hops)
-        return None if trail is None else state.node_ids(np.array(trail)).tolist()
+        begin, end = int(start[0]), int(goal[0])
+        parent = np.full(state.size, -1, np.int32)
+        parent[begin] = begin
+        frontier: Positions = np.array([begin])
+        for _ in range(max_hops):
+            if parent[end] >= 0 or not len(frontier):
+                break
+            steps = state.steps(frontier)
+            fresh = parent[steps.node] < 0
+            reached, first = np.unique(steps.node[fresh], return_index=True)
+            parent[reached] = frontier[steps.source[fresh][first]]
+            frontier = reached
+        if parent[end] < 0:
+            return None
+        trail = [end]
+        while trail[-1] != begin:
+            trail.append(int(parent[trail[-1]]))
+        return state.node_ids(np.array(trail[::-1])).tolist()
 
     def pagerank(
         self,
@@ -150,25 +166,3 @@ class GraphStore:
             raise ValueError(f"edges.npy in {folder} is out of order")
         with self._changing:
             self._state = GraphState.merged(edges)
-
-
-def _breadth_first(state: GraphState, start: int, goal: int, max_hops: int) -> list[int] | None:
-    parent = np.full(state.size, -1, np.int32)
-    parent[start] = start
-    frontier: Positions = np.array([start])
-    for _ in range(max_hops):
-        if parent[goal] >= 0 or not len(frontier):
-            break
-        steps = state.steps(frontier)
-        fresh = parent[steps.node] < 0
-        reached, first = np.unique(steps.node[fresh], return_index=True)
-        parent[reached] = frontier[steps.source[fresh][first]]
-        frontier = reached
-    return _trail(parent, start, goal) if parent[goal] >= 0 else None
-
-
-def _trail(parent: NDArray[np.int32], start: int, goal: int) -> list[int]:
-    trail = [goal]
-    while trail[-1] != start:
-        trail.append(int(parent[trail[-1]]))
-    return trail[::-1]

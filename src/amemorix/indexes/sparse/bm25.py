@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,11 +12,11 @@ from numpy.typing import NDArray
 
 from ...language.normalise import ANALYSER_VERSION
 from ...ports import SparseScores
-from .levels import Floats, Hashes, Ints, Matches, bm25
-from .search import SCAN_LIMIT, Candidates, is_in, score_floor, search_view
-from .segment import Segment, Source, TermRow, assemble, read_rows, spans
+from .levels import Ints
+from .search import SCAN_LIMIT, Part, View
+from .segment import Segment, TermRow, assemble, read_rows
 
-__all__ = ["FORMAT", "SparseBM25Index", "TermRow", "create"]
+__all__ = ["FORMAT", "SparseBM25Index", "TermRow"]
 
 FORMAT = "1"
 """Changes with the files that `save` writes."""
@@ -39,7 +38,7 @@ class SparseBM25Index:
     def __init__(self, *, scan_limit: int = SCAN_LIMIT, compact_rows: int = _COMPACT_ROWS) -> None:
         self._scan_limit = scan_limit
         self._compact_rows = compact_rows
-        self._parts: tuple[_Part, ...] = ()
+        self._parts: tuple[Part, ...] = ()
         self._changing = threading.Lock()
 
     @property
@@ -101,12 +100,12 @@ class SparseBM25Index:
 
         All documents of a small set of scopes, or of the allow list, are returned, those that score nothing too.
         """
-        view = _View(self._parts, scopes)
-        return search_view(view, terms, allow=allow, hidden=hidden, limit=limit, scan_limit=self._scan_limit)
+        view = View(self._parts, scopes, hidden)
+        return view.search(terms, allow=allow, limit=limit, scan_limit=self._scan_limit)
 
     def document_frequency(self, terms: NDArray[np.uint32]) -> tuple[Ints, int]:
         """In how many documents each term occurs, and how many documents there are."""
-        view = _View(self._parts, None)
+        view = View(self._parts, None)
         return view.frequencies(terms), view.documents
 
     def dump(self) -> dict[int, tuple[int, int, int, bytes]]:
@@ -121,7 +120,7 @@ class SparseBM25Index:
         columns = (source.scope.tolist(), source.session.tolist(), source.position.tolist(), blobs)
         return dict(zip(segment.ids.tolist(), zip(*columns, strict=True), strict=True))
 
-    def _merge(self, parts: Sequence[_Part]) -> Segment:
+    def _merge(self, parts: Sequence[Part]) -> Segment:
         """Put one segment in the place of those parts, without what was changed while it was made."""
         segment = _merged(parts)
         with self._changing:
@@ -134,7 +133,7 @@ class SparseBM25Index:
             self._parts = tuple(part for part in (*merged, *new) if part.live)
         return segment
 
-    def _tidied(self, parts: list[_Part]) -> tuple[_Part, ...]:
+    def _tidied(self, parts: list[Part]) -> tuple[Part, ...]:
         """Merge the newest parts while they are small or as small as what follows them: few parts, little work."""
         while len(parts) > 1:
             older, newer = len(parts[-2].segment), len(parts[-1].segment)
@@ -145,197 +144,13 @@ class SparseBM25Index:
         return tuple(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A segment and which of its documents are still alive: all if the mask is None."""
-
-    segment: Segment
-    alive: NDArray[np.bool_] | None
-    live: int
-    length: float
-    """Sum of the lengths of the living documents."""
-
-    def without(self, ids: Ints) -> _Part:
-        """The same part after the removal of those ids that it holds."""
-        rows = self.segment.rows_of(ids)
-        if self.alive is not None:
-            rows = rows[self.alive[rows]]
-        if not len(rows):
-            return self
-        alive = np.ones(len(self.segment), np.bool_) if self.alive is None else self.alive.copy()
-        alive[rows] = False
-        lost = float(self.segment.length[rows].sum(dtype=np.float64))
-        return replace(self, alive=alive, live=self.live - len(rows), length=self.length - lost)
-
-    def ids_lost(self, later: _Part | None) -> Ints:
-        """The ids alive here that are not alive in a later state of the same segment; all if that is gone."""
-        if later is not None and later.alive is self.alive:
-            return np.zeros(0, np.int64)
-        lost = np.ones(len(self.segment), np.bool_) if self.alive is None else self.alive.copy()
-        if later is not None and later.alive is not None:
-            lost &= ~later.alive
-        return self.segment.ids[lost]
-
-    def source(self) -> Source:
-        """The documents for a merge."""
-        return self.segment.source(self.alive)
-
-
-def _parts(segments: Sequence[Segment]) -> tuple[_Part, ...]:
+def _parts(segments: Sequence[Segment]) -> tuple[Part, ...]:
     return tuple(
-        _Part(segment, None, len(segment), float(segment.length.sum(dtype=np.float64)))
+        Part(segment, None, len(segment), float(segment.length.sum(dtype=np.float64)))
         for segment in segments
         if len(segment)
     )
 
 
-def _merged(parts: Sequence[_Part]) -> Segment:
-    return assemble([part.source() for part in parts])
-
-
-class _View:
-    """What one search sees: the parts of one state, each with the rows that lie in the scopes."""
-
-    def __init__(self, parts: Sequence[_Part], scopes: Sequence[int] | None) -> None:
-        wanted = None if scopes is None else np.unique(np.array(scopes, np.int64))
-        self.scoped = wanted is not None
-        self._slices = [_Slice(part, wanted) for part in parts]
-        self.documents = sum(piece.documents() for piece in self._slices)
-
-    def average_length(self) -> float:
-        return sum(piece.length() for piece in self._slices) / max(self.documents, 1)
-
-    def frequencies(self, terms: Hashes) -> Ints:
-        return sum((piece.frequencies(terms) for piece in self._slices), np.zeros(len(terms), np.int64))
-
-    def everything(self, terms: Hashes) -> Matches:
-        parts = [piece.matches(piece.starts, piece.ends, terms) for piece in self._slices]
-        return Matches.join(parts, len(terms))
-
-    def sessions(self, sessions: Ints, terms: Hashes) -> Matches:
-        parts = [piece.matches(*piece.session_ranges(sessions), terms) for piece in self._slices]
-        return Matches.join(parts, len(terms))
-
-    def sessions_of(self, ids: Ints) -> Ints:
-        found = [piece.sessions_of(ids) for piece in self._slices]
-        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
-
-    def candidates(self, terms: Hashes, weights: Floats, average: float, allow: Ints | None, limit: int) -> Candidates:
-        found = [piece.candidates(terms, weights, average, allow, limit) for piece in self._slices]
-        none = np.zeros(0, np.int64)
-        return Candidates(
-            np.concatenate([none, *(part.ids for part in found)]),
-            np.concatenate([none, *(part.session for part in found)]),
-            np.concatenate([np.zeros(0, np.float32), *(part.score for part in found)]),
-        )
-
-
-class _Slice:
-    """The rows of one part that lie in the scopes, as ascending ranges."""
-
-    def __init__(self, part: _Part, scopes: Ints | None) -> None:
-        self._segment, self._alive, self._part = part.segment, part.alive, part
-        self._whole = scopes is None
-        if scopes is None:
-            self.starts, self.ends = np.zeros(1, np.int32), np.array([len(part.segment)], np.int32)
-        else:
-            self.starts, self.ends = part.segment.scope_ranges(scopes)
-
-    def documents(self) -> int:
-        if self._whole:
-            return self._part.live
-        if self._alive is None:
-            return int((self.ends - self.starts).sum())
-        return sum(int(np.count_nonzero(self._alive[start:end])) for start, end in self._ranges())
-
-    def length(self) -> float:
-        if self._whole:
-            return self._part.length
-        return sum(self._range_length(start, end) for start, end in self._ranges())
-
-    def frequencies(self, terms: Hashes) -> Ints:
-        postings = self._segment.postings(terms)
-        if self._whole and self._alive is None:
-            return np.array([end - first for first, end in postings], np.int64)
-        return np.array([len(self._postings(*border)[0]) for border in postings], np.int64)
-
-    def matches(self, starts: NDArray[np.int32], ends: NDArray[np.int32], terms: Hashes) -> Matches:
-        if not len(starts):
-            return Matches.join([], len(terms))
-        found = self._segment.matches(starts, ends, terms)
-        if self._alive is None:
-            return found
-        alive = self._alive[spans(starts, ends)]
-        return found if alive.all() else found.take(alive)
-
-    def session_ranges(self, sessions: Ints) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        segment = self._segment
-        runs = segment.session_runs(sessions)
-        starts, ends = segment.run_start[runs].astype(np.int32), segment.run_start[runs + 1].astype(np.int32)
-        inside = self._inside(starts)
-        return starts[inside], ends[inside]
-
-    def sessions_of(self, ids: Ints) -> Ints:
-        rows = self._segment.rows_of(ids)
-        rows = rows[self._inside(rows)]
-        rows = rows if self._alive is None else rows[self._alive[rows]]
-        return self._segment.run_session[self._segment.runs_of(rows)]
-
-    def candidates(self, terms: Hashes, weights: Floats, average: float, allow: Ints | None, limit: int) -> Candidates:
-        """The `limit` best living documents by BM25 of these terms."""
-        segment = self._segment
-        scores = np.zeros(len(segment), np.float32)
-        lists: list[NDArray[np.int32]] = []
-        for border, weight in zip(segment.postings(terms), weights, strict=True):
-            docs, counts = self._postings(*border)
-            scores[docs] += bm25(counts.astype(np.float32)[None], segment.length[docs], average, weight[None])
-            lists.append(docs)
-        rows, values = _collect(scores, lists)
-        if allow is not None:
-            allowed = is_in(segment.ids[rows], allow)
-            rows, values = rows[allowed], values[allowed]
-        high = values >= score_floor(values, limit)
-        rows, values = rows[high], values[high]
-        return Candidates(segment.ids[rows], segment.run_session[segment.runs_of(rows)], values).best(limit)
-
-    def _postings(self, first: int, end: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """Living rows of the scopes in a list of postings, and their counts."""
-        docs, counts = self._segment.docs[first:end], self._segment.counts[first:end]
-        if not self._whole:
-            inside = spans(np.searchsorted(docs, self.starts), np.searchsorted(docs, self.ends))
-            docs, counts = docs[inside], counts[inside]
-        if self._alive is not None:
-            alive = self._alive[docs]
-            docs, counts = docs[alive], counts[alive]
-        return docs, counts
-
-    def _inside(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        if not len(self.starts):
-            return np.zeros(len(rows), np.bool_)
-        place = np.searchsorted(self.starts, rows, "right") - 1
-        return (place >= 0) & (rows < self.ends[place])
-
-    def _ranges(self) -> list[tuple[int, int]]:
-        return list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))
-
-    def _range_length(self, start: int, end: int) -> float:
-        length = self._segment.length[start:end]
-        length = length if self._alive is None else length[self._alive[start:end]]
-        return float(length.sum(dtype=np.float64))
-
-
-def _collect(scores: Floats, lists: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int32], Floats]:
-    """The rows of all lists, each once, and their scores; `scores` is used up."""
-    rows, values = [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
-    for docs in lists:
-        score = scores[docs]
-        scores[docs] = 0
-        seen_first = score > 0
-        rows.append(docs[seen_first])
-        values.append(score[seen_first])
-    return np.concatenate(rows), np.concatenate(values)
-
-
-def create(home: Path) -> SparseBM25Index:  # noqa: ARG001 - this backend keeps nothing there but snapshots
-    """An empty index for the store whose index files are in `home`."""
-    return SparseBM25Index()
+def _merged(parts: Sequence[Part]) -> Segment:
+    return assemble([part.segment.source(part.alive) for part in parts])

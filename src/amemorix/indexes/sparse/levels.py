@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...ports import SparseScores
 
-__all__ = ["Floats", "Hashes", "Ints", "Matches", "bm25", "inverse_frequency", "score_levels"]
+__all__ = ["Floats", "Hashes", "Ints", "Matches", "bm25", "inverse_frequency", "run_starts", "score_levels"]
 
 K1, B = 0.9, 0.4
 """Saturation and length normalisation of paragraphs and sessions."""
@@ -92,8 +92,8 @@ def score_levels(matches: Matches, weights: Floats | None = None) -> SparseScore
     """
     total = len(matches)
     if not total:
-        return _no_scores()
-    starts = _session_starts(matches)
+        return SparseScores.none()
+    starts = run_starts(matches.scope, matches.session)
     run = np.repeat(np.arange(len(starts)), np.diff(starts, append=total))
     own = _weights(matches.counts, weights)
     tellings = np.maximum(own, LEAST_TELLING)
@@ -117,9 +117,10 @@ def score_levels(matches: Matches, weights: Floats | None = None) -> SparseScore
     )
 
 
-def _session_starts(matches: Matches) -> Ints:
-    new = np.ones(len(matches), np.bool_)
-    new[1:] = (matches.session[1:] != matches.session[:-1]) | (matches.scope[1:] != matches.scope[:-1])
+def run_starts(scope: Ints, session: Ints) -> Ints:
+    """The first place of each stretch with the same scope and session."""
+    new = np.ones(len(scope), np.bool_)
+    new[1:] = (session[1:] != session[:-1]) | (scope[1:] != scope[:-1])
     return np.flatnonzero(new)
 
 
@@ -147,8 +148,3 @@ def _coverage(counts: Floats, weights: Floats, mass: float) -> Floats:
 
 def _mean(length: Floats) -> float:
     return float(length.mean(dtype=np.float64))
-
-
-def _no_scores() -> SparseScores:
-    ids, scores = np.zeros(0, np.int64), np.zeros(0, np.float32)
-    return SparseScores(ids, scores, scores, scores, scores, scores, ids)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .levels import Floats, Hashes, Ints, Matches
+from .levels import Floats, Hashes, Ints, Matches, run_starts
 
-__all__ = ["MAX_ROWS", "Segment", "Source", "TermRow", "assemble", "read_rows", "row_matches", "spans"]
+__all__ = ["MAX_ROWS", "Segment", "Source", "TermRow", "assemble", "read_rows", "spans"]
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.uint8]
@@ -165,18 +165,6 @@ def read_rows(rows: Iterable[TermRow]) -> Iterator[Source]:
         yield _read_chunk(chunk)
 
 
-def row_matches(rows: Iterable[TermRow], terms: Hashes) -> Matches:
-    """The rows, already in reading order, with their counts of the ascending terms."""
-    parts: list[Matches] = []
-    for source in read_rows(rows):
-        counts = np.zeros((len(terms), len(source.ids)), np.float32)
-        for hashes, docs, held in source.pieces():
-            places, found = _find(terms, hashes)
-            counts[places[found], docs[found]] = held[found]
-        parts.append(Matches(source.ids, source.scope, source.session, source.position, source.length, counts))
-    return Matches.join(parts, len(terms))
-
-
 def assemble(sources: Sequence[Source]) -> Segment:
     """One segment of all living documents; of several with one id the last. Raises ValueError beyond MAX_ROWS."""
     ids = _joined([source.ids for source in sources], np.int64)
@@ -193,7 +181,7 @@ def assemble(sources: Sequence[Source]) -> Segment:
     keys.sort()
     terms, term_start, docs, counts = _decode(keys)
     scope, session = scope[order], session[order]
-    run_start = _run_starts(scope, session)
+    run_start = np.append(run_starts(scope, session), len(scope))
     first = run_start[:-1]
     return Segment(
         ids=ids[order],
@@ -282,12 +270,6 @@ def _decode(keys: NDArray[np.uint64]) -> tuple[Hashes, Ints, Rows, Counts]:
         terms.append(hashes[new])
         starts.append(np.flatnonzero(new) + start)
     return np.concatenate(terms), np.append(np.concatenate(starts), len(keys)), docs, counts
-
-
-def _run_starts(scope: Ints, session: Ints) -> Ints:
-    new = np.ones(len(scope), np.bool_)
-    new[1:] = (scope[1:] != scope[:-1]) | (session[1:] != session[:-1])
-    return np.append(np.flatnonzero(new), len(scope))
 
 
 def _last_of_each(ids: Ints) -> NDArray[np.bool_]:

@@ -20,8 +20,7 @@ from ...store.rows import embeddings as embedding_rows
 from ...store.rows.embeddings import Generation
 from ..projection import Projection
 from ..projections import Indexes
-from .embedding_progress import EmbeddingProgress, Filling
-from .embedding_worker import VectorFiller
+from .embedding_worker import EmbeddingProgress, EmbeddingWorker, Filling
 from .generations import Choice, Generations
 from .serving import DenseLane, Serving
 
@@ -53,7 +52,7 @@ class EmbeddingService:
         self._dense = dense
         self._clock = clock
         self._generations = Generations(store, clock)
-        self._filler = VectorFiller(store, settings=settings, indexes=indexes, clock=clock, threads=threads)
+        self._worker = EmbeddingWorker(store, settings=settings, indexes=indexes, clock=clock, threads=threads)
         self._target: Filling | None = None
         self._fault = ""
         self._gave_way = False
@@ -166,7 +165,7 @@ class EmbeddingService:
         now = self._clock.now()
         if now < target.retry_from:
             return False
-        busy = await self._filler.fill(target, now)
+        busy = await self._worker.fill(target, now)
         if not busy:
             await self._finished(target)
         async with self._moved:
@@ -189,19 +188,23 @@ class EmbeddingService:
     async def _finished(self, target: Filling) -> None:
         """Nothing is due: move the watermark, and switch if this generation was being built."""
         reopened = target.reopened
-        waiting, highest = await self._filler.left_over(target)
+        waiting, highest = await self._worker.left_over(target)
         if waiting.count == 0 and highest > target.watermark and reopened == target.reopened:
             await self._advance(target, highest)
-        if await self._filler.read(lambda db: self._begun_elsewhere(db, target)):
+        if await self._worker.read(lambda db: self._begun_elsewhere(db, target)):
             target.claimed = False
             return
         serving = self._dense.serving
         answers = serving is not None and serving.generation.id == target.generation.id
         if answers and target.generation.status == "serving":
             return
-        if await self._store.read(lambda db: self._filler.holds_up(db, target)):
+        if await self._store.read(lambda db: self._worker.holds_up(db, target)):
             return
-        await self._switch(target)
+        serving = await asyncio.to_thread(self._serving, target.embedder, target.generation)
+        target.generation = await self._generations.serve(target.generation)
+        self._dense.serve(replace(serving, generation=target.generation))
+        log.info("vectors of %s (generation %d) answer now", target.generation.model, target.generation.id)
+        await self._drop_old()
 
     def _begun_elsewhere(self, db: Connection, target: Filling) -> bool:
         """Whether the kernel before this one has begun a rebuild since, which it may even have brought to its end."""
@@ -213,14 +216,6 @@ class EmbeddingService:
         if highest - target.noted >= NOTE_EVERY:
             target.noted = highest
             await self._generations.note(target.generation, highest)
-
-    async def _switch(self, target: Filling) -> None:
-        """Let the completed generation answer; older ones are kept as far as configured."""
-        serving = await asyncio.to_thread(self._serving, target.embedder, target.generation)
-        target.generation = await self._generations.serve(target.generation)
-        self._dense.serve(replace(serving, generation=target.generation))
-        log.info("vectors of %s (generation %d) answer now", target.generation.model, target.generation.id)
-        await self._drop_old()
 
     async def _drop_old(self) -> None:
         gone = await self._generations.drop_old(self._settings.keep_generations)
@@ -238,7 +233,7 @@ class EmbeddingService:
         if self._target is not None:
             self._target.retry_from = self._target.pause = 0.0
         self._dense.try_again()
-        count = await self._filler.retry_now()
+        count = await self._worker.retry_now()
         self._wake.set()
         return count
 
@@ -253,7 +248,7 @@ class EmbeddingService:
         served = serving.generation.id if serving else 0
         rebuilding = generation.status != "serving" or self._begun_elsewhere(db, target)
         return EmbeddingProgress(
-            state="rebuilding" if rebuilding else "embedding" if self._filler.holds_up(db, target) else "idle",
+            state="rebuilding" if rebuilding else "embedding" if self._worker.holds_up(db, target) else "idle",
             provider=generation.provider,
             model=generation.model,
             dimension=generation.dimension,
@@ -269,7 +264,9 @@ class EmbeddingService:
     async def settled(self, done: Callable[[EmbeddingProgress], bool] | None = None) -> None:
         """Wait until nothing is pending and no generation is being built; or until another kernel has taken over."""
         finished = done or (lambda p: p.state in ("off", "idle"))
-        while not self._gave_way and not (self._at_rest() and finished(await self._store.read(self.progress))):
+        while not self._gave_way and not (
+            (self._target is None or self._target.claimed) and finished(await self._store.read(self.progress))
+        ):
             self._wake.set()
             async with self._moved:
                 with contextlib.suppress(TimeoutError):
@@ -284,9 +281,6 @@ class EmbeddingService:
         """Another kernel fills the vectors from now on: nobody should wait for this one."""
         self._gave_way = True
 
-    def _at_rest(self) -> bool:
-        return self._target is None or self._target.claimed
-
     def close(self) -> None:
         """Let the threads go."""
-        self._filler.close()
+        self._worker.close()

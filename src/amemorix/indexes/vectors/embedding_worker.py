@@ -10,24 +10,28 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
+
+import numpy as np
 
 from ...clock import Clock
 from ...config.model import Embedding
+from ...errors import ModelUnavailable
+from ...models.embedding_batches import Outcome, embed_each
+from ...ports import Embedder, Encoded
 from ...store.metadata_store import MetadataStore
 from ...store.ports import Connection, Unit
 from ...store.rows import embeddings as embedding_rows
 from ...store.rows import paragraphs as paragraph_rows
 from ...store.rows import relations as relation_rows
-from ...store.rows.embeddings import ParagraphVectors, Pending, Waiting
+from ...store.rows.embeddings import Generation, ParagraphVectors, Pending, Waiting
 from ...store.rows.relations import PendingRelation, RelationVector
+from ..name_directory import NameDirectory
 from ..projections import Indexes
-from .embedding_progress import Filling
-from .embedding_results import Failure, failure_of_all, of_paragraphs, of_relations
-from .relation_queue import DueRelations
+from .relation_queue import RelationEmbeddingQueue
 
-__all__ = ["VectorFiller"]
+__all__ = ["EmbeddingProgress", "EmbeddingWorker", "Filling"]
 
 log = logging.getLogger(__name__)
 NICENESS = 10
@@ -40,33 +44,93 @@ T = TypeVar("T")
 P = TypeVar("P", Pending, PendingRelation)
 
 
-class VectorFiller:
+@dataclass(frozen=True, slots=True)
+class EmbeddingProgress:
+    """How far the vectors are."""
+
+    state: str = "off"
+    """`off`, `idle`, `embedding` or `rebuilding`."""
+    provider: str = ""
+    model: str = ""
+    dimension: int = 0
+    generation: int = 0
+    serving_generation: int = 0
+    done: int = 0
+    pending: int = 0
+    failed: int = 0
+    """It counts paragraphs, as `done` and `pending` do; relations show in `state` alone."""
+    rate: float = 0.0
+    """Texts per second over the last batches."""
+    error: str = ""
+
+
+@dataclass(slots=True)
+class Filling:
+    """The generation being filled, and below which id nothing is missing."""
+
+    embedder: Embedder
+    generation: Generation
+    watermark: int = 0
+    noted: int = 0
+    retry_from: float = 0.0
+    pause: float = 0.0
+    done: int = 0
+    rate: float = 0.0
+    error: str = ""
+    claimed: bool = False
+    reopened: int = 0
+    """How often paragraphs below the watermark have come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A paragraph or relation that the model failed on."""
+
+    id: int
+    error: ModelUnavailable
+
+
+class EmbeddingWorker:
     """Gives the paragraphs and relations that are due their vectors, on threads of its own."""
 
     def __init__(
-        self,
-        store: MetadataStore,
-        *,
-        settings: Embedding,
-        indexes: Indexes,
-        clock: Clock,
-        threads: int,
+        self, store: MetadataStore, *, settings: Embedding, indexes: Indexes, clock: Clock, threads: int
     ) -> None:
         self._store = store
         self._settings = settings
         self._indexes = indexes
         self._clock = clock
-        self._relations = DueRelations(retry_seconds=settings.retry_seconds, give_up_after=GIVE_UP_AFTER)
+        self._relations = RelationEmbeddingQueue(retry_seconds=settings.retry_seconds, give_up_after=GIVE_UP_AFTER)
         self._pool = ThreadPoolExecutor(threads, "amemorix-embed", initializer=_be_nice)
         self._ahead = settings.batch_size * threads * BATCHES_AHEAD
 
     async def fill(self, target: Filling, now: float) -> bool:
         """Embed the next paragraphs, or else the next relations; False if nothing is due."""
-        return await self._embed_paragraphs(target, now) or await self._embed_relations(target, now)
+        if await self._embed_paragraphs(target, now):
+            return True
+        generation = target.generation.id
+        batch = await self.read(lambda db: self._relations.due(db, generation, now, self._ahead))
+        if not batch:
+            return False
+        outcomes = await self._made(batch, lambda part: _of_relations(target.embedder, part))
+        vectors = [made for made in outcomes if isinstance(made, RelationVector)]
+        failures = [made for made in outcomes if isinstance(made, _Failure)]
+        if vectors:
+            await self._store.write(lambda db: relation_rows.put_relations(db, generation, vectors))
+        blamed, now = [] if _endpoint_down(failures) else [failed.id for failed in failures], self._clock.now()
+        self._relations.note([made.relation for made in vectors], blamed, now)
+        self._heed(target, failures, now)
+        return True
 
     async def left_over(self, target: Filling) -> tuple[Waiting, int]:
         """What still lacks a vector or waits to be tried again, and the highest paragraph there is."""
-        return await self.read(lambda db: self._due_later(db, target))
+
+        def unit(db: Connection) -> tuple[Waiting, int]:
+            pending = embedding_rows.pending_count(db, target.generation.id, target.watermark)
+            waiting = embedding_rows.waiting(db, target.generation.id)
+            return replace(waiting, count=max(waiting.count, pending)), paragraph_rows.highest(db)
+
+        return await self.read(unit)
 
     def holds_up(self, db: Connection, target: Filling) -> bool:
         """Whether a vector is still to be had: one that failed often enough is not waited for."""
@@ -88,81 +152,56 @@ class VectorFiller:
         """Let the threads go."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _due(self, db: Connection, target: Filling, now: float) -> list[Pending]:
-        """The next texts, and the names that are left out of them as they are known with these texts."""
-        self._indexes.names.catch_up(db)
-        return embedding_rows.pending(db, target.generation.id, target.watermark, now, self._ahead)
-
-    def _due_later(self, db: Connection, target: Filling) -> tuple[Waiting, int]:
-        highest = paragraph_rows.highest(db)
-        pending = embedding_rows.pending_count(db, target.generation.id, target.watermark)
-        waiting = embedding_rows.waiting(db, target.generation.id)
-        return replace(waiting, count=max(waiting.count, pending)), highest
-
     async def _embed_paragraphs(self, target: Filling, now: float) -> bool:
         """Embed the next paragraphs; False if none is due."""
-        batch = await self.read(lambda db: self._due(db, target, now))
+
+        def due(db: Connection) -> list[Pending]:
+            self._indexes.names.catch_up(db)  # the names that are left out are those known with these texts
+            return embedding_rows.pending(db, target.generation.id, target.watermark, now, self._ahead)
+
+        batch = await self.read(due)
         if not batch:
             return False
         started, names = time.perf_counter(), self._indexes.names.index
-        outcomes = await self._made(batch, lambda part: of_paragraphs(target.embedder, names, part))
+        outcomes = await self._made(batch, lambda part: _of_paragraphs(target.embedder, names, part))
         await self._keep(target, outcomes)
         target.done += sum(isinstance(made, ParagraphVectors) for made in outcomes)
         target.rate = len(batch) / max(time.perf_counter() - started, 1e-9)
         return True
 
-    async def _embed_relations(self, target: Filling, now: float) -> bool:
-        """Embed the next relations; False if none is due."""
-        generation = target.generation.id
-        batch = await self.read(lambda db: self._relations.due(db, generation, now, self._ahead))
-        if not batch:
-            return False
-        outcomes = await self._made(batch, lambda part: of_relations(target.embedder, part))
-        await self._keep_relations(target, outcomes)
-        return True
-
     async def _made(self, batch: Sequence[P], make: Callable[[Sequence[P]], list[T]]) -> list[T]:
-        """What becomes of a batch, made part by part on the embedding threads."""
+        """What becomes of a batch, made part by part on the embedding threads, once nobody searches or a moment passed."""
+
+        def in_turn(part: Sequence[P]) -> list[T]:
+            self._store.right_of_way.give_way(GIVE_WAY_SECONDS)
+            return make(part)
+
         size, loop = self._settings.batch_size, asyncio.get_running_loop()
         parts = [batch[i : i + size] for i in range(0, len(batch), size)]
-        work = [loop.run_in_executor(self._pool, self._in_turn, make, part) for part in parts]
+        work = [loop.run_in_executor(self._pool, in_turn, part) for part in parts]
         return [one for part in await asyncio.gather(*work) for one in part]
 
-    def _in_turn(self, make: Callable[[Sequence[P]], list[T]], part: Sequence[P]) -> list[T]:
-        """One part, once nobody searches or a moment has passed; on an embedding thread."""
-        self._store.right_of_way.give_way(GIVE_WAY_SECONDS)
-        return make(part)
-
-    async def _keep(self, target: Filling, outcomes: Sequence[ParagraphVectors | Failure]) -> None:
+    async def _keep(self, target: Filling, outcomes: Sequence[ParagraphVectors | _Failure]) -> None:
         vectors = [made for made in outcomes if isinstance(made, ParagraphVectors)]
-        failures = [made for made in outcomes if isinstance(made, Failure)]
-        now, down = self._clock.now(), failure_of_all(failures)
+        failures = [made for made in outcomes if isinstance(made, _Failure)]
+        now, down = self._clock.now(), _endpoint_down(failures)
         generation = target.generation.id
 
         def unit(db: Connection) -> None:
             embedding_rows.put(db, generation, vectors)
             blamed = [] if down else failures
             tries = embedding_rows.attempts(db, generation, [failed.id for failed in blamed])
-            pauses = [(f.id, now + self._pause(tries.get(f.id, 0)), str(f.error)) for f in blamed]
-            embedding_rows.fail(db, generation, pauses)
+            first, longest = self._settings.retry_seconds, self._settings.retry_max_seconds
+            pause = {failed.id: min(first * 2 ** min(tries.get(failed.id, 0), 20), longest) for failed in blamed}
+            embedding_rows.fail(db, generation, [(f.id, now + pause[f.id], str(f.error)) for f in blamed])
 
         if vectors or not down:
             await self._store.write(unit)
         self._heed(target, failures, now)
 
-    async def _keep_relations(self, target: Filling, outcomes: Sequence[RelationVector | Failure]) -> None:
-        vectors = [made for made in outcomes if isinstance(made, RelationVector)]
-        failures = [made for made in outcomes if isinstance(made, Failure)]
-        generation, now = target.generation.id, self._clock.now()
-        if vectors:
-            await self._store.write(lambda db: relation_rows.put_relations(db, generation, vectors))
-        blamed = [] if failure_of_all(failures) else [failed.id for failed in failures]
-        self._relations.note([made.relation for made in vectors], blamed, now)
-        self._heed(target, failures, now)
-
-    def _heed(self, target: Filling, failures: Sequence[Failure], now: float) -> None:
+    def _heed(self, target: Filling, failures: Sequence[_Failure], now: float) -> None:
         """Rest if the model does not answer, longer each time."""
-        down = failure_of_all(failures)
+        down = _endpoint_down(failures)
         if down is None:
             target.pause, target.error = 0.0, str(failures[0].error) if failures else ""
         else:
@@ -170,8 +209,46 @@ class VectorFiller:
             target.retry_from, target.error = now + target.pause, str(down)
             log.warning("the embedding model does not answer (%s); next try in %.0f s", down, target.pause)
 
-    def _pause(self, tries: int) -> float:
-        return min(self._settings.retry_seconds * 2 ** min(tries, 20), self._settings.retry_max_seconds)
+
+def _of_paragraphs(
+    embedder: Embedder, names: NameDirectory, batch: Sequence[Pending]
+) -> list[ParagraphVectors | _Failure]:
+    """What the model makes of each paragraph without its names, nothing of a text that it does not read."""
+    read = [p for p in batch if embedder.reads(p.content)]
+    unread: list[ParagraphVectors | _Failure] = [ParagraphVectors(p.id, b"") for p in batch if p not in read]
+    texts = [names.find(p.content, (p.chat,)).bare or p.content for p in read]
+    return unread + [
+        ParagraphVectors(p.id, _half(made), made.tokens.tobytes())
+        if isinstance(made, Encoded)
+        else _Failure(p.id, made)
+        for p, made in zip(read, _embedded(embedder, texts), strict=True)
+    ]
+
+
+def _of_relations(embedder: Embedder, batch: Sequence[PendingRelation]) -> list[RelationVector | _Failure]:
+    """What the model makes of each relation's sentence, nothing of one that it does not read."""
+    read = [r for r in batch if embedder.reads(r.sentence)]
+    unread: list[RelationVector | _Failure] = [RelationVector(r.id, b"", r.sentence) for r in batch if r not in read]
+    return unread + [
+        RelationVector(r.id, _half(made), r.sentence) if isinstance(made, Encoded) else _Failure(r.id, made)
+        for r, made in zip(read, _embedded(embedder, [r.sentence for r in read]), strict=True)
+    ]
+
+
+def _endpoint_down(failures: Sequence[_Failure]) -> ModelUnavailable | None:
+    """The error for which no text is to blame: the model itself does not answer."""
+    return next((failed.error for failed in failures if failed.error.details.get("endpoint_down")), None)
+
+
+def _half(made: Encoded) -> bytes:
+    return np.asarray(made.vector, "<f2").tobytes()
+
+
+def _embedded(embedder: Embedder, texts: Sequence[str]) -> Sequence[Outcome]:
+    try:
+        return embed_each(embedder, texts)
+    except ModelUnavailable as exc:
+        return [exc] * len(texts)
 
 
 def _be_nice() -> None:

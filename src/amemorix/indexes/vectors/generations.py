@@ -42,7 +42,9 @@ class Generations:
         """The generation of this model that is being built, else the one that answers, else the newest, else a new one."""
         serving, building = embedding_rows.serving(db), embedding_rows.building(db)
         mine = [one for one in (building, serving) if one and one.fingerprint == info.fingerprint]
-        filling = mine[0] if mine else embedding_rows.of_model(db, info.fingerprint) or _without_row(info)
+        filling = mine[0] if mine else embedding_rows.of_model(db, info.fingerprint)
+        if filling is None:
+            filling = Generation(0, info.fingerprint, info.provider, info.model, info.dimension, "new")
         return Choice(serving, filling, int(change_log.get(db, WATERMARK.format(filling.id)) or 0))
 
     async def claim(self, info: EmbedderInfo) -> Choice:
@@ -86,16 +88,13 @@ class Generations:
     async def drop_old(self, keep: int) -> Sequence[int]:
         """Delete retired generations but for the last `keep`; returns those that are gone."""
         retired = await self._store.read(embedding_rows.retired)
+
+        def drop_some(db: Connection, generation: int) -> bool:
+            # what was known to be complete goes first: the model may come back before the rest goes
+            change_log.put(db, WATERMARK.format(generation), "0")
+            return embedding_rows.drop_some(db, generation, DROP_STEP)
+
         for generation in retired[keep:]:
-            while not await self._store.write(lambda db, g=generation: self._drop_some(db, g)):
+            while not await self._store.write(lambda db, g=generation: drop_some(db, g)):
                 pass
         return retired[keep:]
-
-    def _drop_some(self, db: Connection, generation: int) -> bool:
-        """Some vectors go, and with them what was known to be complete: the model may come back before the rest goes."""
-        change_log.put(db, WATERMARK.format(generation), "0")
-        return embedding_rows.drop_some(db, generation, DROP_STEP)
-
-
-def _without_row(info: EmbedderInfo) -> Generation:
-    return Generation(0, info.fingerprint, info.provider, info.model, info.dimension, "new")

@@ -11,7 +11,7 @@ from ...store.ports import Connection
 from ...store.rows import relations as relation_rows
 from ...store.rows.relations import PendingRelation
 
-__all__ = ["DueRelations"]
+__all__ = ["RelationEmbeddingQueue"]
 
 KINDS = ("relation", "relation_embedding")
 """Changes after which a relation may lack a vector."""
@@ -37,7 +37,7 @@ class _Look:
     failed: dict[int, _Failed] = field(default_factory=dict[int, _Failed])
 
 
-class DueRelations:
+class RelationEmbeddingQueue:
     """Finds live relations without a vector by the change log, and lets those that failed wait.
 
     One thread at a time asks for what is due, then notes what became of it; any may ask whether something is left.
@@ -85,14 +85,10 @@ class DueRelations:
         return look if look.generation == generation else _Look(generation)
 
     def _pending(self, db: Connection, look: _Look, but: Iterable[int], limit: int) -> list[PendingRelation]:
-        among = self._suspects(db, look)
+        floor, last = change_log.bounds(db)
+        among: set[int] | None = None
+        if look.cursor is not None and look.cursor >= floor:
+            among = {*change_log.between(db, look.cursor, last, KINDS), *look.failed}
         if among is not None and not among:
             return []
         return relation_rows.pending_relations(db, look.generation, limit, among=among, but=but)
-
-    def _suspects(self, db: Connection, look: _Look) -> set[int] | None:
-        """The relations that may lack a vector; None if any may."""
-        floor, last = change_log.bounds(db)
-        if look.cursor is None or look.cursor < floor:
-            return None
-        return {*change_log.between(db, look.cursor, last, KINDS), *look.failed}

@@ -1,4 +1,4 @@
-"""The dense lane's model and vectors: which generation answers, which is being built."""
+"""The embedding of queries by the model whose vectors answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...errors import ModelUnavailable
 from ...models.embedding_batches import encode
@@ -17,7 +17,7 @@ from ...store.rows.embeddings import Generation
 from ..projection import Projection
 from .store import VectorStore
 
-__all__ = ["Asked", "Asking", "DenseLane", "Serving"]
+__all__ = ["DenseLane", "QueryEmbedding", "Serving"]
 
 log = logging.getLogger(__name__)
 REMEMBERED_QUERIES = 512
@@ -34,34 +34,30 @@ class Serving:
     vectors: Projection[VectorStore]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A query encoded, with the vectors that it compares to; without them, either the model does not read the query or
-    it failed."""
+@dataclass(slots=True)
+class QueryEmbedding:
+    """A query on its way through the model, then what came of it.
 
-    encoded: Encoded | None = None
-    vectors: Projection[VectorStore] | None = None
-    generation: int = 0
-    failed: bool = False
+    Without `serving` it is compared to no vectors: the model does not read the query, or it failed.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A query on its way through the model, or its answer."""
-
-    key: tuple[str, str] = ("", "")
     serving: Serving | None = None
+    encoded: Encoded | None = None
+    failed: bool = False
+    key: tuple[str, str] = ("", "")
     work: Future[list[Encoded]] | None = None
-    begun: list[float] = field(default_factory=list[float])
-    """When the model began with it; empty while it queues."""
-    answer: Asked | None = None
+    begun: float = 0.0
+    """When the model began with it, 0 while it queues."""
 
     @property
     def generation(self) -> int:
-        """The vectors that the query will be compared to."""
-        if self.answer is not None:
-            return self.answer.generation
+        """The vectors that the query is compared to; 0 for none."""
         return self.serving.generation.id if self.serving else 0
+
+    @property
+    def vectors(self) -> Projection[VectorStore] | None:
+        """The index of those vectors."""
+        return self.serving.vectors if self.serving else None
 
 
 class DenseLane:
@@ -89,42 +85,46 @@ class DenseLane:
         """Ask the model again from the next search on."""
         self._rest_until = 0.0
 
-    def begin(self, text: str) -> Asking:
+    def begin(self, text: str) -> QueryEmbedding:
         """Begin to embed a query on a thread of its own; from any thread."""
         serving = self._serving
         if serving is None or not text or not serving.embedder.reads(text):
-            return Asking(answer=Asked())
+            return QueryEmbedding()
         key = (serving.generation.fingerprint, text)
-        known = self._remembered(key)
-        if known is not None:
-            return Asking(answer=Asked(known, serving.vectors, serving.generation.id))
+        with self._lock:
+            if key in self._seen:
+                self._seen.move_to_end(key)
+                return QueryEmbedding(serving, self._seen[key])
         if time.monotonic() < self._rest_until:
-            return Asking(answer=Asked(failed=True))
-        begun: list[float] = []
+            return QueryEmbedding(failed=True)
+        query = QueryEmbedding(serving, key=key)
 
         def work() -> list[Encoded]:
-            self._begun = time.monotonic()
-            begun.append(self._begun)
+            query.begun = self._begun = time.monotonic()
             return encode(serving.embedder, [text])
 
-        return Asking(key, serving, self._pool.submit(work), begun)
+        query.work = self._pool.submit(work)
+        return query
 
-    async def finish(self, asking: Asking, timeout: float) -> Asked:
-        """The query embedded, or the reason to do without: the model worked at it for `timeout` seconds, or began with
+    async def finish(self, query: QueryEmbedding, timeout: float) -> None:
+        """Wait until the query is embedded or has failed: the model worked at it for `timeout` seconds, or began with
         no query for so long."""
-        if asking.answer is not None or asking.work is None or asking.serving is None:
-            return asking.answer or Asked()
+        if query.work is None:
+            return
         try:
-            encoded = (await self._made(asking, asking.work, timeout))[0]
+            query.encoded = (await self._made(query, query.work, timeout))[0]
         except (ModelUnavailable, TimeoutError) as exc:
             log.warning("the query was not embedded (%s); the other lanes answer", exc or "time-out")
             if isinstance(exc, TimeoutError) or exc.details.get("endpoint_down"):
                 self._rest_until = time.monotonic() + REST_SECONDS
-            return Asked(failed=True)
-        self._remember(asking.key, encoded)
-        return Asked(encoded, asking.serving.vectors, asking.serving.generation.id)
+            query.serving, query.failed = None, True
+            return
+        with self._lock:
+            self._seen[query.key] = query.encoded
+            while len(self._seen) > REMEMBERED_QUERIES:
+                self._seen.popitem(last=False)
 
-    async def _made(self, asking: Asking, work: Future[list[Encoded]], seconds: float) -> list[Encoded]:
+    async def _made(self, query: QueryEmbedding, work: Future[list[Encoded]], seconds: float) -> list[Encoded]:
         """What the model made; a loop that was held up takes what came meanwhile. Raises TimeoutError."""
         since, made = time.monotonic(), asyncio.wrap_future(work)
         try:
@@ -134,7 +134,7 @@ class DenseLane:
                     return made.result()
                 if work.done():
                     return work.result()
-                before, since = since, max(since, *(asking.begun or [self._begun]))
+                before, since = since, max(since, query.begun or self._begun)
                 if since == before:
                     raise TimeoutError
         finally:
@@ -143,15 +143,3 @@ class DenseLane:
     def close(self) -> None:
         """Let the threads go."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _remembered(self, key: tuple[str, str]) -> Encoded | None:
-        with self._lock:
-            if key in self._seen:
-                self._seen.move_to_end(key)
-            return self._seen.get(key)
-
-    def _remember(self, key: tuple[str, str], encoded: Encoded) -> None:
-        with self._lock:
-            self._seen[key] = encoded
-            while len(self._seen) > REMEMBERED_QUERIES:
-                self._seen.popitem(last=False)

@@ -9,8 +9,8 @@ from functools import cache
 from typing import Protocol
 
 from ...lazy_regex import lazy_regex
+from ..stopwords import VAGUE, is_name
 from ..strategy import Mention
-from ..words import VAGUE, is_name
 
 __all__ = [
     "HAN",

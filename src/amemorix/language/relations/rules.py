@@ -9,9 +9,9 @@ from dataclasses import replace
 from ...lazy_regex import lazy_regex
 from ..chat_markup import spoken, uncoded
 from ..normalise import is_mostly_cjk, normalise_name, simplified
+from ..stopwords import LONGEST_NAME, is_name
 from ..strategy import Extraction, Mention, Passage, Triple
-from ..text_flags import QUESTION, read_signs
-from ..words import LONGEST_NAME, is_name
+from ..text_flags import QUESTION, read_flags
 from . import chinese, english
 
 __all__ = ["DEFINITION", "MOST_CHARS", "possible_names", "read_definitions", "read_passage"]
@@ -31,7 +31,7 @@ def read_passage(passage: Passage, defined: Sequence[Triple] = ()) -> Extraction
     reader = chinese if is_mostly_cjk(text) else english
     if reader is chinese and (plain := simplified(text)) != text:
         return _as_written(text, plain, read_passage(replace(passage, text=plain), defined))
-    asks = bool(read_signs(text[-200:]) & QUESTION) and len(text) < 200
+    asks = bool(read_flags(text[-200:]) & QUESTION) and len(text) < 200
     relations = [*defined, *reader.relations(spoken(text, said=bool(passage.speaker)), passage)]
     entities = [*_known(passage, reader.names(text)), *([] if asks else reader.mentions(text))]
     return _distinct(entities, relations)

@@ -1,43 +1,43 @@
-"""What kind of answer a question wants."""
+"""What the answer to a question has to hold: a number, or something that has a name."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from ...language.normalise import fold
+from ...language.text_flags import NAME, NUMBER
 from ...lazy_regex import lazy_regex
 
-__all__ = ["AnswerType", "Kind", "read_answer_type"]
+__all__ = ["wanted_answer"]
 
-Kind = Literal["person", "place", "time", "duration", "number", "reason", "yes_no", "thing", "list", ""]
-"""What an answer must name; `list` is several things, an empty one anything."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerType:
-    """What a question asks for, by its form."""
-
-    kind: Kind = ""
-    wants: str = ""
-    """The noun that names what is asked for, folded as `fold` does; empty if the question does not plainly name it."""
-
-
-def read_answer_type(text: str) -> AnswerType:
-    """The kind of answer that the last question of a text wants; an empty one if nothing is asked.
-
-    A question inside a polite or doubtful one counts ("do you know where…", "你知道谁…吗"). A text without a question
-    mark is a question if it begins as one, or holds a Chinese word that asks.
-    """
-    question = _question(text)
-    folded = fold(question)
-    if not folded.isascii() and (asked := _chinese(folded)):
-        return asked
-    return _english(question.translate(_STRAIGHT))
-
-
+_NUMBER_WORDS = """
+number age price cost amount salary percentage size height weight score 数字 号码 价格 价钱 年龄 岁数 数量 身高 体重
+"""
+_NUMBERS = frozenset(_NUMBER_WORDS.split())
+_NAMED_WORDS = """
+city town village country state county province region district area neighbourhood neighborhood street
+address place location spot destination hometown restaurant cafe bar pub hotel museum park beach island airport
+station venue hospital university college school library gym shop store church building room
+person man woman guy girl boy friend child kid sibling brother sister relative cousin colleague coworker
+teacher doctor boss neighbour neighbor singer actor actress author artist student classmate roommate partner
+people men women children kids
+城市 国家 地方 地点 城 省份 省 县 区 镇 村 街 地址 位置 小区 餐厅 饭店 酒店 咖啡馆 博物馆 公园 海滩 岛 机场 车站 医院 大学 学校
+图书馆 商场 店 老家 家乡 人 朋友 同事 同学 老师 医生 老板 邻居 歌手 演员 作家 作者 亲戚 室友 家人 男生 女生 孩子
+"""
+_NAMED = frozenset(_NAMED_WORDS.split())
+"""Persons and places."""
+_TITLED_WORDS = """
+name title book novel movie film show series song band album artist musician singer author game brand company team
+league club festival event concert class course program language instrument dish food pet dog cat book podcast app car
+名字 名称 标题 书 小说 电影 剧 综艺 歌 乐队 专辑 歌手 作者 游戏 牌子 品牌 公司 球队 俱乐部 活动 演唱会 课 课程 语言 乐器 菜 宠物 狗 猫 软件 车
+"""
+_TITLED = frozenset(_TITLED_WORDS.split())
+"""Things that are mostly called by a name."""
+_UNITS = {"second", "minute", "hour", "day", "night", "week", "weekend", "month", "year", "decade"}
+_OTHER_WORDS = "时间 日子 日期 月份 年份 季节 星期 原因 理由 东西 事情 样子 关系 意思"
+"""Chinese nouns that are known, and neither named nor numbers: what follows one does not belong to it."""
+_KNOWN_ZH = _NAMED | _NUMBERS | frozenset(_OTHER_WORDS.split())
 _MEASURE_WORDS = "个种家只本座部首类款间条张件门支场所台辆幅道届位名次"
 _REACH = 400
 """How many characters of a question are read."""
@@ -45,55 +45,33 @@ _BREAK = lazy_regex(r"[?？!！。\n]|(?<!\b[MDmd]r)(?<!\b[Mm]s)(?<!\b[Ss]t)(?<!
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "？": "?", "，": ","})
 
 
-def _question(text: str) -> str:
-    """The last sentence that ends in a question mark, or the beginning of the text if there is none."""
+def wanted_answer(text: str) -> int:
+    """The flags NUMBER and NAME that the last question of a text asks for, by its form; 0 if nothing is asked.
+
+    A question inside a polite or doubtful one counts ("do you know where…", "你知道谁…吗"). A text without a question
+    mark is a question if it begins as one, or holds a Chinese word that asks.
+    """
     marked = max(text.rfind("?"), text.rfind("？"))
     if marked < 0:
-        return text[:_REACH].strip()
-    asked = text[max(0, marked - _REACH) : marked + 1].rstrip("?？")
-    begin = max((match.end() for match in _BREAK.finditer(asked)), default=0)
-    return asked[begin:].strip() + "?"
+        question = text[:_REACH].strip()
+    else:
+        asked = text[max(0, marked - _REACH) : marked + 1].rstrip("?？")
+        begin = max((match.end() for match in _BREAK.finditer(asked)), default=0)
+        question = asked[begin:].strip() + "?"
+    folded = fold(question)
+    if not folded.isascii() and (flags := _chinese(folded)) is not None:
+        return flags
+    return _english(question.translate(_STRAIGHT))
 
 
-# Nouns
-
-_NOUN_WORDS: dict[Kind, str] = {
-    "place": """city town village country state county province region district area neighbourhood neighborhood street
-        address place location spot destination hometown restaurant cafe bar pub hotel museum park beach island airport
-        station venue hospital university college school library gym shop store church building room
-        城市 国家 地方 地点 城 省份 省 县 区 镇 村 街 地址 位置 小区 餐厅 饭店 酒店 咖啡馆 博物馆 公园 海滩 岛 机场 车站 医院 大学 学校
-        图书馆 商场 店 老家 家乡""",
-    "person": """person man woman guy girl boy friend child kid sibling brother sister relative cousin colleague coworker
-        teacher doctor boss neighbour neighbor singer actor actress author artist student classmate roommate partner
-        people men women children kids 人 朋友 同事 同学 老师 医生 老板 邻居 歌手 演员 作家 作者 亲戚 室友 家人 男生 女生 孩子""",
-    "time": """time date day week weekend month year season decade hour birthday 时间 日子 日期 日 天 周 月 月份 年 年份 季节 星期""",
-    "number": """number age price cost amount salary percentage size height weight score 数字 号码 价格 价钱 年龄 岁数 数量 身高 体重""",
-    "reason": "reason reasons cause motivation motive 原因 理由",
-    "duration": "duration",
-}
-_KINDS: dict[str, Kind] = {noun: kind for kind, nouns in _NOUN_WORDS.items() for noun in nouns.split()}
-_EMPTY_NOUNS = {"thing", "things", "stuff", "one", "ones", "东西", "事", "事情", "样子", "关系", "意思"}
-_UNITS = {"second", "minute", "hour", "day", "night", "week", "weekend", "month", "year", "decade"}
-_IRREGULAR = {"people", "men", "women", "children", "feet", "teeth", "mice"}
-_NOT_PLURAL = lazy_regex(r"(?:ss|us|is|news|series|species|gas|lens|means|politics|physics|mathematics|maths|chess)$")
+def _of_noun(noun: str) -> int:
+    """What is asked for by "which cities" or "哪些城市"."""
+    forms = {noun, noun.removesuffix("s"), noun.removesuffix("es"), noun.removesuffix("ies") + "y"}
+    return NAME * bool(forms & _NAMED or _is_titled(noun)) | NUMBER * bool(forms & _NUMBERS)
 
 
-def _is_plural(noun: str) -> bool:
-    return noun in _IRREGULAR or (noun.endswith("s") and len(noun) > 3 and not _NOT_PLURAL.search(noun))
-
-
-def _singular(noun: str) -> str:
-    if not _is_plural(noun) or noun in _IRREGULAR:
-        return noun
-    if noun.endswith("ies"):
-        return f"{noun[:-3]}y"
-    return noun[:-2] if noun.endswith(("shes", "ches", "xes", "sses")) else noun[:-1]
-
-
-def _of_noun(noun: str, plural: bool) -> AnswerType:
-    """What is asked for by "which cities" or "哪些城市"; the noun may be empty."""
-    kind = _KINDS.get(noun) or _KINDS.get(_singular(noun)) or ("list" if plural else "thing")
-    return AnswerType(kind, "" if noun in _EMPTY_NOUNS else noun)
+def _is_titled(noun: str) -> bool:
+    return noun in _TITLED or noun.removesuffix("s") in _TITLED
 
 
 # English
@@ -142,36 +120,53 @@ _ING_NOUNS = frozenset({
     "thing", "painting", "wedding", "meeting", "building", "clothing", "ring", "evening", "morning", "spring", "string",
     "song", "king", "training", "feeling", "meaning", "hearing", "drawing", "recording", "ending", "saying",
 })  # fmt: skip
-_HOW: dict[str, Kind] = {
-    "long": "duration", "soon": "duration", "many": "number", "much": "number", "old": "number", "tall": "number",
-    "far": "number", "big": "number", "large": "number", "heavy": "number", "high": "number", "deep": "number",
-    "fast": "number", "wide": "number", "expensive": "number", "often": "time", "late": "time", "early": "time",
-    "recently": "time", "frequently": "time", "come": "reason",
-}  # fmt: skip
-_SIMPLE: dict[str, Kind] = {
-    "who": "person", "whom": "person", "whose": "person", "where": "place", "when": "time", "why": "reason",
-}  # fmt: skip
+_HOW_MUCH = frozenset(
+    ["many", "much", "old", "tall", "far", "big", "large", "heavy", "high", "deep", "fast", "wide", "expensive"]
+)
 _REASON_EN = lazy_regex(
     r"what(?: on earth)? (?:made|makes|caused|causes|prompted|prompts|motivated|motivates|drove|inspired|led|triggered)\b|what for\b"
 )
 
 
-def _english(question: str) -> AnswerType:
+def _english(question: str) -> int:
     lower = question.lower()
     if len(lower) != len(question):
         question = lower
     if listing := _LIST_EN.match(lower):
-        return AnswerType("list", _head(_words(question[listing.end() :])))
+        return NAME * _is_titled(_head(_words(question[listing.end() :])))
     opening = _OPENING_EN.match(lower)
     begin, asking, whether = (opening.end(), opening["asking"], opening["whether"]) if opening else (0, None, None)
     if whether or (not asking and _YES_NO_EN.match(lower, begin)):
-        return AnswerType("thing" if _CHOICE.search(lower) else "yes_no")
+        return 0
     word = _asking_word(lower, begin)
-    if word and (asking or lower.endswith("?") or _stands_first(lower, word, begin)):
-        return _of_wh(word[0], question[word.end() :], lower[word.start() :])
-    if lower.endswith("?") and (asking or _YES_NO_INSIDE.search(lower)):
-        return AnswerType("yes_no")
-    return AnswerType()
+    if word is None or not (asking or lower.endswith("?") or _stands_first(lower, word, begin)):
+        return 0
+    if word[0] in ("who", "whom", "whose", "where"):
+        return NAME
+    words = _words(question[word.end() :])
+    if word[0] == "how":
+        return _of_how(words)
+    about = words[:1] in (["if"], ["about"])
+    if word[0] not in ("what", "which") or about or _REASON_EN.match(lower[word.start() :]):
+        return 0
+    # "what books has she read", "which of the cities", "what are her hobbies"; "what is …" only if it says whose
+    words = [word for word in words if word.lower() != "else"]
+    if words and words[0].lower() in ("is", "was", "'s", "are", "were", "'re"):
+        words = words[1:]
+        if not any(word.lower() in _POSSESSIVES or word.endswith(("'s", "s'")) for word in words[:4]):
+            return 0
+    return _of_noun(_head(words))
+
+
+def _of_how(words: Sequence[str]) -> int:
+    first, second = ([word.lower() for word in words[:2]] + ["", ""])[:2]
+    if first not in _HOW_MUCH:
+        return 0
+    if first not in ("many", "much"):
+        return NUMBER
+    if second == "time" or second in _UNITS or second.removesuffix("s") in _UNITS:
+        return 0
+    return NUMBER | NAME * (second != "times" and _is_titled(_head(words[1:])))
 
 
 def _asking_word(lower: str, begin: int) -> re.Match[str] | None:
@@ -194,50 +189,6 @@ def _stands_first(lower: str, word: re.Match[str], begin: int) -> bool:
     return not before.strip() or (before.count(" ") == 1 and _AFTER_PREPOSITION.match(before) is not None)
 
 
-def _of_wh(word: str, following: str, lower: str) -> AnswerType:
-    words = _words(following)
-    if word == "how":
-        return _of_how(words)
-    if word == "whose" or word not in ("what", "which"):
-        return AnswerType(_SIMPLE[word])
-    if _REASON_EN.match(lower):
-        return AnswerType("reason")
-    if words[:1] in (["if"], ["about"]):
-        return AnswerType()
-    return _of_what(words)
-
-
-def _of_how(words: Sequence[str]) -> AnswerType:
-    first, second = ([word.lower() for word in words[:2]] + ["", ""])[:2]
-    kind = _HOW.get(first, "")
-    if first == "long" and second == "ago":
-        return AnswerType("time")
-    if first not in ("many", "much"):
-        return AnswerType(kind)
-    if second == "time" or _singular(second) in _UNITS:
-        return AnswerType("duration")
-    return AnswerType(kind, wants="" if second == "times" else _head(words[1:]))
-
-
-def _of_what(words: Sequence[str]) -> AnswerType:
-    """What "what books has she read", "which of the cities" or "what are her hobbies" asks for."""
-    words = [word for word in words if word.lower() != "else"]
-    several = any(word.lower() in ("all", "kinds", "types", "sorts") for word in words[:2])
-    verb = words[0].lower() if words else ""
-    if verb in ("is", "was", "'s", "are", "were", "'re"):
-        noun = _head(words[1:]) if _has_owner(words[1:]) else ""
-        several = several or (verb in ("are", "were", "'re") and _is_plural(noun))
-    else:
-        noun = _head(words)
-        several = several or _is_plural(noun)
-    return _of_noun(noun, several)
-
-
-def _has_owner(words: Sequence[str]) -> bool:
-    """Whether a noun phrase says whose or which it is about: "her job", "Ann's job", "the job"."""
-    return any(word.lower() in _POSSESSIVES or word.endswith(("'s", "s'")) for word in words[:4])
-
-
 def _words(following: str) -> list[str]:
     """The next words and marks; "'s" of a question word stands alone."""
     short = re.match(r"'(?:s|re|d)(?![a-z])", following)
@@ -246,10 +197,20 @@ def _words(following: str) -> list[str]:
 
 
 def _head(words: Sequence[str]) -> str:
-    """The noun that a phrase is about, in lower case: the last word before a verb, a preposition or another name."""
+    """The noun that a phrase is about, in lower case: the last word before a verb, a preposition or another name.
+
+    Empty if the phrase turns out to be about what somebody is doing. "Kind of" and "types of" are left out.
+    """
+    for place, word in enumerate(words[:3]):
+        if word.lower().removesuffix("s") in ("kind", "type", "sort") and words[place + 1 : place + 2] in (
+            ["of"],
+            ["Of"],
+        ):
+            words = words[place + 2 :]
+            break
     taken: list[str] = []
     capital = True
-    for word in _after_kind_of(words):
+    for word in words:
         lower = word.lower()
         if lower == "of" and not taken:
             continue
@@ -262,26 +223,9 @@ def _head(words: Sequence[str]) -> str:
             taken.append(lower)
         elif taken:
             break
-    return _without_verbs(taken)
-
-
-def _after_kind_of(words: Sequence[str]) -> Sequence[str]:
-    """Leave out "kind of" and "types of"."""
-    for place, word in enumerate(words[:3]):
-        if word.lower() in ("kind", "kinds", "type", "types", "sort", "sorts") and [
-            w.lower() for w in words[place + 1 : place + 2]
-        ] == ["of"]:
-            return words[place + 2 :]
-    return words
-
-
-def _without_verbs(nouns: list[str]) -> str:
-    """The last noun, unless the phrase turns out to be about what somebody is doing."""
-    while nouns and (nouns[-1] in _VERBS or (nouns[-1].endswith("ed") and len(nouns[-1]) > 4)):
-        nouns.pop()
-    if not nouns or (nouns[-1].endswith("ing") and nouns[-1] not in _ING_NOUNS):
-        return ""
-    return nouns[-1]
+    while taken and (taken[-1] in _VERBS or (taken[-1].endswith("ed") and len(taken[-1]) > 4)):
+        taken.pop()
+    return "" if not taken or (taken[-1].endswith("ing") and taken[-1] not in _ING_NOUNS) else taken[-1]
 
 
 # Chinese
@@ -302,10 +246,6 @@ _NOUN_ZH = lazy_regex(
     r"|会(?!议)|对(?![手象])|(?<![智功技性])能(?!力)|比(?!赛)|才(?!能)|看(?!法)|写(?!作)|读(?![物者])|玩(?!具)|住(?![处址])|[买吃喝丢]|(?<!作)用|(?<!爱)好)[\u4e00-\u9fffa-z]){1,9})"
 )
 _MEASURED_NOUN_ZH = lazy_regex(rf"[{_MEASURE_WORDS}]?+{_NOUN_ZH.pattern}")
-_SEVERAL_ZH = lazy_regex(
-    r"哪些|哪几|都.{0,6}?(?:[什甚]么|谁|哪|啥)|(?<!没)有过?(?:[什甚]么|啥)(?!时候|意思|关系|用|事)|有谁"
-    r"|(?:[什甚]么|谁|哪里|哪儿)和(?:[什甚]么|谁|哪)|分别"
-)
 _LIST_ZH = lazy_regex("列出|列举|罗列")
 _YES_NO_ZH = lazy_regex(
     r"吗\W*$|有没有|有无|是否|(?P<verb>[\u4e00-\u9fff])[不没](?P=verb)|[了过]没\W*$|没有\W*\?$|[对是]吧\W*$"
@@ -313,34 +253,22 @@ _YES_NO_ZH = lazy_regex(
 _CHOICE_ZH = lazy_regex(r"还是[^?]{1,20}\?$")
 
 
-def _chinese(folded: str) -> AnswerType | None:
+def _chinese(folded: str) -> int | None:
     """What the first Chinese word that asks wants; None if there is none."""
     if _LIST_ZH.search(folded):
-        return AnswerType("list")
-    if asking := _ASK_ZH.search(folded):
-        return _of_word_zh(folded, asking)
-    if _CHOICE_ZH.search(folded):
-        return AnswerType("thing")
-    return AnswerType("yes_no") if _YES_NO_ZH.search(folded) else None
-
-
-def _of_word_zh(folded: str, asking: re.Match[str]) -> AnswerType:
+        return 0
+    asking = _ASK_ZH.search(folded)
+    if asking is None:
+        return 0 if _CHOICE_ZH.search(folded) or _YES_NO_ZH.search(folded) else None
     match asking.lastgroup:
+        case "person" | "place":
+            return NAME
         case "thing":
-            several = _SEVERAL_ZH.search(folded) is not None
-            return _of_noun(_noun_zh(_NOUN_ZH.match(folded, asking.end())), several)
+            return _of_noun(_noun_zh(_NOUN_ZH.match(folded, asking.end())))
         case "number":
-            return AnswerType("number", wants=_noun_zh(_MEASURED_NOUN_ZH.match(folded, asking.end())))
-        case "person":
-            return AnswerType("person")
-        case "place":
-            return AnswerType("place")
-        case "time":
-            return AnswerType("time")
-        case "duration":
-            return AnswerType("duration")
+            return NUMBER | NAME * _is_titled(_noun_zh(_MEASURED_NOUN_ZH.match(folded, asking.end())))
         case _:
-            return AnswerType("reason")
+            return 0
 
 
 def _noun_zh(match: re.Match[str] | None) -> str:
@@ -348,5 +276,5 @@ def _noun_zh(match: re.Match[str] | None) -> str:
     if match is None:
         return ""
     noun = match["noun"]
-    known = (noun[:size] for size in (4, 3, 2) if noun[:size] in _KINDS or noun[:size] in _EMPTY_NOUNS)
+    known = (noun[:size] for size in (4, 3, 2) if noun[:size] in _KNOWN_ZH)
     return next(known, noun if len(noun) <= 4 else "")

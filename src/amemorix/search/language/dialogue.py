@@ -43,7 +43,9 @@ class Dialogue:
         Those of labels that mean the user, if there are any; else those of all that are no bot; else all. Words before
         the first label are the user's.
         """
-        asking = {"", *_asking(self.speakers)}
+        roles = {speaker: _role(speaker) for speaker in self.speakers}
+        users = [speaker for speaker, role in roles.items() if role == "user"]
+        asking = {"", *(users or [speaker for speaker, role in roles.items() if role != "bot"] or self.speakers)}
         return "\n".join(turn.text for turn in self.turns if turn.speaker in asking)
 
 
@@ -67,7 +69,17 @@ def read_dialogue(text: str) -> Dialogue | None:
     lines = text.splitlines()
     if len(lines) < 2:
         return None
-    labels = _only_parties(_read_labels(lines))
+    labels: list[_Line | None] = []
+    speaking = fenced = False
+    for line in lines:
+        if speaking and line.lstrip().startswith("```"):
+            fenced = not fenced
+        label = None if fenced else _read_label(line)  # what stands between code fences within a turn has none
+        speaking = speaking or label is not None
+        labels.append(label)
+    if {"user", "bot"} <= {label.role for label in labels if label}:
+        # between a user and a bot nobody else speaks: other labels are part of what they say
+        labels = [label if label and (label.role or label.sure) else None for label in labels]
     if not _is_talk(labels, lines):
         return None
     turns = tuple(turn for turn in _turns(labels, lines) if turn.text)
@@ -156,19 +168,6 @@ _CODE_LINE = lazy_regex(r"[,;{}\\]\s*$")
 _CODE_ENDING = lazy_regex(r"[;{}\\]\s*$|^\s*[\[{]")
 
 
-def _read_labels(lines: Sequence[str]) -> list[_Line | None]:
-    """For each line its label, if it has one; what stands between code fences within a turn has none."""
-    labels: list[_Line | None] = []
-    speaking = fenced = False
-    for line in lines:
-        if speaking and line.lstrip().startswith("```"):
-            fenced = not fenced
-        label = None if fenced else _read_label(line)
-        speaking = speaking or label is not None
-        labels.append(label)
-    return labels
-
-
 def _read_label(line: str) -> _Line | None:
     match = _LABEL.match(line)
     if match is None:
@@ -214,14 +213,8 @@ def _is_written_as_label(match: re.Match[str], role: _Role) -> bool:
     return not tight or _UNSPACED.search(match["name"] or match["boxed"]) is not None
 
 
-def _only_parties(labels: list[_Line | None]) -> list[_Line | None]:
-    """Between a user and a bot nobody else speaks: other labels are part of what they say."""
-    if {"user", "bot"} <= {label.role for label in labels if label}:
-        return [label if label and (label.role or label.sure) else None for label in labels]
-    return labels
-
-
 def _is_talk(labels: Sequence[_Line | None], lines: Sequence[str]) -> bool:
+    """Whether speakers take turns, or half of the lines address somebody; one is enough beside a sure label."""
     spoken = [label for label in labels if label]
     if len(spoken) < 2 or all(_CODE_LINE.search(label.text[-80:]) for label in spoken):
         return False
@@ -230,22 +223,14 @@ def _is_talk(labels: Sequence[_Line | None], lines: Sequence[str]) -> bool:
     written = sum(1 for line in lines if line.strip())
     if len(spoken) * 2 < written or any(_CODE_ENDING.search(label.text[-80:]) for label in spoken):
         return False
-    return not _are_choices(spoken, labels[0] is None) and _reads_like_talk(spoken)
-
-
-def _reads_like_talk(spoken: Sequence[_Line]) -> bool:
-    """Whether speakers take turns, or half of the lines address somebody; one is enough beside a sure label."""
+    letters = "".join(label.speaker for label in spoken)
+    if letters in "ABCDEFGHabcdefgh" and (labels[0] is None or len(spoken) > 2):
+        return False  # answers to choose from
     speakers = {label.speaker for label in spoken}
     if 2 <= len(speakers) < len(spoken):
-        return True
+        return True  # they take turns
     talking = sum(1 for label in spoken if _SPEECH.search(label.text))
     return talking * 2 >= len(spoken) or (talking > 0 and any(label.sure for label in spoken))
-
-
-def _are_choices(spoken: Sequence[_Line], asked_above: bool) -> bool:
-    """Whether the labels are those of the answers to choose from: A, B, C."""
-    letters = "".join(label.speaker for label in spoken)
-    return letters in "ABCDEFGHabcdefgh" and (asked_above or len(spoken) > 2)
 
 
 def _turns(labels: Sequence[_Line | None], lines: Sequence[str]) -> Iterator[Turn]:
@@ -263,13 +248,3 @@ def _turn(speaker: str, said: Sequence[str]) -> Turn:
     if not speaker:
         said = [line for line in said if not line.rstrip("*_ ").endswith((":", "：", "```"))]
     return Turn(speaker, "\n".join(said).strip())
-
-
-def _asking(speakers: Sequence[str]) -> Sequence[str]:
-    """The labels whose turns are the user's."""
-    roles = {speaker: _role(speaker) for speaker in speakers}
-    return (
-        [speaker for speaker, role in roles.items() if role == "user"]
-        or [speaker for speaker, role in roles.items() if role != "bot"]
-        or speakers
-    )

@@ -51,7 +51,13 @@ def read_ordering(text: str, *, persons: Collection[str] = ()) -> Ordering:
     """
     folded = fold(text)
     source = text if len(text) == len(folded) else folded
-    found = _relation_en(folded) or _relation_zh(folded, {fold(name) for name in persons})
+    found = None
+    if _WORDS.search(folded):
+        links = islice(_LINK_EN.finditer(folded), _MOST_LINKS)
+        found = next(filter(None, (_link_en(folded, link) for link in links)), None)
+    if found is None and not folded.isascii():
+        names, links = {fold(name) for name in persons}, islice(_LINK_ZH.finditer(folded), _MOST_LINKS)
+        found = next(filter(None, (_link_zh(folded, link, names) for link in links)), None)
     if found is None:
         return Ordering(_end(folded))
     begin, end = found.stretch
@@ -221,13 +227,6 @@ _TIME_WORD_EN = (
 _TIME_ANCHOR_EN = lazy_regex(rf"(?>{_TIME_WORD_EN}(?:'s)?(?![a-z0-9])[ ,.-]*+)++")
 
 
-def _relation_en(folded: str) -> _Found | None:
-    if not _WORDS.search(folded):
-        return None
-    links = islice(_LINK_EN.finditer(folded), _MOST_LINKS)
-    return next(filter(None, (_link_en(folded, link) for link in links)), None)
-
-
 def _link_en(folded: str, link: re.Match[str]) -> _Found | None:
     """What one linking word says, or None if it joins no two events."""
     relation = _RELATIONS[link.lastgroup or ""]
@@ -240,7 +239,11 @@ def _link_en(folded: str, link: re.Match[str]) -> _Found | None:
         phrase = folded[end : end + _anchor_length(folded[end : end + _REACH], folded[max(0, begin - 60) : begin])]
     if _is_idiom(link[0], before, phrase) or not (phrase or amount):
         return None
-    found = _Found(relation, (begin, end + len(phrase)), _event(end, phrase) if relation else (0, 0), offset)
+    event, anchor = phrase.strip(), (0, 0)
+    if relation and not (_SAID_BEFORE_EN.fullmatch(event) or _TIME_ANCHOR_EN.fullmatch(event)):
+        at = end + phrase.index(event)
+        anchor = (at, at + len(event))
+    found = _Found(relation, (begin, end + len(phrase)), anchor, offset)
     if amount is None and relation and (later := _AMOUNT_ALONE_EN.fullmatch(phrase.strip())):
         return replace(found, anchor=(0, 0), offset=_offset(later))
     return found
@@ -270,15 +273,6 @@ def _is_idiom(link: str, before: str, phrase: str) -> bool:
     ):
         return True
     return _NO_EVENT_EN.match(phrase) is not None
-
-
-def _event(begin: int, phrase: str) -> tuple[int, int]:
-    """Where an anchor stands, or an empty stretch if it is a time or something said before."""
-    event = phrase.strip()
-    if _SAID_BEFORE_EN.fullmatch(event) or _TIME_ANCHOR_EN.fullmatch(event):
-        return (0, 0)
-    begin += phrase.index(event)
-    return begin, begin + len(event)
 
 
 # Chinese
@@ -313,13 +307,6 @@ _BACK = 40
 """How many characters of an anchor are read before its linking word."""
 
 
-def _relation_zh(folded: str, persons: Collection[str]) -> _Found | None:
-    if folded.isascii():
-        return None
-    links = islice(_LINK_ZH.finditer(folded), _MOST_LINKS)
-    return next(filter(None, (_link_zh(folded, link, persons) for link in links)), None)
-
-
 def _link_zh(folded: str, link: re.Match[str], persons: Collection[str]) -> _Found | None:
     """What one linking word says about the clause before it, or None if that is no event."""
     relation = _RELATIONS[link.lastgroup or ""]
@@ -328,7 +315,11 @@ def _link_zh(folded: str, link: re.Match[str], persons: Collection[str]) -> _Fou
     event = clause[: amount.start()] if amount else clause
     if amount and relation == "before" and not event.endswith("的"):
         return None  # 三天前 is counted from now
-    begin, event = _trimmed(link.start() - len(clause), event)
+    begin = link.start() - len(clause)
+    for opening in (_OPENING_ZH, _AT_ZH):  # what only leads to the event
+        if match := opening.match(event):
+            begin, event = begin + match.end(), event[match.end() :]
+    event = event.removesuffix("的").rstrip()
     if amount is None and event and relation:
         amount = _AFTER_WORD_ZH.match(folded, link.end(), link.end() + 16)
     found = _Found(
@@ -338,20 +329,7 @@ def _link_zh(folded: str, link: re.Match[str], persons: Collection[str]) -> _Fou
     )
     if event and (_SAID_BEFORE_ZH.fullmatch(event) or _TIME_ANCHOR_ZH.search(event)):
         return found
-    if _is_event(event, link[0], persons):
+    is_event = event not in persons and not _NO_EVENT_ZH.fullmatch(event)
+    if is_event and (len(event) > (1 if len(link[0]) == 1 else 0) or event in _SHORT_EVENTS):
         return replace(found, anchor=(begin, begin + len(event))) if relation else found
     return found if amount and relation == "after" else None
-
-
-def _trimmed(begin: int, event: str) -> tuple[int, str]:
-    """The event without what only leads to it."""
-    for opening in (_OPENING_ZH, _AT_ZH):
-        if match := opening.match(event):
-            begin, event = begin + match.end(), event[match.end() :]
-    return begin, event.removesuffix("的").rstrip()
-
-
-def _is_event(event: str, link: str, persons: Collection[str]) -> bool:
-    if event in persons or _NO_EVENT_ZH.fullmatch(event):
-        return False
-    return len(event) > (1 if len(link) == 1 else 0) or event in _SHORT_EVENTS
