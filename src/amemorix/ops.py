@@ -226,7 +226,6 @@ class Operations(Generic[Kernel]):
         return register
 
     def components(self) -> list[str]:
-        """The names `invoke` knows."""
         return sorted({*self._modules, *(component for component, _ in self._table)})
 
     def actions(self, component: str) -> list[str]:
@@ -369,7 +368,6 @@ def _names_within(value: Any, depth: int = 6) -> Iterator[str]:
 
 
 def _looks_like_scope(key: str, known: list[str]) -> bool:
-    """Whether the name of an unknown argument says whose memory is meant."""
     if not 0 < len(key) <= LONGEST_NAME:
         return False
     near = difflib.get_close_matches(key, WHO_AND_WHERE.intersection(known), n=1, cutoff=0.7)
@@ -377,7 +375,6 @@ def _looks_like_scope(key: str, known: list[str]) -> bool:
 
 
 def _scope_meant(key: str, known: list[str]) -> str:
-    """The argument that an unknown one may stand for, as a sentence."""
     key = key[:LONGEST_NAME]
     bare = _bare(key)
     near = (
@@ -437,7 +434,6 @@ def _invalid(op: Operation, exc: ValidationError) -> InvalidRequest:
 
 
 def _problem(error: ErrorDetails) -> dict[str, str]:
-    """The field and, in a sentence, what is wrong with it."""
     field = ".".join(map(str, error["loc"]))
     told = error["msg"].removeprefix("Value error, ")
     if error["type"] == "missing":

@@ -46,11 +46,9 @@ class HashEmbedder:
 
     @property
     def info(self) -> EmbedderInfo:
-        """The model's identity."""
         return self._info
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The same as `embed`."""
         return self.embed(texts)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -92,7 +90,6 @@ class ScriptedChat:
 
     @property
     def info(self) -> ChatInfo:
-        """The model's identity."""
         return ChatInfo("scripted", "script")
 
     async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -125,7 +125,6 @@ def _new(part: _Part, value: Any) -> Any:
 
 
 def _is_dotted(part: _Part) -> bool:
-    """Whether it is written as `table.key = value`."""
     return (
         isinstance(part, Table)
         and part.is_super_table()

@@ -121,7 +121,6 @@ def _invalid(text: str, where: str, problems: list[Problem]) -> InvalidConfig:
 
 
 def _refused(path: KeyPath, message: str) -> Problem:
-    """What a validator of the model said."""
     return Problem(path, f"{dotted(path)}: {message.removeprefix('Value error, ')}")
 
 

@@ -51,7 +51,6 @@ def merged(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expand(patch: Mapping[str, Any], into: dict[str, Any]) -> dict[str, Any]:
-    """Add the patch to nested tables, dotted keys taken apart."""
     for key, value in patch.items():
         *parents, last = key.split(".")
         table = into
@@ -127,7 +126,6 @@ def _unchangeable(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> Inva
 
 
 def _differences(current: Mapping[str, Any], wanted: Mapping[str, Any], table: str = "") -> Iterator[str]:
-    """Dotted names of the settings that differ."""
     for key in {**current, **wanted}:
         before, after = current.get(key, {}), wanted.get(key, {})
         if isinstance(before, Mapping) and isinstance(after, Mapping):

@@ -108,12 +108,7 @@ def _either(values: list[Any]) -> str:
 def _range(node: dict[str, Any]) -> str:
     if "minimum" in node and "maximum" in node:
         return f"from {node['minimum']} to {node['maximum']}"
-    words = {
-        "minimum": "at least",
-        "exclusiveMinimum": "above",
-        "exclusiveMaximum": "below",
-        "maximum": "at most",
-    }
+    words = {"minimum": "at least", "exclusiveMinimum": "above", "exclusiveMaximum": "below", "maximum": "at most"}
     return " and ".join(f"{phrase} {node[bound]}" for bound, phrase in words.items() if bound in node)
 
 

@@ -63,7 +63,6 @@ def _without_secrets(data: bytes) -> bytes:
 
 @cache
 def _names() -> frozenset[str]:
-    """What settings are called within their tables."""
     return frozenset(setting.path.rpartition(".")[2] for setting in settings())
 
 
@@ -125,7 +124,6 @@ def _imitate(path: Path, model: os.stat_result) -> None:
 
 
 def _sweep(target: Path, fresh: Path) -> None:
-    """Delete temporary files that killed processes left behind."""
     limit = fresh.stat().st_mtime - _STALE_SECONDS
     for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
         with suppress(FileNotFoundError):

@@ -30,7 +30,6 @@ has its default; one that is not known is reported in `warnings`.
 
 
 def reference_page() -> str:
-    """Markdown."""
     found = shapes(OPERATIONS, PREFIX)
     parts = [_HEAD, *_operations(found), *_records(found), *_settings()]
     return "\n".join(parts).rstrip() + "\n"
@@ -63,7 +62,6 @@ def _operation(op: Operation, found: Shapes) -> Iterator[str]:
 
 
 def _records(found: Shapes) -> Iterator[str]:
-    """The objects inside arguments and answers."""
     top = {*found.requests.values(), *found.responses.values()}
     yield "## Records\n"
     for name, schema in found.definitions.items():
@@ -109,7 +107,6 @@ def _meaning(node: dict[str, Any]) -> str:
 
 
 def _type(node: dict[str, Any]) -> str:
-    """The type in words, with its bounds."""
     if "$ref" in node:
         name = node["$ref"].removeprefix(PREFIX)
         return f"[{name}](#{name.lower()})"

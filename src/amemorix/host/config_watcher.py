@@ -27,7 +27,6 @@ class FileWatch:
         self._task = asyncio.create_task(configuration.watch(self._path, self._changed, stop=self._stop, seen=seen))
 
     async def end(self) -> None:
-        """Tell nothing more."""
         self._stop.set()
         if self._task is not None:
             await end_tasks([self._task])

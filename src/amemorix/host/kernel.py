@@ -199,7 +199,6 @@ class SDKMemoryKernel:
         self.paused = False
 
     def _checks(self) -> CheckService:
-        """Every check, those on which the others rest first."""
         store, config, clock, environ = self.store, self.config, self.surroundings.clock, self.surroundings.environ
         way_back = WayBack(BackupFolder(store.folder, config.backup.roots), self.zones.general)
         return CheckService(

@@ -76,10 +76,7 @@ class AMemorixHostService:
     ) -> None:
         self.config_path = Path(config_path).absolute()
         self._status = RuntimeStatus(
-            config_file=str(self.config_path),
-            reopen=self._reopen,
-            configure=self.update_config,
-            reload=self.reload,
+            config_file=str(self.config_path), reopen=self._reopen, configure=self.update_config, reload=self.reload
         )
         self._kernels = Kernels(surroundings or Surroundings.default(embed, chat), self._status)
         self._kernel: SDKMemoryKernel | None = None
@@ -292,7 +289,6 @@ class AMemorixHostService:
             return await self._reported(self._from_file())
 
     async def get_config(self) -> dict[str, Any]:
-        """Every setting at work."""
         return self.kernel.config.model_dump(mode="json")
 
     async def get_raw_config(self) -> str:
@@ -358,7 +354,6 @@ class AMemorixHostService:
             await self._reported(self._from_file(content), news_only=True)
 
     async def _from_file(self, content: bytes | None = None) -> ReloadReport:
-        """Apply the file, or the content that was read of it."""
         text = await self.get_raw_config() if content is None else configuration.decoded(content, self.config_path)
         return await self._apply(await asyncio.to_thread(configuration.parse, text, str(self.config_path)))
 

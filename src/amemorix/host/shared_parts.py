@@ -57,11 +57,7 @@ class Parts:
 
 
 def build_parts(
-    config: Config,
-    folder: Path,
-    around: Surroundings,
-    loop: asyncio.AbstractEventLoop,
-    old: Parts | None,
+    config: Config, folder: Path, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None
 ) -> Parts:
     """Build each part, or take it over from the old ones; on failure nothing is left open."""
     with contextlib.ExitStack() as undo:
@@ -111,11 +107,7 @@ def _glosses(config: Config, around: Surroundings, old: Parts | None) -> GlossTa
 
 
 def _embedder(
-    config: Config,
-    around: Surroundings,
-    loop: asyncio.AbstractEventLoop,
-    old: Parts | None,
-    glosses: GlossTable | None,
+    config: Config, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None, glosses: GlossTable | None
 ) -> tuple[Shared[Embedder | None], str]:
     """The model and its notice; the old one if nothing that it is made from changed."""
     key = tuple(getattr(config.embedding, name) for name in MODEL_SETTINGS)

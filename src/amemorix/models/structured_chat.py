@@ -47,17 +47,13 @@ class Talker(Protocol):
     """Carries on a conversation."""
 
     @property
-    def info(self) -> ChatInfo:
-        """The model's identity."""
-        ...
+    def info(self) -> ChatInfo: ...
 
     async def say(self, task: str, messages: Sequence[ChatMessage], schema: Mapping[str, Any]) -> Said:
         """The next reply, which should fit the schema but need not. Raises ChatUnavailable."""
         ...
 
-    async def close(self) -> None:
-        """Give back connections."""
-        ...
+    async def close(self) -> None: ...
 
 
 class StructuredChat:
@@ -68,7 +64,6 @@ class StructuredChat:
 
     @property
     def info(self) -> ChatInfo:
-        """The model's identity."""
         return self._talker.info
 
     async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +87,6 @@ class StructuredChat:
             raise ChatUnavailable(f"The chat model's answer for {task} does not fit: {misfit}.", misfit=True) from None
 
     async def close(self) -> None:
-        """Give back connections."""
         await self._talker.close()
 
     async def _said(self, task: str, messages: Sequence[ChatMessage], schema: Mapping[str, Any], tally: Tally) -> Said:

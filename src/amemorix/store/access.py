@@ -124,7 +124,6 @@ def _own(db: Connection, names: NameRepository, chat_id: str, group_id: str, use
 
 
 def _shared(db: Connection, names: NameRepository, config: Config, own: set[int], asking: ChatKey) -> set[int]:
-    """Chats of every shared group that the asking chat belongs to."""
     found: set[int] = set()
     for group in config.shared_memory_groups:
         members = {row for target in group.targets for row in _rows(db, names, target)}
@@ -134,7 +133,6 @@ def _shared(db: Connection, names: NameRepository, config: Config, own: set[int]
 
 
 def _rows(db: Connection, names: NameRepository, target: str) -> set[int]:
-    """Rows of the chats that an entry means."""
     kind, value = split_entry(target)
     found: set[int] = set()
     if kind in ("", "stream"):

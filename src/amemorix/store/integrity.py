@@ -61,7 +61,6 @@ def vectors(db: Connection, generation: int, after: int, limit: int) -> list[tup
 
 
 def drop_vectors(db: Connection, generation: int, paragraphs: Iterable[int]) -> None:
-    """Forget these vectors."""
     db.run("vectors_forget", generation=generation, ids=array(paragraphs))
 
 

@@ -78,7 +78,6 @@ def stays(db: Connection, operation: int) -> list[tuple[str, int, str]]:
 
 
 def operation(db: Connection, id_: int) -> OperationRow | None:
-    """One operation."""
     row = db.run("operation_get", id=id_).fetchone()
     return None if row is None else _operation(row)
 

@@ -282,7 +282,6 @@ def _call(nodes: Sequence[Node], at: int) -> Phrase | None:
 
 
 def _kinds(nodes: Sequence[Node]) -> set[str]:
-    """The types of the columns that are named."""
     kinds = _column_types()
     found: set[str] = set()
     for node in nodes:
@@ -373,7 +372,6 @@ def _columns() -> Iterator[tuple[str, str, list[Node]]]:
 
 @cache
 def _nullable() -> frozenset[str]:
-    """Names of columns that may be null in some table."""
     return frozenset(
         name for name, _, rest in _columns() if "primary" not in rest and ("not", "null") not in pairwise(rest)
     )

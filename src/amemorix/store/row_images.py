@@ -55,7 +55,6 @@ class Restorable:
 
 
 def mark(db: Connection, kind: RowKind, ids: Sequence[int], now: float) -> None:
-    """Delete rows softly."""
     if ids:
         db.run(_DELETE[kind], ids=array(ids), now=now)
 

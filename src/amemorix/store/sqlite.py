@@ -278,7 +278,6 @@ def _snapshot(db: SqliteConnection) -> Generator[None]:
 
 
 def _answer(jobs: list[_Job[Any]]) -> None:
-    """Resolve every future of a group with one wake-up per event loop."""
     loops: dict[asyncio.AbstractEventLoop, list[_Job[Any]]] = {}
     for job in jobs:
         loops.setdefault(job.loop, []).append(job)

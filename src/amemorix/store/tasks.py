@@ -88,14 +88,7 @@ def done(db: Connection, kind: DeriveKind, claim: Claim, *, worker: str, now: fl
 
 
 def failed(
-    db: Connection,
-    kind: DeriveKind,
-    claim: Claim,
-    *,
-    worker: str,
-    error: str,
-    due_at: float,
-    now: float,
+    db: Connection, kind: DeriveKind, claim: Claim, *, worker: str, error: str, due_at: float, now: float
 ) -> None:
     """The work stumbled; it is due again at `due_at`."""
     values = {"kind": kind, "key": claim.key, "worker": worker, "error": error, "due_at": due_at, "now": now}

@@ -99,7 +99,6 @@ def _metavar(choices: list[dict[str, Any]]) -> str:
 
 
 def _limits(node: dict[str, Any], choices: list[dict[str, Any]], required: bool) -> str:
-    """Whether it is needed, how many, its bounds and its default."""
     said = ["required"] if required else []
     said += ["repeatable"] if any(choice.get("type") == "array" for choice in choices) else []
     said += [words.removeprefix(", ") for words in map(bounds, choices) if words]

@@ -24,7 +24,6 @@ class Components(FriendlyGroup):
     """A command for each component, made when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """The components."""
         return OPERATIONS.components()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
@@ -70,7 +69,6 @@ def _listed(ops: list[Operation]) -> str:
 
 
 def _caller(op: Operation) -> Callable[..., None]:
-    """A function whose parameters are the operation's arguments, those of `invoke` besides."""
     every = arguments(op)
 
     def call(**given: Any) -> None:

@@ -50,7 +50,6 @@ async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
-    """The report on a memory that cannot be opened."""
     from ...copies.backup_folder import BackupFolder
     from ...host.bootstrap_config import data_folder, first_config
     from ...language.times import local_zone

@@ -91,7 +91,6 @@ async def _created(memory: Memory, files: list[Path], told: dict[str, Any]) -> l
 
 
 async def _finished(memory: Memory, task: dict[str, Any]) -> dict[str, Any]:
-    """Wait for the end, and show the way."""
     name = ", ".join(file["name"] for file in task["files"])[:40]
     with progress_bars() as progress:
         bar = progress.add_task(name, total=None, rate="")

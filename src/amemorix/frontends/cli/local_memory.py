@@ -19,12 +19,10 @@ class LocalMemory:
         self._host = host
 
     async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Answer a component."""
         with entered_by("cli"):
             return await self._host.invoke(component_name, args)
 
     async def settle(self) -> None:
-        """Wait for the vectors."""
         await self._host.settle()
 
     async def stage(self, path: Path) -> dict[str, Any]:

@@ -114,5 +114,4 @@ for _name, (_, _sentence) in COMMANDS.items():
 
 
 def main() -> None:
-    """Run the command line."""
     app()

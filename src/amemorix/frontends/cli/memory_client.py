@@ -87,10 +87,7 @@ async def answered(memory: Memory, component: str, args: dict[str, Any]) -> dict
 
 @asynccontextmanager
 async def opened(
-    config_path: Path,
-    *,
-    environ: Mapping[str, str] | None = None,
-    note: Callable[[str], None],
+    config_path: Path, *, environ: Mapping[str, str] | None = None, note: Callable[[str], None]
 ) -> AsyncGenerator[Memory, None]:
     """The memory of a configuration file; if a daemon holds its data directory, that daemon is asked.
 

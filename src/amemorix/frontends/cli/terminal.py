@@ -51,7 +51,6 @@ class FriendlyGroup(TyperGroup):
     """Turns every error into one red line and exit code 1; `--debug` logs the traceback as well."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
         try:
             return super().invoke(ctx)
         except MemoryFault as exc:

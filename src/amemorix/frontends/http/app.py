@@ -68,7 +68,6 @@ class _Door:
         self._openapi: dict[str, Any] | None = None
 
     async def call(self, request: Request) -> Response:
-        """Answer a component."""
         component, action = request.path_params["component"], request.path_params.get("action", "")
         started, outcome = time.perf_counter(), "internal_error"
         try:
@@ -122,7 +121,6 @@ class _Door:
             self._metrics.count(*UPLOAD, outcome, time.perf_counter() - started)
 
     async def openapi(self, request: Request) -> Response:  # noqa: ARG002
-        """Describe every route."""
         if self._openapi is None:
             self._openapi = openapi_document()
         return JsonAnswer(self._openapi)
@@ -157,7 +155,6 @@ class _Door:
         self._metrics.refused(reason)
 
     def _most_bytes(self) -> int:
-        """The limit of a body as it is set now."""
         try:
             return self._host.kernel.config.http.max_body_bytes
         except NotReady:
@@ -183,7 +180,6 @@ def _too_large(most: int) -> TooLarge:
 
 
 def _with_action(component: str, action: str, args: dict[str, Any]) -> dict[str, Any]:
-    """The arguments, with the action that the path names."""
     if not action:
         return args
     if component in OPERATIONS.components() and not OPERATIONS.actions(component):
@@ -209,7 +205,6 @@ def _timeout(request: Request) -> int | None:
 
 
 async def _no_route(request: Request, exc: Exception) -> Response:
-    """Nothing here has that path, or it wants another method."""
     status, headers = (exc.status_code, exc.headers) if isinstance(exc, HTTPException) else (500, None)
     if status == 404:
         return fault_answer(

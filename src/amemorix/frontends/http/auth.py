@@ -37,12 +37,7 @@ class Guard:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        tokens: Tokens,
-        count: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
+        self, app: ASGIApp, *, tokens: Tokens, count: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         """`count` is told the reason of each refusal: `missing`, `wrong`, `host` or `page`."""
         self._app = app

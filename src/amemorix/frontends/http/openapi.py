@@ -89,7 +89,6 @@ def _operation(op: Operation, found: Shapes) -> dict[str, Any]:
 
 
 def _by_body(component: str, ops: list[Operation], found: Shapes) -> dict[str, Any]:
-    """The component's own path, where the body names the action."""
     choices = [
         {
             "allOf": [{"$ref": PREFIX + found.requests[op.name]}],
@@ -131,7 +130,6 @@ def _fault() -> dict[str, Any]:
 
 
 def _own_paths() -> dict[str, Any]:
-    """What the daemon answers about itself."""
     alive = {"description": "The process lives.", "content": _json({"type": "object"})}
     ready = {"description": "Calls are answered.", "content": _json({"type": "object"})}
     waiting = {"description": "Calls are not answered yet, or no longer.", "content": _json(_fault())}

@@ -125,7 +125,6 @@ def _listen(host: str, port: int) -> Generator[socket.socket, None, None]:
 
 
 def _url(sock: socket.socket, host: str) -> str:
-    """How this machine reaches the socket."""
     address, port = sock.getsockname()[:2]
     anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
     name = anywhere.get(address, host if is_loopback(host) else address)

@@ -72,7 +72,6 @@ class _Word:
 
     @property
     def sort_key(self) -> tuple[float, str]:
-        """The commonest first."""
         return -self.probability, self.text
 
 
@@ -149,7 +148,6 @@ def _read_counts(dictionary: Path) -> dict[str, int]:
 
 
 def _chosen(lexicon: Lexicon) -> list[_Word]:
-    """The words worth a place, the commonest first."""
     total = max(sum(lexicon.counts.values()), 1)
     words: list[_Word] = []
     for text, gloss in lexicon.meanings.items():
@@ -229,7 +227,6 @@ def _principal(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _axes(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The principal axes as columns, the largest first."""
     return np.linalg.eigh(vectors.T @ vectors).eigenvectors[:, ::-1]
 
 

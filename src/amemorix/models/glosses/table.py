@@ -145,7 +145,6 @@ class GlossTable:
 
     @property
     def dimension(self) -> int:
-        """Numbers of a vector."""
         return self.vectors.shape[1]
 
     def segment(self, text: str) -> list[int]:
@@ -221,7 +220,6 @@ def _by_english(words: Sequence[str], english: Sequence[str], costs: Sequence[fl
 
 
 def _path(start_of: list[int], word_to: list[int]) -> list[int]:
-    """The words on the way to the end, in reading order."""
     words: list[int] = []
     end = len(start_of) - 1
     while end:
@@ -240,6 +238,5 @@ def _longest_by_first_character(words: Sequence[str]) -> dict[str, int]:
 
 
 def _fingerprint(manifest: GlossManifest) -> str:
-    """The same for tables of the same content."""
     content = "".join(manifest.files[name].sha256 for name in (WORDS, ENGLISH, VECTORS, SURPRISALS))
     return f"{NAME}:{manifest.format}:{hashlib.sha256(content.encode()).hexdigest()[:16]}"

@@ -31,7 +31,6 @@ class HostTalker:
 
     @property
     def info(self) -> ChatInfo:
-        """The model's identity."""
         return ChatInfo("host", self._name)
 
     async def say(self, task: str, messages: Sequence[ChatMessage], schema: Mapping[str, Any]) -> Said:  # noqa: ARG002

@@ -55,7 +55,6 @@ class HostEmbedder:
         return EmbedderInfo("host", self._name, fingerprint, self._dimension)
 
     def reads(self, text: str) -> bool:  # noqa: ARG002
-        """Any text."""
         return True
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

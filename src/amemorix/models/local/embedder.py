@@ -67,7 +67,6 @@ class LocalEmbedder:
 
     @property
     def info(self) -> EmbedderInfo:
-        """The model's identity."""
         return self._info
 
     def reads(self, text: str) -> bool:
@@ -180,7 +179,6 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 def _run(
     session: onnxruntime.InferenceSession, tokens: Sequence[Sequence[int]], outputs: list[str]
 ) -> list[NDArray[np.float32]]:
-    """One forward pass over token ids, padded to the longest."""
     length = max(map(len, tokens))
     ids = np.zeros((len(tokens), length), np.int64)
     mask = np.zeros((len(tokens), length), np.int64)

@@ -48,11 +48,7 @@ def convert(weights: Path, target: Path, *, heads: int) -> None:
 
 
 def build_graph(
-    weights: Weights,
-    *,
-    heads: int,
-    arithmetic: Arithmetic | None = None,
-    directions: NDArray[np.float32] | None = None,
+    weights: Weights, *, heads: int, arithmetic: Arithmetic | None = None, directions: NDArray[np.float32] | None = None
 ) -> onnx.ModelProto:
     """The graph of a BERT encoder (Devlin et al. 2018, section 3) with mean pooling and L2 normalisation.
 

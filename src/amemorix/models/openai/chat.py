@@ -76,7 +76,6 @@ class OpenAITalker:
 
     @property
     def info(self) -> ChatInfo:
-        """The model's identity."""
         return ChatInfo("openai", self._settings.model_name)
 
     async def say(self, task: str, messages: Sequence[ChatMessage], schema: Mapping[str, Any]) -> Said:
@@ -94,7 +93,6 @@ class OpenAITalker:
             raise ChatUnavailable(f"{self._who} {exc}.") from exc
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._client.aclose()
 
     def _in_schema(self, task: str, messages: Sequence[ChatMessage], schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -100,7 +100,6 @@ class OpenAIEmbedder:
             return self._narrow(texts, exc)
 
     def reads(self, text: str) -> bool:  # noqa: ARG002
-        """Any text."""
         return True
 
     def close(self) -> None:
@@ -148,7 +147,6 @@ class OpenAIEmbedder:
         return vectors
 
     def _read(self, answer: Reply) -> list[NDArray[np.float32]]:
-        """The answer's vectors in the order of the texts."""
         try:
             rows = sorted(_Answer.model_validate_json(answer.content).data, key=lambda row: row.index)
             vectors = [_numbers(row.embedding) for row in rows]

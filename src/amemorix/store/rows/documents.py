@@ -87,7 +87,6 @@ class TextRepository:
     def _shared_values(
         self, db: Connection, text: NewText, source: int, chat: int, scope: int, now: float
     ) -> dict[str, Any]:
-        """The column values that all paragraphs of a text have in common."""
         at = now if text.event_start is None else text.event_start
         return {
             "at": at,

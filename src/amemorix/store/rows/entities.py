@@ -145,7 +145,6 @@ def put_alias(db: Connection, alias: AliasRow) -> None:
 
 
 def remove_alias(db: Connection, norm: str) -> None:
-    """Remove an alias."""
     db.run("entity_alias_remove", norm=norm)
 
 

@@ -133,7 +133,6 @@ class NameRepository:
         return db.run("entities_by_norms", norms=array(norms)).fetchall()
 
     def entity_names(self, db: Connection, ids: Iterable[int]) -> dict[int, str]:
-        """Entity row -> name."""
         return dict(db.run("entity_names", ids=array(ids)).fetchall())
 
 

@@ -120,12 +120,10 @@ def questions(db: Connection, ids: NDArray[np.int64]) -> set[int]:
 
 
 def contents(db: Connection, ids: Iterable[int]) -> dict[int, str]:
-    """Paragraph -> text."""
     return dict(db.run("paragraph_contents", ids=array(ids)).fetchall())
 
 
 def full(db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
-    """Paragraph -> row."""
     rows = db.run("paragraphs_full", ids=array(ids))
     return {row[0]: ParagraphRow(*row) for row in rows}
 

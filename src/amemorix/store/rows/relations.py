@@ -61,14 +61,7 @@ class RelationRow:
 
 
 def upsert(
-    db: Connection,
-    subject: int,
-    predicate: str,
-    object_: int,
-    *,
-    confidence: float,
-    origin: str,
-    now: float,
+    db: Connection, subject: int, predicate: str, object_: int, *, confidence: float, origin: str, now: float
 ) -> int:
     """The relation of these ends, which differ: made, confirmed (the higher confidence counts), or alive again."""
     values = {"subject": subject, "predicate": predicate, "object": object_, "confidence": confidence}

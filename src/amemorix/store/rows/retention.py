@@ -56,16 +56,13 @@ class Memory:
 
     @property
     def ref(self) -> Ref:
-        """Its kind and row."""
         return (self.kind, self.id)
 
     @property
     def key(self) -> str:
-        """Its public id."""
         return f"{self.kind[0]}{self.id}"
 
     def state(self, now: float) -> MemoryState:
-        """How it stands."""
         if self.kind == "paragraph" and not self.whole:
             return "superseded"
         if self.deleted_at is not None:
@@ -96,7 +93,6 @@ def of(db: Connection, kind: MemoryKind, ids: Iterable[int]) -> dict[int, Retent
 
 
 def put(db: Connection, ref: Ref, retention: Retention) -> None:
-    """Write it down."""
     values = {
         "kind": ref[0],
         "id": ref[1],
