@@ -63,7 +63,7 @@ async def _store(
 async def _store_messages(memory: Memory, name: str, stream: IO[bytes], chat: str, progress: Progress) -> Counter[str]:
     """Store batch by batch; the bar counts bytes, the rate turns."""
     counts: Counter[str] = Counter()
-    task = progress.add_task(Path(name).name, total=_size(name), rate="")
+    task = progress.add_task(Path(name).name, total=None if name == "-" else Path(name).stat().st_size, rate="")
     for batch in message_batches(name, stream):
         if batch.messages:
             answer = await answered(memory, "ingest_messages", {"chat_id": chat, "messages": batch.messages})
@@ -100,7 +100,3 @@ def _reading(name: str) -> Generator[IO[bytes], None, None]:
         raise InvalidRequest(f"{name} cannot be read: {exc.strerror}.", field="files") from exc
     with stream:
         yield stream
-
-
-def _size(name: str) -> int | None:
-    return None if name == "-" else Path(name).stat().st_size

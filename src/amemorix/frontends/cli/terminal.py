@@ -55,7 +55,7 @@ class FriendlyGroup(TyperGroup):
             return super().invoke(ctx)
         except MemoryFault as exc:
             log.debug("the command failed", exc_info=True)
-            remark(_sentence(exc), "red")
+            remark(str(exc) if isinstance(exc, InvalidConfig) else " ".join(str(exc).split()), "red")
             if exc.details.get("damaged"):
                 remark("`amemorix check` shows which backups can be restored.")
         except (typer.Exit, typer.Abort, typer.BadParameter, KeyboardInterrupt, BrokenPipeError):
@@ -66,8 +66,3 @@ class FriendlyGroup(TyperGroup):
             log.debug("the command failed", exc_info=True)
             remark(f"{type(exc).__name__}: {exc} (`amemorix --debug …` shows where)", "red")
         raise typer.Exit(1)
-
-
-def _sentence(exc: MemoryFault) -> str:
-    """The message on one line; problems of a configuration stay one a line."""
-    return str(exc) if isinstance(exc, InvalidConfig) else " ".join(str(exc).split())

@@ -159,7 +159,7 @@ def _chosen(lexicon: Lexicon) -> list[_Word]:
 
 def _is_worth(text: str, gloss: Gloss, count: int, probability: float) -> bool:
     """Common words, and uncommon ones that people use in chats: modern ones, and those too new to be counted."""
-    if len(text) > MAX_CHARACTERS or not _is_han(text):
+    if len(text) > MAX_CHARACTERS or not all("\u3400" <= character <= "\u9fff" for character in text):
         return False
     if len(text) == 1:
         return probability >= _COMMON_CHARACTER
@@ -167,10 +167,6 @@ def _is_worth(text: str, gloss: Gloss, count: int, probability: float) -> bool:
         return gloss.is_modern or probability >= _COMMON_NAME
     is_new = not count and len(text) <= _MAX_NEW_CHARACTERS and not gloss.is_special
     return gloss.is_modern or is_new or probability >= _COMMON
-
-
-def _is_han(text: str) -> bool:
-    return all("\u3400" <= character <= "\u9fff" for character in text)
 
 
 def _least_probability(text: str) -> float:
@@ -188,7 +184,7 @@ def _vectors(words: Sequence[_Word], embed: Embed, say: Progress) -> NDArray[np.
     texts = ["; ".join(map(brief, word.gloss.senses[:_SENSES])) for word in words]
     own = _unit(_without_shared(_embedded(texts, embed, say)))
     mixed = _unit(own + _CHARACTER_SHARE * _of_characters([word.text for word in words], own))
-    return np.round(_unit(_principal(mixed)) * CODE_SCALE).astype(np.int8)
+    return np.round(_unit(mixed @ _axes(mixed)[:, :_DIMENSION]) * CODE_SCALE).astype(np.int8)
 
 
 def _embedded(texts: Sequence[str], embed: Embed, say: Progress) -> NDArray[np.float32]:
@@ -219,11 +215,6 @@ def _of_characters(words: Sequence[str], vectors: NDArray[np.float32]) -> NDArra
         if len(word) > 1 and characters:
             means[number] = vectors[characters].mean(0)
     return _unit(means)
-
-
-def _principal(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The vectors in the axes of their largest spread, no more than 96 of them."""
-    return vectors @ _axes(vectors)[:, :_DIMENSION]
 
 
 def _axes(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
