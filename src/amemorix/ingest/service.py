@@ -17,8 +17,7 @@ from ..language.detection import detect
 from ..language.normalise import clean_text, content_hash, normalise_name
 from ..language.strategy import KnowledgeType
 from ..language.time_arguments import read_event, read_expiry
-from ..store.access import Access, Caller, chat_key
-from ..store.filters import restricts
+from ..store.access import Access, Caller, chat_key, restricts
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Alias, ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored

@@ -10,15 +10,9 @@ from pathlib import Path
 from ..errors import StorageFailure
 
 __all__ = [
-    "DATABASE_FILE",
-    "RESTORING",
-    "decide",
-    "finish_exchange",
-    "forget_incoming",
-    "incoming",
-    "link_or_copy",
+    "DATABASE_FILE", "RESTORING", "decide", "finish_exchange", "forget_incoming", "incoming", "link_or_copy",
     "sync_folder",
-]
+]  # fmt: skip
 
 DATABASE_FILE = "memory.db"
 RESTORING = "restoring"

@@ -85,8 +85,7 @@ def lower_watermarks(db: Connection, paragraphs: Sequence[int]) -> int | None:
     """Let the paragraphs that lack a vector be looked at again; returns the first of them, None if all have one."""
     found = db.run("first_without_vector", ids=array(paragraphs)).fetchall()
     for generation, first in found:
-        values = {"key": WATERMARK.format(generation), "upto": first - 1}
-        db.run("watermark_lower", **values)
+        db.run("watermark_lower", key=WATERMARK.format(generation), upto=first - 1)
     return min((first for _, first in found), default=None)
 
 

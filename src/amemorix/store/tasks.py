@@ -45,8 +45,7 @@ class DeriveTask:
 
 def want(db: Connection, kind: DeriveKind, key: int, *, since: float | None, due_at: float, now: float) -> None:
     """Ask for the work, from `since` on; one that waits already becomes due at the earlier of both times."""
-    values = {"kind": kind, "key": key, "since": since, "due_at": due_at, "now": now}
-    db.run("derive_want", **values)
+    db.run("derive_want", kind=kind, key=key, since=since, due_at=due_at, now=now)
 
 
 def claim(
@@ -57,8 +56,7 @@ def claim(
     Of those that a worker who is gone had begun it takes one at a time: one that ends the process takes no other
     along, and after `most` tries it counts as failed.
     """
-    values = {"kind": kind, "worker": worker, "now": now, "most": most, "error": NEVER_ENDED.format(most)}
-    db.run("derive_give_up", **values)
+    db.run("derive_give_up", kind=kind, worker=worker, now=now, most=most, error=NEVER_ENDED.format(most))
     taking = {"kind": kind, "worker": worker, "now": now, "until": now + lease}
     left = db.run("derive_claim_left", **taking).fetchall()
     due = left or db.run("derive_claim", **taking, most=most, limit=limit).fetchall()
@@ -72,8 +70,7 @@ def release(db: Connection, kind: DeriveKind, *, worker: str, now: float) -> Non
 
 def any_due(db: Connection, kind: DeriveKind, *, worker: str, now: float, most: int) -> bool:
     """Whether `claim` would find anything."""
-    values = {"kind": kind, "worker": worker, "now": now, "most": most}
-    return db.run("derive_any_due", **values).fetchone() is not None
+    return db.run("derive_any_due", kind=kind, worker=worker, now=now, most=most).fetchone() is not None
 
 
 def hurry(db: Connection, kind: DeriveKind, now: float) -> None:
@@ -91,8 +88,7 @@ def failed(
     db: Connection, kind: DeriveKind, claim: Claim, *, worker: str, error: str, due_at: float, now: float
 ) -> None:
     """The work stumbled; it is due again at `due_at`."""
-    values = {"kind": kind, "key": claim.key, "worker": worker, "error": error, "due_at": due_at, "now": now}
-    db.run("derive_failed", **values)
+    db.run("derive_failed", kind=kind, key=claim.key, worker=worker, error=error, due_at=due_at, now=now)
 
 
 def counts(db: Connection, kind: DeriveKind) -> dict[str, int]:
@@ -107,8 +103,7 @@ def open_count(db: Connection, kind: DeriveKind) -> int:
 
 def listed(db: Connection, kind: DeriveKind, *, status: str | None, limit: int, offset: int) -> list[DeriveTask]:
     """Tasks, the last touched first."""
-    values = {"kind": kind, "status": status, "limit": limit, "offset": offset}
-    return [DeriveTask(*row) for row in db.run("derive_list", **values)]
+    return [DeriveTask(*row) for row in db.run("derive_list", kind=kind, status=status, limit=limit, offset=offset)]
 
 
 def forget(db: Connection, kind: DeriveKind, keys: Iterable[int]) -> None:

@@ -50,5 +50,4 @@ class Scratch:
 
     def meet(self, kind: str, first: str, second: str) -> bool:
         """Whether two keys have a value in common."""
-        values = {"kind": kind, "first": first, "second": second}
-        return self._db.run("scratch_meeting", **values).fetchone() is not None
+        return self._db.run("scratch_meeting", kind=kind, first=first, second=second).fetchone() is not None
