@@ -39,20 +39,16 @@ def _edit(parts: Sequence[_Part], current: Mapping[str, Any], wanted: Mapping[st
         if key in current and isinstance(before, Mapping) and isinstance(value, Mapping):
             _edit([*_items(parts, key)], before, value)
         else:
-            _set(parts, key, value)
-
-
-def _set(parts: Sequence[_Part], key: str, value: Any) -> None:
-    item = next(_items(parts, key), None)
-    if isinstance(item, Array) and isinstance(value, list | tuple):
-        _edit_array(item, value)
-    elif item is None or isinstance(item, Table | AoT) or isinstance(value, Mapping):
-        home = _home(parts)
-        new = _new(home, value)
-        _remove(parts, key)
-        _add(home, key, new)
-    else:
-        next(part for part in parts if key in part)[key] = _new(parts[0], value)
+            item = next(_items(parts, key), None)
+            if isinstance(item, Array) and isinstance(value, list | tuple):
+                _edit_array(item, value)
+            elif item is None or isinstance(item, Table | AoT) or isinstance(value, Mapping):
+                home = _home(parts)
+                new = _new(home, value)
+                _remove(parts, key)
+                _add(home, key, new)
+            else:
+                next(part for part in parts if key in part)[key] = _new(parts[0], value)
 
 
 def _edit_array(array: Array, values: Sequence[Any]) -> None:

@@ -70,14 +70,10 @@ def _check_keys(value: object) -> None:
         for key in table:
             if not isinstance(key, str):
                 raise InvalidConfig(f"The patch has the key {key!r}; keys are the names of settings, as texts.")
-        _check_each(table.values())
-    elif isinstance(value, list | tuple):
-        _check_each(cast("Iterable[object]", value))
-
-
-def _check_each(values: Iterable[object]) -> None:
-    for value in values:
-        _check_keys(value)
+        value = [*table.values()]
+    if isinstance(value, list | tuple):
+        for one in cast("Iterable[object]", value):
+            _check_keys(one)
 
 
 def _subtable(table: dict[str, Any], key: str) -> dict[str, Any]:

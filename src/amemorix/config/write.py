@@ -112,15 +112,12 @@ def _create(path: Path, data: bytes, *, like: Path) -> None:
         file.write(data)
         file.flush()
         if like.exists():
-            _imitate(path, like.stat())
+            model = like.stat()
+            if sys.platform != "win32":
+                with suppress(PermissionError):
+                    os.chown(path, model.st_uid, model.st_gid)
+            path.chmod(stat.S_IMODE(model.st_mode))
         os.fsync(file.fileno())
-
-
-def _imitate(path: Path, model: os.stat_result) -> None:
-    if sys.platform != "win32":
-        with suppress(PermissionError):
-            os.chown(path, model.st_uid, model.st_gid)
-    path.chmod(stat.S_IMODE(model.st_mode))
 
 
 def _sweep(target: Path, fresh: Path) -> None:
