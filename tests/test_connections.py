@@ -26,7 +26,7 @@ TOKEN = {"Authorization": "Bearer secret"}
 CODE = """
 import asyncio, os, sys
 from pathlib import Path
-from amemorix.frontends.serving import serve
+from amemorix.frontends.http.serving import serve
 
 strangers = sys.argv[2] == "strangers"
 tell = lambda listening: print(listening.url, flush=True)

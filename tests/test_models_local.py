@@ -87,7 +87,7 @@ def test_threads_share_one_embedder(folder: Path) -> None:
 def test_embedding_leaves_no_trace_in_the_home_folder(folder: Path, tmp_path: Path) -> None:
     script = f"""
 from pathlib import Path
-from amemorix.models.local import LocalEmbedder
+from amemorix.models.local.embedder import LocalEmbedder
 LocalEmbedder(Path({str(folder)!r})).embed(["red boat"])
 """
     environ = {k: v for k, v in os.environ.items() if k not in {"ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME", "CI"}}

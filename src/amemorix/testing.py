@@ -22,8 +22,8 @@ from .indexes.name_directory import NameDirectory
 from .indexes.sparse.bm25 import SparseBM25Index
 from .indexes.vectors.store import QuantizationType, VectorStore
 from .language.normalise import is_mostly_cjk, term_hashes, tokens, unpack_terms
-from .models.chat_registry import GivenChat
 from .models.host.embedder import EmbedFunction
+from .models.registry import GivenChat
 from .ports import ChatInfo, EmbedderInfo
 from .store.ports import Connection
 from .store.rows import embeddings as embedding_rows

@@ -79,7 +79,9 @@ class StructuredChat:
         try:
             return read_object(said.content, schema)
         except Misfit as misfit:
-            messages += _repair(said, misfit, schema)
+            answered = said.content if isinstance(said.content, str) else str(dict(said.content))
+            problem = f"That does not fit: {misfit.problem}. {shape_in_words(schema)}"
+            messages += [_message("assistant", answered), _message("user", problem)]
         said = await self._said(task, messages, schema, tally)
         try:
             return read_object(said.content, schema)
@@ -102,10 +104,3 @@ def tokens_about(text: str) -> int:
 
 def _message(role: str, content: str) -> ChatMessage:
     return {"role": role, "content": encodable(content)}
-
-
-def _repair(said: Said, misfit: Misfit, schema: Mapping[str, Any]) -> list[ChatMessage]:
-    return [
-        _message("assistant", said.content if isinstance(said.content, str) else str(dict(said.content))),
-        _message("user", f"That does not fit: {misfit.problem}. {shape_in_words(schema)}"),
-    ]

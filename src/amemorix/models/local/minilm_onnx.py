@@ -56,7 +56,8 @@ def build_graph(
     last, `hidden`. With `directions`, shape (hidden, count), there is an output `tokens` beside `embedding`.
     """
     encoder = _Encoder(weights, heads, arithmetic or Float32())
-    prefixes = [f"encoder.layer.{layer}." for layer in range(_layers(weights))]
+    count = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
+    prefixes = [f"encoder.layer.{layer}." for layer in range(count)]
     hidden = encoder.embeddings()
     for prefix in prefixes:
         hidden = encoder.layer(hidden, prefix, output=HIDDEN if prefix == prefixes[-1] else "")
@@ -102,10 +103,6 @@ def _sample(weights: Weights, texts: int, longest: int) -> NDArray[np.int64]:
     words, positions = (len(weights[f"embeddings.{kind}_embeddings.weight"]) for kind in ("word", "position"))
     length = min(longest, positions)
     return (np.arange(texts * length, dtype=np.int64) * _SAMPLE_STRIDE % words).reshape(-1, length)
-
-
-def _layers(weights: Weights) -> int:
-    return 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
 
 
 class _Encoder:

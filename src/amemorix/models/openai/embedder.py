@@ -18,7 +18,7 @@ from ...config.model import Embedding
 from ...errors import ModelUnavailable
 from ...ports import Embedder, EmbedderInfo
 from ..api_key import key_of
-from ..host.environment import Surroundings
+from ..host.environment import EmbedderContext
 from ..inputs import encodable
 from ..vectors import unit_vectors
 from .client import OpenAIClient, Refused
@@ -173,21 +173,17 @@ class OpenAIEmbedder:
         return made
 
 
-def create(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:
+def create(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | None, str]:
     """The client of the configured endpoint; ModelUnavailable names the setting or the variable that is missing."""
     for name in ("base_url", "model_name"):
         if not getattr(settings, name):
             raise ModelUnavailable(f"embedding.{name} is empty; provider `openai` needs it.", field=f"embedding.{name}")
     embedder = OpenAIEmbedder(
-        settings.base_url,
-        settings.model_name,
-        api_key=key_of(settings.api_key_env, surroundings.environ, section="embedding", fault=ModelUnavailable),
-        dimension=settings.dimension,
-        request_dimension=settings.request_dimension,
-        timeout=settings.timeout_seconds,
-        max_attempts=settings.max_attempts,
-        max_concurrent=settings.max_concurrent,
-    )
+        settings.base_url, settings.model_name,
+        api_key=key_of(settings.api_key_env, context.environ, section="embedding", fault=ModelUnavailable),
+        dimension=settings.dimension, request_dimension=settings.request_dimension, timeout=settings.timeout_seconds,
+        max_attempts=settings.max_attempts, max_concurrent=settings.max_concurrent,
+    )  # fmt: skip
     return embedder, ""
 
 
