@@ -20,15 +20,11 @@ _FILLER = Comment | Whitespace | Null
 """What stands between settings; Null is where one was taken out."""
 
 
-def edit(document: Container, current: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Change what differs in a document that holds `current`, until it holds `wanted`; it is then fit to be dumped.
+def edit(parts: Sequence[_Part], current: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Change what differs in the parts of a table (the document is that of the outermost), until they hold `wanted`.
 
     Raises ValueError or TOMLKitError where tomlkit cannot follow the layout.
     """
-    _edit([document], current, wanted)
-
-
-def _edit(parts: Sequence[_Part], current: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     for key in current:
         if key not in wanted:
             _remove(parts, key)
@@ -37,7 +33,7 @@ def _edit(parts: Sequence[_Part], current: Mapping[str, Any], wanted: Mapping[st
         if same(before, value):
             continue
         if key in current and isinstance(before, Mapping) and isinstance(value, Mapping):
-            _edit([*_items(parts, key)], before, value)
+            edit([*_items(parts, key)], before, value)
         else:
             item = next(_items(parts, key), None)
             if isinstance(item, Array) and isinstance(value, list | tuple):

@@ -102,7 +102,7 @@ def _edited(text: str, current: dict[str, Any], wanted: dict[str, Any]) -> str:
 
     try:
         document = tomlkit.parse(text)
-        edit(document, current, wanted)
+        edit([document], current, wanted)
         result = tomlkit.dumps(document)
         reached = tomllib.loads(result)
         if is_cut_off(result) and not is_cut_off(text):  # it stood in the table that went
