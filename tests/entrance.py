@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from amemorix import AMemorixHostService
+from amemorix.config.model import Http
 from amemorix.errors import InvalidRequest
+from amemorix.frontends.http.tokens import Tokens
 from amemorix.host.operations import OPERATIONS
-from amemorix.location import locate
+from amemorix.location import TOKEN_ENV, locate
 from amemorix.ops import Operation
 
-__all__ = [
-    "Turn", "change", "contents", "cut_change_log", "data_of", "fitting", "found", "hits", "reading", "refused", "rows",
-    "said", "stats", "told", "written",
-]  # fmt: skip
+__all__ = ["Turn", "change", "contents", "cut_change_log", "data_of", "fitting", "found", "hits", "one_token", "reading", "refused", "rows", "said", "stats", "told", "written"]  # fmt: skip
 
 Turn = tuple[str, str] | tuple[str, str, str | float]
 """Speaker, text, and the time if it matters."""
@@ -150,3 +149,8 @@ def fitting(op: Operation) -> dict[str, Any] | None:
     except InvalidRequest:
         return None
     return args
+
+
+def one_token(token: str) -> Tokens:
+    """A token that may do everything, as the environment names it; none if it is empty."""
+    return Tokens.read(Http(), {TOKEN_ENV: token}, Path())

@@ -5,19 +5,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from amemorix.config import Config, config_schema, default_toml, generated_files, parse, settings, write_generated
+from amemorix.config import Config, config_schema, default_toml, parse, settings
 
 ROOT = Path(__file__).parent.parent
-
-
-@pytest.mark.parametrize("name", generated_files())
-def test_checked_in_file_is_current(name):
-    assert (ROOT / name).read_text("utf-8") == generated_files()[name]
-
-
-def test_write_generated_makes_both_files(tmp_path):
-    write_generated(tmp_path)
-    assert {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*.*")} == set(generated_files())
 
 
 def test_schema_is_valid_and_closed():

@@ -8,7 +8,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from amemorix.frontends.cli.demo_conversation import Demo, DemoQuestion, load
+from amemorix.frontends.cli.demo import Demo, DemoQuestion, load
 from amemorix.language.times import read_time
 
 

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
 from amemorix.clock import SystemClock
-from amemorix.frontends.cli.arguments import arguments
+from amemorix.frontends.cli.call import arguments
 from amemorix.frontends.cli.main import COMMANDS, app
 from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import BASE_PATH

@@ -15,6 +15,7 @@ from amemorix.frontends.http.openapi import BASE_PATH
 from amemorix.host.operations import OPERATIONS
 from amemorix.testing import memory_host
 from amemorix.version import commit
+from entrance import one_token
 
 MESSAGE = {
     "speaker": "周宁",
@@ -25,7 +26,7 @@ MESSAGE = {
 
 
 def client(host: AMemorixHostService, token: str = "") -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(app=create_app(host, token=token))
+    transport = httpx.ASGITransport(app=create_app(host, tokens=one_token(token)))
     return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
 

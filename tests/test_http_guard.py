@@ -9,15 +9,15 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.frontends.http.app import create_app
-from amemorix.frontends.http.auth import LOGGED_A_MINUTE
+from amemorix.frontends.http.auth import LOGGED_A_MINUTE, host_of, is_loopback, resolves_to_loopback
 from amemorix.frontends.http.openapi import BASE_PATH
-from amemorix.frontends.loopback import host_of, is_loopback, resolves_to_loopback
+from entrance import one_token
 
 STATS = f"{BASE_PATH}/memory_stats"
 
 
 async def ask(host: AMemorixHostService, path: str = STATS, *, token: str = "", **headers: Any) -> httpx.Response:
-    transport = httpx.ASGITransport(app=create_app(host, token=token))
+    transport = httpx.ASGITransport(app=create_app(host, tokens=one_token(token)))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
         method = "POST" if path.startswith(BASE_PATH) else "GET"
         return await web.request(method, path, headers=headers)
@@ -113,7 +113,7 @@ async def test_readiness_without_a_token_is_yes_or_no(host: AMemorixHostService)
 async def test_refused_calls_are_logged_without_the_token_and_counted(
     host: AMemorixHostService, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = create_app(host, token="right")
+    app = create_app(host, tokens=one_token("right"))
     transport = httpx.ASGITransport(app=app, client=("203.0.113.9", 5))
     async with httpx.AsyncClient(transport=transport, base_url="http://memory.example") as web:
         for n in range(200):

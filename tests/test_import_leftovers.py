@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.frontends.cli.import_report import missing
+from amemorix.frontends.cli.imports import missing
 from entrance import hits, rows
 from import_entrance import COMPONENT, admin, created, ended, jsonl, pasted, raw_folder, turn
 

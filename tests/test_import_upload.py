@@ -20,7 +20,7 @@ from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import BASE_PATH, UPLOAD_PATH, openapi_document
 from amemorix.testing import scratch_config
 from conftest import Open
-from entrance import contents, data_of
+from entrance import contents, data_of, one_token
 from import_entrance import COMPONENT, ended, jsonl, turn
 from pace import until
 
@@ -28,7 +28,7 @@ URL = f"{BASE_PATH}{UPLOAD_PATH}"
 
 
 def client(host: AMemorixHostService, token: str = "") -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(app=create_app(host, token=token))
+    transport = httpx.ASGITransport(app=create_app(host, tokens=one_token(token)))
     return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
 

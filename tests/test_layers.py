@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import amemorix
@@ -29,6 +30,11 @@ PUBLIC_ROOT = "amemorix"
 """The names that `import amemorix` gives: only the top may go through them."""
 STATEMENT = re.compile(r"\s*(select|insert (or \w+ )?into|update \w+ set|delete from|create (table|index|trigger|virtual)|"
                        r"with \w+ as \(|pragma)\b", re.I)  # fmt: skip
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
 
 
 def module_of(path: Path) -> str:
@@ -83,7 +89,7 @@ def test_imports_point_down() -> None:
         if mine == PUBLIC_ROOT:
             continue
         allowed = {*ORDER[: ORDER.index(mine) + 1], *((PUBLIC_ROOT,) if mine in TOP else ())}
-        nodes = list(loaded(ast.parse(path.read_text("utf-8"))))
+        nodes = list(loaded(tree(path)))
         found = of_this_package([*imports(path, nodes), *named_in_strings(nodes)])
         up += [f"{path}:{line} imports {module}" for line, module in found if part_of(module) not in allowed]
     assert not up, "\n".join(up)
@@ -109,7 +115,7 @@ def test_no_folder_is_a_hall() -> None:
 def test_no_module_imports_itself_through_others() -> None:
     graph: dict[str, set[str]] = {}
     for path in FILES:
-        at_load = ast.parse(path.read_text("utf-8")).body
+        at_load = tree(path).body
         graph[module_of(path)] = {module for _, module in of_this_package(imports(path, at_load))}
     reaches: dict[str, set[str]] = {module: set(found) for module, found in graph.items()}
     for middle in graph:
@@ -124,7 +130,7 @@ def test_sql_is_only_in_the_store() -> None:
     found = [
         f"{path}:{node.lineno} {node.value[:60]!r}"
         for path in outside
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and STATEMENT.match(node.value)
     ]
     assert not found, "\n".join(found)
@@ -135,12 +141,25 @@ def test_only_the_store_imports_a_database_driver() -> None:
     found = {
         str(path.relative_to(PACKAGE))
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0)
         for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names])
         if name.split(".")[0] in drivers
     }
     assert [path for path in found if not path.startswith("store/")] == []
+
+
+def test_front_ends_do_not_know_the_kernel() -> None:
+    """They loop over the table of operations and ask the host service."""
+    named = [
+        f"{path}:{node.lineno}"
+        for path in (PACKAGE / "frontends").rglob("*.py")
+        for node in ast.walk(tree(path))
+        if (isinstance(node, ast.Attribute) and node.attr in ("kernel", "_kernel"))
+        or (isinstance(node, ast.alias) and node.name == "SDKMemoryKernel")
+        or (isinstance(node, ast.ImportFrom) and absolute(path, node).endswith("host.kernel"))
+    ]
+    assert not named, "\n".join(named)
 
 
 def test_importing_writes_nothing_and_reads_no_setting(tmp_path: Path) -> None:
@@ -169,7 +188,7 @@ def test_modules_do_nothing_at_import() -> None:
     calls = [
         f"{path}: {ast.unparse(call)}"
         for path in FILES
-        for node in ast.parse(path.read_text("utf-8")).body
+        for node in tree(path).body
         if not isinstance(node, defined)
         for call in ast.walk(node)
         if isinstance(call, ast.Call | ast.Subscript)

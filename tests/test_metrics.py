@@ -32,7 +32,7 @@ async def host(opened: Open, clock: FrozenClock) -> AMemorixHostService:
 
 @pytest.fixture
 async def web(host: AMemorixHostService) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app=create_app(host, token=""))
+    transport = httpx.ASGITransport(app=create_app(host))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
         yield web
 

@@ -12,8 +12,8 @@ import pytest
 from amemorix.clock import FrozenClock
 from amemorix.config.model import Chat
 from amemorix.errors import ChatUnavailable
-from amemorix.models.chat_registry import make_chat
 from amemorix.models.openai.chat import OpenAITalker
+from amemorix.models.registry import make_chat
 from amemorix.models.structured_chat import StructuredChat, Tally
 from amemorix.ports import ChatModel
 from amemorix.testing import ScriptedChat

@@ -16,7 +16,7 @@ from amemorix.errors import ModelUnavailable
 from amemorix.models.cache import cache_dir
 from amemorix.models.local.catalog import DEFAULT_MODEL, LocalModel, ModelFile, known_model
 from amemorix.models.local.install import GRAPH, install, installed, verify
-from amemorix.models.local.manifest import FORMAT, read_manifest
+from amemorix.models.local.manifest import FORMAT, Manifest
 from test_models_tiny import published
 
 
@@ -56,7 +56,7 @@ def test_a_folder_installs_whole(tmp_path: Path, model: LocalModel) -> None:
     assert folder == tmp_path / "cache" / "models" / f"tiny.{FORMAT}" == installed(model, tmp_path / "cache")
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["NOTICE.txt", "manifest.json", GRAPH, "tokenizer.json", "vocab.txt"]
-    manifest = read_manifest(folder)
+    manifest = Manifest.read(folder)
     assert manifest is not None
     assert (manifest.source, manifest.licence, manifest.dimension) == ("folder", "Apache-2.0", 32)
     assert "Apache License" in (folder / "NOTICE.txt").read_text()

@@ -121,8 +121,11 @@ def connect(
         monkeypatch.delenv(name, raising=False)
     made: list[OpenAIEmbedder] = []
 
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+
     def make(**settings: Any) -> OpenAIEmbedder:
-        settings = {"api_key": KEY, "timeout": 5.0, "sleep": pauses.append, **settings}
+        settings = {"api_key": KEY, "timeout": 5.0, "sleep": pause, **settings}
         made.append(OpenAIEmbedder(settings.pop("base_url", endpoint.url), "m", **settings))
         return made[-1]
 

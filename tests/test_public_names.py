@@ -6,7 +6,7 @@ import ast
 import inspect
 import pkgutil
 from functools import cache
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 from types import ModuleType
 
@@ -91,5 +91,4 @@ def test_what_the_package_gives_is_described() -> None:
 
 
 def test_the_version_is_the_projects() -> None:
-    text = (PACKAGE.parent.parent / "pyproject.toml").read_text("utf-8")
-    assert f'version = "{amemorix.__version__}"' in text
+    assert metadata.version("amemorix") == amemorix.__version__

@@ -14,7 +14,7 @@ from amemorix import AMemorixHostService
 from amemorix.frontends.http.app import create_app
 from amemorix.frontends.http.openapi import BASE_PATH
 from amemorix.host.operations import OPERATIONS
-from amemorix.ops import _SCOPE_WORD, MOST_UNKNOWN, Operation  # pyright: ignore[reportPrivateUsage]
+from amemorix.host.permission import _SCOPE_WORD, MOST_UNKNOWN, Operation, permitted  # pyright: ignore[reportPrivateUsage]
 from conftest import Open
 from entrance import contents, fitting, found, hits, refused, said, told
 from pace import assert_linear
@@ -85,7 +85,7 @@ async def test_what_is_no_scope_is_still_only_warned_about(secret: AMemorixHostS
 def test_the_work_grows_with_the_name_of_an_argument() -> None:
     for word in ("filter", "namespace", "to"):
         args = {"query": "safe", "user_id": "ada"}
-        assert_linear(lambda n, word=word, args=args: OPERATIONS.resolve("search_memory", {**args, f"chat{word * n}zz": 1}), 2, 20)  # fmt: skip
+        assert_linear(lambda n, word=word, args=args: permitted(*OPERATIONS.resolve("search_memory", {**args, f"chat{word * n}zz": 1})), 2, 20)  # fmt: skip
         assert_linear(lambda n, word=word: _SCOPE_WORD.fullmatch(f"chat{word * n}zz"), 2, 20)
 
 

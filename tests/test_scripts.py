@@ -41,6 +41,8 @@ def project(tmp_path: Path) -> Path:
     for name in ("_env", "constraints.txt"):
         shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts" / name)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "src" / "amemorix").mkdir(parents=True)
+    shutil.copy(ROOT / "src" / "amemorix" / "version.py", tmp_path / "src" / "amemorix")
     fake(tmp_path / ".venv" / "bin" / "python", 'echo "$*" >>asked')
     return tmp_path
 

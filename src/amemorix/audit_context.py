@@ -1,4 +1,4 @@
-"""In whose name the memory is being changed."""
+"""Who is acting, for the audit log, and what they may do."""
 
 from __future__ import annotations
 

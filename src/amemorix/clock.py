@@ -35,5 +35,4 @@ class FrozenClock:
         return self._at
 
     def advance(self, seconds: float) -> None:
-        """Move the clock forward."""
         self._at += seconds

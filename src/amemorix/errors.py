@@ -21,21 +21,9 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "ChatUnavailable",
-    "Conflict",
-    "DirectoryInUse",
-    "Forbidden",
-    "InvalidConfig",
-    "InvalidRequest",
-    "MemoryFault",
-    "ModelUnavailable",
-    "NotFound",
-    "NotReady",
-    "StorageFailure",
-    "TimedOut",
-    "TooLarge",
-    "UnknownComponent",
-]
+    "ChatUnavailable", "Conflict", "DirectoryInUse", "Forbidden", "InvalidConfig", "InvalidRequest", "MemoryFault",
+    "ModelUnavailable", "NotFound", "NotReady", "StorageFailure", "TimedOut", "TooLarge", "UnknownComponent",
+]  # fmt: skip
 
 
 class MemoryFault(Exception):

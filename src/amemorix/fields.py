@@ -11,26 +11,13 @@ from .language.normalise import clean_text
 from .ops import ScopedRequest
 
 __all__ = [
-    "AskingRequest",
-    "ChatRequest",
-    "Count",
-    "LARGEST_NUMBER",
-    "LONGEST_FILE_NAME",
-    "LONGEST_PATH",
-    "MAX_QUERY_CHARS",
-    "Name",
-    "PathInput",
-    "RequiredName",
-    "TimeInput",
-]
+    "AskingRequest", "ChatRequest", "Count", "LARGEST_NUMBER", "LONGEST_FILE_NAME", "LONGEST_PATH",
+    "MAX_QUERY_CHARS", "Name", "PathInput", "RequiredName", "TimeInput",
+]  # fmt: skip
 
 MAX_QUERY_CHARS = 10_000
-
-
 LONGEST_PATH, LONGEST_FILE_NAME = 2_000, 200
 """Bytes; file systems end at 4096 and 255, and a folder before or a suffix behind is added."""
-
-
 LARGEST_NUMBER = 1e300
 """What is beyond cannot be a float, and is no time in any unit; neither is what is not a number."""
 
@@ -79,17 +66,9 @@ def _name(value: Any) -> Any:
 
 
 Count = Annotated[int, BeforeValidator(_not_a_truth_value)]
-
-
 PathInput = Annotated[str, AfterValidator(_path)]
-
-
 TimeInput = Annotated[float | str | None, BeforeValidator(_time_or_words)]
-
-
 Name = Annotated[str, BeforeValidator(_name), Field(max_length=512)]
-
-
 RequiredName = Annotated[Name, Field(min_length=1)]
 
 
@@ -112,8 +91,3 @@ class AskingRequest(ScopedRequest):
         None,
         description="Beside a chat and a `user_id`: also what this user said in private. As `profile.share_private` when not given.",
     )
-
-    def remarks(self) -> list[str]:
-        """What a caller should know of an empty chat, and of `include_private` for nobody."""
-        alone = self.include_private and not (self.user_id and (self.chat_id or self.group_id))
-        return [*super().remarks(), *(["include_private has no effect without a chat and a user_id."] if alone else [])]

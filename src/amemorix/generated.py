@@ -25,7 +25,8 @@ def generated_files() -> dict[str, str]:
         for component in OPERATIONS.components()
     }
     return {
-        **config.generated_files(),
+        "config/a_memorix.toml": config.default_toml(),
+        "schemas/config_schema.json": _json(config.config_schema()),
         **schemas,
         "schemas/openapi.json": _json(openapi_document()),
         "schemas/reference.md": reference_page(),
@@ -36,7 +37,9 @@ def stale_files(root: Path) -> list[str]:
     """The files below the project's root that are missing, differ, or describe a component that is gone."""
     wanted = generated_files()
     differing = [name for name, text in wanted.items() if _read(root / name) != text]
-    return sorted([*differing, *(name for name in _component_files(root) if name not in wanted)])
+    components = (root / "schemas" / "components").glob("*.json")
+    present = [path.relative_to(root).as_posix() for path in components]
+    return sorted([*differing, *(name for name in present if name not in wanted)])
 
 
 def write_generated(root: Path) -> list[str]:
@@ -50,10 +53,6 @@ def write_generated(root: Path) -> list[str]:
         else:
             path.unlink()
     return changed
-
-
-def _component_files(root: Path) -> list[str]:
-    return [path.relative_to(root).as_posix() for path in (root / "schemas" / "components").glob("*.json")]
 
 
 def _read(path: Path) -> str | None:

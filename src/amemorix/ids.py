@@ -9,16 +9,9 @@ from pydantic import BeforeValidator, Field
 from .lazy_regex import lazy_regex
 
 __all__ = [
-    "KINDS",
-    "LETTERS",
-    "OPERATION_PREFIX",
-    "OperationId",
-    "episode_key",
-    "fact_key",
-    "operation_key",
-    "paragraph_key",
-    "row_key",
-]
+    "KINDS", "LETTERS", "OPERATION_PREFIX", "OperationId", "episode_key", "fact_key", "operation_key",
+    "paragraph_key", "row_key",
+]  # fmt: skip
 
 
 def paragraph_key(row: int) -> str:
@@ -37,14 +30,8 @@ def fact_key(row: int) -> str:
 
 
 OPERATION_PREFIX = "d"
-
-
 LETTERS = {"paragraph": "p", "relation": "r", "entity": "n", "fact": "f"}
-
-
 KINDS = {letter: kind for kind, letter in LETTERS.items()}
-
-
 _OPERATION = lazy_regex(r"d?([0-9]{1,18})")
 
 

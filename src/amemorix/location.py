@@ -8,15 +8,9 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
-    "DATA_DIR",
-    "TOKEN_ENV",
-    "Location",
-    "data_folder",
-    "folder_note",
-    "locate",
-    "project_folder",
+    "DATA_DIR", "TOKEN_ENV", "Location", "data_folder", "folder_note", "locate", "project_folder",
     "remembered_folder",
-]
+]  # fmt: skip
 
 DATA_DIR = "data/a-memorix"
 """`storage.data_dir` where the file does not name it."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import re
-import unicodedata
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from inspect import getdoc
-from itertools import islice
 from typing import Any, Generic, Literal, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
@@ -20,46 +17,20 @@ from .errors import InvalidRequest, UnknownComponent
 from .lazy_regex import lazy_regex
 
 __all__ = [
-    "CHAT_KEYS",
-    "Effect",
-    "Operation",
-    "Operations",
-    "Request",
-    "Response",
-    "Role",
-    "ScopedRequest",
-    "ScopedResponse",
-]
+    "CHAT_KEYS", "LONGEST_NAME", "Effect", "Operation", "Operations", "Request", "Response", "Role",
+    "ScopedRequest", "ScopedResponse", "did_you_mean", "sorted_keys", "unknown_arguments",
+]  # fmt: skip
 
 Effect = Literal["read", "write", "destructive"]
 Role = Literal["read", "write", "admin"]
 """What a caller may do: each includes the one before."""
 Kernel = TypeVar("Kernel")
-MOST_WARNINGS = 20
-MOST_UNKNOWN = 100
-"""Arguments of a call that are not known, with those within them."""
 LONGEST_NAME = 64
 """Letters of a name that is compared with those that are known."""
 _REQUIRED = lazy_regex(r"([a-z_]+) is required\b")
 """How a check of several fields together names the one to give."""
 CHAT_KEYS = ("chat_id", "group_id", "user_id")
 """Arguments that say for which chat a call is made."""
-SCOPE_KEYS = (*CHAT_KEYS, "person_id", "session_id", "scope")
-"""Arguments that bound what a call reaches."""
-WHO_AND_WHERE = frozenset({*SCOPE_KEYS, "respect_filter", "source"})
-"""Arguments that say whose memory is meant: one that is misspelt must not be passed over, the call would reach further."""
-_PERSONS = r"user|uid|uin|person|member|account|customer|client|owner|tenant|contact|openid|wxid|用户|成员|好友"
-_GROUPS = r"group|guild|server|team|organi[sz]ation|org|community|群聊?|频道组"
-_CHATS = (
-    r"chat|conversation|convo(?!wner|penid|rg)|conv|thread|room|channel|session|stream|dialog(?:ue)?|peer|agent|bot|namespace|workspace|"
-    r"space|project|partition|collection|scope|visibility|audience|filter|where|jid|聊天|会话|对话|房间|频道|私聊"
-)
-_SCOPE_WORD = lazy_regex(
-    rf"(?:current|my|this|src|source|target|from|to|in|for|by|the|asking|private|public|only)*+"
-    rf"(?:(?P<person>{_PERSONS})|(?P<group>{_GROUPS})|(?P<chat>{_CHATS})|(?:app|run|user|group|chat)(?=id))s?"
-    rf"(?:{_PERSONS}|{_GROUPS}|{_CHATS}|id|key|name|uuid|guid|number|num|no|code|type|list|号码?|s)*+"
-)
-"""An argument's name without case and separators, if other programs say by it whose memory is meant."""
 
 
 class Request(BaseModel):
@@ -115,15 +86,6 @@ class ScopedRequest(Request):
     def names_chat(self) -> bool:
         """Whether the call is made for a chat."""
         return any(getattr(self, key, "") for key in CHAT_KEYS)
-
-    def remarks(self) -> list[str]:
-        """What a caller should know whose chat id is empty."""
-        if "chat_id" not in self.model_fields_set or getattr(self, "chat_id", "") or self.scope:
-            return []
-        if not self.names_chat:
-            return ["chat_id is empty, so every chat is read: give a chat, or say `scope`: `all`."]
-        meant = " and ".join(f"{key} {value!r}" for key in CHAT_KEYS if (value := getattr(self, key, "")))
-        return [f"chat_id is empty, so the chats of {meant} are read."]
 
 
 class ScopedResponse(Response):
@@ -226,7 +188,6 @@ class Operations(Generic[Kernel]):
         return register
 
     def components(self) -> list[str]:
-        """The names `invoke` knows."""
         return sorted({*self._modules, *(component for component, _ in self._table)})
 
     def actions(self, component: str) -> list[str]:
@@ -243,57 +204,37 @@ class Operations(Generic[Kernel]):
         op = self._table.get((component, action.strip().lower() if action else None))
         return None if op is None else (op.component, op.action or "")
 
-    def resolve(self, component: Any, args: Any) -> tuple[Operation, Request, list[str]]:
-        """Find the operation and validate its arguments.
-
-        Returns the operation, the request and a warning for each unknown argument. Raises UnknownComponent, or
-        InvalidRequest: also for an unknown argument of a destructive operation, for one that looks like a chat, group,
-        person or user, and for one of these that is null.
-        """
+    def resolve(self, component: Any, args: Any) -> tuple[Operation, Request, dict[str, Any]]:
+        """The operation, its request, and the arguments without the action. Raises UnknownComponent, InvalidRequest."""
         known = self.components()
         if not isinstance(component, str):
             raise UnknownComponent(f"A component is named by a text, not by {type(component).__name__}.", known=known)
         component = self._older.get(component, component)
         if component not in known:
             raise UnknownComponent(
-                f"There is no component {component!r}.{_did_you_mean(component, known)}",
+                f"There is no component {component!r}.{did_you_mean(component, known)}",
                 component=component,
                 known=known,
             )
         args = {} if args is None else args
         if not isinstance(args, dict):
             raise InvalidRequest(f"args must be an object, not {type(args).__name__}.", field="args")
-        op, args = self._choose(component, dict(args))
+        self._import(component)
+        args, op = dict(args), self._table.get((component, None))
+        if op is None:
+            action, actions = args.pop("action", None), self.actions(component)
+            if not isinstance(action, str) or not action.strip():
+                told = f"{component} needs an action: one of {', '.join(actions)}."
+                raise InvalidRequest(told, field="action", allowed=actions)
+            op = self._table.get((component, action.strip().lower()))
+            if op is None:
+                told = f"{component} has no action {action!r}.{did_you_mean(action, actions)}"
+                raise UnknownComponent(told, component=component, field="action", allowed=actions)
         try:
             request = op.request.model_validate(args)
         except ValidationError as exc:
             raise _invalid(op, exc) from exc
-        _refuse_unclear_scope(op, args)
-        remarks = request.remarks() if isinstance(request, ScopedRequest) else []
-        if isinstance(request, ScopedRequest) and request.scope and request.names_chat:
-            raise InvalidRequest(
-                f"{op.name}: scope `all` reads every chat: leave it out, or the chat, group and user.", field="scope"
-            )
-        return op, request, [*remarks, *islice(_unknown(request, args), MOST_WARNINGS)]
-
-    def _choose(self, component: str, args: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
-        self._import(component)
-        plain = self._table.get((component, None))
-        if plain is not None:
-            return plain, args
-        action = args.pop("action", None)
-        known = self.actions(component)
-        if not isinstance(action, str) or not action.strip():
-            raise InvalidRequest(
-                f"{component} needs an action: one of {', '.join(known)}.", field="action", allowed=known
-            )
-        op = self._table.get((component, action.strip().lower()))
-        if op is None:
-            raise UnknownComponent(
-                f"{component} has no action {action!r}.{_did_you_mean(action, known)}",
-                component=component, field="action", allowed=known,
-            )  # fmt: skip
-        return op, args
+        return op, request, args
 
     def json_schema(self, component: str) -> dict[str, Any]:
         """What `invoke(component, args)` takes: one object, or one of several told apart by `action`."""
@@ -315,89 +256,17 @@ class Operations(Generic[Kernel]):
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": component, **body}
 
 
-def _unknown(request: Request, args: dict[str, Any], place: str = "") -> Iterator[str]:
+def unknown_arguments(request: Request, args: dict[str, Any], place: str = "") -> Iterator[str]:
     """A warning for each argument that the request, or a request within one of its lists, does not know."""
-    known = _sorted_keys(type(request))
+    known = sorted_keys(type(request))
     for key, raw in args.items():
         if key not in known:
-            yield f"unknown argument {f'{place}{key}'!r} was ignored.{_did_you_mean(key, sorted(type(request).model_fields))}"
+            yield f"unknown argument {f'{place}{key}'!r} was ignored.{did_you_mean(key, sorted(type(request).model_fields))}"
         elif isinstance(raw, list):
             read = getattr(request, key, None)
             for i, (inner, given) in enumerate(zip(read, raw, strict=False) if isinstance(read, list) else ()):
                 if isinstance(inner, Request) and isinstance(given, dict):
-                    yield from _unknown(inner, given, f"{place}{key}.{i}.")
-
-
-def _refuse_unclear_scope(op: Operation, args: dict[str, Any]) -> None:
-    """Raises InvalidRequest for an argument without which the call would reach further than was meant.
-
-    That is one that bounds the call and is null, or that is unknown and looks as if it did; a destructive operation
-    knows every argument. A write may leave its group or user null where it names a chat by another key.
-    """
-    known = _sorted_keys(op.request)
-    writes = op.effect == "write"
-    bounded = writes and any(args.get(key) not in (None, "") for key in CHAT_KEYS)
-    for key in () if bounded else CHAT_KEYS if writes else SCOPE_KEYS:
-        if key in known and args.get(key, "") is None:
-            all_ = "leave it out to search every chat" if op.is_scoped and key in CHAT_KEYS else "leave it out"
-            raise InvalidRequest(f"{op.name}: {key} is null, which names nobody: {all_}, or give an id.", field=key)
-    unknown = {key: value for key, value in args.items() if key not in known}
-    if len(list(islice(_names_within(unknown), MOST_UNKNOWN + 1))) > MOST_UNKNOWN:
-        first = str(next(iter(unknown)))[:LONGEST_NAME]
-        raise InvalidRequest(
-            f"{op.name}: {first}: there is no such argument, and more than {MOST_UNKNOWN} (nested ones counted) are not known: leave them out.",
-            field=first,
-        )
-    for key, value in unknown.items():
-        if op.effect == "destructive" or any(_looks_like_scope(name, known) for name in _names_within({key: value})):
-            raise InvalidRequest(
-                f"{op.name}: {key}: there is no such argument.{_scope_meant(str(key), known)}", field=str(key)
-            )
-
-
-def _names_within(value: Any, depth: int = 6) -> Iterator[str]:
-    """The names in an object and in what it holds; objects within lists have an empty one."""
-    if isinstance(value, dict) and depth:
-        for name, one in value.items():
-            yield str(name)
-            yield from _names_within(one, depth - 1)
-    elif isinstance(value, list) and depth:
-        for one in value:
-            if isinstance(one, dict | list):
-                yield ""
-                yield from _names_within(one, depth - 1)
-
-
-def _looks_like_scope(key: str, known: list[str]) -> bool:
-    """Whether the name of an unknown argument says whose memory is meant."""
-    if not 0 < len(key) <= LONGEST_NAME:
-        return False
-    near = difflib.get_close_matches(key, WHO_AND_WHERE.intersection(known), n=1, cutoff=0.7)
-    return bool(near) or key in WHO_AND_WHERE or _SCOPE_WORD.fullmatch(_bare(key)) is not None
-
-
-def _scope_meant(key: str, known: list[str]) -> str:
-    """The argument that an unknown one may stand for, as a sentence."""
-    key = key[:LONGEST_NAME]
-    bare = _bare(key)
-    near = (
-        [one for one in known if _bare(one) == bare]
-        or difflib.get_close_matches(key, set(CHAT_KEYS).intersection(known), n=1, cutoff=0.8)
-        or difflib.get_close_matches(key, known, n=1, cutoff=0.8)
-    )
-    if near:
-        return f" Did you mean {near[0]!r}?"
-    found = _SCOPE_WORD.fullmatch(bare)
-    if found is None:
-        return _did_you_mean(key, known)
-    meant = "user_id" if found["person"] else "group_id" if found["group"] else "chat_id"
-    meant = meant if meant in known else "chat_id"
-    return f" A chat is named by {meant!r}." if meant in known else " It is not bound to a chat: leave it out."
-
-
-def _bare(key: str) -> str:
-    """An argument's name without case, width and separators."""
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", key)).casefold()
+                    yield from unknown_arguments(inner, given, f"{place}{key}.{i}.")
 
 
 @cache
@@ -416,11 +285,11 @@ def _alternatives(annotation: Any) -> set[Any]:
 
 
 @cache
-def _sorted_keys(request: type[Request]) -> list[str]:
+def sorted_keys(request: type[Request]) -> list[str]:
     return sorted(request.known_keys())
 
 
-def _did_you_mean(word: str, known: list[str]) -> str:
+def did_you_mean(word: str, known: list[str]) -> str:
     near = difflib.get_close_matches(str(word)[:LONGEST_NAME], known, n=1, cutoff=0.6)
     if near or not known:
         return f" Did you mean {near[0]!r}?" if near else " It takes none."
@@ -437,7 +306,6 @@ def _invalid(op: Operation, exc: ValidationError) -> InvalidRequest:
 
 
 def _problem(error: ErrorDetails) -> dict[str, str]:
-    """The field and, in a sentence, what is wrong with it."""
     field = ".".join(map(str, error["loc"]))
     told = error["msg"].removeprefix("Value error, ")
     if error["type"] == "missing":

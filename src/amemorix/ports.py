@@ -87,9 +87,7 @@ class ChatModel(Protocol):
     """Answers a question with an object of a given shape; asked by background work only, never while a caller waits."""
 
     @property
-    def info(self) -> ChatInfo:
-        """The model's identity."""
-        ...
+    def info(self) -> ChatInfo: ...
 
     async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:
         """An object that is valid against the JSON Schema; `task` names the work in counters.
@@ -99,9 +97,7 @@ class ChatModel(Protocol):
         """
         ...
 
-    async def close(self) -> None:
-        """Give back connections."""
-        ...
+    async def close(self) -> None: ...
 
 
 class Index(Protocol):
@@ -119,9 +115,7 @@ class Index(Protocol):
         """Everything besides the rows that the content depends on: analyser version, format, dimension, generation."""
         ...
 
-    def build(self, rows: Iterator[Any]) -> None:
-        """Replace the whole content."""
-        ...
+    def build(self, rows: Iterator[Any]) -> None: ...
 
     def apply(self, rows: Sequence[Any], removed: Sequence[int]) -> None:
         """Insert or replace rows by their id, and remove ids (an id that is not there is ignored)."""
@@ -139,9 +133,7 @@ class Index(Protocol):
         """Read what `save` wrote; ValueError or OSError if it cannot be used."""
         ...
 
-    def __len__(self) -> int:
-        """Live rows held."""
-        ...
+    def __len__(self) -> int: ...
 
 
 @dataclass(slots=True)

@@ -22,8 +22,8 @@ from .indexes.name_directory import NameDirectory
 from .indexes.sparse.bm25 import SparseBM25Index
 from .indexes.vectors.store import QuantizationType, VectorStore
 from .language.normalise import is_mostly_cjk, term_hashes, tokens, unpack_terms
-from .models.chat_registry import GivenChat
 from .models.host.embedder import EmbedFunction
+from .models.registry import GivenChat
 from .ports import ChatInfo, EmbedderInfo
 from .store.ports import Connection
 from .store.rows import embeddings as embedding_rows
@@ -46,11 +46,9 @@ class HashEmbedder:
 
     @property
     def info(self) -> EmbedderInfo:
-        """The model's identity."""
         return self._info
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The same as `embed`."""
         return self.embed(texts)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -92,7 +90,6 @@ class ScriptedChat:
 
     @property
     def info(self) -> ChatInfo:
-        """The model's identity."""
         return ChatInfo("scripted", "script")
 
     async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,39 +1,16 @@
 """Configuration: the settings, their file, and what a change of them costs."""
 
-from .diff import changes, strongest
 from .document import decoded, read_text
-from .generated import generated_files, write_generated
 from .load import load, parse, refuse_lost_folder, refuse_part, remember_data_dir
 from .model import Config, ReloadLevel, Section, SharedGroup
 from .patch import merged, patched
 from .render import default_toml
-from .schema import Setting, config_schema, settings
+from .schema import Setting, changes, config_schema, settings, strongest
 from .watch import watch
 from .write import backups_of, write_text
 
 __all__ = [
-    "Config",
-    "ReloadLevel",
-    "Section",
-    "Setting",
-    "SharedGroup",
-    "backups_of",
-    "changes",
-    "config_schema",
-    "decoded",
-    "default_toml",
-    "generated_files",
-    "load",
-    "merged",
-    "parse",
-    "patched",
-    "read_text",
-    "refuse_lost_folder",
-    "refuse_part",
-    "remember_data_dir",
-    "settings",
-    "strongest",
-    "watch",
-    "write_generated",
-    "write_text",
-]
+    "Config", "ReloadLevel", "Section", "Setting", "SharedGroup", "backups_of", "changes", "config_schema",
+    "decoded", "default_toml", "load", "merged", "parse", "patched", "read_text",
+    "refuse_lost_folder", "refuse_part", "remember_data_dir", "settings", "strongest", "watch", "write_text",
+]  # fmt: skip

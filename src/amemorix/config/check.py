@@ -37,12 +37,11 @@ def find_problems(tables: dict[str, Any]) -> list[Problem]:
 
 @cache
 def _validator() -> Draft202012Validator:
-    types = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_finite_number)
+    def is_finite_number(_: TypeChecker, value: Any) -> bool:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+    types = Draft202012Validator.TYPE_CHECKER.redefine("number", is_finite_number)
     return extend(Draft202012Validator, type_checker=types)(config_schema())
-
-
-def _is_finite_number(_: TypeChecker, value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _problems(error: ValidationError) -> Iterator[Problem]:
@@ -113,7 +112,8 @@ def _unknown(table: KeyPath, key: str) -> str:
     here = ".".join(str(part) for part in table if isinstance(part, str))
     inside = f"{here}[]" if table and isinstance(table[-1], int) else here
     near = _nearest(inside, key)
-    hint = f"did you mean {near}" if near else f"known here: {', '.join(_known_in(inside))}"
+    known = [path.rpartition(".")[2] for path in _known() if path.rpartition(".")[0] == inside]
+    hint = f"did you mean {near}" if near else f"known here: {', '.join(known)}"
     return f"{dotted((*table, _cut(key)))} is not a setting; {hint}"
 
 
@@ -127,10 +127,6 @@ def _nearest(table: str, key: str) -> str | None:
 
     best = max(_known(), key=likeness)
     return best if likeness(best) >= _NEAR else None
-
-
-def _known_in(table: str) -> list[str]:
-    return [path.rpartition(".")[2] for path in _known() if path.rpartition(".")[0] == table]
 
 
 @cache

@@ -69,7 +69,7 @@ def read_tables(text: str, where: str) -> dict[str, Any]:
     try:
         text.encode("utf-8")
         tables = tomllib.loads(text.removeprefix(BOM))
-        if not all(map(_fits, _integers(tables))):
+        if not all(-(2**63) <= number < 2**63 for number in _integers(tables)):
             raise _broken(where, "an integer is too large: TOML's have 64 bits")
         return tables
     except UnicodeEncodeError as exc:
@@ -78,7 +78,14 @@ def read_tables(text: str, where: str) -> dict[str, Any]:
     except RecursionError as exc:
         raise _broken(where, "the values are nested too deep") from exc
     except ValueError as exc:
-        raise _misspelt(where, text, str(exc)) from exc
+        message = str(exc)
+        place = _PLACE.search(message)
+        if place is None:
+            raise _broken(where, message) from exc
+        problem = message[: place.start()]
+        if place["line"]:
+            raise _broken(where, problem, int(place["line"]), int(place["column"])) from exc
+        raise _broken(where, f"{problem} at the end of the text", text.count("\n") + 1) from exc
 
 
 def is_cut_off(text: str) -> bool:
@@ -143,20 +150,6 @@ def _integers(value: Any) -> Iterator[int]:
             yield from _integers(item)
     elif isinstance(value, int):
         yield value
-
-
-def _fits(number: int) -> bool:
-    return -(2**63) <= number < 2**63
-
-
-def _misspelt(where: str, text: str, message: str) -> InvalidConfig:
-    place = _PLACE.search(message)
-    if place is None:
-        return _broken(where, message)
-    problem = message[: place.start()]
-    if place["line"]:
-        return _broken(where, problem, int(place["line"]), int(place["column"]))
-    return _broken(where, f"{problem} at the end of the text", text.count("\n") + 1)
 
 
 def _broken(where: str, problem: str, line: int | None = None, column: int | None = None) -> InvalidConfig:

@@ -20,15 +20,11 @@ _FILLER = Comment | Whitespace | Null
 """What stands between settings; Null is where one was taken out."""
 
 
-def edit(document: Container, current: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Change what differs in a document that holds `current`, until it holds `wanted`; it is then fit to be dumped.
+def edit(parts: Sequence[_Part], current: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Change what differs in the parts of a table (the document is that of the outermost), until they hold `wanted`.
 
     Raises ValueError or TOMLKitError where tomlkit cannot follow the layout.
     """
-    _edit([document], current, wanted)
-
-
-def _edit(parts: Sequence[_Part], current: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     for key in current:
         if key not in wanted:
             _remove(parts, key)
@@ -37,22 +33,18 @@ def _edit(parts: Sequence[_Part], current: Mapping[str, Any], wanted: Mapping[st
         if same(before, value):
             continue
         if key in current and isinstance(before, Mapping) and isinstance(value, Mapping):
-            _edit([*_items(parts, key)], before, value)
+            edit([*_items(parts, key)], before, value)
         else:
-            _set(parts, key, value)
-
-
-def _set(parts: Sequence[_Part], key: str, value: Any) -> None:
-    item = next(_items(parts, key), None)
-    if isinstance(item, Array) and isinstance(value, list | tuple):
-        _edit_array(item, value)
-    elif item is None or isinstance(item, Table | AoT) or isinstance(value, Mapping):
-        home = _home(parts)
-        new = _new(home, value)
-        _remove(parts, key)
-        _add(home, key, new)
-    else:
-        next(part for part in parts if key in part)[key] = _new(parts[0], value)
+            item = next(_items(parts, key), None)
+            if isinstance(item, Array) and isinstance(value, list | tuple):
+                _edit_array(item, value)
+            elif item is None or isinstance(item, Table | AoT) or isinstance(value, Mapping):
+                home = _home(parts)
+                new = _new(home, value)
+                _remove(parts, key)
+                _add(home, key, new)
+            else:
+                next(part for part in parts if key in part)[key] = _new(parts[0], value)
 
 
 def _edit_array(array: Array, values: Sequence[Any]) -> None:
@@ -125,7 +117,6 @@ def _new(part: _Part, value: Any) -> Any:
 
 
 def _is_dotted(part: _Part) -> bool:
-    """Whether it is written as `table.key = value`."""
     return (
         isinstance(part, Table)
         and part.is_super_table()

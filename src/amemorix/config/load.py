@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ..errors import InvalidConfig
 from ..location import DATA_DIR, folder_note, remembered_folder
-from .document import KeyPath, Lines, Problem, dotted, is_cut_off, read_tables, read_text
+from .document import Lines, Problem, dotted, is_cut_off, read_tables, read_text
 from .model import Config
 from .write import write_text
 
@@ -81,7 +81,8 @@ def parse(text: str, where: str = "the configuration") -> Config:
     except RecursionError as exc:
         raise _invalid(text, where, [Problem((), "the values are nested too deep")]) from exc
     except ValidationError as exc:
-        raise _invalid(text, where, [_refused(error["loc"], error["msg"]) for error in exc.errors()]) from exc
+        found = [(error["loc"], error["msg"].removeprefix("Value error, ")) for error in exc.errors()]
+        raise _invalid(text, where, [Problem(path, f"{dotted(path)}: {told}") for path, told in found]) from exc
 
 
 def refuse_part(text: str, where: str) -> None:
@@ -118,11 +119,6 @@ def _invalid(text: str, where: str, problems: list[Problem]) -> InvalidConfig:
         return InvalidConfig(f"{where}, {lines[0]}.", problems=reports, file=where)
     listing = "".join(f"\n  {line}" for line in lines)
     return InvalidConfig(f"{where} has {len(lines)} problems:{listing}", problems=reports, file=where)
-
-
-def _refused(path: KeyPath, message: str) -> Problem:
-    """What a validator of the model said."""
-    return Problem(path, f"{dotted(path)}: {message.removeprefix('Value error, ')}")
 
 
 def _report(places: Lines, problem: Problem) -> dict[str, Any]:

@@ -9,11 +9,9 @@ from pydantic import AfterValidator, Field
 
 from ..location import DATA_DIR, TOKEN_ENV
 from .deriving import Episode, Extraction, Facts, Profile, Summary
-from .imports import Imports
 from .providers import Chat, Embedding
 from .ranking import Noise, Rerank, RerankWeights, Retrieval, Sparse, Weights
 from .section import ReloadLevel, Section, VariableName, live, restart
-from .tuning import Tuning
 
 __all__ = [
     "Advanced", "Backup", "Chat", "ChatTimezone", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "General", "Http",
@@ -231,6 +229,54 @@ class Advanced(Section):
     auto_save_interval_minutes: float = live(5.0, "Pause between snapshots.", gt=0, le=1440)
     config_backups: int = live(10, "Copies of the config file kept when it is written.", ge=0, le=1000)
     debug: bool = live(False, "Log what happens inside.")
+
+
+Root = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^(/|~|[A-Za-z]:[\\/])")]
+
+
+class Imports(Section):
+    """The import of files in the background."""
+
+    enabled: bool = live(True, "Take import tasks, and work on them.")
+    roots: tuple[Root, ...] = live(
+        (), "Folders from which files may be imported, absolute, besides those below `imports/` in the data directory."
+    )
+    max_queue_size: int = live(20, "Most tasks that wait or are under way.", ge=1, le=10_000)
+    max_files_per_task: int = live(200, "Most files of one task.", ge=1, le=100_000)
+    max_file_size_mb: float = live(0.0, "Largest file; 0 sets no limit.", ge=0, le=10_000_000)
+    max_paste_chars: int = live(200_000, "Longest text handed over within a call.", ge=1, le=50_000_000)
+    chunk_records: int = live(
+        200, "Records stored in one transaction; smaller ones let other writes in sooner.", ge=1, le=5_000
+    )
+    idle_share: float = live(0.25, "Seconds of rest for each second of work, so that calls go first.", ge=0, le=100)
+    poll_interval_seconds: float = live(1.0, "Pause between looks for tasks.", gt=0, le=3600)
+    lease_seconds: float = live(
+        60.0, "After this long without a sign, a task that was begun is taken over.", ge=1, le=86_400
+    )
+    retry_seconds: float = live(5.0, "First pause after a failure of the store; it doubles each time.", gt=0, le=3600)
+    max_attempts: int = live(5, "Tries in a row before a task is given up.", ge=1, le=100)
+    keep_staged_hours: float = live(
+        72.0, "Uploaded files that nothing has used, or that failed and may be tried again, go after so long.",
+        gt=0, le=100_000,
+    )  # fmt: skip
+
+
+class Tuning(Section):
+    """The search for retrieval settings that suit what is stored; it runs when it is asked for."""
+
+    enabled: bool = live(True, "Take and work on tuning tasks.")
+    objective: Literal["precision_priority", "balanced", "recall_priority"] = live(
+        "balanced", "What counts: that the first hit is right, that nothing is missing, or both."
+    )
+    intensity: Literal["quick", "standard", "deep"] = live("standard", "8, 20 or 32 rounds.")
+    sample_size: int = live(200, "Questions that settings are judged by.", ge=20, le=500)
+    top_k: int = live(10, "First hits that count.", ge=1, le=100)
+    use_chat_model: bool = live(True, "Let the chat model, if there is one, write half of the questions.")
+    max_queue_size: int = live(8, "Tasks that may wait or be under way.", ge=1, le=100)
+    keep_tasks: int = live(50, "Tasks that are kept with their questions and rounds.", ge=1, le=1000)
+    idle_share: float = live(1.0, "Seconds of rest for each second of work, so that calls go first.", ge=0, le=100)
+    poll_interval_seconds: float = live(2.0, "Pause between looks for tasks.", gt=0, le=3600)
+    lease_seconds: float = live(600.0, "After this long, a round that was begun may be taken over.", ge=10, le=86_400)
 
 
 class Config(Section):

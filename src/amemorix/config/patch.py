@@ -51,7 +51,6 @@ def merged(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expand(patch: Mapping[str, Any], into: dict[str, Any]) -> dict[str, Any]:
-    """Add the patch to nested tables, dotted keys taken apart."""
     for key, value in patch.items():
         *parents, last = key.split(".")
         table = into
@@ -71,14 +70,10 @@ def _check_keys(value: object) -> None:
         for key in table:
             if not isinstance(key, str):
                 raise InvalidConfig(f"The patch has the key {key!r}; keys are the names of settings, as texts.")
-        _check_each(table.values())
-    elif isinstance(value, list | tuple):
-        _check_each(cast("Iterable[object]", value))
-
-
-def _check_each(values: Iterable[object]) -> None:
-    for value in values:
-        _check_keys(value)
+        value = [*table.values()]
+    if isinstance(value, list | tuple):
+        for one in cast("Iterable[object]", value):
+            _check_keys(one)
 
 
 def _subtable(table: dict[str, Any], key: str) -> dict[str, Any]:
@@ -107,7 +102,7 @@ def _edited(text: str, current: dict[str, Any], wanted: dict[str, Any]) -> str:
 
     try:
         document = tomlkit.parse(text)
-        edit(document, current, wanted)
+        edit([document], current, wanted)
         result = tomlkit.dumps(document)
         reached = tomllib.loads(result)
         if is_cut_off(result) and not is_cut_off(text):  # it stood in the table that went
@@ -127,7 +122,6 @@ def _unchangeable(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> Inva
 
 
 def _differences(current: Mapping[str, Any], wanted: Mapping[str, Any], table: str = "") -> Iterator[str]:
-    """Dotted names of the settings that differ."""
     for key in {**current, **wanted}:
         before, after = current.get(key, {}), wanted.get(key, {})
         if isinstance(before, Mapping) and isinstance(after, Mapping):

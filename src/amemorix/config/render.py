@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
 
 from .document import LAST_LINE, PROMISE
 from .schema import Setting, sections, settings
@@ -23,30 +22,21 @@ What a change of a setting costs:
 
 def default_toml() -> str:
     """The text of `config/a_memorix.toml`: every setting with its meaning, what is allowed, its cost and its default."""
-    lines = [f"# {line}".rstrip() for line in _HEAD.splitlines()] + ["#", PROMISE]
-    tables = sections()
-    for path, group in _by_table(settings(), tables).items():
-        if path:
-            lines += ["", "", *_comment(tables[path]), f"[{path}]"]
-        for setting in group:
-            lines += ["", *_entry(setting)]
-    return "\n".join([*lines, "", "", LAST_LINE]) + "\n"
-
-
-def _by_table(every: list[Setting], tables: Mapping[str, str]) -> dict[str, list[Setting]]:
-    groups: dict[str, list[Setting]] = {path: [] for path in ("", *tables)}
-    for setting in every:
-        if "[]" not in setting.path:
-            groups[setting.path.rpartition(".")[0]].append(setting)
-    return groups
-
-
-def _entry(setting: Setting) -> Iterator[str]:
     from tomlkit import item
 
-    yield from _comment(setting.description)
-    yield from _comment(f"Allowed: {setting.bounds}. Change: {setting.reload}.")
-    yield f"{setting.path.rpartition('.')[2]} = {item(setting.default).as_string()}"
+    lines = [f"# {line}".rstrip() for line in _HEAD.splitlines()] + ["#", PROMISE]
+    tables = sections()
+    groups: dict[str, list[Setting]] = {path: [] for path in ("", *tables)}
+    for setting in settings():
+        if "[]" not in setting.path:
+            groups[setting.path.rpartition(".")[0]].append(setting)
+    for path, group in groups.items():
+        if path:
+            lines += ["", "", *_comment(tables[path]), f"[{path}]"]
+        for one in group:
+            lines += ["", *_comment(one.description), *_comment(f"Allowed: {one.bounds}. Change: {one.reload}.")]
+            lines.append(f"{one.path.rpartition('.')[2]} = {item(one.default).as_string()}")
+    return "\n".join([*lines, "", "", LAST_LINE]) + "\n"
 
 
 def _comment(text: str) -> list[str]:

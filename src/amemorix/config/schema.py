@@ -1,23 +1,19 @@
-"""The settings as data: their JSON Schema, and one record for each."""
+"""The settings as data: their JSON Schema, one record for each, and what differs between two configurations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, cast, get_args
 
-from .model import Config, ReloadLevel
+from .model import Config, ReloadLevel, Section
 
-__all__ = ["Setting", "allowed", "config_schema", "sections", "settings"]
+__all__ = ["Setting", "allowed", "changes", "config_schema", "sections", "settings", "strongest"]
 
 _KINDS = {
-    "array": "an array",
-    "boolean": "a boolean",
-    "integer": "an integer",
-    "number": "a number",
-    "object": "a table",
+    "array": "an array", "boolean": "a boolean", "integer": "an integer", "number": "a number", "object": "a table",
     "string": "a string",
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,13 @@ def config_schema() -> dict[str, Any]:
 def settings() -> list[Setting]:
     """Every setting, in the order of the configuration file: those outside tables first."""
     schema = config_schema()
-    return [_setting(path, node) for path, node in _walk(schema, schema, "") if "x-reload" in node]
+    found: list[Setting] = []
+    for path, node in _walk(schema, schema, ""):
+        if "x-reload" in node:
+            kind = f"array of {node['items'].get('type', 'object')}" if node["type"] == "array" else node["type"]
+            default, words = node.get("default"), allowed(node)
+            found.append(Setting(path, kind, default, words, node["x-reload"], node["description"]))
+    return found
 
 
 def sections() -> dict[str, str]:
@@ -67,12 +69,21 @@ def sections() -> dict[str, str]:
 def allowed(node: dict[str, Any]) -> str:
     """What values a schema node admits, in words."""
     if "enum" in node or "const" in node:
-        return _either(node["enum"] if "enum" in node else [node["const"]])
+        *words, last = [f'"{value}"' for value in node.get("enum", [node.get("const")])]
+        return f"{', '.join(words)} or {last}" if words else last
     kind = node.get("type", "")
     if kind == "boolean":
         return "true or false"
-    words = [_KINDS.get(kind, "a value"), _range(node), _length(node), _items(node)]
-    return " ".join(filter(None, words))
+    if "minimum" in node and "maximum" in node:
+        bounds = f"from {node['minimum']} to {node['maximum']}"
+    else:
+        words = {"minimum": "at least", "exclusiveMinimum": "above", "exclusiveMaximum": "below", "maximum": "at most"}
+        bounds = " and ".join(f"{phrase} {node[bound]}" for bound, phrase in words.items() if bound in node)
+    items = node.get("items", {})
+    inside = "of tables" if "$ref" in items else ""
+    if items.get("type") == "string":
+        inside = f"of strings ({_length(items).removeprefix('of ')} each)" if _length(items) else "of strings"
+    return " ".join(filter(None, [_KINDS.get(kind, "a value"), bounds, _length(node), inside]))
 
 
 def _walk(root: dict[str, Any], table: dict[str, Any], prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -93,30 +104,6 @@ def _resolved(root: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
     return cast("dict[str, Any]", root["$defs"][node["$ref"].rpartition("/")[2]])
 
 
-def _setting(path: str, node: dict[str, Any]) -> Setting:
-    kind = node["type"]
-    if kind == "array":
-        kind = f"array of {node['items'].get('type', 'object')}"
-    return Setting(path, kind, node.get("default"), allowed(node), node["x-reload"], node["description"])
-
-
-def _either(values: list[Any]) -> str:
-    words = [f'"{value}"' for value in values]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _range(node: dict[str, Any]) -> str:
-    if "minimum" in node and "maximum" in node:
-        return f"from {node['minimum']} to {node['maximum']}"
-    words = {
-        "minimum": "at least",
-        "exclusiveMinimum": "above",
-        "exclusiveMaximum": "below",
-        "maximum": "at most",
-    }
-    return " and ".join(f"{phrase} {node[bound]}" for bound, phrase in words.items() if bound in node)
-
-
 def _length(node: dict[str, Any]) -> str:
     least, most = node.get("minLength"), node.get("maxLength")
     if least is not None and most is not None:
@@ -126,10 +113,21 @@ def _length(node: dict[str, Any]) -> str:
     return "" if most is None else f"of at most {most} characters"
 
 
-def _items(node: dict[str, Any]) -> str:
-    items = node.get("items", {})
-    if "$ref" in items:
-        return "of tables"
-    if items.get("type") == "string":
-        return " ".join(filter(None, ["of strings", _length(items) and f"({_length(items).removeprefix('of ')} each)"]))
-    return ""
+def changes(old: Config, new: Config) -> dict[str, ReloadLevel]:
+    """Dotted name of each setting that differs, with its reload level, in the order of the model."""
+    return dict(_changes(old, new, ""))
+
+
+def strongest(changed: Mapping[str, ReloadLevel]) -> ReloadLevel | None:
+    """The costliest level among the changes (`restart` over `rebuild` over `live`); None if nothing changed."""
+    return max(changed.values(), key=get_args(ReloadLevel).index, default=None)
+
+
+def _changes(old: Section, new: Section, prefix: str) -> Iterator[tuple[str, ReloadLevel]]:
+    for name, field in type(old).model_fields.items():
+        before, after = getattr(old, name), getattr(new, name)
+        if isinstance(before, Section):
+            yield from _changes(before, after, f"{prefix}{name}.")
+        elif before != after:
+            extra = cast("dict[str, ReloadLevel]", field.json_schema_extra)
+            yield f"{prefix}{name}", extra["x-reload"]

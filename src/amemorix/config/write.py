@@ -63,7 +63,6 @@ def _without_secrets(data: bytes) -> bytes:
 
 @cache
 def _names() -> frozenset[str]:
-    """What settings are called within their tables."""
     return frozenset(setting.path.rpartition(".")[2] for setting in settings())
 
 
@@ -113,19 +112,15 @@ def _create(path: Path, data: bytes, *, like: Path) -> None:
         file.write(data)
         file.flush()
         if like.exists():
-            _imitate(path, like.stat())
+            model = like.stat()
+            if sys.platform != "win32":
+                with suppress(PermissionError):
+                    os.chown(path, model.st_uid, model.st_gid)
+            path.chmod(stat.S_IMODE(model.st_mode))
         os.fsync(file.fileno())
 
 
-def _imitate(path: Path, model: os.stat_result) -> None:
-    if sys.platform != "win32":
-        with suppress(PermissionError):
-            os.chown(path, model.st_uid, model.st_gid)
-    path.chmod(stat.S_IMODE(model.st_mode))
-
-
 def _sweep(target: Path, fresh: Path) -> None:
-    """Delete temporary files that killed processes left behind."""
     limit = fresh.stat().st_mtime - _STALE_SECONDS
     for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
         with suppress(FileNotFoundError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,10 +10,9 @@ from ..config import settings
 from ..host.operations import OPERATIONS
 from ..ops import Operation
 from .http.json_response import BASE_PATH
-from .http.schema_components import Shapes, shapes
-from .schema_words import bounds, default
+from .http.openapi import Shapes, shapes
 
-__all__ = ["reference_page"]
+__all__ = ["bounds", "default", "reference_page"]
 
 PREFIX = "#/$defs/"
 EFFECTS = {"read": "Reads.", "write": "Writes.", "destructive": "Deletes."}
@@ -30,7 +30,6 @@ has its default; one that is not known is reported in `warnings`.
 
 
 def reference_page() -> str:
-    """Markdown."""
     found = shapes(OPERATIONS, PREFIX)
     parts = [_HEAD, *_operations(found), *_records(found), *_settings()]
     return "\n".join(parts).rstrip() + "\n"
@@ -41,14 +40,14 @@ def _operations(found: Shapes) -> Iterator[str]:
     every = sorted(OPERATIONS, key=lambda op: op.component)
     yield from _table(
         ("operation", "effect", "what it does"),
-        [(f"[`{_title(op)}`](#{_anchor(op)})", op.effect, op.summary) for op in every],
+        [(f"[`{_title(op)}`](#{op.name})", op.effect, op.summary) for op in every],
     )
     for op in every:
         yield from _operation(op, found)
 
 
 def _operation(op: Operation, found: Shapes) -> Iterator[str]:
-    yield f'### <a id="{_anchor(op)}"></a>`{_title(op)}`\n'
+    yield f'### <a id="{op.name}"></a>`{_title(op)}`\n'
     older = f" Older names of the action: {', '.join(f'`{name}`' for name in op.aliases)}." if op.aliases else ""
     others = [f"`{name}`" for name, component in OPERATIONS.older_names.items() if component == op.component]
     older += f" Older names of the component: {', '.join(others)}." if others else ""
@@ -63,7 +62,6 @@ def _operation(op: Operation, found: Shapes) -> Iterator[str]:
 
 
 def _records(found: Shapes) -> Iterator[str]:
-    """The objects inside arguments and answers."""
     top = {*found.requests.values(), *found.responses.values()}
     yield "## Records\n"
     for name, schema in found.definitions.items():
@@ -88,10 +86,6 @@ def _title(op: Operation) -> str:
     return op.component if op.action is None else f"{op.component} {op.action}"
 
 
-def _anchor(op: Operation) -> str:
-    return op.name
-
-
 def _arguments(schema: dict[str, Any]) -> list[tuple[str, ...]]:
     required = schema.get("required", [])
     return [
@@ -109,7 +103,6 @@ def _meaning(node: dict[str, Any]) -> str:
 
 
 def _type(node: dict[str, Any]) -> str:
-    """The type in words, with its bounds."""
     if "$ref" in node:
         name = node["$ref"].removeprefix(PREFIX)
         return f"[{name}](#{name.lower()})"
@@ -128,3 +121,21 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
     for row in rows:
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
     yield ""
+
+
+def bounds(node: dict[str, Any]) -> str:
+    """Such as `, 1 to 200`; empty without bounds."""
+    least = node.get("minimum", node.get("minLength", node.get("minItems")))
+    most = node.get("maximum", node.get("maxLength", node.get("maxItems")))
+    unit = " characters" if "maxLength" in node or "minLength" in node else ""
+    unit = " entries" if "maxItems" in node or "minItems" in node else unit
+    if least is None and most is None:
+        return ""
+    if least is None or most is None:
+        return f", at least {least}{unit}" if most is None else f", at most {most}{unit}"
+    return f", {least} to {most}{unit}"
+
+
+def default(value: Any) -> str:
+    """A default as code; empty for none."""
+    return "" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`"

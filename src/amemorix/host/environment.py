@@ -9,8 +9,8 @@ from datetime import tzinfo
 
 from ..clock import Clock, SystemClock
 from ..language.times import local_zone
-from ..models.chat_registry import GivenChat
 from ..models.host.embedder import EmbedFunction
+from ..models.registry import GivenChat
 
 __all__ = ["Surroundings"]
 

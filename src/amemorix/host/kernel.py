@@ -94,6 +94,8 @@ class SDKMemoryKernel:
         clock, model = surroundings.clock, parts.chat.part
         self.chat_meter = ChatMeter(self.store, daily_token_budget=config.chat.daily_token_budget, clock=clock)
         self.chat = None if model is None else MeteredChat(model, settings=config.chat, meter=self.chat_meter)
+        # Short pieces of what nobody waits for; and what callers wait for, which may take seconds. Imports, purges and
+        # copies may take hours and have threads of their own.
         self._background = ThreadPoolExecutor(1, "amemorix-maintenance")
         self._apart = ThreadPoolExecutor(1, "amemorix-graph")
         self.zones = TimeZones.configured(config.general, surroundings.zone)
@@ -173,13 +175,9 @@ class SDKMemoryKernel:
         self.copies = CopyThread()
         self.backups = BackupService(store, config=config, clock=clock, thread=self.copies, purge_again=purge_again)
         self.portable = PortableService(
-            store,
-            backups=self.backups.folder,
-            derivers=derivers,
-            clock=clock,
-            thread=self.copies,
+            store, backups=self.backups.folder, derivers=derivers, clock=clock, thread=self.copies,
             purge_again=purge_again,
-        )
+        )  # fmt: skip
         self.retrieval_profiles = RetrievalProfileService(store, config=config, configure=status.configure, clock=clock)
         self._evaluator = Evaluator(
             store, config=config, indexes=indexes, dense=dense, clock=clock, zones=zones, glosses=glosses
@@ -195,7 +193,6 @@ class SDKMemoryKernel:
         self.paused = False
 
     def _checks(self) -> CheckService:
-        """Every check, those on which the others rest first."""
         store, config, clock, environ = self.store, self.config, self.surroundings.clock, self.surroundings.environ
         recovery = RecoveryHint(BackupFolder(store.folder, config.backup.roots), self.zones.general)
         return CheckService(
@@ -279,15 +276,12 @@ class SDKMemoryKernel:
     async def close(self) -> None:
         """End everything and let go of the parts."""
         await self.pause()
-        await self._write_uses()
-        self.vectors.dense.close()
-        await asyncio.to_thread(self._close)
-
-    async def _write_uses(self) -> None:
         try:
             await self.lifecycle.flush()
         except MemoryFault as exc:
             log.warning("the last uses of memories were not counted: %s", exc)
+        self.vectors.dense.close()
+        await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
         """The models first: one that nobody else uses ends its requests, which the embedding threads wait for."""
@@ -321,18 +315,17 @@ class SDKMemoryKernel:
     async def statistics(self) -> dict[str, Any]:
         """Counts, lag of every projection, and the state of the model."""
 
+        known = asdict(self.chat.info) if self.chat else {}
+        chat = {**known, "state": "on" if self.chat else "off", "notice": self.parts.chat_notice}
+
         def read(db: Connection) -> dict[str, Any]:
             derived = {name: deriver.lag(db) for name, deriver in self.derivers.items()}
             return {
                 **asdict(source_rows.counts(db, self.surroundings.clock.now())),
                 "lag": self.indexes.lag(db) | derived,
                 "embedding": asdict(self.vectors.embedding.progress(db)),
-                "chat": self._chat_state() | self.chat_meter.state(db),
+                "chat": chat | self.chat_meter.state(db),
                 "summaries_waiting": summary_rows.waiting_count(db),
             }
 
         return await self.store.read(read)
-
-    def _chat_state(self) -> dict[str, Any]:
-        known = asdict(self.chat.info) if self.chat else {}
-        return {**known, "state": "on" if self.chat else "off", "notice": self.parts.chat_notice}

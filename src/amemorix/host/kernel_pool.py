@@ -20,12 +20,12 @@ from .environment import Surroundings
 if TYPE_CHECKING:
     from .kernel import SDKMemoryKernel
 
-__all__ = ["Kernels"]
+__all__ = ["KernelPool"]
 
 DRAIN_SECONDS = 30.0
 
 
-class Kernels:
+class KernelPool:
     """Opens kernels over locked folders, and closes each when its last call has ended."""
 
     def __init__(self, surroundings: Surroundings, status: RuntimeStatus) -> None:
@@ -74,31 +74,24 @@ class Kernels:
             await old.pause()
             await self.retired()
             try:
-                await self._to_rest(old)
+                if not await self._leases.drained(old, DRAIN_SECONDS):
+                    told = f"Calls that are under way did not end within {DRAIN_SECONDS:g} s; try again later."
+                    raise Conflict(told)
                 await asyncio.to_thread(takeover.ready)
             except MemoryFault as exc:
                 return old, exc
             await self.close(old)
-            return await self._over_other_rows(old.config, folder, takeover)
+            try:
+                await asyncio.to_thread(takeover.perform)
+            except MemoryFault as exc:
+                return await self.open(old.config, folder, None), exc
+            try:
+                return await self.open(old.config, folder, None), None
+            except MemoryFault as exc:
+                await asyncio.to_thread(takeover.undo)
+                return await self.open(old.config, folder, None), exc
         finally:
             self._leave(folder)
-
-    async def _to_rest(self, kernel: SDKMemoryKernel) -> None:
-        if not await self._leases.drained(kernel, DRAIN_SECONDS):
-            raise Conflict(f"Calls that are under way did not end within {DRAIN_SECONDS:g} s; try again later.")
-
-    async def _over_other_rows(
-        self, config: Config, folder: Path, takeover: Takeover
-    ) -> tuple[SDKMemoryKernel, MemoryFault | None]:
-        try:
-            await asyncio.to_thread(takeover.perform)
-        except MemoryFault as exc:
-            return await self.open(config, folder, None), exc
-        try:
-            return await self.open(config, folder, None), None
-        except MemoryFault as exc:
-            await asyncio.to_thread(takeover.undo)
-            return await self.open(config, folder, None), exc
 
     def retire(self, kernel: SDKMemoryKernel) -> None:
         """Close a kernel when its last call has ended."""

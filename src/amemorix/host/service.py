@@ -8,26 +8,29 @@ import functools
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from .. import config as configuration
+from ..background.run_to_completion import end_tasks
 from ..config import Config
 from ..errors import Conflict, InvalidConfig, InvalidRequest, MemoryFault, NotReady, TimedOut
-from ..models.chat_registry import GivenChat
 from ..models.host.embedder import EmbedFunction
-from ..ops import Response, ScopedRequest, ScopedResponse
+from ..models.registry import GivenChat
+from ..ops import Response, ScopedRequest, ScopedResponse, unknown_arguments
 from ..runtime.call_observer import observed
 from ..runtime_status import ReloadReport, RuntimeStatus, Takeover
-from .background_tasks import Underway
 from .bootstrap_config import data_folder, first_config
-from .config_watcher import FileWatch
 from .environment import Surroundings
-from .kernel_pool import Kernels
+from .kernel_pool import KernelPool
 from .operations import OPERATIONS
 from .permission import permitted, scope_remarks
 
 if TYPE_CHECKING:
+    from ..config.model import Imports
+    from ..importing.staging import Staging
+    from ..runtime.health_metrics import HealthMetrics
     from .kernel import SDKMemoryKernel
 
 __all__ = ["AMemorixHostService"]
@@ -40,6 +43,7 @@ NEEDS_RESTART = (
     "http.connections_per_peer", "http.idle_seconds",
 )  # fmt: skip
 """Settings that a running memory keeps: where its rows are, and the daemon's listening socket."""
+MOST_WARNINGS = 20
 LONGEST_MS = 10**10
 """A call that may take longer than this, about four months, may take for ever."""
 
@@ -49,10 +53,18 @@ def _carried_through(
 ) -> Callable[Concatenate[AMemorixHostService, P], Coroutine[Any, Any, T]]:
     """A change of state that was begun goes on to its end, also when the caller no longer waits for it."""
 
+    def ended(self: AMemorixHostService, task: asyncio.Task[Any]) -> None:
+        self._underway.discard(task)  # pyright: ignore[reportPrivateUsage]
+        if not task.cancelled():
+            task.exception()  # looked at, so that one that nobody waits for any more is not reported as lost
+
     @functools.wraps(change)
     async def carried(self: AMemorixHostService, *args: P.args, **kwargs: P.kwargs) -> T:
         self._refuse_other_loop()  # pyright: ignore[reportPrivateUsage]
-        return await self._underway.carried(change(self, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
+        task = asyncio.create_task(change(self, *args, **kwargs))
+        self._underway.add(task)  # pyright: ignore[reportPrivateUsage]
+        task.add_done_callback(functools.partial(ended, self))
+        return await asyncio.shield(task)
 
     return carried
 
@@ -76,17 +88,16 @@ class AMemorixHostService:
     ) -> None:
         self.config_path = Path(config_path).absolute()
         self._status = RuntimeStatus(
-            config_file=str(self.config_path),
-            reopen=self._reopen,
-            configure=self.update_config,
-            reload=self.reload,
+            config_file=str(self.config_path), reopen=self._reopen, configure=self.update_config, reload=self.reload
         )
-        self._kernels = Kernels(surroundings or Surroundings.default(embed, chat), self._status)
+        self._kernels = KernelPool(surroundings or Surroundings.default(embed, chat), self._status)
         self._kernel: SDKMemoryKernel | None = None
-        self._underway = Underway()
+        self._underway: set[asyncio.Task[Any]] = set()
         self._changing = asyncio.Lock()
         self._changes_in: asyncio.AbstractEventLoop | None = None
-        self._watch = FileWatch(self.config_path, self._file_changed) if watch else None
+        self._watch = watch
+        self._watching: asyncio.Task[None] | None = None
+        self._watch_ends = asyncio.Event()
         self._state = "stopped"
         self._begun_with: Config | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -133,7 +144,9 @@ class AMemorixHostService:
             self._state = "ready"
             log.info("the memory in %s is open", self._kernel.store.folder)
             if self._watch:
-                self._watch.begin(seen)
+                self._watch_ends.clear()
+                watching = configuration.watch(self.config_path, self._file_changed, stop=self._watch_ends, seen=seen)
+                self._watching = asyncio.create_task(watching)
 
     async def stop(self) -> None:
         """Finish the calls in flight, write snapshots, close. Calls after this are refused.
@@ -159,8 +172,10 @@ class AMemorixHostService:
     @_carried_through
     async def _stop(self, *, left_behind: bool = False) -> None:
         async with self._changing:
-            if self._watch:
-                await self._watch.end()
+            self._watch_ends.set()
+            if self._watching is not None:
+                await end_tasks([self._watching])
+                self._watching = None
             kernel, self._kernel = self._kernel, None
             if kernel is None:
                 return
@@ -203,17 +218,14 @@ class AMemorixHostService:
         """Wait until every projection and pending embedding has caught up. Raises TimedOut after `timeout` seconds."""
         try:
             async with asyncio.timeout(timeout):
-                await self._settle()
+                while True:
+                    async with self._lease() as kernel:
+                        await kernel.settle()
+                    if kernel is self._kernel and not (kernel.paused and self._changing.locked()):
+                        return
+                    await asyncio.sleep(0)
         except TimeoutError as exc:
             raise TimedOut(f"Not everything had caught up after {timeout:g} s.", seconds=timeout) from exc
-
-    async def _settle(self) -> None:
-        while True:
-            async with self._lease() as kernel:
-                await kernel.settle()
-            if kernel is self._kernel and not (kernel.paused and self._changing.locked()):
-                return
-            await asyncio.sleep(0)
 
     # calls
 
@@ -221,13 +233,16 @@ class AMemorixHostService:
         self, component_name: str, args: dict[str, Any] | None = None, timeout_ms: int | None = None
     ) -> Response:
         """Like `invoke`, but gives the typed response and raises the typed error."""
-        seconds = _seconds(timeout_ms)
-        op, request, warnings = OPERATIONS.resolve(component_name, args)
-        request = permitted(op, request)
+        if timeout_ms is not None and (type(timeout_ms) is not int or timeout_ms <= 0):
+            raise InvalidRequest("timeout_ms must be a whole number of milliseconds above 0.", field="timeout_ms")
+        seconds = None if timeout_ms is None else min(timeout_ms, LONGEST_MS) / 1000
+        op, request, given = OPERATIONS.resolve(component_name, args)
+        request = permitted(op, request, given)
+        warnings = list(islice(unknown_arguments(request, given), MOST_WARNINGS))
         try:
             async with asyncio.timeout(seconds), self._lease() as kernel:
                 if isinstance(request, ScopedRequest):
-                    warnings += await scope_remarks(kernel, op, request)
+                    warnings = [*await scope_remarks(kernel, op, request), *warnings]
                 with observed(op, request, kernel.config.observability, kernel.surroundings.clock):
                     response: Response = await op.handler(kernel, request)
         except TimeoutError as exc:
@@ -283,6 +298,24 @@ class AMemorixHostService:
         if fault is not None:
             raise fault
 
+    # what front ends need besides calls
+
+    @property
+    def config(self) -> Config:
+        """The configuration at work. Raises NotReady."""
+        return self.kernel.config
+
+    async def health(self) -> tuple[dict[str, Any], RuntimeStatus, HealthMetrics]:
+        """Counts and lags, reloads, and what an operator sets alarms on. Raises NotReady."""
+        with self._kernels.leased(self.kernel) as kernel:
+            return await kernel.statistics(), kernel.status, await kernel.health_metrics.read()
+
+    def staging(self) -> tuple[Staging, Imports]:
+        """Where files that are to be imported are put, and their limits. Raises NotReady, and Conflict without imports."""
+        kernel = self.kernel
+        kernel.imports.refuse_if_off()
+        return kernel.imports.staging, kernel.config.imports
+
     # configuration
 
     @_carried_through
@@ -292,7 +325,6 @@ class AMemorixHostService:
             return await self._reported(self._from_file())
 
     async def get_config(self) -> dict[str, Any]:
-        """Every setting at work."""
         return self.kernel.config.model_dump(mode="json")
 
     async def get_raw_config(self) -> str:
@@ -309,7 +341,8 @@ class AMemorixHostService:
 
         None as a value removes a setting. Raises InvalidConfig; the file and the running memory are unchanged then.
         """
-        _must_be(patch, dict, "patch", "an object")
+        if not isinstance(patch, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidRequest("patch must be an object.", field="patch")
         async with self._changing:
             text = await asyncio.to_thread(configuration.read_text, self.config_path)
             configuration.refuse_part(text, str(self.config_path))
@@ -318,7 +351,8 @@ class AMemorixHostService:
     @_carried_through
     async def update_raw_config(self, toml: str) -> dict[str, Any]:
         """Replace the file's text and apply it. Raises InvalidConfig; nothing changes then."""
-        _must_be(toml, str, "toml", "a text")
+        if not isinstance(toml, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidRequest("toml must be a text.", field="toml")
         async with self._changing:
             return await self._written(toml)
 
@@ -358,7 +392,6 @@ class AMemorixHostService:
             await self._reported(self._from_file(content), news_only=True)
 
     async def _from_file(self, content: bytes | None = None) -> ReloadReport:
-        """Apply the file, or the content that was read of it."""
         text = await self.get_raw_config() if content is None else configuration.decoded(content, self.config_path)
         return await self._apply(await asyncio.to_thread(configuration.parse, text, str(self.config_path)))
 
@@ -411,16 +444,3 @@ class AMemorixHostService:
         return ReloadReport(
             time.time(), ok=True, level=level, changed=tuple(changed), seconds=round(time.monotonic() - started, 4)
         )
-
-
-def _must_be(value: object, kind: type, field: str, what: str) -> None:
-    if not isinstance(value, kind):
-        raise InvalidRequest(f"{field} must be {what}.", field=field)
-
-
-def _seconds(timeout_ms: Any) -> float | None:
-    if timeout_ms is None:
-        return None
-    if isinstance(timeout_ms, bool) or not isinstance(timeout_ms, int) or timeout_ms <= 0:
-        raise InvalidRequest("timeout_ms must be a whole number of milliseconds above 0.", field="timeout_ms")
-    return min(timeout_ms, LONGEST_MS) / 1000

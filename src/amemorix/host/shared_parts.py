@@ -11,9 +11,8 @@ from pathlib import Path
 from ..background.shared_resources import Shared, reused
 from ..config.model import Config
 from ..indexes.projections import Indexes
-from ..models.chat_registry import make_chat
 from ..models.glosses.table import GlossTable, table_for
-from ..models.registry import make_embedder, provider_chosen
+from ..models.registry import make_chat, make_embedder, provider_chosen
 from ..ports import ChatModel, Embedder
 from ..store.metadata_store import MetadataStore
 from .environment import Surroundings
@@ -57,18 +56,19 @@ class Parts:
 
 
 def build_parts(
-    config: Config,
-    folder: Path,
-    around: Surroundings,
-    loop: asyncio.AbstractEventLoop,
-    old: Parts | None,
+    config: Config, folder: Path, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None
 ) -> Parts:
     """Build each part, or take it over from the old ones; on failure nothing is left open."""
     with contextlib.ExitStack() as undo:
         store = reused(
             old and old.store,
             (folder, config.storage.synchronous, config.storage.readers, config.storage.group_commit_max),
-            lambda: _open_store(config, folder),
+            lambda: MetadataStore(
+                folder,
+                synchronous=config.storage.synchronous,
+                readers=config.storage.readers,
+                group_commit_max=config.storage.group_commit_max,
+            ),
             MetadataStore.close,
         )
         undo.callback(store.release)
@@ -81,21 +81,13 @@ def build_parts(
         undo.callback(indexes.release)
         if notice := config.retrieval.sparse.notice:
             log.warning("%s", notice)
-        glosses = _glosses(config, around, old)
+        chosen, known = provider_chosen(config.embedding, around.embed), old.glosses if old else None
+        glosses = table_for(chosen, around.environ, known)
         chat, chat_notice = _chat(config, around, loop, old)
         undo.callback(chat.release)
         embedder, notice = _embedder(config, around, loop, old, glosses)
         undo.pop_all()
     return Parts(store, indexes, embedder, notice, chat, chat_notice, glosses)
-
-
-def _open_store(config: Config, folder: Path) -> MetadataStore:
-    return MetadataStore(
-        folder,
-        synchronous=config.storage.synchronous,
-        readers=config.storage.readers,
-        group_commit_max=config.storage.group_commit_max,
-    )
 
 
 def _open_indexes(store: MetadataStore) -> Indexes:
@@ -107,17 +99,8 @@ def _open_indexes(store: MetadataStore) -> Indexes:
     return indexes
 
 
-def _glosses(config: Config, around: Surroundings, old: Parts | None) -> GlossTable | None:
-    """The table of Chinese words; the old one if it is still the one that is installed."""
-    return table_for(provider_chosen(config.embedding, around.embed), around.environ, old.glosses if old else None)
-
-
 def _embedder(
-    config: Config,
-    around: Surroundings,
-    loop: asyncio.AbstractEventLoop,
-    old: Parts | None,
-    glosses: GlossTable | None,
+    config: Config, around: Surroundings, loop: asyncio.AbstractEventLoop, old: Parts | None, glosses: GlossTable | None
 ) -> tuple[Shared[Embedder | None], str]:
     """The model and its notice; the old one if nothing that it is made from changed."""
     key = tuple(getattr(config.embedding, name) for name in MODEL_SETTINGS)
@@ -128,12 +111,7 @@ def _embedder(
     )
     if notice:
         log.warning("%s", notice)
-    return Shared(key, embedder, _close_embedder), notice
-
-
-def _close_embedder(embedder: Embedder | None) -> None:
-    if embedder is not None:
-        embedder.close()
+    return Shared(key, embedder, lambda held: held.close() if held else None), notice
 
 
 def _chat(

@@ -15,8 +15,7 @@ from ..errors import InvalidRequest
 from ..language.normalise import clean_text, content_hash, normalise_name
 from ..language.strategies import detect
 from ..language.time_arguments import read_event, read_expiry
-from ..store.access import Access, Caller, chat_key
-from ..store.filters import restricts
+from ..store.access import Access, Caller, chat_key, restricts
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Alias, ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored

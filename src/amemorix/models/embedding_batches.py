@@ -38,10 +38,7 @@ def embed_each(embedder: Embedder, texts: Sequence[str]) -> list[Outcome]:
             raise
         if len(texts) == 1:
             return [exc]
-        return _without_failed(embedder, texts, exc)
-
-
-def _without_failed(embedder: Embedder, texts: Sequence[str], error: ModelUnavailable) -> list[Outcome]:
+        error = exc
     failed = {row for row in error.details.get("failed", []) if 0 <= row < len(texts)}
     if not failed:
         half = len(texts) // 2

@@ -1,18 +1,23 @@
-"""The choice of the embedder that the settings ask for."""
+"""The choice of the models that the settings ask for."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
 from importlib import import_module
+from typing import cast
 
-from ..config.model import Embedding
-from ..ports import Embedder
+from ..config.model import Chat, Embedding
+from ..errors import ChatUnavailable
+from ..ports import ChatModel, Embedder
+from .api_key import key_of
 from .glosses.table import GlossTable
+from .host.chat import ChatFunction, HostTalker
 from .host.embedder import EmbedFunction
-from .host.environment import Surroundings
+from .host.environment import EmbedderContext
+from .structured_chat import StructuredChat
 
-__all__ = ["PROVIDERS", "create_none", "make_embedder", "provider_chosen"]
+__all__ = ["PROVIDERS", "GivenChat", "create_none", "make_chat", "make_embedder", "provider_chosen"]
 
 PROVIDERS: dict[str, str] = {
     "auto": "amemorix.models.local.embedder:create_if_installed",
@@ -21,6 +26,11 @@ PROVIDERS: dict[str, str] = {
     "host": "amemorix.models.host.embedder:create",
     "none": "amemorix.models.registry:create_none",
 }
+
+ENDPOINT = "amemorix.models.openai.chat"
+"""Imported on use: its HTTP client costs a tenth of a second and some megabytes."""
+GivenChat = ChatModel | ChatFunction
+"""What a host may hand over: a model, or a function of messages."""
 
 
 def provider_chosen(settings: Embedding, host_callable: EmbedFunction | None) -> Embedding:
@@ -46,9 +56,42 @@ def make_embedder(
     settings = provider_chosen(settings, host_callable)
     module, _, factory = PROVIDERS[settings.provider].partition(":")
     create = getattr(import_module(module), factory)
-    return create(settings, Surroundings(environ, host_callable, loop, glosses))
+    return create(settings, EmbedderContext(environ, host_callable, loop, glosses))
 
 
-def create_none(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:  # noqa: ARG001
+def create_none(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | None, str]:  # noqa: ARG001
     """No embedder, on purpose."""
     return None, ""
+
+
+def make_chat(
+    settings: Chat, *, environ: Mapping[str, str], given: GivenChat | None = None
+) -> tuple[ChatModel | None, str]:
+    """The chat model and a notice for people: a sentence, empty if all is as asked.
+
+    The model is None for the provider `none`, and for `auto` when nothing is given and no endpoint can be used. A
+    `ChatModel` that is given is returned as it is. Raises ChatUnavailable, which says what to do.
+    """
+    provider = settings.provider
+    if provider == "auto":
+        usable = "openai" if settings.base_url and settings.model_name else "none"
+        provider = usable if given is None else "host"
+    if provider == "none":
+        return None, ""
+    if provider == "openai":
+        for name in ("base_url", "model_name"):
+            if not getattr(settings, name):
+                raise ChatUnavailable(f"chat.{name} is empty; provider `openai` needs it.", field=f"chat.{name}")
+        try:
+            key = key_of(settings.api_key_env, environ, section="chat", fault=ChatUnavailable)
+        except ChatUnavailable as exc:
+            if settings.provider == "auto":  # the memory goes on by rules
+                return None, f"{exc} No chat model is used."
+            raise
+        return StructuredChat(import_module(ENDPOINT).OpenAITalker(settings, api_key=key)), ""
+    if given is None:
+        raise ChatUnavailable("chat.provider is `host`, but the host handed over no chat model.", field="chat.provider")
+    if hasattr(given, "answer"):
+        return cast(ChatModel, given), ""
+    talker = HostTalker(cast(ChatFunction, given), settings.model_name, timeout=settings.timeout_seconds)
+    return StructuredChat(talker), ""

@@ -47,17 +47,13 @@ class Talker(Protocol):
     """Carries on a conversation."""
 
     @property
-    def info(self) -> ChatInfo:
-        """The model's identity."""
-        ...
+    def info(self) -> ChatInfo: ...
 
     async def say(self, task: str, messages: Sequence[ChatMessage], schema: Mapping[str, Any]) -> Said:
         """The next reply, which should fit the schema but need not. Raises ChatUnavailable."""
         ...
 
-    async def close(self) -> None:
-        """Give back connections."""
-        ...
+    async def close(self) -> None: ...
 
 
 class StructuredChat:
@@ -68,7 +64,6 @@ class StructuredChat:
 
     @property
     def info(self) -> ChatInfo:
-        """The model's identity."""
         return self._talker.info
 
     async def answer(self, task: str, system: str, user: str, *, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,7 +79,9 @@ class StructuredChat:
         try:
             return read_object(said.content, schema)
         except Misfit as misfit:
-            messages += _repair(said, misfit, schema)
+            answered = said.content if isinstance(said.content, str) else str(dict(said.content))
+            problem = f"That does not fit: {misfit.problem}. {shape_in_words(schema)}"
+            messages += [_message("assistant", answered), _message("user", problem)]
         said = await self._said(task, messages, schema, tally)
         try:
             return read_object(said.content, schema)
@@ -92,7 +89,6 @@ class StructuredChat:
             raise ChatUnavailable(f"The chat model's answer for {task} does not fit: {misfit}.", misfit=True) from None
 
     async def close(self) -> None:
-        """Give back connections."""
         await self._talker.close()
 
     async def _said(self, task: str, messages: Sequence[ChatMessage], schema: Mapping[str, Any], tally: Tally) -> Said:
@@ -108,10 +104,3 @@ def tokens_about(text: str) -> int:
 
 def _message(role: str, content: str) -> ChatMessage:
     return {"role": role, "content": encodable(content)}
-
-
-def _repair(said: Said, misfit: Misfit, schema: Mapping[str, Any]) -> list[ChatMessage]:
-    return [
-        _message("assistant", said.content if isinstance(said.content, str) else str(dict(said.content))),
-        _message("user", f"That does not fit: {misfit.problem}. {shape_in_words(schema)}"),
-    ]

@@ -16,7 +16,14 @@ def unit_vectors(answer: ArrayLike, *, count: int, dimension: int, who: str) -> 
     Raises ModelUnavailable if the shape differs; if single rows are not finite or all zero, `details["failed"]`
     holds their positions.
     """
-    matrix = _matrix(answer, who)
+    try:
+        matrix = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError) as exc:
+        raise ModelUnavailable(f"{who} answered something that is not rows of numbers of one length.") from exc
+    if matrix.size == 0 and matrix.ndim < 2:
+        matrix = matrix.reshape(0, 1)
+    if matrix.ndim != 2:
+        raise ModelUnavailable(f"{who} answered {matrix.ndim} dimensions of numbers where rows were expected.")
     if len(matrix) != count:
         raise ModelUnavailable(
             f"{who} answered {len(matrix)} vectors for {count} texts.", expected=count, got=len(matrix)
@@ -32,15 +39,3 @@ def unit_vectors(answer: ArrayLike, *, count: int, dimension: int, who: str) -> 
     if bad:
         raise ModelUnavailable(f"{who} answered a vector that is not finite, or all zero.", failed=bad)
     return (matrix / norms).astype(np.float32)
-
-
-def _matrix(answer: ArrayLike, who: str) -> NDArray[np.float64]:
-    try:
-        matrix = np.asarray(answer, dtype=np.float64)
-    except (TypeError, ValueError) as exc:
-        raise ModelUnavailable(f"{who} answered something that is not rows of numbers of one length.") from exc
-    if matrix.size == 0 and matrix.ndim < 2:
-        return matrix.reshape(0, 1)
-    if matrix.ndim != 2:
-        raise ModelUnavailable(f"{who} answered {matrix.ndim} dimensions of numbers where rows were expected.")
-    return matrix

@@ -10,8 +10,7 @@ from ..config.model import Config
 from ..errors import InvalidRequest
 from ..indexes.projections import Indexes
 from ..language.normalise import normalise_name
-from ..store.access import EVERYONE, Access, Caller
-from ..store.filters import allows
+from ..store.access import EVERYONE, Access, Caller, allows
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array, optional_array

@@ -15,12 +15,12 @@ from ..language.normalise import query_terms, term_hashes
 from ..language.text_flags import CJK
 from ..ports import SparseScores
 from ..store import changes as change_log
+from ..store.connection import time_limit
 from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import revisions as revision_rows
 from ..store.rows.names import NameRepository
 from ..store.rows.paragraphs import Visible
-from ..store.time_limit import time_limit
 from ..tracing import span
 from .chronology import anchor_span, anchored, ordered
 from .fusion import Fused, candidates, fuse

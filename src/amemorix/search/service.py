@@ -20,13 +20,13 @@ from ..indexes.vectors.serving import DenseLane, QueryEmbedding
 from ..language.time_arguments import read_bound, read_instant
 from ..models.glosses.table import GlossTable
 from ..store.access import Access, Caller
+from ..store.connection import time_limit
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import revisions as revision_rows
 from ..store.rows import sources as source_rows
-from ..store.time_limit import time_limit
 from ..store.time_zones import TimeZones
 from ..tracing import carried, span
 from .aggregate import AggregateQueryService

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..config.model import Config
-from .filters import allows, matches, restricts, split_entry
+from ..config.model import Config, Filter
 from .ports import Connection
 from .queries import optional_array
 from .records import ChatKey
 from .rows.names import NameRepository
 
-__all__ = ["EVERYONE", "Access", "Caller", "Sight", "chat_key"]
+__all__ = ["EVERYONE", "Access", "Caller", "Sight", "allows", "chat_key", "matches", "restricts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,7 @@ class Sight:
 
 EVERYONE = 0
 """The scope of global memories."""
+KINDS = ("group", "user", "private", "stream")
 
 
 def chat_key(chat_id: str, group_id: str, user_id: str) -> ChatKey | None:
@@ -90,52 +90,36 @@ class Access:
         """
         if not self.serves(db, caller):
             return ()
-        names, config, (chat, group, user) = (
-            self._names,
-            self._config,
-            (caller.chat_id, caller.group_id, caller.user_id),
-        )
-        own = {EVERYONE, *_own(db, names, chat, group, user)}
+        names, config = self._names, self._config
+        chat, group, user = caller.chat_id, caller.group_id, caller.user_id
+        if chat:
+            row = names.chat_row(db, chat)
+            own = {EVERYONE} if row is None else {EVERYONE, row}
+        else:
+            own = {EVERYONE, *names.chats_of(db, group, user)}
         if user and (chat or group):
             private = config.profile.share_private if caller.include_private is None else caller.include_private
             own.update(names.chats_of(db, "", user) if private else ())
-        scopes = None
+        scopes: set[int] | None = None
         if caller.named and not config.global_memory_sharing_enabled:
             known = names.chat_key(db, chat) if chat else None
             whose = group or (known.group_id if known else "")
             asking = ChatKey(chat, whose, "" if whose or (known and known.user_id != user) else user)
-            scopes = own | _shared(db, names, config, own, asking)
+            scopes = set(own)
+            for shared in config.shared_memory_groups:
+                members = {row for target in shared.targets for row in _rows(db, names, target)}
+                if members & own or any(matches(target, asking) for target in shared.targets):
+                    scopes |= members
         if caller.respect_filter and restricts(config.filter):
-            shown = own | {row for row, key in names.chats(db) if allows(config.filter, _of_chat(key))}
+            # When nobody asks, a group's chat belongs to none of its users.
+            seen = ((row, ChatKey(key.chat_id, key.group_id) if key.group_id else key) for row, key in names.chats(db))
+            shown = own | {row for row, key in seen if allows(config.filter, key)}
             scopes = shown if scopes is None else scopes & shown
         return None if scopes is None else tuple(sorted(scopes))
 
 
-def _of_chat(known: ChatKey) -> ChatKey:
-    """A chat as the filter sees it when nobody asks: a group's chat belongs to none of its users."""
-    return ChatKey(known.chat_id, known.group_id) if known.group_id else known
-
-
-def _own(db: Connection, names: NameRepository, chat_id: str, group_id: str, user_id: str) -> Iterable[int]:
-    if not chat_id:
-        return names.chats_of(db, group_id, user_id)
-    row = names.chat_row(db, chat_id)
-    return () if row is None else (row,)
-
-
-def _shared(db: Connection, names: NameRepository, config: Config, own: set[int], asking: ChatKey) -> set[int]:
-    """Chats of every shared group that the asking chat belongs to."""
-    found: set[int] = set()
-    for group in config.shared_memory_groups:
-        members = {row for target in group.targets for row in _rows(db, names, target)}
-        if members & own or any(matches(target, asking) for target in group.targets):
-            found |= members
-    return found
-
-
 def _rows(db: Connection, names: NameRepository, target: str) -> set[int]:
-    """Rows of the chats that an entry means."""
-    kind, value = split_entry(target)
+    kind, value = _split_entry(target)
     found: set[int] = set()
     if kind in ("", "stream"):
         row = names.chat_row(db, value)
@@ -145,3 +129,46 @@ def _rows(db: Connection, names: NameRepository, target: str) -> set[int]:
     if kind in ("", "user", "private"):
         found |= set(names.chats_of(db, "", value))
     return found
+
+
+# the chat filter of the configuration
+
+
+def allows(settings: Filter, chat: ChatKey) -> bool:
+    """True if the list lets this chat use the memory.
+
+    A chat with neither id, group nor user is the host itself: a blacklist cannot name it, a whitelist does not.
+    """
+    if not settings.enabled:
+        return True
+    listed = any(matches(entry, chat) for entry in settings.chats)
+    return listed if settings.mode == "whitelist" else not listed
+
+
+def restricts(settings: Filter) -> bool:
+    """False if the list cannot refuse any chat."""
+    return settings.enabled and (bool(settings.chats) or settings.mode == "whitelist")
+
+
+def matches(entry: str, chat: ChatKey) -> bool:
+    """True if `group:ID`, `user:ID`, `private:ID`, `stream:ID` or a bare id means this chat."""
+    kind, value = _split_entry(entry)
+    if not value:
+        return False
+    if kind == "group":
+        return chat.group_id == value
+    if kind == "user":
+        return chat.user_id == value
+    if kind == "private":
+        return chat.user_id == value and not chat.group_id
+    if kind == "stream":
+        return chat.chat_id == value
+    return value in (chat.chat_id, chat.group_id, chat.user_id)
+
+
+def _split_entry(entry: str) -> tuple[str, str]:
+    """(kind, id); the kind is empty for a bare id."""
+    kind, colon, value = entry.strip().partition(":")
+    if colon and kind.lower() in KINDS and value.strip():
+        return kind.lower(), value.strip()
+    return "", entry.strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -64,11 +64,13 @@ class AuditRepository:
         """The same unit of work, which also notes the act if it changes a row."""
 
         def noted(db: Connection) -> T:
-            before, marks = db.total_changes, self._marks(db)
+            before, marks = db.total_changes, db.run("audit_marks").fetchone()
             result = unit(db)
             rows = db.total_changes - before
             if rows:
-                self._note(db, act, rows, _new_records(marks, self._marks(db)))
+                now = db.run("audit_marks").fetchone()
+                new = {kind: list(range(a + 1, b + 1)) for kind, a, b in zip(_KINDS, marks, now, strict=True) if b > a}
+                self._note(db, act, rows, new)
             return result
 
         return noted
@@ -86,32 +88,31 @@ class AuditRepository:
         names = ("before", "component", "action", "requested_by", "since", "upto", "limit")
         rows: Iterable[tuple[Any, ...]] = db.run("audit_page", **({name: wanted.get(name) for name in names}))
         found = [AuditRow(*row, records=json.loads(records)) for *row, records in rows]
-        return self._with_what_can_be_undone(db, [_with_its_plan(row) for row in found])
-
-    def _with_what_can_be_undone(self, db: Connection, rows: Sequence[AuditRow]) -> list[AuditRow]:
-        asked = {
-            kind: array({id_ for row in rows for id_ in row.records.get(kind, ())}) for kind in (*_KINDS, "correction")
-        }
-        there = set(db.run("audit_undoable", **asked).fetchall())
+        for i, row in enumerate(found):
+            plan = _PLAN.search(row.target) if (row.component, row.action) in _EXECUTED else None
+            found[i] = replace(row, records={"correction": [int(plan[1])]}) if plan else row
+        kinds = (*_KINDS, "correction")
+        asked = {kind: array({id_ for row in found for id_ in row.records.get(kind, ())}) for kind in kinds}
+        undoable = set(db.run("audit_undoable", **asked).fetchall())
         return [
             replace(row, records={
-                kind: kept for kind, ids in row.records.items() if (kept := [id_ for id_ in ids if (kind, id_) in there])
+                kind: kept for kind, ids in row.records.items() if (kept := [id_ for id_ in ids if (kind, id_) in undoable])
             })
-            for row in rows
+            for row in found
         ]  # fmt: skip
 
     def prune(self, db: Connection, before: float, most: int) -> int:
         """Forget at most `most` rows of before a time; returns how many."""
         return db.run("audit_prune", before=before, most=most).rowcount
 
-    def _marks(self, db: Connection) -> tuple[int, ...]:
-        return db.run("audit_marks").fetchone()
-
     def _note(self, db: Connection, act: Act, rows: int, new: dict[str, list[int]]) -> None:
         key = (act.component, act.action, act.requested_by, act.door)
         known = self._open.get(key)
-        if known and self._goes_on(known, act, new):
-            records = _joined(known.records, new)
+        # The row of this very call, or of calls with which it can share one.
+        alike = known and not (new or known.records or act.target or known.act.target)
+        if known and (known.act is act or (alike and 0 <= act.at - known.began < TOGETHER_SECONDS)):
+            held = known.records
+            records = {k: [*held.get(k, ()), *new.get(k, ())] for k in _KINDS if k in held or k in new}
             values = {
                 "id": known.row, "at": act.at, "rows": rows, "calls": int(known.act is not act),
                 "target": act.target, "records": json.dumps(records),
@@ -127,24 +128,3 @@ class AuditRepository:
             "requested_by": act.requested_by, "door": act.door, "records": json.dumps(records), "rows": rows,
         }  # fmt: skip
         return db.run("audit_insert", **values).fetchone()[0]
-
-    @staticmethod
-    def _goes_on(known: _Open, act: Act, new: dict[str, list[int]]) -> bool:
-        """Whether the row is this very call's, or that of calls with which it can share one."""
-        alike = not (new or known.records or act.target or known.act.target)
-        return known.act is act or (alike and 0 <= act.at - known.began < TOGETHER_SECONDS)
-
-
-def _with_its_plan(row: AuditRow) -> AuditRow:
-    plan = _PLAN.search(row.target) if (row.component, row.action) in _EXECUTED else None
-    return replace(row, records={"correction": [int(plan[1])]}) if plan else row
-
-
-def _joined(held: dict[str, list[int]], new: dict[str, list[int]]) -> dict[str, list[int]]:
-    return {kind: [*held.get(kind, ()), *new.get(kind, ())] for kind in _KINDS if kind in held or kind in new}
-
-
-def _new_records(before: tuple[int, ...], after: tuple[int, ...]) -> dict[str, list[int]]:
-    return {
-        kind: list(range(old + 1, new + 1)) for kind, old, new in zip(_KINDS, before, after, strict=True) if new > old
-    }

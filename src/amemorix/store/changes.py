@@ -20,8 +20,7 @@ def bounds(db: Connection) -> tuple[int, int]:
 
 def between(db: Connection, cursor: int, upto: int, kinds: Iterable[str]) -> list[int]:
     """Ids of these kinds that changed after `cursor`, up to and including `upto`."""
-    values = {"cursor": cursor, "upto": upto, "kinds": array(kinds)}
-    return [row[0] for row in db.run("changes_between", **values)]
+    return [row[0] for row in db.run("changes_between", cursor=cursor, upto=upto, kinds=array(kinds))]
 
 
 def prune(db: Connection, upto: int) -> None:

@@ -1,9 +1,11 @@
-"""SQLite connections that run statements by their name."""
+"""SQLite connections that run statements by their name, and give up on those that run too long."""
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from sqlite3 import Error as DatabaseError
 from sqlite3 import OperationalError
@@ -12,7 +14,10 @@ from typing import Any
 from .ports import Connection
 from .queries import FOLDERS, queries
 
-__all__ = ["DatabaseError", "OperationalError", "SqliteConnection", "connect", "of_file"]
+__all__ = ["DatabaseError", "OperationalError", "SqliteConnection", "connect", "of_file", "time_limit"]
+
+STEPS = 5_000
+"""Steps of SQLite's machine between two looks at the clock: some tens of microseconds."""
 
 
 class SqliteConnection(sqlite3.Connection):
@@ -44,3 +49,18 @@ def connect(path: Path | str, *, folders: tuple[str, ...] = FOLDERS, uri: bool =
     )  # fmt: skip
     db.statements = queries(folders)
     return db
+
+
+@contextlib.contextmanager
+def time_limit(db: Connection, seconds: float) -> Generator[None, None, None]:
+    """Raises TimeoutError out of a statement that is still running after so long."""
+    until = time.monotonic() + seconds
+    of_file(db).set_progress_handler(lambda: time.monotonic() > until, STEPS)
+    try:
+        yield
+    except sqlite3.OperationalError as exc:
+        if exc.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+            raise TimeoutError(f"not done within {seconds * 1000:g} ms") from exc
+        raise
+    finally:
+        of_file(db).set_progress_handler(None, 0)

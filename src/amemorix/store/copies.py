@@ -63,7 +63,6 @@ def inventory(db: Connection) -> Inventory:
 
 
 def counts(db: Connection) -> dict[str, int]:
-    """Table -> its rows."""
     statements = db.run("statements_counting").fetchall()
     return {name: of_file(db).execute(sql).fetchone()[0] for name, sql in statements}
 

@@ -97,7 +97,6 @@ def stays(db: Connection, operation: int) -> list[tuple[str, int, str]]:
 
 
 def operation(db: Connection, id_: int) -> OperationRow | None:
-    """One operation."""
     row = db.run("operation_get", id=id_).fetchone()
     return None if row is None else _operation(row)
 
@@ -134,8 +133,7 @@ def forget(db: Connection, operations: Iterable[int]) -> None:
 
 def items(db: Connection, operation: int, limit: int, offset: int) -> list[Item]:
     """A page of an operation's items."""
-    values = {"operation": operation, "limit": limit, "offset": offset}
-    rows = db.run("operation_items", **values)
+    rows = db.run("operation_items", operation=operation, limit=limit, offset=offset)
     return [Item(kind, id_, json.loads(detail), at) for kind, id_, detail, at in rows]
 
 
@@ -147,8 +145,7 @@ def open_items(db: Connection, operation: int) -> list[Item]:
 
 def note_restored(db: Connection, operation: int, kind: str, ids: Iterable[int], now: float) -> None:
     """Remember that these items are back."""
-    values = {"operation": operation, "kind": kind, "ids": array(ids), "now": now}
-    db.run("operation_items_restored", **values)
+    db.run("operation_items_restored", operation=operation, kind=kind, ids=array(ids), now=now)
 
 
 def note_wanted(db: Connection, operation: int, kind: str, ids: Iterable[int]) -> None:
@@ -158,8 +155,7 @@ def note_wanted(db: Connection, operation: int, kind: str, ids: Iterable[int]) -
 
 def beneath(db: Connection, operation: int, kind: str, id_: int) -> list[int]:
     """Other operations that hold deleted what a row of this one rests on."""
-    values = {"operation": operation, "kind": kind, "id": id_}
-    return [row[0] for row in db.run("operations_beneath", **values)]
+    return [row[0] for row in db.run("operations_beneath", operation=operation, kind=kind, id=id_)]
 
 
 def wanted(db: Connection) -> list[int]:
@@ -169,14 +165,12 @@ def wanted(db: Connection) -> list[int]:
 
 def set_restored(db: Connection, operation: int, whole: bool, now: float) -> None:
     """Remember a restore; with `whole`, nothing of the operation is left to restore."""
-    values = {"id": operation, "status": "restored" if whole else "executed", "now": now}
-    db.run("operation_restored", **values)
+    db.run("operation_restored", id=operation, status="restored" if whole else "executed", now=now)
 
 
 def deleted_again(db: Connection, operation: int, kind: str, ids: Iterable[int]) -> set[int]:
     """Those of the rows that a later operation holds deleted."""
-    values = {"operation": operation, "kind": kind, "ids": array(ids)}
-    return {row[0] for row in db.run("deleted_again", **values)}
+    return {row[0] for row in db.run("deleted_again", operation=operation, kind=kind, ids=array(ids))}
 
 
 @dataclass(frozen=True, slots=True)

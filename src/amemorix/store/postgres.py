@@ -195,10 +195,6 @@ def _elements(nodes: Sequence[Node], at: int) -> Phrase | None:
     return f"{rows} with ordinality as {alias} (value, key)", length
 
 
-def _index_hint(nodes: Sequence[Node], at: int) -> Phrase | None:
-    return ("", 3) if nodes[at : at + 2] == ["indexed", "by"] else None
-
-
 def _cross_join(nodes: Sequence[Node], at: int) -> Phrase | None:
     """SQLite's `cross join … on` keeps the order of the tables; elsewhere it is a join."""
     if nodes[at : at + 2] != ["cross", "join"]:
@@ -282,7 +278,6 @@ def _call(nodes: Sequence[Node], at: int) -> Phrase | None:
 
 
 def _kinds(nodes: Sequence[Node]) -> set[str]:
-    """The types of the columns that are named."""
     kinds = _column_types()
     found: set[str] = set()
     for node in nodes:
@@ -298,26 +293,18 @@ def _at_path(document: str, path: str) -> str:
     return f"{document}::jsonb #> '{{{','.join(steps)}}}'"
 
 
-def _value_at(document: str, path: str) -> str:
-    return f"({_at_path(document, path).replace('#>', '#>>')})"
-
-
-def _joined_texts(value: str, separator: str = "','") -> str:
-    return f"string_agg({value}::text, {separator})"
-
-
 _CALLS: dict[str, Callable[..., str]] = {
     "char": "chr({})".format,
     "iif": "case when {} then {} else {} end".format,
     "hex": "upper(encode({}, 'hex'))".format,
     "randomblob": "uuid_send(gen_random_uuid())".format,
-    "group_concat": _joined_texts,
+    "group_concat": lambda value, separator="','": f"string_agg({value}::text, {separator})",
     "json_quote": "to_json({})::text".format,
     "json_valid": "({} is json)".format,
     "json_object": "json_build_object({}, {})::text".format,
     "json_array": lambda *values: f"json_build_array({', '.join(values)})::text",
     "json_array_length": lambda *place: f"jsonb_array_length({_at_path(*place)})",
-    "json_extract": _value_at,
+    "json_extract": lambda *place: f"({_at_path(*place).replace('#>', '#>>')})",
     "json_type": lambda *place: f"jsonb_typeof({_at_path(*place)})",
     "json_remove": lambda *place: f"({_at_path(*place).replace('#>', '#-')})::text",
 }
@@ -325,6 +312,8 @@ _CALLS: dict[str, Callable[..., str]] = {
 
 def _word(nodes: Sequence[Node], at: int) -> Phrase | None:
     match nodes[at : at + 2]:
+        case ["indexed", "by"]:
+            return "", 3
         case ["9e999", *_]:
             return "double precision 'infinity'", 1
         case ["like", *_]:
@@ -339,7 +328,7 @@ def _word(nodes: Sequence[Node], at: int) -> Phrase | None:
             return None
 
 
-_PHRASES = (_member, _elements, _index_hint, _cross_join, _null_safe, _number_as_condition, _order, _call, _word)
+_PHRASES = (_member, _elements, _cross_join, _null_safe, _number_as_condition, _order, _call, _word)
 
 
 @cache
@@ -373,7 +362,6 @@ def _columns() -> Iterator[tuple[str, str, list[Node]]]:
 
 @cache
 def _nullable() -> frozenset[str]:
-    """Names of columns that may be null in some table."""
     return frozenset(
         name for name, _, rest in _columns() if "primary" not in rest and ("not", "null") not in pairwise(rest)
     )

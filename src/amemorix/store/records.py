@@ -7,17 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 __all__ = [
-    "Alias",
-    "ChatKey",
-    "Entity",
-    "MovedRow",
-    "NewParagraph",
-    "NewText",
-    "Person",
-    "Relation",
-    "SessionRule",
+    "Alias", "ChatKey", "Entity", "MovedRow", "NewParagraph", "NewText", "Person", "Relation", "SessionRule",
     "Stored",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from ..errors import MemoryFault, NotReady, StorageFailure
 from ..version import program
 from .compaction import RawFiles
 from .connection import SqliteConnection, connect
-from .file_header import refuse_if_cut_short
 from .file_swap import finish_exchange
 from .migrations import check, migrate, sign
 from .ports import Unit
@@ -33,6 +32,9 @@ T = TypeVar("T")
 INCARNATION = "incarnation"
 """Key of the random name that a database gets with each restore: indexes of the rows before do not fit it."""
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_HEADER_BYTES = 100
+_SIGNS = {"indexes": "indexes/*/current.json", "backups": "backups/*/manifest.json"}
+"""What a memory leaves beside its database, and where."""
 WAL_PAGES = 10_000
 """Pages in the write-ahead log before the writer checkpoints it: about 40 MB."""
 
@@ -105,8 +107,13 @@ class Database:
     def read_here(self, unit: Unit[T]) -> T:
         """Run `unit` on the calling thread, within one snapshot of the database."""
         try:
-            with self._reading() as db, _snapshot(db):
-                return unit(db)
+            with self._reading() as db:
+                db.execute("begin")
+                try:
+                    return unit(db)
+                finally:
+                    if db.in_transaction:
+                        db.execute("rollback")
         except sqlite3.Error as exc:
             raise self._failure(exc) from exc
 
@@ -140,7 +147,7 @@ class Database:
     def _open_writer(self) -> tuple[SqliteConnection, str, str]:
         """(connection, the database's id, its incarnation); a file that is not ours, or is damaged, is closed as it was found."""
         finish_exchange(self.path)
-        refuse_if_cut_short(self.path)
+        _refuse_if_cut_short(self.path)
         create_private(self.path)
         db = None
         try:
@@ -183,7 +190,13 @@ class Database:
         while open_:
             jobs, open_ = self._take()
             if jobs:
-                self._by_itself(db, jobs[0]) if jobs[0].alone else self._commit(db, jobs)
+                if jobs[0].alone:
+                    try:
+                        jobs[0].outcome = (jobs[0].unit(db), None)
+                    except BaseException as exc:  # noqa: BLE001 - carried to the caller, who sees it raised
+                        jobs[0].outcome = (None, self._failure(exc) if isinstance(exc, sqlite3.Error) else exc)
+                else:
+                    self._commit(db, jobs)
                 _answer(jobs)
         try:
             db.execute("pragma wal_checkpoint(truncate)")
@@ -210,12 +223,6 @@ class Database:
             except queue.Empty:
                 return jobs, True
         return jobs, False
-
-    def _by_itself(self, db: SqliteConnection, job: _Job[Any]) -> None:
-        try:
-            job.outcome = (job.unit(db), None)
-        except BaseException as exc:  # noqa: BLE001 - carried to the caller, who sees it raised
-            job.outcome = (None, self._failure(exc) if isinstance(exc, sqlite3.Error) else exc)
 
     def _commit(self, db: SqliteConnection, jobs: list[_Job[Any]]) -> None:
         try:
@@ -267,18 +274,7 @@ def _incarnation(db: SqliteConnection) -> str:
     return "" if row is None else row[0]
 
 
-@contextlib.contextmanager
-def _snapshot(db: SqliteConnection) -> Generator[None]:
-    db.execute("begin")
-    try:
-        yield
-    finally:
-        if db.in_transaction:
-            db.execute("rollback")
-
-
 def _answer(jobs: list[_Job[Any]]) -> None:
-    """Resolve every future of a group with one wake-up per event loop."""
     loops: dict[asyncio.AbstractEventLoop, list[_Job[Any]]] = {}
     for job in jobs:
         loops.setdefault(job.loop, []).append(job)
@@ -296,3 +292,44 @@ def _resolve(jobs: list[_Job[Any]]) -> None:
             job.future.set_result(result)
         else:
             job.future.set_exception(error)
+
+
+def _refuse_if_cut_short(path: Path) -> None:
+    """Raise StorageFailure if the file ends before the last page that its header counts, or lost all that it held.
+
+    SQLite reads missing pages as empty ones and notices only when it needs them. With a write-ahead log beside it the
+    file may end early for good reasons, and nothing is said. (Database header: sqlite.org/fileformat2.html, 1.3.)
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+        size, log = path.stat().st_size, path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            return
+        if not header:
+            _refuse_if_lost(path, "empty")
+            return
+    except FileNotFoundError:
+        _refuse_if_lost(path, "not there")
+        return
+    except OSError as exc:
+        raise StorageFailure(f"{path} cannot be read: {exc.strerror}.", file=str(path)) from exc
+    # Page size times pages; 0 where the header does not vouch for its count, because an older writer left it.
+    page = int.from_bytes(header[16:18], "big")
+    vouched = len(header) == _HEADER_BYTES and header[24:28] == header[92:96]
+    wanted = (65_536 if page == 1 else page) * int.from_bytes(header[28:32], "big") if vouched else 0
+    if size < max(wanted, _HEADER_BYTES):
+        raise StorageFailure(
+            f"{path} is cut short: {size} of {wanted or 'an unknown number of'} bytes are there. Restore it from a backup.",
+            file=str(path), damaged=True,
+        )  # fmt: skip
+
+
+def _refuse_if_lost(path: Path, state: str) -> None:
+    """Without rows it is a memory that was never begun, unless indexes or backups of one stand beside it."""
+    beside = next((kind for kind, sign in _SIGNS.items() if next(path.parent.glob(sign), None) is not None), "")
+    if beside:
+        raise StorageFailure(
+            f"{path} is {state}, and {beside} of a memory stand beside it: what it held is lost. Restore it from a backup; "
+            f"to begin anew, move {path.parent} away.", file=str(path), damaged=True,
+        )  # fmt: skip

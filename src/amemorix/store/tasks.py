@@ -129,8 +129,7 @@ def open_count(db: Connection, kind: DeriveKind) -> int:
 
 def listed(db: Connection, kind: DeriveKind, *, status: str | None, limit: int, offset: int) -> list[DeriveTask]:
     """Tasks, the last touched first."""
-    values = {"kind": kind, "status": status, "limit": limit, "offset": offset}
-    return [DeriveTask(*row) for row in db.run("derive_list", **values)]
+    return [DeriveTask(*row) for row in db.run("derive_list", kind=kind, status=status, limit=limit, offset=offset)]
 
 
 def forget(db: Connection, kind: DeriveKind, keys: Iterable[int]) -> None:

@@ -13,21 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from ...errors import Conflict, DirectoryInUse, MemoryFault, NotFound, StorageFailure
 from ...language.times import local_zone
 from ...store.lock import DirectoryLock
 from ..daemon import daemon_of
-from .memory_client import Memory, answered, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, out, remark, say
+from .memory_client import answered, opened
+from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, progress_bars, remark, say
 
 if TYPE_CHECKING:
     from ...config import Config
-    from ...copies.backup_folder import Backup
     from ...copies.offline import OfflineMemory
     from ...copies.worker import CopyThread
 
@@ -60,12 +55,14 @@ def backup(
 
 def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """List the backups, the newest first."""
+    from ...copies.backup_folder import BackupFolder
     from ...store.time_zones import TimeZones
 
-    found, zone = _listed(config), TimeZones.configured(_settings(config)[0].general, local_zone()).general
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("backup", "made", "why", "size", "paragraphs", "state"):
-        table.add_column(name, overflow="fold")
+    settings, folder = _settings(config)
+    # As they lie there: who lost the database needs them most.
+    found = BackupFolder(folder, settings.backup.roots).all()
+    zone = TimeZones.configured(settings.general, local_zone()).general
+    table = columns("backup", "made", "why", "size", "paragraphs", "state")
     for one in found:
         held = one.manifest
         made = datetime.fromtimestamp(held.created_at, zone).strftime("%Y-%m-%d %H:%M:%S")
@@ -127,17 +124,9 @@ def import_export(
     say(f"Took {rows:,} rows in.", "green")
 
 
-def _listed(config_path: Path) -> list[Backup]:
-    """The backups as they lie there: whoever has lost the database needs them most."""
-    from ...copies.backup_folder import BackupFolder
-
-    config, folder = _settings(config_path)
-    return BackupFolder(folder, config.backup.roots).all()
-
-
 async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
     async with opened(config, note=remark) as memory:
-        return await _shown(answered(memory, ADMIN, args), _looking(memory))
+        return await _shown(answered(memory, ADMIN, args), lambda: memory.invoke(ADMIN, {"action": "backup_status"}))
 
 
 async def _restored(config_path: Path, which: str) -> tuple[str, str]:
@@ -145,7 +134,7 @@ async def _restored(config_path: Path, which: str) -> tuple[str, str]:
     async with _offline(config_path) as offline:
         if offline:
             memory, thread = offline
-            done = await _shown(thread.run(lambda: memory.restore(which)), _watching(thread))
+            done = await _shown(thread.run(lambda: memory.restore(which)), thread)
             return done.backup.manifest.id, done.aside.manifest.id if done.aside else ""
     given = str(Path(which).absolute()) if len(Path(which).parts) > 1 else which
     answer = await _asked(config_path, {"action": "restore_backup", "backup": given})
@@ -157,7 +146,7 @@ async def _exported_older(config_path: Path, file: Path) -> tuple[int, int]:
         if not offline:
             raise Conflict("Another process has the memory open: stop it first.")
         memory, thread = offline
-        done = await _shown(thread.run(lambda: memory.export(file)), _watching(thread))
+        done = await _shown(thread.run(lambda: memory.export(file)), thread)
         return done.header.rows, done.bytes
 
 
@@ -165,7 +154,7 @@ async def _taken_in(config_path: Path, file: Path) -> int:
     async with _offline(config_path) as offline:
         if offline:
             memory, thread = offline
-            header = await _shown(thread.run(lambda: memory.take_in(file)), _watching(thread))
+            header = await _shown(thread.run(lambda: memory.take_in(file)), thread)
             return header.rows
     answer = await _asked(config_path, {"action": "import_export", "path": str(file.absolute())})
     return answer["rows"]
@@ -209,40 +198,20 @@ def _settings(config_path: Path) -> tuple[Config, Path]:
 # how far it is
 
 
-def _looking(memory: Memory) -> Look:
-    async def look() -> dict[str, Any]:
-        return await memory.invoke(ADMIN, {"action": "backup_status"})
-
-    return look
-
-
-def _watching(thread: CopyThread) -> Look:
-    async def look() -> dict[str, Any]:
-        return asdict(thread.progress)
-
-    return look
-
-
-async def _shown(work: Awaitable[T], look: Look) -> T:
+async def _shown(work: Awaitable[T], source: Look | CopyThread) -> T:
     """What the work comes to; a bar shows meanwhile how far it is."""
     task = asyncio.ensure_future(work)
-    with _bar() as bar:
-        line = bar.add_task("", total=None)
+    with progress_bars() as bar:
+        line = bar.add_task("", total=None, rate="")
         while not task.done():
             await asyncio.wait([task], timeout=LOOK_SECONDS)
             now: dict[str, Any] = {}
             with suppress(MemoryFault):
-                now = {} if task.done() else await look()
+                if not task.done():
+                    now = await source() if callable(source) else asdict(source.progress)
             if now.get("step"):
                 bar.update(line, description=now["step"], completed=now["done"], total=now["total"] or None)
     return await task
-
-
-def _bar() -> Progress:
-    return Progress(
-        SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(),
-        TimeRemainingColumn(), console=Console(stderr=True), transient=True,
-    )  # fmt: skip
 
 
 def _size(count: int) -> str:

@@ -23,8 +23,6 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting to measure with, its value as JSON.")
 ]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the raw results here.")]
-
-
 Limit = Annotated[int | None, typer.Option(min=1, help="Ask so many, evenly spread.")]
 Merged = Annotated[bool, typer.Option("--merged", help="All chats in one memory, asked without naming the chat.")]
 Ablate = Annotated[bool, typer.Option("--ablation", help="Ask again without each part of search.")]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 import typer
 
+from ...errors import InvalidRequest
 from ...host.operations import OPERATIONS
 from ...ops import Operation
-from .arguments import Argument, arguments
+from ..reference import bounds, default
 from .memory import Arguments, print_answer, read_arguments
 from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup
 
-__all__ = ["app"]
+__all__ = ["app", "arguments"]
 
 SAME_SPELLING = {"token_normalize_func": lambda name: name.replace("_", "-")}
 """`--chat_id` is `--chat-id`."""
@@ -24,7 +27,6 @@ class Components(FriendlyGroup):
     """A command for each component, made when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """The components."""
         return OPERATIONS.components()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
@@ -56,7 +58,9 @@ def _built(component: str, ops: list[Operation]) -> Any:
 
 
 def _actions(ops: list[Operation]) -> typer.Typer:
-    actions = typer.Typer(cls=FriendlyGroup, callback=_every, no_args_is_help=True, help=_listed(ops))
+    actions = typer.Typer(
+        cls=FriendlyGroup, callback=_every, no_args_is_help=True, help=f"{', '.join(str(op.action) for op in ops)}."
+    )
     for op in ops:
         call = _caller(op)
         for name in op.actions:
@@ -65,12 +69,7 @@ def _actions(ops: list[Operation]) -> typer.Typer:
     return actions
 
 
-def _listed(ops: list[Operation]) -> str:
-    return f"{', '.join(str(op.action) for op in ops)}."
-
-
 def _caller(op: Operation) -> Callable[..., None]:
-    """A function whose parameters are the operation's arguments, those of `invoke` besides."""
     every = arguments(op)
 
     def call(**given: Any) -> None:
@@ -102,3 +101,105 @@ COMMON = [
     Parameter("json", Parameter.KEYWORD_ONLY, default="{}", annotation=Arguments),
     Parameter("config", Parameter.KEYWORD_ONLY, default=DEFAULT_CONFIG, annotation=ConfigPath),
 ]
+
+
+# an operation's arguments as words on a command line
+
+WORDS = {"integer": "INTEGER", "number": "NUMBER", "object": "JSON", "array": "JSON", "string": "TEXT"}
+STRUCTURED = frozenset({"object", "array"})
+NUMBERS = frozenset({"integer", "number", "null"})
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument: how it is written, and what it means."""
+
+    name: str
+    spellings: tuple[str, ...]
+    """`--chat-id`, and the older names."""
+    kinds: frozenset[str]
+    """JSON types that a single value may have; empty for any."""
+    is_flag: bool
+    is_list: bool
+    metavar: str
+    help: str
+
+    def value(self, given: Any) -> Any:
+        """What the memory is handed. Raises InvalidRequest for what begins as JSON and is none."""
+        if self.is_flag:
+            return given
+        return [self._one(text) for text in given] if self.is_list else self._one(given)
+
+    def _one(self, text: str) -> Any:
+        """An object or a list where one may stand, a number where no text may; else the text, for the memory to judge."""
+        if text.lstrip()[:1] in ("{", "[") and (not self.kinds or self.kinds & STRUCTURED):
+            return _json(self.spellings[0], self.name, text)
+        return _number(text) if self.kinds and self.kinds <= NUMBERS else text
+
+
+def arguments(op: Operation) -> list[Argument]:
+    """In the order of the request model."""
+    document = op.request.model_json_schema()
+    required = document.get("required", [])
+    return [
+        _argument(op, name, node, document, name in required) for name, node in document.get("properties", {}).items()
+    ]
+
+
+def _argument(op: Operation, name: str, node: dict[str, Any], document: dict[str, Any], required: bool) -> Argument:
+    older = getattr(op.request.model_fields[name].validation_alias, "choices", [])
+    names = dict.fromkeys([name, *(choice for choice in older if isinstance(choice, str))])
+    found = [choice for choice in _choices(node, document) if choice.get("type") != "null"]
+    lists = [choice for choice in found if choice.get("type") == "array"]
+    single = _choices(lists[0].get("items", {}), document) if lists else found
+    kinds = frozenset(kind for choice in single for kind in _types(choice))
+    told = [node.get("description", ""), f"({_limits(node, found, required)})"]
+    return Argument(
+        name, tuple(f"--{one.replace('_', '-')}" for one in names), kinds,
+        is_flag=kinds == frozenset({"boolean"}) and not lists, is_list=bool(lists), metavar=_metavar(single),
+        help=" ".join(text for text in told if text not in ("", "()")),
+    )  # fmt: skip
+
+
+def _choices(node: dict[str, Any], document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The schemas that a value may follow, without references."""
+    if "$ref" in node:
+        return _choices(document["$defs"][node["$ref"].removeprefix("#/$defs/")], document)
+    return [inner for choice in node["anyOf"] for inner in _choices(choice, document)] if "anyOf" in node else [node]
+
+
+def _types(node: dict[str, Any]) -> Sequence[str]:
+    kind = node.get("type", [])
+    return [kind] if isinstance(kind, str) else kind
+
+
+def _metavar(choices: list[dict[str, Any]]) -> str:
+    words = [
+        "|".join(map(str, choice["enum"])) if "enum" in choice else WORDS.get(kind, "")
+        for choice in choices
+        for kind in _types(choice)
+    ]
+    return "|".join(dict.fromkeys(word for word in words if word)) or "TEXT|JSON"
+
+
+def _limits(node: dict[str, Any], choices: list[dict[str, Any]], required: bool) -> str:
+    said = ["required"] if required else []
+    said += ["repeatable"] if any(choice.get("type") == "array" for choice in choices) else []
+    said += [words.removeprefix(", ") for words in map(bounds, choices) if words]
+    said += [f"default {default(node['default'])}"] if node.get("default") not in (None, "", [], {}) else []
+    return "; ".join(said)
+
+
+def _json(spelling: str, name: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise InvalidRequest(f"{spelling} is not valid JSON: {exc}.", field=name) from exc
+
+
+def _number(text: str) -> Any:
+    try:
+        number = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return number if isinstance(number, int | float) and not isinstance(number, bool) else text

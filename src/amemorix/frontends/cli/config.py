@@ -11,15 +11,13 @@ from typing import Annotated, Any
 
 import httpx
 import typer
-from rich import box
-from rich.table import Table
 
 from ... import config as configuration
-from ...config import Config, Setting
+from ...config import Config
 from ...errors import Forbidden, InvalidConfig, NotFound, NotReady
 from ..daemon import daemon_of
 from .memory_client import DaemonMemory, Refused, answered, client_of
-from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, out, print_json, remark, say
+from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup, columns, out, print_json, remark, say
 
 __all__ = ["app"]
 
@@ -30,10 +28,10 @@ app = typer.Typer(cls=FriendlyGroup, no_args_is_help=True, help="Show and change
 def show(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Show every setting, its value, and what a change of it costs."""
     values = configuration.load(config, create=True).model_dump(mode="json")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("setting", "value", "change", "meaning"):
-        table.add_column(name, overflow="fold")
-    for setting in _plain_settings():
+    table = columns("setting", "value", "change", "meaning")
+    for setting in configuration.settings():
+        if "[]" in setting.path:
+            continue
         value = _value(values, setting.path)
         style = "" if value == setting.default else "bold"
         table.add_row(
@@ -125,10 +123,6 @@ def _valid(config: Path) -> Config | None:
         return configuration.load(config, create=True)
     except InvalidConfig:
         return None
-
-
-def _plain_settings() -> list[Setting]:
-    return [setting for setting in configuration.settings() if "[]" not in setting.path]
 
 
 def _value(values: dict[str, Any], key: str) -> Any:

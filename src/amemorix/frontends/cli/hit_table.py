@@ -34,15 +34,20 @@ def hit_table(hits: Sequence[dict[str, Any]], *, marked: Sequence[bool] = ()) ->
     for place, hit in enumerate(hits):
         tick = [Text("✓", style="green") if marked[place] else Text("")] if marked else []
         table.add_row(
-            *tick, Text(f"{hit['score']:.2f}"), Text(_who(hit)), Text(_when(hit)), Text(_text(hit)), Text(reason(hit))
-        )
+            *tick, Text(f"{hit['score']:.2f}"), Text(_who(hit)), Text(hit["time"]["text"][:16].replace("T", " ")),
+            Text(_text(hit)), Text(reason(hit)),
+        )  # fmt: skip
     return table
 
 
 def reason(hit: dict[str, Any]) -> str:
     """Why it was found, such as `words #1, meaning #3; said by the person asked about; has: train, station`."""
     explain = hit.get("explain", {})
-    parts = [_lanes(explain), *_signals(explain), _terms(explain)]
+    parts = [
+        _lanes(explain),
+        *(words for name, words in SIGNALS.items() if explain.get("signals", {}).get(name)),
+        _terms(explain),
+    ]
     if explain.get("branches"):
         parts.insert(0, f"found by {', '.join(explain['branches'])}")
     if explain.get("order"):
@@ -56,11 +61,6 @@ def _lanes(explain: dict[str, Any]) -> str:
     return ", ".join(named)
 
 
-def _signals(explain: dict[str, Any]) -> list[str]:
-    counted = explain.get("signals", {})
-    return [words for name, words in SIGNALS.items() if counted.get(name)]
-
-
 def _terms(explain: dict[str, Any]) -> str:
     """The words of the query that it has; single characters of a longer word are not repeated."""
     terms = [str(term) for term in explain.get("matched_terms", [])]
@@ -70,11 +70,6 @@ def _terms(explain: dict[str, Any]) -> str:
 
 def _who(hit: dict[str, Any]) -> str:
     return hit["speaker"] or ", ".join(hit["person_ids"][:3])
-
-
-def _when(hit: dict[str, Any]) -> str:
-    start: str = hit["time"]["text"]
-    return start[:16].replace("T", " ")
 
 
 def _text(hit: dict[str, Any]) -> str:

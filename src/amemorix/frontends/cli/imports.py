@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,17 +12,20 @@ from typing import Annotated, Any
 import typer
 
 from ...errors import InvalidRequest, StorageFailure
-from .import_report import COMPONENT, OPEN, missing, tell
 from .memory_client import DaemonMemory, Memory, answered, opened
-from .progress_bars import progress_bars
-from .terminal import DEFAULT_CONFIG, ConfigPath, remark
+from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, remark, say
 
-__all__ = ["FORMATS", "import_command"]
+__all__ = ["FORMATS", "import_command", "missing"]
 
 FORMATS = (
     "txt", "md", "chat_log", "jsonl", "csv", "json", "messages", "lpmm_openie", "lpmm_parquet", "mem0", "discord", "wechat",
     "onebot", "telegram", "graphiti", "a_memorix", "maibot",
 )  # fmt: skip
+COMPONENT = "memory_import_admin"
+OPEN = ("queued", "preparing", "running", "cancel_requested")
+SHOWN_FILES = 20
+_FATES = ("stored", "existing", "readable", "in part", "failed", "cancelled", "without a text")
+_WELL = ("stored", "existing", "revised", "readable", "filtered")
 POLL_SECONDS = 0.2
 SHOWN_PROBLEMS = 10
 PAGE = 500
@@ -46,14 +50,9 @@ def import_command(
     if chat_log and not chat:
         raise InvalidRequest("--chat-log needs --chat: the chat that was saved.", field="chat")
     told = {
-        "chat_id": chat,
-        "format": format_,
-        "chat_log": chat_log,
-        "force": force,
-        "skip_bad": skip_bad,
-        "dry_run": dry_run,
-        "columns": _columns(columns),
-    }
+        "chat_id": chat, "format": format_, "chat_log": chat_log, "force": force, "skip_bad": skip_bad,
+        "dry_run": dry_run, "columns": _columns(columns),
+    }  # fmt: skip
     tasks = asyncio.run(_import(files, {key: value for key, value in told.items() if value}, wait, config))
     for task in tasks:
         tell(task)
@@ -66,17 +65,12 @@ async def _import(files: list[Path], told: dict[str, Any], wait: bool, config: P
         tasks = await _created(memory, files, told)
         if wait:
             tasks = [await _finished(memory, task) for task in tasks]
-            await _tell_of_vectors(memory)
+            if not isinstance(memory, DaemonMemory):  # a daemon makes them at once; this process ends before
+                left = (await answered(memory, "memory_stats", {}))["embedding"]["pending"]
+                if left:
+                    remark(f"{left:,} paragraphs have no vector yet: words find them; the vectors are made in the "
+                           "background when the memory is opened next, as by `amemorix serve`.")  # fmt: skip
         return tasks
-
-
-async def _tell_of_vectors(memory: Memory) -> None:
-    """A daemon makes them at once; this process ends before they are made."""
-    if not isinstance(memory, DaemonMemory):
-        left = (await answered(memory, "memory_stats", {}))["embedding"]["pending"]
-        if left:
-            remark(f"{left:,} paragraphs have no vector yet: words find them; the vectors are made in the background "
-                   "when the memory is opened next, as by `amemorix serve`.")  # fmt: skip
 
 
 async def _created(memory: Memory, files: list[Path], told: dict[str, Any]) -> list[dict[str, Any]]:
@@ -91,7 +85,6 @@ async def _created(memory: Memory, files: list[Path], told: dict[str, Any]) -> l
 
 
 async def _finished(memory: Memory, task: dict[str, Any]) -> dict[str, Any]:
-    """Wait for the end, and show the way."""
     name = ", ".join(file["name"] for file in task["files"])[:40]
     with progress_bars() as progress:
         bar = progress.add_task(name, total=None, rate="")
@@ -127,3 +120,77 @@ def _columns(told: str) -> dict[str, str]:
     ):
         raise InvalidRequest(f"--columns: {wrong!r} is not of the form MEANING=HEADING.", field="columns")
     return {meaning.strip(): heading.strip() for meaning, _, heading in pairs}
+
+
+# what a person is told of an import: its files, what became of them, and what could not be stored
+
+
+def tell(task: dict[str, Any]) -> None:
+    """An import as it stands: what came of it on standard output, all else beside it."""
+    waiting = task["status"] in OPEN
+    say(f"{task['task_id']} {task['status']}{'' if waiting else f': {_counted(task)}'}")
+    for number, file in enumerate(task["files"]):
+        _tell_file(file, number < SHOWN_FILES and not waiting)
+    if (more := len(task["files"]) - SHOWN_FILES) > 0:
+        remark(f"and {more} more files; `amemorix call {COMPONENT} get --task-id {task['task_id']}` shows them all.")
+    if len(task["files"]) > 1 and not waiting:
+        remark(_files(task))
+    if task["error"] and any(file["error"] == task["error"] for file in task["files"]):  # no fault of the file
+        remark(f"`{_retry(task)}` tries it again.")
+    if task["counts"].get("failed") and not task["params"].get("dry_run"):
+        remark("Mend the file and import it again: what is stored already stays as it is.")
+        if not task["params"].get("skip_bad"):
+            remark(
+                f"`{_retry(task)} --overrides '{{\"skip_bad\": true}}'` stores the good records beside the bad ones."
+            )
+
+
+def missing(task: dict[str, Any]) -> str:
+    """What of a task was not imported, in short; records that were to be skipped are no loss."""
+    fates = _fates(task)
+    if not (fates["failed"] or fates["in part"]):
+        return task["status"] if task["status"] in ("failed", "cancelled") else ""
+    return _files(task)
+
+
+def _tell_file(file: dict[str, Any], whole: bool) -> None:
+    if whole and file["format"] and not file["error"]:
+        remark(f"{file['name']}: read as {file['format']}, {_counted(file)}")
+    if file["error"]:
+        colour = ("yellow" if file["counts"].get("gone") else "") if file["status"] == "skipped" else "red"
+        remark(f"{file['name']}: {file['error']}", colour)
+    for problem in file.get("problems", ()):
+        place = f", {problem['place']}" if problem["place"] else ""
+        remark(f"{file['name']}{place}: {problem['reason']}", "red")
+    for warning in file.get("warnings", ()):
+        remark(f"{file['name']}: {warning}", "yellow")
+
+
+def _retry(task: dict[str, Any]) -> str:
+    return f"amemorix call {COMPONENT} retry_failed --task-id {task['task_id']}"
+
+
+def _files(task: dict[str, Any]) -> str:
+    fates, count = _fates(task), len(task["files"])
+    told = ", ".join(f"{fates[fate]:,} {fate}" for fate in _FATES if fates[fate])
+    return f"{count:,} {'file' if count == 1 else 'files'}: {told}"
+
+
+def _fates(task: dict[str, Any]) -> Counter[str]:
+    return Counter(_fate(file, bool(task["params"].get("skip_bad"))) for file in task["files"])
+
+
+def _fate(file: dict[str, Any], skip_bad: bool) -> str:
+    counts = file["counts"]
+    if file["status"] in ("failed", "cancelled"):
+        return file["status"]
+    if counts.get("failed") and not skip_bad:
+        return "in part" if any(counts.get(one) for one in _WELL) else "failed"
+    if file["status"] == "skipped" or (counts.get("existing") and not (counts.get("stored") or counts.get("revised"))):
+        return "existing"
+    return "readable" if counts.get("readable") else "stored" if counts else "without a text"
+
+
+def _counted(one: dict[str, Any]) -> str:
+    counts = (f"{count:,} {name}" for name, count in sorted(one["counts"].items()) if count)
+    return ", ".join(counts) or "nothing to store"

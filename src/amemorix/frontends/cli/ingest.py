@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Literal
+from typing import IO, Annotated, Any, Literal
 
 import typer
 from rich.progress import Progress
 
 from ...errors import InvalidRequest
-from .ingest_files import message_batches, text_request
+from ...importing.duplicates import Occurrences
+from ..http.json_response import read_object
 from .memory_client import Memory, answered, opened
-from .progress_bars import progress_bars
-from .terminal import DEFAULT_CONFIG, ConfigPath, remark, say
+from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, remark, say
 
 __all__ = ["ingest"]
 
+BATCH = 200
+"""Turns of one call, so of one transaction."""
+FIELDS = ("external_id", "speaker", "person_id", "text", "time", "tags", "metadata")
 Format = Literal["auto", "text", "jsonl"]
 
 
@@ -32,7 +37,9 @@ def ingest(
     config: ConfigPath = DEFAULT_CONFIG,
 ) -> None:
     """Store files: a text as one memory, a .jsonl file as chat turns {speaker, text, time, external_id} a line."""
-    _all_readable(files)
+    for name in files:  # before anything is stored
+        if name != "-" and not Path(name).is_file():
+            raise InvalidRequest(f"There is no file {name}.", field="files")
     counts = asyncio.run(_ingest(files, chat, format_, wait, config))
     say(", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())) or "Nothing to store.")
 
@@ -56,22 +63,22 @@ async def _store(
 ) -> Counter[str]:
     if format_ == "jsonl" or (format_ == "auto" and Path(name).suffix.lower() in (".jsonl", ".ndjson")):
         return await _store_messages(memory, name, stream, chat, progress)
-    answer = await answered(memory, "ingest_text", text_request(name, stream.read(), chat))
+    answer = await answered(memory, "ingest_text", _text_request(name, stream.read(), chat))
     return Counter(dict(_outcome(answer["stored_ids"], answer["reason"])))
 
 
 async def _store_messages(memory: Memory, name: str, stream: IO[bytes], chat: str, progress: Progress) -> Counter[str]:
     """Store batch by batch; the bar counts bytes, the rate turns."""
     counts: Counter[str] = Counter()
-    task = progress.add_task(Path(name).name, total=_size(name), rate="")
-    for batch in message_batches(name, stream):
-        if batch.messages:
-            answer = await answered(memory, "ingest_messages", {"chat_id": chat, "messages": batch.messages})
+    task = progress.add_task(Path(name).name, total=None if name == "-" else Path(name).stat().st_size, rate="")
+    for messages, size in _message_batches(name, stream):
+        if messages:
+            answer = await answered(memory, "ingest_messages", {"chat_id": chat, "messages": messages})
             counts.update(item["status"] for item in answer["results"])
-            counts.update({answer["reason"]: len(batch.messages)} if answer["reason"] else {})
+            counts.update({answer["reason"]: len(messages)} if answer["reason"] else {})
         seconds = progress.tasks[task].elapsed or 0.0
         rate = f"{counts.total() / seconds:,.0f} turns/s" if seconds else ""
-        progress.update(task, advance=batch.size, rate=rate)
+        progress.update(task, advance=size, rate=rate)
     return counts
 
 
@@ -80,13 +87,6 @@ def _outcome(stored: list[str], reason: str) -> Iterator[tuple[str, int]]:
         yield "stored", len(stored)
     if reason:
         yield {"exists": "existing"}.get(reason, reason), 1
-
-
-def _all_readable(files: list[str]) -> None:
-    """Fail before anything is stored."""
-    for name in files:
-        if name != "-" and not Path(name).is_file():
-            raise InvalidRequest(f"There is no file {name}.", field="files")
 
 
 @contextmanager
@@ -102,5 +102,49 @@ def _reading(name: str) -> Generator[IO[bytes], None, None]:
         yield stream
 
 
-def _size(name: str) -> int | None:
-    return None if name == "-" else Path(name).stat().st_size
+def _text_request(name: str, data: bytes, chat_id: str) -> dict[str, Any]:
+    """Arguments of `ingest_text` for a text; a file is known by its path, standard input (`-`) by its content.
+
+    Raises InvalidRequest if it is not UTF-8.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise InvalidRequest(f"{name} is not UTF-8 text: {exc.reason} at byte {exc.start}.", field="text") from exc
+    key = f"stdin:{hashlib.sha256(data).hexdigest()[:32]}" if name == "-" else f"file:{Path(name).resolve()}"[-512:]
+    source = {} if name == "-" else {"source": f"file:{Path(name).name}"}
+    return {"external_id": key, "source_type": "file", "text": text, "chat_id": chat_id, **source}
+
+
+def _message_batches(name: str, lines: IO[bytes]) -> Iterator[tuple[list[dict[str, Any]], int]]:
+    """(turns to be stored together, bytes of the file that they took) of one JSON object a line; empty lines are passed over.
+
+    A turn without an `external_id` is known by what it says, and how often that was said before in the file: the same file
+    again changes nothing, and no other line takes its place. Raises InvalidRequest with the line's number.
+    """
+    held: list[dict[str, Any]] = []
+    said = Occurrences()
+    size = 0
+    for number, line in enumerate(lines, 1):
+        size += len(line)
+        if line.strip():
+            message = _message(name, number, line)
+            held.append({"external_id": said.external_id("line", json.dumps(message, sort_keys=True)), **message})
+        if len(held) == BATCH:
+            yield held, size
+            held, size = [], 0
+    if held or size:
+        yield held, size
+
+
+def _message(name: str, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        message = read_object(line.removeprefix(b"\xef\xbb\xbf"))
+    except InvalidRequest as exc:
+        raise InvalidRequest(f"{name}, line {number}: {exc}".replace("The body", "it"), line=number) from exc
+    if not isinstance(message.get("text"), str):
+        raise InvalidRequest(f"{name}, line {number}: there is no `text`.", line=number)
+    if unknown := sorted(message.keys() - set(FIELDS)):
+        known = ", ".join(FIELDS)
+        raise InvalidRequest(f"{name}, line {number}: unknown {json.dumps(unknown[0])}. Known: {known}.", line=number)
+    return {key: value for key, value in message.items() if value is not None}

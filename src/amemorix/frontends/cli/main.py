@@ -28,10 +28,10 @@ COMMANDS = {
     ),
     "stats": ("amemorix.frontends.cli.memory:stats", "Show what is stored and how current the indexes are."),
     "check": (
-        "amemorix.frontends.cli.check:check",
+        "amemorix.frontends.cli.runtime:check",
         "Check the database, the indexes, the models, the configuration and the disk; exit code 1 if something is wrong.",
     ),
-    "audit": ("amemorix.frontends.cli.audit:audit", "Show who changed what, and when, the newest first."),
+    "audit": ("amemorix.frontends.cli.runtime:audit", "Show who changed what, and when, the newest first."),
     "backup": ("amemorix.frontends.cli.backup:backup", "Back the memory up, while it is in use."),
     "backups": ("amemorix.frontends.cli.backup:backups", "List the backups, the newest first."),
     "restore": (
@@ -49,7 +49,7 @@ COMMANDS = {
     ),
     "tune": ("amemorix.frontends.cli.tune:tune", 'Search for retrieval settings that suit what is stored; a search that is cut short goes on when the memory is opened again.'),
     "config": ("amemorix.frontends.cli.config:app", "Show and change the configuration."),
-    "token": ("amemorix.frontends.cli.token:token", "Make a token for the daemon, shown on standard error, and its line for http.tokens_file."),
+    "token": ("amemorix.frontends.cli.serve:token", "Make a token for the daemon, shown on standard error, and its line for http.tokens_file."),
     "models": ("amemorix.frontends.cli.models:app", "Install and check local embedding models."),
     "bench": ("amemorix.frontends.cli.bench:app", "Measure recall and speed."),
 }  # fmt: skip
@@ -82,13 +82,9 @@ def _nothing() -> None:
 
 
 app = typer.Typer(
-    name="amemorix",
-    cls=LateGroup,
-    help="Long-term memory for chatbots.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+    name="amemorix", cls=LateGroup, help="Long-term memory for chatbots.", no_args_is_help=True,
+    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 
 
 def _version(wanted: bool) -> None:
@@ -114,5 +110,4 @@ for _name, (_, _sentence) in COMMANDS.items():
 
 
 def main() -> None:
-    """Run the command line."""
     app()

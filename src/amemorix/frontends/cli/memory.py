@@ -15,7 +15,7 @@ from rich.table import Table
 from ...errors import InvalidRequest
 from ..http.json_response import read_object
 from .hit_table import hit_table
-from .memory_client import answered, opened
+from .memory_client import ask, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, out, print_json, remark, say
 
 __all__ = ["Arguments", "Mode", "invoke", "print_answer", "read_arguments", "search", "stats"]
@@ -37,7 +37,12 @@ def invoke(
 
 def print_answer(config: Path, component: str, args: dict[str, Any]) -> None:
     """Print the JSON answer of a component; ends the command with exit code 1 if it failed."""
-    answer = asyncio.run(_one(config, component, args))
+
+    async def asked() -> dict[str, Any]:
+        async with opened(config, note=remark) as memory:
+            return await memory.invoke(component, args)
+
+    answer = asyncio.run(asked())
     print_json(answer)
     if not answer.get("success"):
         raise typer.Exit(1)
@@ -66,7 +71,7 @@ def search(
     if not chat:
         wanted["scope"] = "all"
         remark("Every chat is searched; --chat names one.", "dim")
-    answer = asyncio.run(_checked(config, "search_memory", {name: value for name, value in wanted.items() if value}))
+    answer = ask(config, "search_memory", {name: value for name, value in wanted.items() if value})
     if answer["degraded"]:
         remark(f"Not answering: {', '.join(answer['degraded'])}.", "yellow")
     for warning in answer["warnings"]:
@@ -79,25 +84,19 @@ def search(
 
 def stats(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """Show what is stored and how current the indexes are."""
-    answer = asyncio.run(_checked(config, "memory_stats", {}))
+    answer = ask(config, "memory_stats", {})
     table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column()
-    for name, value in _flat(answer):
-        table.add_row(name, value)
+    for name, value in answer.items():
+        if name in ("success", "warnings", "notice"):
+            continue
+        inner: dict[str, Any] = value if isinstance(value, dict) else {}
+        for key, item in inner.items() or (("", value),):
+            table.add_row(f"{name}.{key}" if inner else name, _plain(item))
     out().print(table)
     if answer["notice"]:
         remark(answer["notice"], "yellow")
-
-
-async def _one(config: Path, component: str, args: dict[str, Any]) -> dict[str, Any]:
-    async with opened(config, note=remark) as memory:
-        return await memory.invoke(component, args)
-
-
-async def _checked(config: Path, component: str, args: dict[str, Any]) -> dict[str, Any]:
-    async with opened(config, note=remark) as memory:
-        return await answered(memory, component, args)
 
 
 def _source(given: str) -> bytes:
@@ -116,17 +115,6 @@ def _nothing(answer: dict[str, Any]) -> str:
     if answer["filtered"]:
         return "The chat filter of the configuration leaves this chat out."
     return "The memory is switched off (plugin.enabled)." if answer["disabled"] else "Nothing found."
-
-
-def _flat(answer: dict[str, Any]) -> list[tuple[str, str]]:
-    """Names and values, those of inner objects after a dot."""
-    rows: list[tuple[str, str]] = []
-    for name, value in answer.items():
-        if name in ("success", "warnings", "notice"):
-            continue
-        inner: dict[str, Any] = value if isinstance(value, dict) else {}
-        rows += [(f"{name}.{key}", _plain(item)) for key, item in inner.items()] if inner else [(name, _plain(value))]
-    return rows
 
 
 def _plain(value: Any) -> str:

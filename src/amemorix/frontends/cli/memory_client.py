@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
 
+from ...audit_context import entered_by
 from ...errors import Forbidden, MemoryFault, NotReady
 from ...location import TOKEN_ENV, locate
 from ...store.private_files import UMASK
 from ..daemon import Daemon, daemon_of
 from ..http.json_response import BASE_PATH, UPLOAD_PATH, usable_token
+from .terminal import remark
 
-__all__ = ["DaemonMemory", "Memory", "Refused", "answered", "client_of", "opened"]
+if TYPE_CHECKING:
+    from ...host.service import AMemorixHostService
+
+__all__ = ["DaemonMemory", "LocalMemory", "Memory", "Refused", "answered", "ask", "client_of", "opened"]
 
 MAX_SECONDS = 600.0
 """Time given to one call of a daemon."""
@@ -71,6 +77,25 @@ class DaemonMemory:
         return {key: answer["files"][0][key] for key in ("staged", "name")}
 
 
+class LocalMemory:
+    """A memory that a command opens in its own process."""
+
+    def __init__(self, host: AMemorixHostService) -> None:
+        self._host = host
+
+    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
+        with entered_by("cli"):
+            return await self._host.invoke(component_name, args)
+
+    async def settle(self) -> None:
+        await self._host.settle()
+
+    async def stage(self, path: Path) -> dict[str, Any]:
+        """Copy the file to where imports are read from."""
+        staged = await asyncio.to_thread(self._host.staging()[0].adopt, path)
+        return {"staged": staged.id, "name": staged.name}
+
+
 class Refused(MemoryFault):
     """The memory answered that it could not."""
 
@@ -85,12 +110,19 @@ async def answered(memory: Memory, component: str, args: dict[str, Any]) -> dict
     return answer
 
 
+def ask(config: Path, component: str, args: dict[str, Any]) -> dict[str, Any]:
+    """The answer of a component of the memory of a configuration file. Raises as `answered` and `opened` do."""
+
+    async def asked() -> dict[str, Any]:
+        async with opened(config, note=remark) as memory:
+            return await answered(memory, component, args)
+
+    return asyncio.run(asked())
+
+
 @asynccontextmanager
 async def opened(
-    config_path: Path,
-    *,
-    environ: Mapping[str, str] | None = None,
-    note: Callable[[str], None],
+    config_path: Path, *, environ: Mapping[str, str] | None = None, note: Callable[[str], None]
 ) -> AsyncGenerator[Memory, None]:
     """The memory of a configuration file; if a daemon holds its data directory, that daemon is asked.
 
@@ -105,7 +137,6 @@ async def opened(
             yield DaemonMemory(client)
         return
     from ...host.service import AMemorixHostService
-    from .local_memory import LocalMemory
 
     os.umask(UMASK)
     async with AMemorixHostService(config_path, watch=False) as host:

@@ -6,20 +6,17 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich import box
 from rich.progress import TaskID
-from rich.table import Table
 from rich.text import Text
 
 from ...errors import InvalidRequest, ModelUnavailable
 from ...models.glosses.build import LICENCE, install_glosses, verify_glosses
 from ...models.glosses.table import NAME as GLOSSES
 from ...models.glosses.table import GlossManifest, installed_glosses
-from ...models.local.catalog import MODELS, LocalModel, known_model
+from ...models.local.catalog import MODELS, known_model
 from ...models.local.embedder import LocalEmbedder
 from ...models.local.install import install, installed, model_folder, verify
-from .progress_bars import progress_bars
-from .terminal import FriendlyGroup, out, remark, say
+from .terminal import FriendlyGroup, columns, out, progress_bars, remark, say
 
 __all__ = ["app"]
 
@@ -62,9 +59,7 @@ def install_(
 @app.command("list")
 def list_() -> None:
     """Show the models that can be installed, and those that are."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("model", "dimensions", "languages", "licence", "installed in"):
-        table.add_column(name, overflow="fold")
+    table = columns("model", "dimensions", "languages", "licence", "installed in")
     for model in MODELS.values():
         languages = ", ".join(model.languages)
         table.add_row(model.name, str(model.dimension), languages, model.licence, _place(installed(model)))
@@ -82,18 +77,15 @@ def verify_(
 ) -> None:
     """Hash every file of what is installed; exit code 1 if one is missing or was changed."""
     if model != GLOSSES:
-        _verify_model(known_model(model))
+        known = known_model(model)
+        try:
+            folder = verify(known)
+        except ModelUnavailable as exc:
+            where = str(model_folder(known))
+            raise ModelUnavailable(str(exc) if where in str(exc) else f"{exc} (in {where})") from exc
+        say(f"{known.name} in {folder} is intact.", "green")
     if model in ("", GLOSSES):
         say(f"{GLOSSES} in {verify_glosses()} is intact.", "green")
-
-
-def _verify_model(model: LocalModel) -> None:
-    try:
-        folder = verify(model)
-    except ModelUnavailable as exc:
-        where = model_folder(model)
-        raise ModelUnavailable(f"{exc} (in {where})" if str(where) not in str(exc) else str(exc)) from exc
-    say(f"{model.name} in {folder} is intact.", "green")
 
 
 def _place(folder: Path | None) -> str:

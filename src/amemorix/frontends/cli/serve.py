@@ -1,4 +1,4 @@
-"""The command that runs the daemon."""
+"""Commands of the daemon: serve, and token."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ import typer
 
 from ...config import load
 from ...extras import require
+from ...ops import Role
 from ..http.json_response import BASE_PATH
-from .terminal import DEFAULT_CONFIG, ConfigPath, say
+from ..http.tokens import make_token
+from .terminal import DEFAULT_CONFIG, ConfigPath, remark, say
 
 if TYPE_CHECKING:
     from ..http.serving import Listening
 
-__all__ = ["serve_command"]
+__all__ = ["serve_command", "token"]
 
 
 def serve_command(
@@ -38,11 +40,32 @@ def serve_command(
     asyncio.run(serve(config, host=host, port=port, environ=os.environ, tell=_tell))
 
 
+def token(
+    role: Annotated[Role, typer.Option(help="What it allows; each includes the one before.")] = "read",
+    chat: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Bind it to this chat (repeatable); group:ID and private:ID where groups and users are named."
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option(help="What to call it in the file.")] = "",
+) -> None:
+    """Make a token for the daemon, shown on standard error, and its line for http.tokens_file."""
+    made, line = make_token(role, chat or (), name)
+    remark("Append the line to the file that http.tokens_file of the configuration names, and start the daemon again.")
+    remark(f"The token, shown this once: {made}", "bold")
+    typer.echo(line)
+
+
 def _tell(listening: Listening) -> None:
     stats = listening.statistics
     say(f"A-Memorix answers on {listening.url}", "bold green")
     say(f"  data    {stats['data_dir']} ({stats['paragraphs']:,} paragraphs)")
-    say(f"  model   {_model(stats['embedding'])}")
+    model = stats["embedding"]
+    if model["state"] == "off":
+        say("  model   none: searching by words and structure")
+    else:
+        say(f"  model   {model['model']} ({model['provider']}, {model['dimension']} dimensions)")
     if stats["notice"]:
         say(f"          {stats['notice']}", "yellow")
     say(f"  config  {listening.config_path.absolute()} (an edit applies when it is saved)")
@@ -52,14 +75,11 @@ def _tell(listening: Listening) -> None:
     say("Ctrl+C stops it.", "dim")
 
 
-def _model(embedding: dict[str, object]) -> str:
-    if embedding["state"] == "off":
-        return "none: searching by words and structure"
-    return f"{embedding['model']} ({embedding['provider']}, {embedding['dimension']} dimensions)"
-
-
 def _examples(listening: Listening) -> list[str]:
-    command, path = _command(), listening.config_path
+    command, path = "amemorix", listening.config_path
+    if not shutil.which(command):  # how this program was called, if its name alone would not be found
+        own = Path(sys.argv[0]).absolute()
+        command = str(own.relative_to(Path.cwd())) if own.is_relative_to(Path.cwd()) else str(own)
     option = "" if path == DEFAULT_CONFIG else f" -c {path}"
     variable = load(path).http.token_env
     token = f' -H "Authorization: Bearer ${variable}"' if listening.needs_token else ""
@@ -70,11 +90,3 @@ def _examples(listening: Listening) -> list[str]:
         f'{command} search "who likes coffee?" --chat friends{option}',
         f"curl -s{token} {listening.url}{BASE_PATH}/search_memory -d {body}",
     ]
-
-
-def _command() -> str:
-    """How this program was called, if its name alone would not be found."""
-    if shutil.which("amemorix"):
-        return "amemorix"
-    own = Path(sys.argv[0]).absolute()
-    return str(own.relative_to(Path.cwd())) if own.is_relative_to(Path.cwd()) else str(own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,7 +14,14 @@ from typer.core import TyperGroup
 
 from ...errors import InvalidConfig, MemoryFault
 
-__all__ = ["DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "out", "print_json", "remark", "say"]
+if TYPE_CHECKING:
+    from rich.progress import Progress
+    from rich.table import Table
+
+__all__ = [
+    "DEFAULT_CONFIG", "ConfigPath", "FriendlyGroup", "columns", "out", "print_json", "progress_bars", "remark",
+    "say",
+]  # fmt: skip
 
 log = logging.getLogger(__name__)
 DEFAULT_CONFIG = Path("config/a_memorix.toml")
@@ -47,16 +54,36 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def columns(*names: str) -> Table:
+    """An empty table with these headings."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in names:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def progress_bars() -> Progress:
+    """Bars on standard error, with a rate (`rate` of each task) and the time that is left; gone at the end."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"), TimeRemainingColumn(), console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+
+
 class FriendlyGroup(TyperGroup):
     """Turns every error into one red line and exit code 1; `--debug` logs the traceback as well."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
         try:
             return super().invoke(ctx)
         except MemoryFault as exc:
             log.debug("the command failed", exc_info=True)
-            remark(_sentence(exc), "red")
+            remark(str(exc) if isinstance(exc, InvalidConfig) else " ".join(str(exc).split()), "red")
             if exc.details.get("damaged"):
                 remark("`amemorix check` shows which backups can be restored.")
         except (typer.Exit, typer.Abort, typer.BadParameter, KeyboardInterrupt, BrokenPipeError):
@@ -67,8 +94,3 @@ class FriendlyGroup(TyperGroup):
             log.debug("the command failed", exc_info=True)
             remark(f"{type(exc).__name__}: {exc} (`amemorix --debug …` shows where)", "red")
         raise typer.Exit(1)
-
-
-def _sentence(exc: MemoryFault) -> str:
-    """The message on one line; problems of a configuration stay one a line."""
-    return str(exc) if isinstance(exc, InvalidConfig) else " ".join(str(exc).split())

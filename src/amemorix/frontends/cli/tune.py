@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from ...errors import InvalidRequest, MemoryFault
 from .memory_client import Memory, answered, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, remark, say
+from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, remark, say
 
 __all__ = ["tune"]
 
@@ -84,12 +82,11 @@ async def _tune(config: Path, wish: dict[str, Any], apply: bool, plot: Path | No
 
 async def _ended(memory: Memory, which: dict[str, Any]) -> dict[str, Any]:
     """The task once it has ended; its rounds, rate and time left are shown meanwhile."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn())
-    with Progress(*columns, TextColumn("{task.fields[told]}"), console=Console(stderr=True), transient=True) as shown:
-        bar = shown.add_task("tuning", total=1.0, told="")
+    with progress_bars() as shown:
+        bar = shown.add_task("tuning", total=1.0, rate="")
         while True:
             task = (await answered(memory, ADMIN, {"action": "get_task", **which}))["task"]
-            shown.update(bar, completed=task["progress"], description=f"tuning: {task['stage']}", told=_told(task))
+            shown.update(bar, completed=task["progress"], description=f"tuning: {task['stage']}", rate=_told(task))
             if task["status"] not in ("queued", "running"):
                 return task
             await asyncio.sleep(LOOK_SECONDS)

@@ -1,9 +1,10 @@
-"""The HTTP front door: the table of operations as routes."""
+"""The HTTP front end: the table of operations as routes."""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -19,7 +20,7 @@ from ...errors import Forbidden, InvalidRequest, MemoryFault, NotFound, NotReady
 from ...host.operations import OPERATIONS
 from ...host.service import AMemorixHostService
 from ...version import __version__, commit
-from ..cli.answers import JsonAnswer, fault_answer
+from .answers import JsonAnswer, fault_answer
 from .auth import GRANT, Guard
 from .json_response import BASE_PATH, UPLOAD_PATH, read_object
 from .metrics import UPLOAD, Metrics
@@ -34,95 +35,97 @@ CLOSED_BY_CALLER = 499
 """Nobody reads this answer; the number is what proxies write to their logs."""
 
 
-def create_app(host: AMemorixHostService, *, token: str = "", tokens: Tokens | None = None) -> Starlette:
+def create_app(host: AMemorixHostService, *, tokens: Tokens | None = None) -> Starlette:
     """An ASGI application over a host that somebody else starts and stops.
 
-    With tokens (`token` is one that may do everything), all but `/healthz` and `/readyz` needs one, and may do what it
-    allows; without, only calls addressed to this machine are answered.
+    With tokens, all but `/healthz` and `/readyz` needs one, and may do what it allows; without, only calls addressed to
+    this machine are answered.
     """
-    door = _Door(host)
+    handlers = _Handlers(host)
     routes = [
-        Route(f"{BASE_PATH}{UPLOAD_PATH}", door.upload, methods=["POST"]),
-        Route(f"{BASE_PATH}/{{component}}", door.call, methods=["POST"]),
-        Route(f"{BASE_PATH}/{{component}}/{{action}}", door.call, methods=["POST"]),
-        Route("/openapi.json", door.openapi),
-        Route("/healthz", door.health),
-        Route("/readyz", door.ready),
-        Route("/metrics", door.metrics),
+        Route(f"{BASE_PATH}{UPLOAD_PATH}", handlers.upload, methods=["POST"]),
+        Route(f"{BASE_PATH}/{{component}}", handlers.call, methods=["POST"]),
+        Route(f"{BASE_PATH}/{{component}}/{{action}}", handlers.call, methods=["POST"]),
+        Route("/openapi.json", handlers.openapi),
+        Route("/healthz", handlers.health),
+        Route("/readyz", handlers.ready),
+        Route("/metrics", handlers.metrics),
     ]
-    app = Starlette(
-        routes=routes,
-        middleware=[Middleware(Guard, tokens=tokens or Tokens.single(token), count=door.refused)],
-        exception_handlers={HTTPException: _no_route},
-    )
+    guard = Middleware(Guard, tokens=tokens or Tokens({}), count=handlers.figures.refused)
+    app = Starlette(routes=routes, middleware=[guard], exception_handlers={HTTPException: _no_route})
     app.router.redirect_slashes = False
     return app
 
 
-class _Door:
+class _Handlers:
     """The handlers."""
 
     def __init__(self, host: AMemorixHostService) -> None:
         self._host = host
-        self._metrics = Metrics()
+        self.figures = Metrics()
         self._openapi: dict[str, Any] | None = None
 
     async def call(self, request: Request) -> Response:
         """Answer a component."""
         component, action = request.path_params["component"], request.path_params.get("action", "")
+        names = [component, action]
+
+        async def answer() -> dict[str, Any]:
+            timeout = _timeout(request)
+            args = read_object(await _body(request, self._most_bytes()))
+            if action:
+                if component in OPERATIONS.components() and not OPERATIONS.actions(component):
+                    told = f"{component} has no actions: post to {BASE_PATH}/{component}."
+                    raise UnknownComponent(told, component=component)
+                if args.get("action") not in (None, action):
+                    raise InvalidRequest(f"The path says {action!r}, the body says {args['action']!r}.", field="action")
+                args = {**args, "action": action}
+            names[1] = args.get("action", "") if OPERATIONS.actions(component) else ""
+            with entered_by("http", request.scope[GRANT]):
+                return (await self._host.call(component, args, timeout)).model_dump(mode="json")
+
+        return await self._answered(component, names, answer())
+
+    async def upload(self, request: Request) -> Response:
+        """Stage files for `memory_import_admin create_upload`."""
+
+        async def answer() -> dict[str, Any]:
+            _timeout(request)
+            if request.scope[GRANT].role != "admin":
+                raise Forbidden("An upload needs the role admin.", role="admin")
+            staging, limits = self._host.staging()
+            most_bytes = limits.max_file_size_mb * 1_000_000
+            staged = await received(request, staging, most_files=limits.max_files_per_task, most_bytes=most_bytes)
+            return {
+                "success": True,
+                "files": [{"staged": one.id, "name": one.name, "size": one.size} for one in staged],
+            }
+
+        return await self._answered("The upload", UPLOAD, answer(), closes=True)
+
+    async def _answered(
+        self, what: str, names: Sequence[str], answer: Awaitable[dict[str, Any]], *, closes: bool = False
+    ) -> Response:
+        """The answer or its fault, counted under `names` (component, action); after a fault the connection may close."""
         started, outcome = time.perf_counter(), "internal_error"
         try:
-            timeout = _timeout(request)
-            args = _with_action(component, action, read_object(await _body(request, self._most_bytes())))
-            action = args.get("action", "") if OPERATIONS.actions(component) else ""
-            with entered_by("http", request.scope[GRANT]):
-                response = await self._host.call(component, args, timeout)
-            outcome = "ok" if response.success else "unsuccessful"
-            return JsonAnswer(response.model_dump(mode="json"))
+            body = await answer
+            outcome = "ok" if body["success"] else "unsuccessful"
+            return JsonAnswer(body)
         except MemoryFault as exc:
             outcome = exc.code
-            headers = {"Connection": "close"} if isinstance(exc, TooLarge) else None
+            headers = {"Connection": "close"} if closes or isinstance(exc, TooLarge) else None
             return fault_answer(exc, headers=headers)
         except ClientDisconnect:
             outcome = "disconnected"
             return Response(status_code=CLOSED_BY_CALLER)
         except Exception:
-            log.exception("%s failed", component)
-            return fault_answer(MemoryFault(f"{component} failed inside; the log has the details."))
+            log.exception("%s failed", what)
+            return fault_answer(MemoryFault(f"{what} failed inside; the log has the details."))
         finally:
-            self._metrics.count(component, action, outcome, time.perf_counter() - started)
-
-    async def upload(self, request: Request) -> Response:
-        """Stage files for `memory_import_admin create_upload`."""
-        started, outcome = time.perf_counter(), "internal_error"
-        try:
-            _timeout(request)
-            if request.scope[GRANT].role != "admin":
-                raise Forbidden("An upload needs the role admin.", role="admin")
-            kernel = self._host.kernel
-            kernel.imports.refuse_if_off()
-            limits = kernel.config.imports
-            staged = await received(
-                request, kernel.imports.staging, most_files=limits.max_files_per_task,
-                most_bytes=limits.max_file_size_mb * 1_000_000,
-            )  # fmt: skip
-            outcome = "ok"
-            files = [{"staged": one.id, "name": one.name, "size": one.size} for one in staged]
-            return JsonAnswer({"success": True, "files": files})
-        except MemoryFault as exc:
-            outcome = exc.code
-            return fault_answer(exc, headers={"Connection": "close"})
-        except ClientDisconnect:
-            outcome = "disconnected"
-            return Response(status_code=CLOSED_BY_CALLER)
-        except Exception:
-            log.exception("an upload failed")
-            return fault_answer(MemoryFault("The upload failed inside; the log has the details."))
-        finally:
-            self._metrics.count(*UPLOAD, outcome, time.perf_counter() - started)
+            self.figures.count(names[0], names[1], outcome, time.perf_counter() - started)
 
     async def openapi(self, request: Request) -> Response:  # noqa: ARG002
-        """Describe every route."""
         if self._openapi is None:
             self._openapi = openapi_document()
         return JsonAnswer(self._openapi)
@@ -146,20 +149,14 @@ class _Door:
         if request.scope[GRANT].chats:
             return fault_answer(Forbidden("This token is bound to chats; the figures are of all."))
         try:
-            kernel = self._host.kernel
-            text = self._metrics.render(await kernel.statistics(), kernel.status, await kernel.health_metrics.read())
+            text = self.figures.render(await self._host.health())
         except MemoryFault:
-            text = self._metrics.render(None, None)
+            text = self.figures.render(None)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    def refused(self, reason: str) -> None:
-        """Count a call that the guard did not let in."""
-        self._metrics.refused(reason)
-
     def _most_bytes(self) -> int:
-        """The limit of a body as it is set now."""
         try:
-            return self._host.kernel.config.http.max_body_bytes
+            return self._host.config.http.max_body_bytes
         except NotReady:
             return Config().http.max_body_bytes
 
@@ -182,17 +179,6 @@ def _too_large(most: int) -> TooLarge:
     return TooLarge(f"The body is over {most} bytes (http.max_body_bytes).", limit=most)
 
 
-def _with_action(component: str, action: str, args: dict[str, Any]) -> dict[str, Any]:
-    """The arguments, with the action that the path names."""
-    if not action:
-        return args
-    if component in OPERATIONS.components() and not OPERATIONS.actions(component):
-        raise UnknownComponent(f"{component} has no actions: post to {BASE_PATH}/{component}.", component=component)
-    if args.get("action") not in (None, action):
-        raise InvalidRequest(f"The path says {action!r}, the body says {args['action']!r}.", field="action")
-    return {**args, "action": action}
-
-
 def _timeout(request: Request) -> int | None:
     """The one thing that an address may say. Raises InvalidRequest for anything else, which would be passed over."""
     for name in request.query_params:
@@ -209,7 +195,6 @@ def _timeout(request: Request) -> int | None:
 
 
 async def _no_route(request: Request, exc: Exception) -> Response:
-    """Nothing here has that path, or it wants another method."""
     status, headers = (exc.status_code, exc.headers) if isinstance(exc, HTTPException) else (500, None)
     if status == 404:
         return fault_answer(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
+import socket
 import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -12,11 +14,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...audit_context import Grant
 from ...errors import Forbidden
-from ..cli.answers import JsonAnswer, fault_answer
-from ..loopback import host_of, is_loopback
+from .answers import JsonAnswer, fault_answer
 from .tokens import Tokens
 
-__all__ = ["GRANT", "LOGGED_A_MINUTE", "Guard"]
+__all__ = ["GRANT", "LOGGED_A_MINUTE", "Guard", "host_of", "is_loopback", "resolves_to_loopback"]
 
 log = logging.getLogger(__name__)
 OPEN_PATHS = ("/healthz", "/readyz")
@@ -37,12 +38,7 @@ class Guard:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        tokens: Tokens,
-        count: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
+        self, app: ASGIApp, *, tokens: Tokens, count: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         """`count` is told the reason of each refusal: `missing`, `wrong`, `host` or `page`."""
         self._app = app
@@ -113,3 +109,27 @@ def _same_origin(origin: str, host: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
+
+def host_of(netloc: str) -> str:
+    """The host of `host:port`, lower case and without brackets; empty if it cannot be read."""
+    try:
+        return urlsplit(f"//{netloc}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def is_loopback(name: str) -> bool:
+    """True for `localhost`, names below it, 127.0.0.0/8 and ::1; no name is looked up."""
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def resolves_to_loopback(name: str) -> bool:
+    """True if every address of a name is of this machine alone. Raises OSError for a name that has none."""
+    found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    return all(is_loopback(str(address[0])) for *_, address in found)

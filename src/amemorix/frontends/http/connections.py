@@ -39,7 +39,6 @@ class Connections:
         return self._trusted(peer) or self._peers[peer] <= self._per_peer
 
     def left(self, peer: str) -> None:
-        """Count a connection out."""
         self._peers[peer] -= 1
         if self._peers[peer] <= 0:
             del self._peers[peer]

@@ -55,29 +55,25 @@ class Metrics:
 
     def count(self, component: str, action: Any, outcome: str, seconds: float) -> None:
         """Note a call under the present names of its operation; one that there is not counts as `unknown`."""
-        names = _labels(component, action)
+        if (component, action) == UPLOAD:
+            names = UPLOAD
+        else:
+            known = OPERATIONS.named(component, action)
+            names = known or (component if component in OPERATIONS.components() else "unknown", "unknown")
         self._calls.labels(*names, outcome).inc()
         self._seconds.labels(*names).observe(seconds)
 
-    def render(
-        self, statistics: dict[str, Any] | None, status: RuntimeStatus | None, health: HealthMetrics | None = None
-    ) -> bytes:
-        """The text format; without statistics (the memory is not ready), calls and process only."""
-        self._state.families = [_gauge("amemorix_ready", "1 if calls are answered.", statistics is not None)]
-        if statistics is not None:
-            self._state.families += _memory(statistics)
+    def render(self, health: tuple[dict[str, Any], RuntimeStatus, HealthMetrics] | None) -> bytes:
+        """The text format; without health (the memory is not ready), calls and process only."""
+        families = self._state.families = [_gauge("amemorix_ready", "1 if calls are answered.", health is not None)]
         if health is not None:
-            self._state.families += _vital(health)
-        if status is not None:
-            self._state.families += _reloads(status)
+            statistics, status, vitals = health
+            families += [*_memory(statistics), *_vital(vitals)]
+            families += [
+                CounterMetricFamily("amemorix_reloads", "Configurations applied.", value=status.reloads),
+                CounterMetricFamily("amemorix_reloads_refused", "Configurations refused.", value=status.refused),
+            ]
         return generate_latest(self._registry)
-
-
-def _labels(component: Any, action: Any) -> tuple[str, str]:
-    if (component, action) == UPLOAD:
-        return UPLOAD
-    known = OPERATIONS.named(component, action)
-    return known or (component if component in OPERATIONS.components() else "unknown", "unknown")
 
 
 def _gauge(name: str, meaning: str, value: float) -> Metric:
@@ -122,10 +118,3 @@ def _chat(state: dict[str, Any]) -> list[Metric]:
         tokens.add_metric([task, "completion"], counts["completion_tokens"])
     today = _gauge("amemorix_chat_tokens_today", "Tokens used since midnight UTC.", state["tokens_today"])
     return [calls, failures, tokens, today]
-
-
-def _reloads(status: RuntimeStatus) -> list[Metric]:
-    return [
-        CounterMetricFamily("amemorix_reloads", "Configurations applied.", value=status.reloads),
-        CounterMetricFamily("amemorix_reloads_refused", "Configurations refused.", value=status.refused),
-    ]

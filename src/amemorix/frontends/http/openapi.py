@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
 from ...host.operations import OPERATIONS
 from ...ops import Operation
+from ...version import __version__
 from .json_response import BASE_PATH, UPLOAD_PATH
-from .schema_components import Shapes, shapes
 
-__all__ = ["openapi_document"]
+__all__ = ["Shapes", "openapi_document", "shapes"]
 
 PREFIX = "#/components/schemas/"
 FAULTS = {
-    "400": "The arguments do not fit.",
-    "401": "A token is needed.",
-    "403": "The caller may not.",
+    "400": "The arguments do not fit.", "401": "A token is needed.", "403": "The caller may not.",
     "404": "No component, action or thing has that name.",
-    "409": "The store is not in the state that the call needs.",
-    "413": "The body or a text is over its limit.",
-    "500": "It failed inside.",
-    "503": "The memory or its model is not ready.",
+    "409": "The store is not in the state that the call needs.", "413": "The body or a text is over its limit.",
+    "500": "It failed inside.", "503": "The memory or its model is not ready.",
     "504": "It took longer than `timeout_ms`.",
-}
+}  # fmt: skip
 FAULT_SCHEMA = {
     "type": "object",
     "description": "What went wrong.",
@@ -43,6 +44,33 @@ TIMEOUT = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """Where each operation's models are defined."""
+
+    requests: dict[str, str]
+    """Operation name → name of the definition."""
+    responses: dict[str, str]
+    definitions: dict[str, dict[str, Any]]
+    """In alphabetical order; they refer to each other by the prefix that was asked for."""
+
+
+def shapes(operations: Iterable[Operation], prefix: str) -> Shapes:
+    """Collect the schemas; a reference reads `<prefix>NAME`."""
+    every = list(operations)
+    models: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = []
+    for op in every:
+        models.append((op.request, "validation"))
+        models.append((op.response, "serialization"))
+    places, whole = models_json_schema(models, ref_template=f"{prefix}{{model}}")
+    names = {key: str(place["$ref"]).removeprefix(prefix) for key, place in places.items()}
+    return Shapes(
+        requests={op.name: names[op.request, "validation"] for op in every},
+        responses={op.name: names[op.response, "serialization"] for op in every},
+        definitions=dict(sorted(whole["$defs"].items())),
+    )
+
+
 def openapi_document() -> dict[str, Any]:
     """OpenAPI 3.1: one path for each operation, one for each component that takes the action in its body."""
     every = list(OPERATIONS)
@@ -55,7 +83,7 @@ def openapi_document() -> dict[str, Any]:
         paths |= {_path(op): {"post": _operation(op, found)} for op in ops}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "A-Memorix", "version": _version(), "summary": "Long-term memory for chatbots."},
+        "info": {"title": "A-Memorix", "version": __version__, "summary": "Long-term memory for chatbots."},
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
         "security": [{}, {"token": []}],
         "paths": paths | _own_paths(),
@@ -66,30 +94,19 @@ def openapi_document() -> dict[str, Any]:
     }
 
 
-def _version() -> str:
-    from ...version import __version__
-
-    return __version__
-
-
 def _path(op: Operation) -> str:
     return f"{BASE_PATH}/{op.component}" + (f"/{op.action}" if op.action else "")
 
 
 def _operation(op: Operation, found: Shapes) -> dict[str, Any]:
     return {
-        "operationId": op.name,
-        "summary": op.summary,
-        "tags": [op.component],
-        "x-effect": op.effect,
-        "parameters": [TIMEOUT],
-        "requestBody": _body({"$ref": PREFIX + found.requests[op.name]}),
+        "operationId": op.name, "summary": op.summary, "tags": [op.component], "x-effect": op.effect,
+        "parameters": [TIMEOUT], "requestBody": _body({"$ref": PREFIX + found.requests[op.name]}),
         "responses": _responses({"$ref": PREFIX + found.responses[op.name]}),
-    }
+    }  # fmt: skip
 
 
 def _by_body(component: str, ops: list[Operation], found: Shapes) -> dict[str, Any]:
-    """The component's own path, where the body names the action."""
     choices = [
         {
             "allOf": [{"$ref": PREFIX + found.requests[op.name]}],
@@ -131,7 +148,6 @@ def _fault() -> dict[str, Any]:
 
 
 def _own_paths() -> dict[str, Any]:
-    """What the daemon answers about itself."""
     alive = {"description": "The process lives.", "content": _json({"type": "object"})}
     ready = {"description": "Calls are answered.", "content": _json({"type": "object"})}
     waiting = {"description": "Calls are not answered yet, or no longer.", "content": _json(_fault())}

@@ -10,13 +10,12 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import uvicorn
-from starlette.applications import Starlette
 
 from ...config import Config, load
 from ...errors import Conflict, Forbidden, InvalidConfig
@@ -25,8 +24,8 @@ from ...location import project_folder
 from ...store.private_files import UMASK
 from ...version import commit
 from ..daemon import announced
-from ..loopback import is_loopback, resolves_to_loopback
 from .app import create_app
+from .auth import is_loopback, resolves_to_loopback
 from .connections import Connections
 from .tokens import Tokens
 
@@ -75,14 +74,17 @@ async def serve(
         connections = Connections(
             idle_seconds=config.http.idle_seconds, per_peer=config.http.connections_per_peer, trusted=trusted
         )
-        server = _server(create_app(memory, tokens=tokens), connections)
+        settings: Any = {
+            "lifespan": "off", "ws": "none", "log_config": None, "access_log": False, "server_header": False,
+        }  # fmt: skip
+        app, http = create_app(memory, tokens=tokens), cast(Any, connections.protocol)
+        server = _Server(uvicorn.Config(app, http=http, timeout_graceful_shutdown=GRACE_SECONDS, **settings))
         running = asyncio.create_task(server.serve(sockets=[sock]))
         try:
             await memory.start()
             gc.freeze()  # a look for garbage through all that was imported would hold the interpreter up
             statistics = (await memory.call("memory_stats", {})).model_dump(mode="json")
-            with ExitStack() as stack:
-                stack.enter_context(announced(Path(statistics["data_dir"]), url, config_path))
+            with announced(Path(statistics["data_dir"]), url, config_path):
                 tell(Listening(url, bool(tokens), statistics, config_path))
                 await running
         finally:
@@ -125,7 +127,6 @@ def _listen(host: str, port: int) -> Generator[socket.socket, None, None]:
 
 
 def _url(sock: socket.socket, host: str) -> str:
-    """How this machine reaches the socket."""
     address, port = sock.getsockname()[:2]
     anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
     name = anywhere.get(address, host if is_loopback(host) else address)
@@ -143,18 +144,3 @@ class _Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-def _server(app: Starlette, connections: Connections) -> _Server:
-    return _Server(
-        uvicorn.Config(
-            app,
-            http=cast(Any, connections.protocol),
-            lifespan="off",
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
-    )

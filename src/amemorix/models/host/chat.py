@@ -31,7 +31,6 @@ class HostTalker:
 
     @property
     def info(self) -> ChatInfo:
-        """The model's identity."""
         return ChatInfo("host", self._name)
 
     async def say(self, task: str, messages: Sequence[ChatMessage], schema: Mapping[str, Any]) -> Said:  # noqa: ARG002
@@ -54,7 +53,8 @@ class HostTalker:
 
     async def _called(self, messages: list[ChatMessage]) -> Any:
         try:
-            if _is_asynchronous(self._fn):
+            call = getattr(self._fn, "__call__", None)  # noqa: B004
+            if inspect.iscoroutinefunction(self._fn) or inspect.iscoroutinefunction(call):
                 return await self._fn(messages)
             answer = await asyncio.to_thread(self._fn, messages)
             return await answer if inspect.isawaitable(answer) else answer
@@ -68,7 +68,3 @@ class HostTalker:
         except BaseException as exc:
             # A foreign function may raise anything; SystemExit would end the host's loop.
             raise ChatUnavailable(f"The host's chat function failed: {type(exc).__name__}: {exc}") from exc
-
-
-def _is_asynchronous(fn: ChatFunction) -> bool:
-    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004

@@ -15,7 +15,7 @@ from ...config.model import Embedding
 from ...errors import ModelUnavailable
 from ...ports import Embedder, EmbedderInfo
 from ..vectors import unit_vectors
-from .environment import Surroundings
+from .environment import EmbedderContext
 
 __all__ = ["EmbedFunction", "HostEmbedder", "create"]
 
@@ -55,7 +55,6 @@ class HostEmbedder:
         return EmbedderInfo("host", self._name, fingerprint, self._dimension)
 
     def reads(self, text: str) -> bool:  # noqa: ARG002
-        """Any text."""
         return True
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -108,14 +107,14 @@ def _failed(exc: BaseException) -> ModelUnavailable:
     return ModelUnavailable(f"The host's embedding function failed: {type(exc).__name__}: {exc}")
 
 
-def create(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:
+def create(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | None, str]:
     """The host's function as an embedder; ModelUnavailable if the host gave none."""
-    if surroundings.host_callable is None:
+    if context.host_callable is None:
         raise ModelUnavailable("embedding.provider is `host`, but the host handed over no embedding function.")
     embedder = HostEmbedder(
-        surroundings.host_callable,
+        context.host_callable,
         settings.model_name,
-        loop=surroundings.loop,
+        loop=context.loop,
         dimension=settings.dimension,
         timeout=settings.timeout_seconds,
     )

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from ..glosses.table import GlossTable
     from .embedder import EmbedFunction
 
-__all__ = ["Surroundings"]
+__all__ = ["EmbedderContext"]
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class EmbedderContext:
     """Environment variables, the table of Chinese glosses if there is one, and what the host handed over: an embedding
     function and its event loop."""
 

@@ -26,16 +26,12 @@ def whole_folder(target: Path, name: str, *, is_good: Callable[[], bool]) -> Gen
             new = Path(work) / "new"
             new.mkdir()
             yield new
-            _put_in_place(new, target, is_good)
+            if target.exists():
+                target.rename(new.parent / "old")
+            try:
+                new.rename(target)
+            except OSError:
+                if not is_good():
+                    raise
     except OSError as exc:
         raise ModelUnavailable(f"{name} cannot be written to {target}: {exc.strerror}.", model=name) from exc
-
-
-def _put_in_place(new: Path, target: Path, is_good: Callable[[], bool]) -> None:
-    if target.exists():
-        target.rename(new.parent / "old")
-    try:
-        new.rename(target)
-    except OSError:
-        if not is_good():
-            raise

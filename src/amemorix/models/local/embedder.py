@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,18 +13,17 @@ from numpy.typing import NDArray
 from ...config.model import Embedding
 from ...errors import ModelUnavailable
 from ...extras import require
-from ...language.normalise import is_mostly_cjk
-from ...ports import Embedder, EmbedderInfo, Encoded
+from ...language.normalise import STOP_WORDS, is_mostly_cjk
+from ...ports import CODE_SCALE, Embedder, EmbedderInfo, Encoded
 from ..cache import cache_dir
 from ..glosses.table import GlossTable
-from ..host.environment import Surroundings
+from ..host.environment import EmbedderContext
 from ..inputs import encodable
 from ..telemetry import refuse_telemetry
 from ..vectors import unit_vectors
 from .catalog import known_model
 from .install import GRAPH, installed
-from .manifest import Manifest, read_manifest
-from .token_vectors import TokenChoice, to_codes
+from .manifest import Manifest
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -32,9 +31,35 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalEmbedder", "create", "create_if_installed"]
 
+_COMMONEST = 900
+"""Word pieces up to here are marks, letters and placeholders; beyond, the vocabulary goes from common to rare."""
 _BATCH_TEXTS = 32
 _BATCH_TOKENS = 256
 """Padded tokens of one forward pass: more gains no speed on one core, and 32 long texts at once take 200 MiB."""
+
+
+class _TokenChoice:
+    """Content tokens of a WordPiece vocabulary: words and numbers, but no stop-words.
+
+    A token's weight grows with the logarithm of its place in the vocabulary, which is ordered by frequency.
+    """
+
+    def __init__(self, vocabulary: Mapping[str, int]) -> None:
+        size = max(vocabulary.values(), default=0) + 1
+        self._content = np.zeros(size, np.bool_)
+        for piece, token in vocabulary.items():
+            self._content[token] = piece.removeprefix("##").isalnum() and piece not in STOP_WORDS
+        self._weights = np.log(np.maximum(np.arange(size) - _COMMONEST, 2)).astype(np.float32)
+
+    def places(self, tokens: Sequence[int]) -> NDArray[np.intp]:
+        """Where the content tokens stand; those between the first and the last mark if there are none."""
+        found = np.flatnonzero(self._content[np.asarray(tokens, np.intp)])
+        return found if len(found) else np.arange(1, max(len(tokens) - 1, 1))
+
+    def weights(self, tokens: NDArray[np.intp]) -> NDArray[np.float32]:
+        """The tokens' weights, with the sum 1."""
+        weights = self._weights[tokens]
+        return weights / max(float(weights.sum()), 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +80,28 @@ class LocalEmbedder:
     """
 
     def __init__(self, folder: Path, *, glosses: GlossTable | None = None, threads: int = 1) -> None:
-        manifest = read_manifest(folder)
+        manifest = Manifest.read(folder)
         if manifest is None:
             raise ModelUnavailable(f"{folder} holds no installed model.", folder=str(folder))
         require("local", "The local model", fault=ModelUnavailable)
-        self._tokenizer = _load_tokenizer(folder, manifest)
-        self._choice = TokenChoice(self._tokenizer.get_vocab())
-        self._session: onnxruntime.InferenceSession | None = _load_session(folder, threads)
+        from tokenizers import Tokenizer
+
+        try:
+            self._tokenizer: tokenizers.Tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        except Exception as exc:
+            # The library raises bare Exception for a file it cannot read.
+            raise ModelUnavailable(f"The tokenizer in {folder} cannot be loaded: {exc}", folder=str(folder)) from exc
+        self._tokenizer.enable_truncation(manifest.max_tokens)
+        self._tokenizer.no_padding()
+        self._choice = _TokenChoice(self._tokenizer.get_vocab())
+        session = _load_session(folder, threads)
+        token_dimension = next(int(output.shape[-1]) for output in session.get_outputs() if output.name == "tokens")
+        self._session: onnxruntime.InferenceSession | None = session
         self._glosses = glosses
-        self._info = _info(manifest, glosses, _token_dimension(self._session))
+        self._info = _info(manifest, glosses, token_dimension)
 
     @property
     def info(self) -> EmbedderInfo:
-        """The model's identity."""
         return self._info
 
     def reads(self, text: str) -> bool:
@@ -86,10 +120,16 @@ class LocalEmbedder:
         """The vectors of `embed` with those of the content tokens."""
         tokens = self._tokenized(texts)
         found: dict[int, Encoded] = {}
+        dimension = self._info.dimension
         for rows in _batches([len(ids) for ids in tokens]):
             made = self._forward([tokens[row] for row in rows], with_tokens=True)
             for place, row in enumerate(rows):
-                found[row] = self._encoded(made, place, tokens[row])
+                (vector,) = unit_vectors(
+                    made.vectors[place : place + 1], count=1, dimension=dimension, who=self._info.model
+                )
+                at = self._choice.places(tokens[row])
+                weights = self._choice.weights(np.asarray(tokens[row], np.intp)[at])
+                found[row] = Encoded(vector, np.rint(made.tokens[place][at] * CODE_SCALE).astype(np.int8), weights)
         return [found[row] for row in range(len(texts))]
 
     def close(self) -> None:
@@ -111,13 +151,6 @@ class LocalEmbedder:
             return _Pass(vectors, states)
         return _Pass(_run(session, tokens, ["embedding"])[0], np.zeros((0, 0, 0), np.float32))
 
-    def _encoded(self, made: _Pass, place: int, tokens: Sequence[int]) -> Encoded:
-        vector = unit_vectors(
-            made.vectors[place : place + 1], count=1, dimension=self._info.dimension, who=self._info.model
-        )[0]
-        at = self._choice.places(tokens)
-        return Encoded(vector, to_codes(made.tokens[place][at]), self._choice.weights(np.asarray(tokens, np.intp)[at]))
-
 
 def _info(manifest: Manifest, glosses: GlossTable | None, token_dimension: int) -> EmbedderInfo:
     fingerprint = f"local:{manifest.model}:{manifest.format}:{manifest.weights_sha256[:16]}"
@@ -131,23 +164,19 @@ def _info(manifest: Manifest, glosses: GlossTable | None, token_dimension: int) 
     )
 
 
-def _token_dimension(session: onnxruntime.InferenceSession) -> int:
-    return next(int(output.shape[-1]) for output in session.get_outputs() if output.name == "tokens")
-
-
-def create(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:
+def create(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | None, str]:
     """The installed model that the settings name; ModelUnavailable if it is not installed."""
-    embedder = _loaded(settings, surroundings)
+    embedder = _loaded(settings, context)
     if embedder is None:
         name = known_model(settings.model_name).name
         raise ModelUnavailable(f"{name} is not installed. Run `amemorix models install`.", model=name)
     return embedder, ""
 
 
-def create_if_installed(settings: Embedding, surroundings: Surroundings) -> tuple[Embedder | None, str]:
+def create_if_installed(settings: Embedding, context: EmbedderContext) -> tuple[Embedder | None, str]:
     """The same, but None with a notice if the model is not installed or cannot be used."""
     try:
-        embedder = _loaded(settings, surroundings)
+        embedder = _loaded(settings, context)
     except ModelUnavailable as exc:
         return None, f"{exc} Searching by words and structure only."
     if embedder is not None:
@@ -158,11 +187,11 @@ def create_if_installed(settings: Embedding, surroundings: Surroundings) -> tupl
     )
 
 
-def _loaded(settings: Embedding, surroundings: Surroundings) -> LocalEmbedder | None:
-    folder = installed(known_model(settings.model_name), cache_dir(surroundings.environ))
+def _loaded(settings: Embedding, context: EmbedderContext) -> LocalEmbedder | None:
+    folder = installed(known_model(settings.model_name), cache_dir(context.environ))
     if folder is None:
         return None
-    return LocalEmbedder(folder, glosses=surroundings.glosses)
+    return LocalEmbedder(folder, glosses=context.glosses)
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -180,7 +209,6 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 def _run(
     session: onnxruntime.InferenceSession, tokens: Sequence[Sequence[int]], outputs: list[str]
 ) -> list[NDArray[np.float32]]:
-    """One forward pass over token ids, padded to the longest."""
     length = max(map(len, tokens))
     ids = np.zeros((len(tokens), length), np.int64)
     mask = np.zeros((len(tokens), length), np.int64)
@@ -188,19 +216,6 @@ def _run(
         ids[row, : len(sequence)] = sequence
         mask[row, : len(sequence)] = 1
     return [np.asarray(made, np.float32) for made in session.run(outputs, {"input_ids": ids, "attention_mask": mask})]
-
-
-def _load_tokenizer(folder: Path, manifest: Manifest) -> tokenizers.Tokenizer:
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    except Exception as exc:
-        # The library raises bare Exception for a file it cannot read.
-        raise ModelUnavailable(f"The tokenizer in {folder} cannot be loaded: {exc}", folder=str(folder)) from exc
-    tokenizer.enable_truncation(manifest.max_tokens)
-    tokenizer.no_padding()
-    return tokenizer
 
 
 def _load_session(folder: Path, threads: int) -> onnxruntime.InferenceSession:

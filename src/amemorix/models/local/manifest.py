@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ...errors import ModelUnavailable
 
-__all__ = ["FORMAT", "MANIFEST", "ConvertedFile", "FolderManifest", "Manifest", "check_sha256", "read_manifest"]
+__all__ = ["FORMAT", "MANIFEST", "ConvertedFile", "FolderManifest", "Manifest", "check_sha256"]
 
 MANIFEST = "manifest.json"
 FORMAT = 3
@@ -79,13 +79,7 @@ class Manifest(FolderManifest):
     max_tokens: int
 
 
-def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of the model in `folder`, or None if there is none that can be read."""
-    return Manifest.read(folder)
-
-
 def _sha256(path: Path) -> str:
-    """The SHA-256 of a file in hexadecimal; ModelUnavailable if it cannot be read."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -48,11 +48,7 @@ def convert(weights: Path, target: Path, *, heads: int) -> None:
 
 
 def build_graph(
-    weights: Weights,
-    *,
-    heads: int,
-    arithmetic: Arithmetic | None = None,
-    directions: NDArray[np.float32] | None = None,
+    weights: Weights, *, heads: int, arithmetic: Arithmetic | None = None, directions: NDArray[np.float32] | None = None
 ) -> onnx.ModelProto:
     """The graph of a BERT encoder (Devlin et al. 2018, section 3) with mean pooling and L2 normalisation.
 
@@ -60,7 +56,8 @@ def build_graph(
     last, `hidden`. With `directions`, shape (hidden, count), there is an output `tokens` beside `embedding`.
     """
     encoder = _Encoder(weights, heads, arithmetic or Float32())
-    prefixes = [f"encoder.layer.{layer}." for layer in range(_layers(weights))]
+    count = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
+    prefixes = [f"encoder.layer.{layer}." for layer in range(count)]
     hidden = encoder.embeddings()
     for prefix in prefixes:
         hidden = encoder.layer(hidden, prefix, output=HIDDEN if prefix == prefixes[-1] else "")
@@ -106,10 +103,6 @@ def _sample(weights: Weights, texts: int, longest: int) -> NDArray[np.int64]:
     words, positions = (len(weights[f"embeddings.{kind}_embeddings.weight"]) for kind in ("word", "position"))
     length = min(longest, positions)
     return (np.arange(texts * length, dtype=np.int64) * _SAMPLE_STRIDE % words).reshape(-1, length)
-
-
-def _layers(weights: Weights) -> int:
-    return 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
 
 
 class _Encoder:

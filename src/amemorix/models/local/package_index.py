@@ -177,7 +177,6 @@ def _shown(url: str) -> str:
 
 
 def _pip_settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """What pip's configuration files say, the more special file last."""
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     files = [
         Path("/etc/xdg/pip/pip.conf"), Path("/etc/pip.conf"), Path("/Library/Application Support/pip/pip.conf"),

@@ -40,7 +40,6 @@ class Float32:
     """Weights as they are published."""
 
     def rows(self, graph: Graph, table: NDArray[np.float32], name: str, ids: str) -> str:
-        """One gather."""
         return graph.node("Gather", [graph.constant(name, table), ids])
 
     def product(
@@ -51,7 +50,6 @@ class Float32:
         name: str,
         floor: float | None = None,  # noqa: ARG002
     ) -> str:
-        """One matrix product."""
         return graph.node("MatMul", [hidden, graph.constant(name, weight.T)])
 
 
@@ -115,7 +113,6 @@ def _bytes_per_row(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArr
 
 
 def _signed_rows(graph: Graph, hidden: str) -> _Rows:
-    """Zero in the middle, the row's largest absolute value at the end."""
     reach = _largest(graph, graph.node("Abs", [hidden]), at_least=_TINY)
     return _in_bytes(graph, hidden, reach, zero=_LEVELS + 1, steps=_LEVELS)
 

@@ -41,8 +41,7 @@ class FolderSource:
 
     @property
     def label(self) -> str:
-        """The word `folder`: the path itself is nobody's business."""
-        return "folder"
+        return "folder"  # the path itself is nobody's business
 
     def fetch(self, model: LocalModel, file: ModelFile, target: Path) -> None:
         """Copy the file; ModelUnavailable names it if it is not there."""
@@ -63,7 +62,6 @@ class HubSource:
 
     @property
     def label(self) -> str:
-        """The address of the hub."""
         return self._base
 
     def fetch(self, model: LocalModel, file: ModelFile, target: Path) -> None:
@@ -94,7 +92,6 @@ class PackageSource:
 
     @property
     def label(self) -> str:
-        """The package and its version."""
         return self._package
 
     def fetch(self, model: LocalModel, file: ModelFile, target: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from ..ports import Connection
 
@@ -21,15 +21,7 @@ class ChatUsage:
 
 def add(db: Connection, day: str, task: str, used: ChatUsage) -> None:
     """Count more of a task on a day."""
-    values = {
-        "day": day,
-        "task": task,
-        "calls": used.calls,
-        "failures": used.failures,
-        "prompt_tokens": used.prompt_tokens,
-        "completion_tokens": used.completion_tokens,
-    }
-    db.run("chat_usage_add", **values)
+    db.run("chat_usage_add", day=day, task=task, **asdict(used))
 
 
 def tokens(db: Connection, day: str) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..ports import Connection
-from ..records import NewText, Person, SessionRule, Stored
+from ..records import NewText, Person, Stored
 from .names import NameRepository
 
 __all__ = ["TextRepository"]
@@ -37,14 +37,23 @@ class TextRepository:
         key = {"source": source, "external_id": text.external_id, "content_hash": text.content_hash, "now": now}
         known = self._known(db, key)
         if known and bytes(known[1]) == text.content_hash and known[3] is None:
-            changed = self._expire_at(db, known[0], known[2], text.expires_at, now)
+            # What is told again may expire at another time; what had expired is kept if nothing is said.
+            at, now_held = text.expires_at, {"ref": known[0], "revision": known[2]}
+            changed = at is not None or bool(db.run("ref_has_expired", **now_held, now=now).fetchone()[0])
+            changed = changed and db.run("ref_set_expiry", **now_held, expires_at=_finite(at)).rowcount > 0
             return Stored(
                 "existing", text.external_id, self._paragraphs(db, known[0], known[2]), expiry_changed=changed
             )
         ref, revision, superseded = self._reference(db, known, key, now)
         scope = 0 if text.shared else chat
-        shared = self._shared_values(db, text, source, chat, scope, now) | {"ref": ref, "revision": revision}
-        shared["session"] = self._session(db, text, source, scope, shared["at"], superseded)
+        at = now if text.event_start is None else text.event_start
+        shared = {
+            "ref": ref, "revision": revision, "at": at, "source": source, "chat": chat, "scope": scope, "kind": text.kind,
+            "knowledge": text.knowledge, "event_start": text.event_start, "event_end": text.event_end, "now": now,
+            "expires_at": _finite(text.expires_at), "tags": text.tags, "metadata": text.metadata,
+            "speaker": self._names.person(db, text.speaker, chat, now) if text.speaker else 0,
+            "session": self._session(db, text, source, scope, at, superseded),
+        }  # fmt: skip
         ids = tuple(self._paragraph(db, text, i, shared) for i in range(len(text.paragraphs)))
         self._participants(db, text, chat, ids, now)
         return Stored("revised" if superseded else "stored", text.external_id, ids, superseded=superseded)
@@ -57,18 +66,8 @@ class TextRepository:
         db.run("ref_revive", ref=known[0])
         return (*known[:3], None)
 
-    def _expire_at(self, db: Connection, ref: int, revision: int, expires_at: float | None, now: float) -> bool:
-        """Let a text that is told again expire at another time; one that had expired is kept if nothing is said."""
-        if expires_at is None:
-            key = {"ref": ref, "revision": revision, "now": now}
-            if not db.run("ref_has_expired", **key).fetchone()[0]:
-                return False
-        values = {"ref": ref, "revision": revision, "expires_at": _finite(expires_at)}
-        return db.run("ref_set_expiry", **values).rowcount > 0
-
     def _paragraphs(self, db: Connection, ref: int, revision: int) -> tuple[int, ...]:
-        values = {"ref": ref, "revision": revision}
-        return tuple(row[0] for row in db.run("ref_paragraphs", **values))
+        return tuple(row[0] for row in db.run("ref_paragraphs", ref=ref, revision=revision))
 
     def _reference(
         self, db: Connection, known: tuple[Any, ...] | None, key: dict[str, Any], now: float
@@ -84,64 +83,30 @@ class TextRepository:
         db.run("ref_revise", **(key | {"id": ref, "revision": revision + 1}))
         return ref, revision + 1, old
 
-    def _shared_values(
-        self, db: Connection, text: NewText, source: int, chat: int, scope: int, now: float
-    ) -> dict[str, Any]:
-        """The column values that all paragraphs of a text have in common."""
-        at = now if text.event_start is None else text.event_start
-        return {
-            "at": at,
-            "source": source,
-            "chat": chat,
-            "scope": scope,
-            "kind": text.kind,
-            "knowledge": text.knowledge,
-            "speaker": self._names.person(db, text.speaker, chat, now) if text.speaker else 0,
-            "event_start": text.event_start,
-            "event_end": text.event_end,
-            "now": now,
-            "expires_at": _finite(text.expires_at),
-            "tags": text.tags,
-            "metadata": text.metadata,
-        }
-
     def _session(
         self, db: Connection, text: NewText, source: int, scope: int, at: float, superseded: Sequence[int]
     ) -> int:
         """A text is a session of its own; a turn belongs to the latest, an edited one to that of its first wording."""
         if text.session is None:
-            return self._new_session(db, source, scope)
+            return db.run("session_insert", source=source, scope=scope).fetchone()[0]
         if superseded:
             row = db.run("session_of", id=superseded[0], scope=scope).fetchone()
             if row is not None:
                 return row[0]
-        return self._latest_session(db, source, scope, at, text.session)
-
-    def _latest_session(self, db: Connection, source: int, scope: int, at: float, rule: SessionRule) -> int:
-        """The session that the turn goes on with: the last one, or for a turn out of order the one nearest in time."""
+        # The session that the turn goes on with: the last one, or for a turn out of order the one nearest in time.
+        rule = text.session
         key = (source, scope)
-        session, last, count = self._sessions.get(key) or self._last_session(db, source, scope)
+        last_row = self._sessions.get(key) or db.run("session_last", source=source, scope=scope).fetchone()
+        session, last, count = last_row if last_row and last_row[0] is not None else (0, 0.0, 0)
         if session and abs(at - last) > rule.gap_seconds:
-            session, last, count = self._session_near(db, source, scope, at, rule)
+            near = db.run("session_near", source=source, scope=scope, at=at, gap=rule.gap_seconds).fetchone()
+            session, last, count = near or (0, 0.0, 0)
         if not session or count >= rule.max_paragraphs:
-            session, count = self._new_session(db, source, scope), 0
+            session, count = db.run("session_insert", source=source, scope=scope).fetchone()[0], 0
         if len(self._sessions) > 50_000:
             self._sessions.clear()
         self._sessions[key] = (session, max(at, last) if count else at, count + 1)
         return session
-
-    def _last_session(self, db: Connection, source: int, scope: int) -> tuple[int, float, int]:
-        row = db.run("session_last", source=source, scope=scope).fetchone()
-        return row if row and row[0] is not None else (0, 0.0, 0)
-
-    def _session_near(
-        self, db: Connection, source: int, scope: int, at: float, rule: SessionRule
-    ) -> tuple[int, float, int]:
-        values = {"source": source, "scope": scope, "at": at, "gap": rule.gap_seconds}
-        return db.run("session_near", **values).fetchone() or (0, 0.0, 0)
-
-    def _new_session(self, db: Connection, source: int, scope: int) -> int:
-        return db.run("session_insert", source=source, scope=scope).fetchone()[0]
 
     def _paragraph(self, db: Connection, text: NewText, position: int, shared: dict[str, Any]) -> int:
         part = text.paragraphs[position]
@@ -158,8 +123,7 @@ class TextRepository:
         return id_
 
     def _person_of(self, db: Connection, paragraph: int, person: int, role: int, name: str) -> None:
-        values = {"paragraph": paragraph, "person": person, "role": role, "name": name}
-        db.run("paragraph_person_insert", **values)
+        db.run("paragraph_person_insert", paragraph=paragraph, person=person, role=role, name=name)
 
     def _participants(self, db: Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float) -> None:
         persons = {self._bound(db, person, chat, now): person for person in reversed(text.persons)}

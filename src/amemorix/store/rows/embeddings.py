@@ -82,21 +82,14 @@ def ids(db: Connection) -> set[int]:
 
 def is_whole(db: Connection, id_: int) -> bool:
     """Whether its vectors are there: not once dropping them has begun."""
-    values = {"id": id_, "watermark": WATERMARK.format(id_)}
-    return bool(db.run("generation_is_whole", **values).fetchone()[0])
+    return bool(db.run("generation_is_whole", id=id_, watermark=WATERMARK.format(id_)).fetchone()[0])
 
 
 def create(db: Connection, info: EmbedderInfo, status: str, now: float) -> Generation:
     """A new, empty generation; an older one that was building is given up."""
-    values = {
-        "fingerprint": info.fingerprint,
-        "provider": info.provider,
-        "model": info.model,
-        "dimension": info.dimension,
-        "status": status,
-        "now": now,
-    }
-    id_ = db.run("generation_insert", **values).fetchone()[0]
+    values = {"fingerprint": info.fingerprint, "provider": info.provider, "model": info.model}
+    row = db.run("generation_insert", **values, dimension=info.dimension, status=status, now=now).fetchone()
+    id_: int = row[0]
     if status == "building":
         retire_building(db, id_)
     return Generation(id_, info.fingerprint, info.provider, info.model, info.dimension, status)
@@ -150,15 +143,13 @@ def put(db: Connection, generation: int, made: Iterable[ParagraphVectors]) -> No
 
 def tokens(db: Connection, generation: int, ids: Iterable[int]) -> dict[int, bytes]:
     """Paragraph -> token vectors, of those that have any."""
-    values = {"generation": generation, "ids": array(ids)}
-    return dict(db.run("token_vectors_of", **values).fetchall())
+    return dict(db.run("token_vectors_of", generation=generation, ids=array(ids)).fetchall())
 
 
 def fail(db: Connection, generation: int, failures: Iterable[tuple[int, float, str]]) -> None:
     """Remember (paragraph, time of the next try, reason)."""
     for paragraph, next_at, error in failures:
-        values = {"paragraph": paragraph, "generation": generation, "next_at": next_at, "error": error[:500]}
-        db.run("embedding_failure_put", **values)
+        db.run("embedding_failure_put", paragraph=paragraph, generation=generation, next_at=next_at, error=error[:500])
 
 
 def attempts(db: Connection, generation: int, ids: Sequence[int]) -> dict[int, int]:
@@ -184,8 +175,7 @@ def pending_count(db: Connection, generation: int, after: int) -> int:
 
 def pending_before(db: Connection, generation: int, after: int, upto: int) -> bool:
     """Whether a paragraph past `after`, up to `upto`, lacks a vector."""
-    values = {"generation": generation, "after": after, "upto": upto}
-    return bool(db.run("embeddings_pending_between", **values).fetchone()[0])
+    return bool(db.run("embeddings_pending_between", generation=generation, after=after, upto=upto).fetchone()[0])
 
 
 def waiting(db: Connection, generation: int) -> Waiting:
@@ -196,8 +186,7 @@ def waiting(db: Connection, generation: int) -> Waiting:
 
 def hopeless(db: Connection, generation: int, tries: int) -> int:
     """Live paragraphs that failed at least so often."""
-    values = {"generation": generation, "tries": tries}
-    return db.run("embedding_failures_hopeless", **values).fetchone()[0]
+    return db.run("embedding_failures_hopeless", generation=generation, tries=tries).fetchone()[0]
 
 
 def _one(db: Connection, query: str, **values: str) -> Generation | None:

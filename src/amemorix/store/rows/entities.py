@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..access import Sight
@@ -134,18 +134,10 @@ def set_merged(db: Connection, ids: Iterable[int], target: int | None) -> None:
 
 def put_alias(db: Connection, alias: AliasRow) -> None:
     """Add an alias; one that is there stays as it is."""
-    values = {
-        "norm": alias.norm,
-        "entity": alias.entity,
-        "alias": alias.alias,
-        "origin": alias.origin,
-        "created_at": alias.created_at,
-    }
-    db.run("entity_alias_put", **values)
+    db.run("entity_alias_put", **asdict(alias))
 
 
 def remove_alias(db: Connection, norm: str) -> None:
-    """Remove an alias."""
     db.run("entity_alias_remove", norm=norm)
 
 
@@ -156,8 +148,7 @@ def move_aliases(db: Connection, norms: Iterable[str], entity: int) -> None:
 
 def link(db: Connection, entities: Iterable[int], paragraphs: Iterable[int]) -> None:
     """Link each of the entities to each of the paragraphs that exist."""
-    values = {"entities": array(entities), "paragraphs": array(paragraphs)}
-    db.run("entity_paragraphs_link", **values)
+    db.run("entity_paragraphs_link", entities=array(entities), paragraphs=array(paragraphs))
 
 
 def unlink(db: Connection, entity: int, paragraphs: Iterable[int]) -> None:

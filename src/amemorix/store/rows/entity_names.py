@@ -59,13 +59,12 @@ def said(db: Connection, entities: Iterable[int], scopes: Sequence[int] | None) 
     if scopes is None:
         return {}
     mixed = _ids(db, "naming_mixed", {"ids": array(entities)})
-    return {entity: _said_in(db, entity, names, scopes) for entity, names in _names(db, mixed).items()}
-
-
-def _said_in(db: Connection, entity: int, names: Sequence[_Name], scopes: Sequence[int]) -> dict[str, str]:
     where = {"scopes": optional_array(scopes), "but": None, "among": None, "limit": LOOKED_AT}
-    said = list(dict.fromkeys(_spoken(db, entity, names, where)))
-    return {name.norm: name.name for name in sorted(said, key=lambda name: name.row != entity)}
+    found: dict[int, dict[str, str]] = {}
+    for entity, names in _names(db, mixed).items():
+        spoken = sorted(dict.fromkeys(_spoken(db, entity, names, where)), key=lambda name, own=entity: name.row != own)
+        found[entity] = {name.norm: name.name for name in spoken}
+    return found
 
 
 def leaving(db: Connection, paragraphs: Sequence[int]) -> Leaving:
@@ -99,18 +98,11 @@ def _spoken(
         met = pattern.findall(" ".join(fold(text).split()))
         yield from (by_norm[norm] for norm in met)
         if not met:
-            linked = _linked(db, entity, names) if linked is None else linked
+            if linked is None:  # paragraph -> what it was linked to before that was merged
+                linked, rows = {}, {name.row: name for name in names if name.row not in (0, entity)}
+                for source, merged in db.run("naming_merges", ids=array(rows)).fetchall():
+                    linked.setdefault(merged, rows[source])
             yield linked.get(paragraph) or next(name for name in names if name.row == entity)
-
-
-def _linked(db: Connection, entity: int, names: Sequence[_Name]) -> dict[int, _Name]:
-    """Paragraph -> what it was linked to before it was merged."""
-    rows = {name.row: name for name in names if name.row not in (0, entity)}
-    found = db.run("naming_merges", ids=array(rows))
-    linked: dict[int, _Name] = {}
-    for source, paragraph in found:
-        linked.setdefault(paragraph, rows[source])
-    return linked
 
 
 def _ids(db: Connection, query: str, values: Mapping[str, str]) -> list[int]:

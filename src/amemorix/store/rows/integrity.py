@@ -50,18 +50,15 @@ def put_terms(db: Connection, terms: Iterable[tuple[int, bytes]]) -> None:
 
 def misshapen_vectors(db: Connection, generation: int, dimension: int) -> list[int]:
     """Paragraphs whose vector of a generation has another length than it should."""
-    values = {"generation": generation, "bytes": 2 * dimension}
-    return [row[0] for row in db.run("vectors_misshapen", **values)]
+    return [row[0] for row in db.run("vectors_misshapen", generation=generation, bytes=2 * dimension)]
 
 
 def vectors(db: Connection, generation: int, after: int, limit: int) -> list[tuple[int, bytes]]:
     """(paragraph, vector) by paragraph."""
-    values = {"generation": generation, "after": after, "limit": limit}
-    return db.run("vectors_page", **values).fetchall()
+    return db.run("vectors_page", generation=generation, after=after, limit=limit).fetchall()
 
 
 def drop_vectors(db: Connection, generation: int, paragraphs: Iterable[int]) -> None:
-    """Forget these vectors."""
     db.run("vectors_forget", generation=generation, ids=array(paragraphs))
 
 

@@ -32,20 +32,16 @@ class NameRepository:
 
     def chat(self, db: Connection, key: ChatKey, now: float) -> int:
         """The chat's row, created if new. The last group said is its group; a chat of no group is its last user's."""
-        known = self._chats.get(key.chat_id) or self._find_chat(db, key, now)
+        known = self._chats.get(key.chat_id) or db.run("chat_by_id", chat_id=key.chat_id).fetchone()
+        if known is None:
+            values = {"chat_id": key.chat_id, "group_id": key.group_id, "user_id": key.user_id, "now": now}
+            known = db.run("chat_insert", **values).fetchone()[0], key.group_id, key.user_id
         row, group, user = known
         owner = (key.group_id or group, user if key.group_id or group else key.user_id or user)
         if owner != (group, user):
             db.run("chat_set_owner", id=row, group_id=owner[0], user_id=owner[1])
         _bounded(self._chats)[key.chat_id] = (row, *owner)
         return row
-
-    def _find_chat(self, db: Connection, key: ChatKey, now: float) -> tuple[int, str, str]:
-        row = db.run("chat_by_id", chat_id=key.chat_id).fetchone()
-        if row is not None:
-            return row
-        values = {"chat_id": key.chat_id, "group_id": key.group_id, "user_id": key.user_id, "now": now}
-        return db.run("chat_insert", **values).fetchone()[0], key.group_id, key.user_id
 
     def source(self, db: Connection, name: str, chat: int, source_type: str, now: float) -> int:
         """The source's row, created if it is new; a name in another chat is another source."""
@@ -60,8 +56,10 @@ class NameRepository:
         """The person's row, created if new; the name is one that this person has in this chat."""
         known = self._persons.get(person.person_id)
         if known is None:
-            known = self._find_person(db, person, now)
-            _bounded(self._persons)[person.person_id] = known
+            row = db.run("person_by_key", person_id=person.person_id).fetchone()
+            values = {"person_id": person.person_id, "name": person.name, "now": now}
+            row = row or db.run("person_insert", **values).fetchone()
+            known = _bounded(self._persons)[person.person_id] = row[0]
         met = (known, chat, person.name)
         if met not in self._met:
             db.run("chat_person_insert", person=known, chat=chat, name=person.name)
@@ -72,21 +70,13 @@ class NameRepository:
 
     def known_as(self, db: Connection, name: str, chat: int) -> int | None:
         """The row of the one person who is called so in the chat and has an id of their own; None if it is not one."""
-        values = {"name": name, "norm": normalise_name(name), "chat": chat}
-        rows = db.run("persons_called", **values).fetchall()
+        rows = db.run("persons_called", name=name, norm=normalise_name(name), chat=chat).fetchall()
         return rows[0][0] if len(rows) == 1 else None
 
     def alias(self, db: Connection, person: int, chat: int, alias: str, now: float) -> None:
         """Let a further name given by a caller mean the person in this chat (0: in every one)."""
         values = {"person": person, "chat": chat, "alias": alias, "norm": normalise_name(alias), "now": now}
         db.run("person_alias_insert", **values, origin="caller")
-
-    def _find_person(self, db: Connection, person: Person, now: float) -> int:
-        row = db.run("person_by_key", person_id=person.person_id).fetchone()
-        if row is not None:
-            return row[0]
-        values = {"person_id": person.person_id, "name": person.name, "now": now}
-        return db.run("person_insert", **values).fetchone()[0]
 
     def entity(self, db: Connection, entity: Entity, now: float, origin: str, paragraph: int | None = None) -> int:
         """The entity's row by name or alias, of the one it was merged into; created if new, alive again if deleted.
@@ -121,8 +111,7 @@ class NameRepository:
 
     def chats_of(self, db: Connection, group_id: str, user_id: str) -> list[int]:
         """Rows of the group's chats, or without a group of the user's private chats."""
-        values = {"group_id": group_id, "user_id": user_id}
-        return [row[0] for row in db.run("chats_by_owner", **values)]
+        return [row[0] for row in db.run("chats_by_owner", group_id=group_id, user_id=user_id)]
 
     def chats(self, db: Connection) -> list[tuple[int, ChatKey]]:
         """Every chat with its row."""
@@ -133,7 +122,6 @@ class NameRepository:
         return db.run("entities_by_norms", norms=array(norms)).fetchall()
 
     def entity_names(self, db: Connection, ids: Iterable[int]) -> dict[int, str]:
-        """Entity row -> name."""
         return dict(db.run("entity_names", ids=array(ids)).fetchall())
 
 

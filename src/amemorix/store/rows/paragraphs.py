@@ -120,12 +120,10 @@ def questions(db: Connection, ids: NDArray[np.int64]) -> set[int]:
 
 
 def contents(db: Connection, ids: Iterable[int]) -> dict[int, str]:
-    """Paragraph -> text."""
     return dict(db.run("paragraph_contents", ids=array(ids)).fetchall())
 
 
 def full(db: Connection, ids: Iterable[int]) -> dict[int, ParagraphRow]:
-    """Paragraph -> row."""
     rows = db.run("paragraphs_full", ids=array(ids))
     return {row[0]: ParagraphRow(*row) for row in rows}
 
@@ -192,15 +190,13 @@ def in_scopes(db: Connection, scopes: Sequence[int]) -> NDArray[np.int64]:
 def newest_in_window(db: Connection, start: float, end: float, scopes: Scopes, now: float, limit: int) -> list[int]:
     """Ids of the dated paragraphs whose time meets [start, end], the newest first."""
     name = "newest_in_window_everywhere" if scopes is None else "newest_in_window"
-    values = {"start": start, "end": end, "scopes": optional_array(scopes), "now": now, "limit": limit}
-    return [row[0] for row in db.run(name, **values)]
+    return [row[0] for row in db.run(name, start=start, end=end, scopes=optional_array(scopes), now=now, limit=limit)]
 
 
 def newest_begun(db: Connection, start: float, end: float, scopes: Scopes, limit: int) -> list[int]:
     """Ids of the paragraphs whose time begins in [start, end], the newest first."""
     name = "newest_begun_everywhere" if scopes is None else "newest_begun"
-    values = {"start": start, "end": end, "scopes": optional_array(scopes), "limit": limit}
-    return [row[0] for row in db.run(name, **values)]
+    return [row[0] for row in db.run(name, start=start, end=end, scopes=optional_array(scopes), limit=limit)]
 
 
 def evidence(
@@ -218,8 +214,7 @@ def any_told(db: Connection) -> bool:
 
 def rarely_linked(db: Connection, entities: Iterable[int], most: int) -> list[int]:
     """Those of the entities that are linked to no more paragraphs than `most`, seen or not."""
-    values = {"entities": array(entities), "most": most}
-    return [row[0] for row in db.run("entities_rarely_linked", **values)]
+    return [row[0] for row in db.run("entities_rarely_linked", entities=array(entities), most=most)]
 
 
 def entities_of(db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:

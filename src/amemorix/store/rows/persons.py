@@ -114,8 +114,7 @@ def add_alias(db: Connection, person: int, chat: int, alias: tuple[str, str], or
 
 def remove_alias(db: Connection, person: int, chat: int | None, norm: str) -> int:
     """Take a normalised alias away in a chat, or wherever it counts (None); returns from how many places."""
-    values = {"person": person, "chat": chat, "norm": norm}
-    return len(db.run("person_alias_delete", **values).fetchall())
+    return len(db.run("person_alias_delete", person=person, chat=chat, norm=norm).fetchall())
 
 
 def _array(names: Iterable[str]) -> str:

@@ -61,14 +61,7 @@ class RelationRow:
 
 
 def upsert(
-    db: Connection,
-    subject: int,
-    predicate: str,
-    object_: int,
-    *,
-    confidence: float,
-    origin: str,
-    now: float,
+    db: Connection, subject: int, predicate: str, object_: int, *, confidence: float, origin: str, now: float
 ) -> int:
     """The relation of these ends, which differ: made, confirmed (the higher confidence counts), or alive again."""
     values = {"subject": subject, "predicate": predicate, "object": object_, "confidence": confidence}
@@ -113,8 +106,7 @@ def evidence(db: Connection, relation: int) -> list[int]:
 
 def link(db: Connection, relations: Iterable[int], paragraphs: Iterable[int]) -> None:
     """Put each of the paragraphs that exist behind each of the relations."""
-    values = {"relations": array(relations), "paragraphs": array(paragraphs)}
-    db.run("relation_paragraphs_link", **values)
+    db.run("relation_paragraphs_link", relations=array(relations), paragraphs=array(paragraphs))
 
 
 def unlink(db: Connection, relation: int, paragraphs: Iterable[int]) -> None:
@@ -157,8 +149,7 @@ def put_relations(db: Connection, generation: int, made: Iterable[RelationVector
 
 def seen(db: Connection, relations: Iterable[int], scopes: Scopes, now: float) -> set[int]:
     """Those that somebody told, and that rest on a paragraph which is alive, current, unexpired and in scope."""
-    values = {"ids": array(relations), "scopes": optional_array(scopes), "now": now}
-    return {row[0] for row in db.run("relations_seen", **values)}
+    return {row[0] for row in db.run("relations_seen", ids=array(relations), scopes=optional_array(scopes), now=now)}
 
 
 def support(db: Connection, relations: Iterable[int], scopes: Scopes, now: float, each: int) -> dict[int, list[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ..ports import Connection
@@ -56,16 +56,13 @@ class Memory:
 
     @property
     def ref(self) -> Ref:
-        """Its kind and row."""
         return (self.kind, self.id)
 
     @property
     def key(self) -> str:
-        """Its public id."""
         return f"{self.kind[0]}{self.id}"
 
     def state(self, now: float) -> MemoryState:
-        """How it stands."""
         if self.kind == "paragraph" and not self.whole:
             return "superseded"
         if self.deleted_at is not None:
@@ -96,19 +93,7 @@ def of(db: Connection, kind: MemoryKind, ids: Iterable[int]) -> dict[int, Retent
 
 
 def put(db: Connection, ref: Ref, retention: Retention) -> None:
-    """Write it down."""
-    values = {
-        "kind": ref[0],
-        "id": ref[1],
-        "strength": retention.strength,
-        "anchor_at": retention.anchor_at,
-        "pinned": int(retention.pinned),
-        "protected_until": retention.protected_until,
-        "accessed_at": retention.accessed_at,
-        "reinforced_at": retention.reinforced_at,
-        "reinforcements": retention.reinforcements,
-    }
-    db.run("retention_put", **values)
+    db.run("retention_put", kind=ref[0], id=ref[1], **asdict(retention) | {"pinned": int(retention.pinned)})
 
 
 def touched(db: Connection, scopes: Scopes, limit: int) -> list[Ref]:
@@ -131,21 +116,15 @@ def log(
     """Record what was done; returns the operation's number."""
     distinct = sorted(set(kinds))
     values = {
-        "action": action,
-        "kind": distinct[0] if len(distinct) == 1 else "mixed",
-        "items": json.dumps(list(items)),
-        "strength": strength,
-        "requested_by": requested_by,
-        "reason": reason,
-        "now": now,
-    }
+        "action": action, "kind": distinct[0] if len(distinct) == 1 else "mixed", "items": json.dumps(list(items)),
+        "strength": strength, "requested_by": requested_by, "reason": reason, "now": now,
+    }  # fmt: skip
     return db.run("v5_operation_insert", **values).fetchone()[0]
 
 
 def relations_by_words(db: Connection, norm: str, scopes: Scopes, *, gone: bool, limit: int) -> list[int]:
     """Relations with the name at an end or as predicate; where none has it, those that hold it. `gone`: inactive ones."""
-    values = {"norm": norm, "scopes": optional_array(scopes), "gone": gone, "limit": limit}
-    rows = db.run("relations_by_words", **values).fetchall()
+    rows = db.run("relations_by_words", norm=norm, scopes=optional_array(scopes), gone=gone, limit=limit).fetchall()
     exact = [id_ for id_, whole in rows if whole]
     return exact or [id_ for id_, _ in rows]
 
@@ -157,8 +136,7 @@ def paragraphs_in_bin(db: Connection, scopes: Scopes) -> list[tuple[int, str]]:
 
 def relations_of(db: Connection, paragraphs: Iterable[int], limit: int) -> list[int]:
     """Active relations that these paragraphs support."""
-    values = {"ids": array(paragraphs), "limit": limit}
-    return [row[0] for row in db.run("relations_of_paragraphs", **values)]
+    return [row[0] for row in db.run("relations_of_paragraphs", ids=array(paragraphs), limit=limit)]
 
 
 def old_relations(
@@ -172,8 +150,7 @@ def old_relations(
 
 def weakened_relations(db: Connection, now: float, after: int, limit: int) -> list[int]:
     """Active, unprotected relations past `after` of which less than the whole was left at some time."""
-    values = {"now": now, "after": after, "limit": limit}
-    return [row[0] for row in db.run("relations_weakened", **values)]
+    return [row[0] for row in db.run("relations_weakened", now=now, after=after, limit=limit)]
 
 
 def _retention(since: float, values: Sequence[Any]) -> Retention:

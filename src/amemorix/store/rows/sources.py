@@ -48,7 +48,6 @@ def listed(
 
 
 def count(db: Connection, chat_id: str | None, now: float) -> int:
-    """Sources with live paragraphs."""
     return db.run("sources_count", chat_id=chat_id, now=now).fetchone()[0]
 
 

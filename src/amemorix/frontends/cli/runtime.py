@@ -1,4 +1,4 @@
-"""The command that examines a memory and mends it."""
+"""Commands on the memory's own condition: audit and check."""
 
 from __future__ import annotations
 
@@ -12,12 +12,46 @@ from typing import Annotated, Any
 import typer
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from ...errors import StorageFailure
-from .memory_client import answered, opened
-from .terminal import DEFAULT_CONFIG, ConfigPath, out, remark, say
+from .memory_client import answered, ask, opened
+from .terminal import DEFAULT_CONFIG, ConfigPath, columns, out, remark, say
 
-__all__ = ["check"]
+__all__ = ["audit", "check"]
+
+ADMIN = "memory_runtime_admin"
+COLUMNS = ("when", "who", "by", "what", "on", "calls", "rows", "undo")
+
+
+def audit(
+    component: Annotated[str, typer.Option(help="Only changes by this component; `config` for settings.")] = "",
+    action: Annotated[str, typer.Option(help="Only changes by this action.")] = "",
+    by: Annotated[str, typer.Option(help="Only what this person asked for.")] = "",
+    since: Annotated[str, typer.Option(help="From this time on.")] = "",
+    until: Annotated[str, typer.Option(help="Up to this time.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=500, help="Most changes.")] = 50,
+    before: Annotated[str, typer.Option(help="The page after the one that named this.")] = "",
+    config: ConfigPath = DEFAULT_CONFIG,
+) -> None:
+    """Show who changed what, and when, the newest first."""
+    asked = {"of_component": component, "of_action": action, "requested_by": by, "since": since, "until": until}
+    given = {name: value for name, value in {**asked, "before": before}.items() if value}
+    answer = ask(config, ADMIN, {"action": "audit", "limit": limit, **given})
+    if not answer["items"]:
+        say("Nothing has been changed.", "dim")
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in COLUMNS:
+        table.add_column(name, overflow="fold", justify="right" if name in ("calls", "rows") else "left")
+    for one in answer["items"]:
+        what, undo = f"{one['component']} {one['action']}".strip(), ", ".join(ref["id"] for ref in one["undo"])
+        cells = (one["when"], one["requested_by"], one["door"], what, one["target"], f"{one['calls']:,}",
+                 f"{one['rows']:,}", undo)  # fmt: skip
+        table.add_row(*map(Text, cells))
+    out().print(table)
+    if answer["next"]:
+        remark(f"`--before {answer['next']}` shows what came before.")
 
 
 def check(
@@ -32,7 +66,11 @@ def check(
     for line in answer.get("done", ()):
         say(f"Mended {line}", "green")
     report = answer["report"]
-    out().print(_table(report["findings"]))
+    table = columns("check", "ok", "found", "what to do")
+    for one in report["findings"]:
+        ok = "yes" if one["ok"] else "no"
+        table.add_row(one["name"], ok, one["detail"], one["mend"], style="" if one["ok"] else "red")
+    out().print(table)
     say(report["message"], "green" if report["ok"] else "red")
     if not repair and any(finding["repairable"] for finding in report["findings"]):
         say("Run it with --repair to mend what can be mended.")
@@ -46,11 +84,10 @@ async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
             memory = await stack.enter_async_context(opened(config, note=remark))
         except StorageFailure as exc:
             return {"report": await asyncio.to_thread(_closed, config, exc)}
-        return await answered(memory, "memory_runtime_admin", args)
+        return await answered(memory, ADMIN, args)
 
 
 def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
-    """The report on a memory that cannot be opened."""
     from ...copies.backup_folder import BackupFolder
     from ...host.bootstrap_config import data_folder, first_config
     from ...language.times import local_zone
@@ -63,13 +100,3 @@ def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
     found = examined_closed(fault, RecoveryHint(backups, zone), time.time())
     findings = [asdict(finding) for finding in found.findings]
     return {"ok": False, "message": "The memory cannot be opened.", "findings": findings}
-
-
-def _table(findings: list[dict[str, Any]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("check", "ok", "found", "what to do"):
-        table.add_column(name, overflow="fold")
-    for finding in findings:
-        ok = "yes" if finding["ok"] else "no"
-        table.add_row(finding["name"], ok, finding["detail"], finding["mend"], style="" if finding["ok"] else "red")
-    return table

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from ...errors import MemoryFault
-from ..http.json_response import encoded
+from .json_response import encoded
 
 __all__ = ["JsonAnswer", "fault_answer"]
 
@@ -19,7 +19,6 @@ class JsonAnswer(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """The body."""
         return encoded(content)
 
 
