@@ -1,0 +1,73 @@
+"""A purge that kill -9 ended goes on when the memory is opened, and leaves nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from test_purge import admin, left
+
+from amemorix.forgetting import purge_worker as erasing
+from amemorix.testing import memory_host
+from entrance import rows, told
+from import_entrance import staged_file
+from lives import Life
+from purge_life import live
+
+SEEDS = int(os.environ.get("AMEMORIX_PURGES", "2"))
+
+
+@pytest.mark.parametrize("seed", range(1, SEEDS + 1))
+def test_nothing_is_left_after_a_purge_that_was_killed(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    (texts,) = Life(live, "fill", tmp_path, seed).rest()
+    for _ in range(rng.choice((1, 1, 2))):
+        life = Life(live, "purge", tmp_path, seed)
+        assert life.heard() == "ready"
+        time.sleep(rng.uniform(0.0, 0.12))
+        life.kill()
+
+    _, operation = Life(live, "finish", tmp_path, seed).rest()
+
+    assert (operation["status"], operation["receipt"]["found"]) == ("purged", {})
+    data = tmp_path / "data" / "a-memorix"
+    assert left(data, texts["gone"]) == []
+    assert left(data, texts["stays"]), "what stays is there"
+    with closing(sqlite3.connect(data / "memory.db")) as db:
+        assert db.execute("select count(*), count(deleted_at) from paragraphs").fetchone() == (30, 0)
+        assert db.execute("pragma foreign_key_check").fetchall() == []
+
+
+@pytest.mark.parametrize("staged", [True, False])
+async def test_what_an_interruption_leaves_unproved_is_named_and_not_removed(
+    staged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "STEP", 1)
+    begun = "select id from delete_operations where receipt like '%\"paragraphs\": 1%'"
+    async with memory_host(tmp_path) as host:
+        for n in range(60):
+            await told(host, f"The umbrella of cabinet {n} is in drawer {n * 7}.", chat_id="away", external_id=str(n))
+        await host.invoke("memory_runtime_admin", {"action": "export"})
+        other = staged_file(host, "talk.txt", b"nothing of it") if staged else None
+        done = await admin(host, "execute", mode="chat", selector="away")
+        await admin(host, "purge", operation_id=done["operation_id"], wait=False)
+        for _ in range(10_000):
+            if rows(host, begun):
+                break
+            await asyncio.sleep(0)
+    async with memory_host(tmp_path) as host:
+        await host.invoke("memory_delete_admin", {"action": "purge", "operation_id": "d1"})
+        receipt = (await admin(host, "get_operation", operation_id="d1"))["operation"]["receipt"]
+        assert (receipt["complete"], receipt["found"]) == (not staged, {})
+        assert "removed" in [one["done"] for one in receipt["copies"]], "the export"
+        assert len(receipt["warnings"]) == staged
+        if other:
+            assert other.parent.name in receipt["warnings"][0] and "interrupt" in str(receipt["copies"])
+            assert other.exists()
+        assert left(tmp_path / "data" / "a-memorix", ["The umbrella of cabinet"]) == []

@@ -1,0 +1,143 @@
+"""The second look at the head of a ranking: token vectors as rows, Chinese by its words, a budget, and no trace left."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_models_tiny import published
+
+from amemorix import AMemorixHostService
+from amemorix.models.glosses.table import GlossTable, installed_glosses
+from amemorix.models.local import catalog
+from amemorix.models.local.install import install
+from amemorix.ports import Encoded
+from amemorix.search.rerank import best_matches, gloss_similarity
+from amemorix.testing import memory_host
+from entrance import contents, found, hits, said
+
+WORDS = np.array([[127, 0], [0, 127]], np.int8)
+
+
+@pytest.fixture
+async def tiny_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AMemorixHostService]:
+    """A memory with the tiny local model, which gives token vectors."""
+    model = published(tmp_path / "published")
+    monkeypatch.setattr(catalog, "DEFAULT_MODEL", model)
+    monkeypatch.setattr(catalog, "MODELS", {model.name: model})
+    install(model, tmp_path / "published", tmp_path / "cache")
+    environ = {"AMEMORIX_CACHE": str(tmp_path / "cache")}
+    async with memory_host(tmp_path / "memory", environ=environ, embedding={"provider": "local"}) as host:
+        await said(
+            host,
+            "c",
+            ("Ada", "The red boat lies on the lake."),
+            ("Bob", "Is it green?"),
+            ("Ada", "No, the boat is red."),
+        )
+        await host.settle()
+        yield host
+
+
+@pytest.fixture(scope="session")
+def table() -> GlossTable:
+    folder = installed_glosses()
+    if folder is None:
+        pytest.skip("the Chinese glosses are not installed; `amemorix models install` builds them")
+    return GlossTable.load(folder)
+
+
+def test_each_word_of_the_query_finds_its_nearest_in_each_text() -> None:
+    query = Encoded(np.zeros(2, np.float32), WORDS, np.array([0.5, 0.5], np.float32))
+    codes = {1: WORDS[:1].tobytes(), 2: WORDS.tobytes(), 4: np.array([[-127, 0]], np.int8).tobytes()}
+
+    matches = best_matches(query, [1, 2, 3, 4], codes)
+
+    np.testing.assert_allclose(matches, [[1, 0], [1, 1], [0, 0], [0, 0]], atol=1e-6)
+
+
+async def test_hits_say_what_their_words_added(tiny_host: AMemorixHostService) -> None:
+    answer = await found(tiny_host, "Where is the red boat?", chat_id="c")
+
+    assert answer["degraded"] == []
+    assert "tokens" in answer["hits"][0]["explain"]["signals"]
+    scores = [hit["score"] for hit in answer["hits"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+async def test_it_can_be_switched_off(tiny_host: AMemorixHostService) -> None:
+    await tiny_host.update_config({"retrieval.rerank.enabled": False})
+
+    assert all("tokens" not in hit["explain"]["signals"] for hit in await hits(tiny_host, "red boat", chat_id="c"))
+
+
+async def test_a_head_that_takes_too_long_ends_where_it_is(tiny_host: AMemorixHostService) -> None:
+    await said(tiny_host, "c", *(("Bob", f"A red boat, number {n}, is on the lake.") for n in range(150)))
+    await tiny_host.settle()
+    await tiny_host.update_config({"retrieval.rerank.budget_ms": 1e-6, "retrieval.rerank.depth": 100})
+
+    answer = await found(tiny_host, "red boat on a lake", chat_id="c", limit=100)
+
+    assert answer["degraded"] == ["rerank"]
+    assert len(answer["hits"]) == 100
+    scores = [hit["score"] for hit in answer["hits"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+async def test_token_vectors_go_with_their_paragraph_and_their_generation(
+    tiny_host: AMemorixHostService, tmp_path: Path
+) -> None:
+    database = next((tmp_path / "memory").rglob("*.db"))
+
+    def rows() -> list[tuple[int, int]]:
+        with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as db:
+            return db.execute("select generation, length(v) % 32 from token_vectors order by 1, 2").fetchall()
+
+    assert rows() == [(1, 0)] * 3
+    await tiny_host.update_config({"embedding.keep_generations": 0})
+    await tiny_host.invoke("memory_runtime_admin", {"action": "rebuild_all_vectors"})
+    await tiny_host.settle()
+    assert rows() == [(2, 0)] * 3
+
+
+def test_chinese_words_are_near_by_their_meaning(table: GlossTable) -> None:
+    near = gloss_similarity(table, "谁养宠物", ["我家有一只小狗", "今天开了三个会", "plain English"])
+
+    for name in ("word_mean", "word_found"):
+        assert near[name][0] > near[name][1]
+    assert np.isnan([values[2] for values in near.values()]).all()
+
+
+@pytest.mark.parametrize("provider", ["local", "none"])
+async def test_a_paraphrase_in_chinese_is_found_offline(
+    table: GlossTable, local_model: str, tmp_path: Path, provider: str
+) -> None:
+    async with memory_host(tmp_path, embedding={"provider": provider, "glosses": True}) as host:
+        await said(
+            host, "c", ("林澈", "我花生一吃就起疹子"), ("周枝", "今天又开了三个会"), ("唐未", "晚上去江边跑了五公里")
+        )
+        await host.settle()
+
+        found_texts = await contents(host, "有什么东西不能吃？会过敏吗", chat_id="c", limit=1)
+
+    assert found_texts in (["我花生一吃就起疹子"], []) if provider == "none" else found_texts == ["我花生一吃就起疹子"]
+
+
+async def test_chinese_and_english_answer_each_other(table: GlossTable, local_model: str, tmp_path: Path) -> None:
+    async with memory_host(tmp_path, embedding={"provider": "local"}) as host:
+        await said(
+            host,
+            "c",
+            ("林澈", "我对花生过敏"),
+            ("Mai", "I run five kilometres every evening."),
+            ("周枝", "我的猫叫团子"),
+        )
+        await host.settle()
+
+        assert await contents(host, "Who has an allergy to peanuts?", chat_id="c", limit=1) == ["我对花生过敏"]
+        assert await contents(host, "谁每天晚上跑步？", chat_id="c", limit=1) == [
+            "I run five kilometres every evening."
+        ]
