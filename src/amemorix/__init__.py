@@ -9,13 +9,42 @@ from .errors import MemoryFault
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .episodes.service import EpisodeService
     from .host.kernel import SDKMemoryKernel
     from .host.service import AMemorixHostService
+    from .importing.manager import ImportTaskManager
+    from .indexes.graph.store import GraphStore
+    from .indexes.sparse.bm25 import SparseBM25Index
+    from .indexes.vectors.store import VectorStore
+    from .ingest.relations import RelationWriteService
+    from .profiles.service import PersonProfileService
+    from .search.aggregate import AggregateQueryService
+    from .search.dual_path import DualPathRetriever
+    from .search.request import KernelSearchRequest
+    from .store.metadata_store import MetadataStore
 
-__all__ = ["AMemorixHostService", "MemoryFault", "SDKMemoryKernel", "__version__"]
+__all__ = [
+    "AMemorixHostService", "AggregateQueryService", "DualPathRetriever", "EpisodeService", "GraphStore",
+    "ImportTaskManager", "KernelSearchRequest", "MetadataStore", "PersonProfileService", "RelationWriteService",
+    "SDKMemoryKernel", "SparseBM25Index", "VectorStore", "MemoryFault", "__version__",
+]  # fmt: skip
 
-_ON_USE = {"AMemorixHostService": "host.service", "SDKMemoryKernel": "host.kernel"}
-"""These take a second to import, which a command's help need not wait for."""
+_ON_USE = {
+    "AMemorixHostService": "host.service",
+    "AggregateQueryService": "search.aggregate",
+    "DualPathRetriever": "search.dual_path",
+    "EpisodeService": "episodes.service",
+    "GraphStore": "indexes.graph.store",
+    "ImportTaskManager": "importing.manager",
+    "KernelSearchRequest": "search.request",
+    "MetadataStore": "store.metadata_store",
+    "PersonProfileService": "profiles.service",
+    "RelationWriteService": "ingest.relations",
+    "SDKMemoryKernel": "host.kernel",
+    "SparseBM25Index": "indexes.sparse.bm25",
+    "VectorStore": "indexes.vectors.store",
+}
+"""Where the public classes stand, imported on use: a command's help need not wait for them."""
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,11 @@ PACKAGE = Path(amemorix.__file__).parent
 NAMES = sorted(
     info.name for info in pkgutil.walk_packages([str(PACKAGE)], "amemorix.") if not info.name.endswith("__main__")
 )
-LISTED = ["AMemorixHostService", "MemoryFault", "SDKMemoryKernel", "__version__"]
+LISTED = [
+    "AMemorixHostService", "AggregateQueryService", "DualPathRetriever", "EpisodeService", "GraphStore", "ImportTaskManager",
+    "KernelSearchRequest", "MemoryFault", "MetadataStore", "PersonProfileService", "RelationWriteService", "SDKMemoryKernel",
+    "SparseBM25Index", "VectorStore", "__version__",
+]  # fmt: skip
 
 
 def tree(module: ModuleType) -> ast.Module:

@@ -21,7 +21,7 @@ from .byte_search import Patterns
 from .id_matcher import Ids
 from .purge_rows import IDS, NAMES, TEXTS, THINGS, Targets
 
-__all__ = ["ASKED", "QUOTING", "Marks", "SearchPatterns", "Vanishing"]
+__all__ = ["ASKED", "NO_OPERATION", "QUOTING", "Marks", "SearchPatterns", "Vanishing", "leaves", "record_ids"]
 
 QUOTING = ("undo_records", "memory_v5_operations", "correction_plans", "feedback_tasks", "delete_operations",
            "delete_operation_items", "fact_transitions", "profile_snapshots", "tuning_queries", "tuning_tasks",
