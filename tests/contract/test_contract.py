@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from amemorix import config
+from amemorix import generated
 from amemorix.host.operations import OPERATIONS
 
 KEPT: dict[str, Any] = json.loads(
@@ -52,5 +52,5 @@ def test_a_component_still_goes_by_its_older_name() -> None:
 
 
 def test_every_setting_is_there() -> None:
-    schema = json.loads(config.generated_files()["schemas/config_schema.json"])
+    schema = json.loads(generated.generated_files()["schemas/config_schema.json"])
     assert sorted(set(KEPT["settings"]) - fields(schema)) == []

@@ -247,7 +247,6 @@ def fill(both: Both) -> None:
         both.run("import_chunk_put", file=file, number=2, start=5, stop=9, status="failed", records=1, counts="{}",
                  errors='["no"]', now=71.0)  # fmt: skip
         both.run("import_source_met", file=file, source=1)
-        both.run("import_mark_put", file=file, mark=b"m")
         both.new("audit_insert", at=72.0, component="memory_import_admin", action="a", target="retry task_id=i1", requested_by="mia", door="sdk",
                  records='{"delete": [1], "undo": [1]}', rows=1)  # fmt: skip
         tuning = both.new("tuning_insert", options="{}", baseline="{}", rounds=3, reason="mia", now=73.0)
@@ -319,7 +318,7 @@ def test_every_statement_does_the_same_in_both(db: psycopg.Connection) -> None:
     both.execute("commit")
     rows, same = both.rows()
     assert same == rows
-    assert [table for table in both.tables if not rows[table]] == []
+    assert [table for table in both.tables if not rows[table]] == ["import_marks"], "which nothing writes any more"
     differing: dict[tuple[str, int], Any] = {}
     for name, statement in postgres_statements().items():
         types = parameter_types(db, statement.text)
