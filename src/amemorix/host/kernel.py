@@ -274,14 +274,15 @@ class SDKMemoryKernel:
         self._loops = []
 
     async def close(self) -> None:
-        """End everything and let go of the parts."""
-        await self.pause()
+        """End everything and let go of the parts, also if something fails before."""
         try:
+            await self.pause()
             await self.lifecycle.flush()
         except MemoryFault as exc:
             log.warning("the last uses of memories were not counted: %s", exc)
-        self.vectors.dense.close()
-        await asyncio.to_thread(self._close)
+        finally:
+            self.vectors.dense.close()
+            await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
         """The models first: one that nobody else uses ends its requests, which the embedding threads wait for."""
