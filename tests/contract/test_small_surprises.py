@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+from amemorix import AMemorixHostService
+from entrance import refused, said
 from test_correction import previewed
 from test_correction_targets import facts
 from test_mentions import spoke
 from test_purge import admin
-
-from amemorix import AMemorixHostService
-from entrance import refused, said
 
 CORRECT, FACTS, PROFILES = "memory_correction_admin", "memory_fact_admin", "memory_profile_admin"
 

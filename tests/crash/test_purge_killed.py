@@ -11,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from test_purge import admin, left
 
 from amemorix.forgetting import purge_worker as erasing
 from amemorix.testing import memory_host
@@ -19,6 +18,7 @@ from entrance import rows, told
 from import_entrance import staged_file
 from lives import Life
 from purge_life import live
+from test_purge import admin, left
 
 SEEDS = int(os.environ.get("AMEMORIX_PURGES", "2"))
 

@@ -9,12 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from test_cli_serve import daemon
 from typer.testing import CliRunner, Result
 
 from amemorix.frontends.cli.main import app
 from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
+from test_cli_serve import daemon
 
 TURNS = [
     {"speaker": "周宁", "text": "我把折叠伞放在值班柜第二层。"},

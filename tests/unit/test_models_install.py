@@ -11,13 +11,13 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from test_models_tiny import published
 
 from amemorix.errors import ModelUnavailable
 from amemorix.models.cache import cache_dir
 from amemorix.models.local.catalog import DEFAULT_MODEL, LocalModel, ModelFile, known_model
 from amemorix.models.local.install import GRAPH, install, installed, verify
 from amemorix.models.local.manifest import FORMAT, Manifest
+from test_models_tiny import published
 
 
 @pytest.fixture

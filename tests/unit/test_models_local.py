@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_models_tiny import published
 
 from amemorix.errors import ModelUnavailable
 from amemorix.models.local.embedder import LocalEmbedder
 from amemorix.models.local.install import GRAPH, install, installed
 from amemorix.models.local.manifest import FORMAT
+from test_models_tiny import published
 
 TEXTS = [
     "",

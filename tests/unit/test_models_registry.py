@@ -11,7 +11,6 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from test_models_tiny import published
 
 from amemorix.config.model import Embedding
 from amemorix.errors import ModelUnavailable
@@ -21,6 +20,7 @@ from amemorix.models.local import catalog
 from amemorix.models.local.install import GRAPH, install
 from amemorix.models.registry import PROVIDERS, make_embedder
 from amemorix.ports import EmbedderInfo, Encoded
+from test_models_tiny import published
 
 
 def lengths(texts: Sequence[str]) -> list[list[float]]:

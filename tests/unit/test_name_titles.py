@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from test_correction import previewed
-from test_mentions import SHORTENED, labels, spoke, stays
-from test_purge import admin
 
 from amemorix import AMemorixHostService
 from amemorix.language.person_names import respelled, untitled
 from entrance import refused
+from test_correction import previewed
+from test_mentions import SHORTENED, labels, spoke, stays
+from test_purge import admin
 
 
 @pytest.mark.parametrize(

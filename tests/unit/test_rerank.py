@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_models_tiny import published
 
 from amemorix import AMemorixHostService
 from amemorix.models.glosses.table import GlossTable, installed_glosses
@@ -18,6 +17,7 @@ from amemorix.ports import Encoded
 from amemorix.search.rerank import best_matches, gloss_similarity
 from amemorix.testing import memory_host
 from entrance import contents, found, hits, said
+from test_models_tiny import published
 
 WORDS = np.array([[127, 0], [0, 127]], np.int8)
 

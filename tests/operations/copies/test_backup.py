@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_purge import left
 
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
@@ -23,6 +22,7 @@ from entrance import change, contents, data_of, found, refused, rows, said, stat
 from import_entrance import pasted
 from memory_dump import tables
 from pace import PATIENCE, until
+from test_purge import left
 
 ADMIN = "memory_runtime_admin"
 

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_backup import ADMIN, CHINESE, KEPT, TEXT, admin
-from test_purge import left
 
 from amemorix import AMemorixHostService
 from amemorix.copies.portable import LEFT_BEHIND, VECTORS
@@ -29,6 +27,8 @@ from conftest import Open
 from entrance import contents, data_of, found, refused, rows, said, stats, told
 from import_entrance import pasted
 from memory_dump import tables
+from test_backup import ADMIN, CHINESE, KEPT, TEXT, admin
+from test_purge import left
 
 Query = tuple[str, str]
 """A question and the chat that asks it."""

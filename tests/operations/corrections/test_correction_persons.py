@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_correction import previewed
-from test_correction_targets import executed, facts
-from test_mentions import spoke
 
 from amemorix import AMemorixHostService
 from amemorix.corrections.language.rules import read_correction
 from entrance import refused
+from test_correction import previewed
+from test_correction_targets import executed, facts
+from test_mentions import spoke
 
 ADMIN = "memory_correction_admin"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_purge import admin
 
 from amemorix import AMemorixHostService
 from amemorix.testing import memory_host
 from entrance import rows, said, told
+from test_purge import admin
 
 SPEAKERS = ("Ann", "Mia", "林澈", "小雨")
 CHATS = ("c1", "c2", "群聊")

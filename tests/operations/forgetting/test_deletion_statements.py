@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from test_name_privacy import ADMIN, FACTS, GRAPH, done, held, talk
 
 from amemorix import AMemorixHostService
 from conftest import Open
 from entrance import data_of, rows
+from test_name_privacy import ADMIN, FACTS, GRAPH, done, held, talk
 
 PROFILES = "memory_profile_admin"
 PEOPLE = [

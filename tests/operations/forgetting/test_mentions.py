@@ -6,7 +6,6 @@ import random
 from typing import Any
 
 import pytest
-from test_purge import admin, in_copy, left
 
 from amemorix import AMemorixHostService
 from amemorix.testing import memory_host
@@ -14,6 +13,7 @@ from conftest import Open
 from entrance import change, data_of, refused, rows, said, told
 from memory_dump import tables
 from pace import processor_time
+from test_purge import admin, in_copy, left
 
 ADMIN = "memory_delete_admin"
 SHARED = "somebody else has the name by which it may mean them"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from test_mentions import COMMON, labels, spoke, stays
-from test_purge import admin
 
 from amemorix import AMemorixHostService
 from amemorix.language.person_names import is_word
 from conftest import Open
 from entrance import said
+from test_mentions import COMMON, labels, spoke, stays
+from test_purge import admin
 
 PART = "the name by which it may mean them stands within another word"
 

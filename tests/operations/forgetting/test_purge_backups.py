@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_purge import admin, in_copy, left
 
 from amemorix import AMemorixHostService
 from amemorix.forgetting import purge_rows
 from amemorix.store.connection import connect
 from amemorix.testing import HashEmbedder, memory_host
 from entrance import contents, data_of, reading, rows, said, told
+from test_purge import admin, in_copy, left
 
 RUNTIME = "memory_runtime_admin"
 ANN, ALIAS, SECRET = "qq:77777001", "Schnuckiputzi", "zanzibar quorum vexillology"

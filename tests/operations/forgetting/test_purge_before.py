@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_purge import admin, in_copy, left
 
 from amemorix import AMemorixHostService
 from amemorix.testing import memory_host
 from entrance import contents, data_of, hits, refused, rows, said, told
 from memory_dump import tables
+from test_purge import admin, in_copy, left
 
 ADMIN = "memory_delete_admin"
 SECRETS = {"en": "the treasure lies under the seventh birch tree", "zh": "宝藏埋在第七棵白桦树下面的石头旁边"}

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_purge import ADMIN, admin, fill, in_copy, left
 
 from amemorix import AMemorixHostService
 from amemorix.forgetting import purge_worker as purging
 from amemorix.testing import memory_host
 from entrance import data_of
+from test_purge import ADMIN, admin, fill, in_copy, left
 
 PHASES = ["records", "rows", "indexes", "copies", "files"]
 

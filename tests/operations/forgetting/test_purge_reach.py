@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_purge import admin
 
 from amemorix import AMemorixHostService
 from amemorix.testing import memory_host, pause_background, resume_background
 from entrance import contents, rows, said, told
 from import_entrance import admin as importing
 from import_entrance import created, ended, pasted, turn
+from test_purge import admin
 
 TUNING = "memory_tuning_admin"
 RUNTIME = "memory_runtime_admin"

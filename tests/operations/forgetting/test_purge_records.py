@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from test_purge import admin
 
 from amemorix import AMemorixHostService
 from entrance import change, data_of, refused, rows, said, told
+from test_purge import admin
 
 ADMIN = "memory_delete_admin"
 

@@ -6,12 +6,12 @@ import random
 from pathlib import Path
 
 import pytest
-from test_purge import admin
-from test_restore import fill, selection
 
 from amemorix.testing import FrozenClock, memory_host
 from entrance import rows, said, told
 from memory_dump import tables
+from test_purge import admin
+from test_restore import fill, selection
 
 SENTENCES = [("I live in Oslo.", "I moved to Rome."), ("我住在杭州。", "我搬到上海了。")]
 

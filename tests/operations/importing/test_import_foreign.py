@@ -7,8 +7,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from test_import_readers_amemorix import LI, build
-from test_import_readers_maibot import OLD, database, maibot, message, private
 
 from amemorix import AMemorixHostService
 from amemorix.testing import pause_background, resume_background
@@ -16,6 +14,8 @@ from conftest import Open
 from entrance import contents, hits, stats
 from import_entrance import COMPONENT, admin, created, ended, imported, raw_folder
 from reference_directory import VERSIONS, Version
+from test_import_readers_amemorix import LI, build
+from test_import_readers_maibot import OLD, database, maibot, message, private
 
 
 async def maibot_folder(host: AMemorixHostService) -> Path:

@@ -10,12 +10,12 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from test_purge import left
 
 from amemorix import AMemorixHostService
 from amemorix.testing import pause_background, resume_background
 from entrance import change, data_of, reading, rows
 from import_entrance import admin, created, ended, pasted, raw_folder, staged_file, turn
+from test_purge import left
 
 DELETE = "memory_delete_admin"
 SECRET = "the umbrella is in the second drawer of the duty cabinet"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_profiles import GROUP, PRIVATE, admin, profile, say, traits
 
 from amemorix import AMemorixHostService
 from amemorix.testing import FrozenClock, HashEmbedder, memory_host, pause_background
 from conftest import Open
 from entrance import change, contents, hits, refused, said, told
+from test_profiles import GROUP, PRIVATE, admin, profile, say, traits
 
 
 async def test_a_query_shows_everything_and_whoever_is_unknown(host: AMemorixHostService) -> None:

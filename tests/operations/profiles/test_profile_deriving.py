@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_profiles import admin, profile, say, traits
 
 from amemorix import AMemorixHostService
 from amemorix.errors import ChatUnavailable
@@ -22,6 +21,7 @@ from entrance import cut_change_log, said
 from lives import Life
 from pace import until
 from profile_life import PERSONS, SETTINGS, batch, live
+from test_profiles import admin, profile, say, traits
 
 ASKING = {"use_chat_model": True}
 

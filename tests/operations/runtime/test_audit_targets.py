@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_audit import NOW, ask, note, timeline
 from typer.testing import CliRunner
 
 from amemorix import AMemorixHostService
@@ -16,6 +15,7 @@ from amemorix.testing import FrozenClock, run_maintenance, scratch_config
 from conftest import Open
 from import_entrance import COMPONENT as IMPORT
 from import_entrance import ended
+from test_audit import NOW, ask, note, timeline
 
 DELETE, RUNTIME, GRAPH = "memory_delete_admin", "memory_runtime_admin", "memory_graph_admin"
 
