@@ -28,19 +28,20 @@ async def followed(folder: Path) -> dict[str, list[str]]:
     rests meanwhile.
     """
     passed: dict[str, dict[str, None]] = {}
-    now: list[str] = []
+    now = ""
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
         file = frame.f_code.co_filename
         if now and event == "call" and frame.f_code.co_name != "<module>" and file.startswith(f"{SOURCE}{os.sep}"):
-            passed.setdefault(now[0], {})[str(Path(file).relative_to(SOURCE))] = None
+            passed.setdefault(now, {})[str(Path(file).relative_to(SOURCE))] = None
 
     async def ask(host: AMemorixHostService, journey: str, component: str, **args: Any) -> dict[str, Any]:
-        now[:] = [journey] if journey else []
+        nonlocal now
+        now = journey
         try:
             answer = await host.invoke(component, args)
         finally:
-            now.clear()
+            now = ""
         assert answer["success"], answer
         return answer
 

@@ -194,7 +194,7 @@ class SDKMemoryKernel:
 
     def _checks(self) -> CheckService:
         store, config, clock, environ = self.store, self.config, self.surroundings.clock, self.surroundings.environ
-        recovery = RecoveryHint(BackupFolder(store.folder, config.backup.roots), self.zones.general)
+        recovery = RecoveryHint(self.backups.folder, self.zones.general)
         return CheckService(
             (
                 DatabaseCheck(store, recovery),
