@@ -96,7 +96,7 @@ async def test_a_file_of_the_users_own_is_left_and_named(host: AMemorixHostServi
 
 
 @pytest.mark.parametrize(
-    ("content", "how"), [(gzip.compress(SECRET.encode()), "gzip"), (SECRET.encode("utf-16"), "UTF-16")]
+    ("content", "how"), [(gzip.compress(SECRET.encode(), mtime=0), "gzip"), (SECRET.encode("utf-16"), "UTF-16")]
 )
 async def test_a_file_that_cannot_be_read_is_named(host: AMemorixHostService, content: bytes, how: str) -> None:
     folder = await raw_folder(host)
