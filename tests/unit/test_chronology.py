@@ -16,7 +16,7 @@ from amemorix.language.times import Span
 from amemorix.search.chronology import MOST_RIVALS, anchor_span, anchored, ordered
 from amemorix.search.fusion import Fused
 from amemorix.search.language.temporal_order import End, Ordering
-from amemorix.search.query import Query, read_query
+from amemorix.search.query import read_query
 from pace import assert_linear
 
 DAY = 86_400.0
@@ -40,19 +40,12 @@ def ranking(scores: Sequence[float], **signals: Sequence[float]) -> Fused:
     )
 
 
-def asking(end: End) -> Query:
-    text = {"first": "Which was her first job?", "last": "Which is her latest job?", "": "Which job has she?"}[end]
-    query = read_query(text, NameDirectory(), None, MAY, UTC)
-    assert query.ordering.end == end
-    return query
-
-
 def days(*numbers: float) -> np.ndarray:
     return MAY + DAY * np.array(numbers, np.float64)
 
 
 def after_ordering(fused: Fused, end: End, times: np.ndarray) -> list[int]:
-    return ordered(fused, asking(end), times).ids.tolist()
+    return ordered(fused, end, times).ids.tolist()
 
 
 # The first or the last
@@ -67,17 +60,16 @@ def test_the_latest_of_equals_comes_first() -> None:
 
 
 def test_the_present_counts_as_the_last() -> None:
-    query = read_query("Where does she work now?", NameDirectory(), None, MAY, UTC)
-    assert ordered(ranking([0.8, 0.79]), query, days(1, 2)).ids.tolist() == [2, 1]
+    assert read_query("Where does she work now?", NameDirectory(), None, MAY, UTC).ordering.end == "last"
 
 
 def test_without_an_end_nothing_moves() -> None:
     fused = ranking([0.8, 0.79])
-    assert ordered(fused, asking(""), days(2, 1)) is fused
+    assert ordered(fused, "", days(2, 1)) is fused
 
 
 def test_scores_stay_in_place_and_signals_move_along() -> None:
-    fused = ordered(ranking([0.8, 0.79], coverage=[1.0, 0.9]), asking("first"), days(2, 1))
+    fused = ordered(ranking([0.8, 0.79], coverage=[1.0, 0.9]), "first", days(2, 1))
     assert fused.score.tolist() == pytest.approx([0.8, 0.79])
     assert fused.signals["coverage"].tolist() == pytest.approx([0.9, 1.0])
 
@@ -126,7 +118,7 @@ def test_no_candidate_passes_one_that_is_clearly_better(rows: list[tuple[float, 
     rows = sorted(rows, key=lambda row: -row[0])
     fused = ranking([score for score, _ in rows])
     times = days(*(UNDATED if day is None else day for _, day in rows))
-    after = ordered(fused, asking("first"), times)
+    after = ordered(fused, "first", times)
     own = dict(zip(fused.ids.tolist(), fused.score.tolist(), strict=True))
     best = fused.score[:1].tolist()
     moved = fused.ids != after.ids
@@ -188,7 +180,7 @@ def test_an_empty_ranking_stays_empty() -> None:
 
 def test_what_follows_an_event_is_not_passed_by_what_came_before_it() -> None:
     fused = anchored(ranking([0.8, 0.78]), days(1, 9), Span(MAY + 5 * DAY, math.inf), 0.05)
-    assert ordered(fused, asking("first"), days(9, 1)).ids.tolist() == [2, 1]
+    assert ordered(fused, "first", days(9, 1)).ids.tolist() == [2, 1]
 
 
 # The whole
@@ -205,7 +197,7 @@ def test_the_work_grows_with_the_ranking() -> None:
     def work(size: int) -> None:
         fused = ranking(np.linspace(0.8, 0.4, size).tolist(), dense=[1.0] * size, person=[1.0] * size)
         times = days(*range(size))
-        ordered(fused, asking("last"), times)
+        ordered(fused, "last", times)
         anchored(fused, times, Span(MAY, math.inf), 0.05)
 
     assert_linear(work, 640, 6_400)

@@ -42,6 +42,7 @@ from ..ingest.summaries import SummaryService
 from ..lifecycle.decay_job import LifecycleRounds
 from ..lifecycle.evidence import EvidenceUndo
 from ..lifecycle.service import LifecycleService
+from ..lifecycle.targets import MemoryTargets
 from ..profiles.query import ProfileReader
 from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
@@ -60,7 +61,6 @@ from ..runtime.stored_checks import (
 )
 from ..runtime_status import RuntimeStatus
 from ..search.service import SearchService
-from ..search.target_resolver import MemoryTargets
 from ..store import changes as change_log
 from ..store.ports import Connection
 from ..store.rows import sources as source_rows

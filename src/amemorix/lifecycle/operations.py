@@ -9,12 +9,12 @@ from pydantic import AliasChoices, BaseModel, Field
 from ..fields import ChatRequest, Count, Name
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..search.retention import DAY
-from ..search.target_resolver import read_keys
 from ..store.ports import Connection
 from ..store.queries import optional_array
 from ..store.rows import retention as retention_rows
 from ..store.rows.retention import Memory
 from .service import Action, Ask, Done, snapshot
+from .targets import read_keys
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel

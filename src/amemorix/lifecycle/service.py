@@ -17,6 +17,7 @@ from ..store.ports import Connection
 from ..store.rows import retention as retention_rows
 from ..store.rows.retention import Memory, MemoryKind, MemoryState, Ref, Retention
 from . import trash as trash_rows
+from .targets import read_keys
 
 __all__ = ["Action", "Ask", "Done", "LifecycleService", "Scopes", "snapshot"]
 
@@ -110,8 +111,9 @@ class LifecycleService:
 
         return await self._store.write(unit)
 
-    def note_use(self, refs: Iterable[Ref], episodes: Iterable[int] = ()) -> None:
-        """Count uses later, in the background; they are no acknowledged write."""
+    def note_use(self, keys: Sequence[str]) -> None:
+        """Count uses of hits later, in the background; they are no acknowledged write."""
+        refs, episodes = read_keys(keys)
         stretches: list[_Key] = [("episode", id_) for id_ in episodes]
         for key in (*refs, *stretches):
             if len(self._waiting) < MOST_WAITING:
