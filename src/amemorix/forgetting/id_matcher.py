@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..language.name_pattern import LETTER
+from ..language.person_names import LETTER
 from ..lazy_regex import lazy_regex
 
 __all__ = ["Ids"]

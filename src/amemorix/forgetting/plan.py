@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..language.name_pattern import SHORTEST_NAME
+from ..language.person_names import SHORTEST_NAME
 from ..store import operations as operation_rows
 from ..store.operations import DELETED_BEFORE, ROW_KINDS, Item, RowKind
 from ..store.ports import Connection

@@ -10,8 +10,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, cast
 
-from ..language.name_pattern import NamePattern
 from ..language.normalise import normalise_name
+from ..language.person_names import NamePattern
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
 from ..store.queries import array

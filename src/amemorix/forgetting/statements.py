@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..facts import manual_statements
-from ..language.name_pattern import SHORTEST_NAME, NamePattern
+from ..language.person_names import SHORTEST_NAME, NamePattern
 from ..store.ports import Connection
 from ..store.records import MovedRow
 from .targets import Seeds

@@ -35,7 +35,6 @@ from ..graph.view import GraphViewService
 from ..importing.manager import ImportTaskManager
 from ..indexes.maintenance import UpkeepService
 from ..ingest import summary_rows
-from ..ingest.analyser import Analyser
 from ..ingest.late_names import NamingService
 from ..ingest.service import IngestService
 from ..ingest.summaries import SummaryService
@@ -199,7 +198,7 @@ class SDKMemoryKernel:
             (
                 DatabaseCheck(store, recovery),
                 ReferenceCheck(store),
-                TermCheck(store, Analyser(config.ingest.chunk_chars), self.zones),
+                TermCheck(store, self.zones),
                 ReadingCheck(store),
                 VectorCheck(store, self.vectors.embedding),
                 IndexCheck(store, self.indexes),

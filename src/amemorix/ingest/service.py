@@ -7,25 +7,26 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from typing import Any, TypeVar
 
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
-from ..language.normalise import clean_text, content_hash, normalise_name
-from ..language.strategies import detect
-from ..language.time_arguments import read_event, read_expiry
+from ..language.chunking import chunks, detect
+from ..language.normalise import clean_text, content_hash, is_mostly_cjk, normalise_name, pack_terms, read_flags, tokens
+from ..language.passages import KnowledgeType
+from ..language.times import date_words, read_event, read_expiry
 from ..store.access import Access, Caller, chat_key, restricts
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.records import Alias, ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
+from ..store.records import Alias, ChatKey, Entity, NewParagraph, NewText, Person, Relation, SessionRule, Stored
 from ..store.time_zones import TimeZones
 from . import summary_rows
-from .analyser import Analyser
+from .operations import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
 from .relations import Origin, RelationWriteService
-from .requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
 
-__all__ = ["IngestService", "Outcome"]
+__all__ = ["IngestService", "Outcome", "new_paragraph", "new_paragraphs"]
 
 T = TypeVar("T")
 INLINE_CHARS = 8_000
@@ -43,6 +44,22 @@ class Outcome:
     """Of a wish for a summary: whether messages were there that none covers yet."""
 
 
+def new_paragraphs(
+    text: str, at: float | None, zone: tzinfo, chunk_chars: int, knowledge: KnowledgeType = ""
+) -> tuple[NewParagraph, ...]:
+    """The paragraphs of a cleaned text of some kind, of about `chunk_chars` characters each."""
+    parts = chunks(text, knowledge, chunk_chars) if len(text) > chunk_chars else [text]
+    return tuple(new_paragraph(part, at, zone) for part in parts)
+
+
+def new_paragraph(part: str, at: float | None, zone: tzinfo) -> NewParagraph:
+    """The text as one paragraph, however long; `at` (epoch seconds) adds the date in `zone` to the words that find it."""
+    words = tokens(part)
+    if at is not None:
+        words += tokens(date_words(at, zone, is_mostly_cjk(part)))
+    return NewParagraph(part, bytes.fromhex(content_hash(part)), pack_terms(words), read_flags(part))
+
+
 class IngestService:
     """Checks, analyses and writes; returns when the transaction is durable."""
 
@@ -52,7 +69,6 @@ class IngestService:
         self._config = config
         self._clock = clock
         self._zones = zones
-        self._analyser = Analyser(config.ingest.chunk_chars)
 
     async def text(self, request: IngestText) -> Outcome:
         """Store a text under its external id. Raises InvalidRequest naming the field."""
@@ -180,7 +196,7 @@ class IngestService:
             kind="text" if given else "summary",
             external_id=request.external_id,
             content_hash=bytes.fromhex(content_hash(text)),
-            paragraphs=self._analyser.paragraphs(text, start, zone, knowledge),
+            paragraphs=new_paragraphs(text, start, zone, self._config.ingest.chunk_chars, knowledge),
             knowledge=knowledge,
             chat=chat,
             shared=chat is None or bool(given and given.scope == "global"),
@@ -218,7 +234,7 @@ class IngestService:
                 kind="message",
                 external_id=external_id,
                 content_hash=bytes.fromhex(content_hash(said)),
-                paragraphs=self._analyser.paragraphs(text, at, zone),
+                paragraphs=new_paragraphs(text, at, zone, self._config.ingest.chunk_chars),
                 chat=chat,
                 event_start=at,
                 event_end=at,

@@ -11,7 +11,7 @@ from ..clock import Clock
 from ..copies import cursor_check
 from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
-from ..ingest.analyser import Analyser
+from ..ingest.service import new_paragraph
 from ..lazy_regex import lazy_regex
 from ..store.metadata_store import MetadataStore
 from ..store.migrations import migrations
@@ -78,9 +78,8 @@ class ReferenceCheck(Check):
 class TermCheck(Check):
     """Live paragraphs without the words by which they are found."""
 
-    def __init__(self, store: MetadataStore, analyser: Analyser, zones: TimeZones) -> None:
+    def __init__(self, store: MetadataStore, zones: TimeZones) -> None:
         self._store = store
-        self._analyser = analyser
         self._zones = zones
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
@@ -96,7 +95,7 @@ class TermCheck(Check):
 
         def analysed(texts: Iterable[tuple[int, str, float | None, str]]) -> list[tuple[int, bytes]]:
             zone = self._zones.of
-            return [(id_, self._analyser.paragraph(text, at, zone(chat)).terms) for id_, text, at, chat in texts]
+            return [(id_, new_paragraph(text, at, zone(chat)).terms) for id_, text, at, chat in texts]
 
         done = 0
         while texts := await self._store.read(lambda db: integrity.texts_without_terms(db, TEXTS)):

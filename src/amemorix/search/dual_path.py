@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..indexes.projections import SearchIndexes
-from ..language.text_flags import CJK
+from ..language.normalise import CJK
 from ..ports import SparseScores
 from ..store import changes as change_log
 from ..store.connection import time_limit

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..config.model import Weights
-from ..language.normalise import fold
-from ..language.text_flags import NAME, NUMBER, QUESTION, TIME
+from ..language.normalise import NAME, NUMBER, QUESTION, TIME, fold
 from ..ports import SparseScores
 from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows

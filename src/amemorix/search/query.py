@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ..config.model import Retrieval
 from ..indexes.name_directory import NameDirectory
-from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, query_terms, term_hashes
-from ..language.text_flags import TIME
+from ..language.normalise import STOP_WORDS, TIME, fold, is_mostly_cjk, query_terms, term_hashes
 from ..language.times import Span, asks_when, find_span
 from ..lazy_regex import lazy_regex
 from ..models.glosses.table import GlossTable
@@ -65,7 +64,7 @@ class Query:
     names: tuple[str, ...]
     cjk: bool
     wants: int = 0
-    """Flags of `text_flags` that an answer holds."""
+    """Flags of `normalise` that an answer holds."""
     spans: tuple[Span, ...] = ()
     """Stretches of time that the query names."""
     ordering: Ordering = field(default_factory=Ordering)

@@ -16,8 +16,7 @@ from ..facts.query import FIRST_PERSON, Asked, FactReader, Moment
 from ..foreground_priority import RightOfWay
 from ..indexes.projections import Indexes
 from ..indexes.vectors.serving import DenseLane, QueryEmbedding
-from ..language.time_arguments import read_bound, read_instant
-from ..language.times import Span
+from ..language.times import Span, read_bound, read_instant
 from ..models.glosses.table import GlossTable
 from ..store.access import Access, Caller
 from ..store.connection import time_limit
