@@ -30,18 +30,6 @@ class GivenBack:
     relations: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """What was taken back of a person's evidence; times in epoch seconds."""
-
-    id: int
-    person: int
-    paragraphs: tuple[int, ...]
-    relations: tuple[int, ...]
-    created_at: float
-    undone_at: float | None
-
-
 class EvidenceUndo:
     """Undoes `correct_evidence`: what it deleted is there again, unless something else keeps it down."""
 
@@ -57,13 +45,10 @@ class EvidenceUndo:
         """
 
         def unit(db: Connection) -> tuple[GivenBack, int | None]:
-            record, now = _record(db, operation), self._clock.now()
-            db.run("evidence_undo_done", id=record.id, now=now)
-            back = _paragraph_back(db, record, now) if record.paragraphs else _relations_back(db, record, now)
+            given = _give_back(db, operation, self._clock.now())
             if refresh is not None:
-                refresh(db, record.person)
-            given = GivenBack(record.person, record.paragraphs, tuple(back))
-            return given, operation_rows.lower_watermarks(db, record.paragraphs)
+                refresh(db, given.person)
+            return given, operation_rows.lower_watermarks(db, given.paragraphs)
 
         back, unembedded = await self._store.write(unit)
         if unembedded is not None:
@@ -71,49 +56,43 @@ class EvidenceUndo:
         return back
 
 
-def _record(db: Connection, operation: int) -> _Record:
-    row = db.run("evidence_undo_find", id=operation).fetchone()
-    if row is None:
+def _give_back(db: Connection, operation: int, now: float) -> GivenBack:
+    """Bring back a paragraph with the relations that went with it, or relations alone."""
+    record = db.run("evidence_undo_find", id=operation).fetchone()
+    if record is None:
         raise NotFound(f"{FIELD}: no evidence was taken back as {operation}, or it has been purged.", field=FIELD)
-    id_, detail, created_at, undone_at = row
+    id_, detail, taken_at, undone_at = record
     taken = json.loads(detail)
-    record = _Record(id_, taken["person"], tuple(taken["paragraphs"]), tuple(taken["relations"]), created_at, undone_at)
+    person, paragraphs, relations = taken["person"], tuple(taken["paragraphs"]), tuple(taken["relations"])
     if undone_at is not None:
         raise Conflict(f"{FIELD}: {operation} has been undone already.", field=FIELD)
-    if person_rows.names(db, record.person) is None:
+    if person_rows.names(db, person) is None:
         raise Conflict(f"{FIELD}: the person of {operation} is gone.", field=FIELD)
-    return record
+    db.run("evidence_undo_done", id=id_, now=now)
 
+    def must_be_taken(key: str, deleted_at: float | None) -> None:
+        if deleted_at is None:
+            raise Conflict(f"{FIELD}: {key} is there again already, or has been purged.", field=FIELD)
+        if deleted_at != taken_at:
+            raise Conflict(f"{FIELD}: {key} came back and was deleted again by something else.", field=FIELD)
 
-def _paragraph_back(db: Connection, record: _Record, now: float) -> list[int]:
-    """Bring the paragraph back with the relations that went with it; returns those."""
-    (id_,) = record.paragraphs
-    key, row = paragraph_key(id_), db.run("evidence_undo_paragraph", id=id_).fetchone()
+    if not paragraphs:
+        for relation in relations:
+            row = db.run("evidence_undo_relation", id=relation).fetchone()
+            must_be_taken(f"r{relation}", row and row[0])
+        back = relation_restore.among(db, relations, now)
+        if not back:
+            raise Conflict(f"{FIELD}: nothing that stands speaks for r{relations[0]} any more.", field=FIELD)
+        return GivenBack(person, (), tuple(back))
+    (paragraph,) = paragraphs
+    key, row = paragraph_key(paragraph), db.run("evidence_undo_paragraph", id=paragraph).fetchone()
     if row is None:
         raise Conflict(f"{FIELD}: {key} has been purged.", field=FIELD)
     deleted_at, without_reference, reworded = row
-    _must_be_taken(key, deleted_at, record)
+    must_be_taken(key, deleted_at)
     if reworded:
         raise Conflict(f"{FIELD}: a newer text is stored in the place of {key}.", field=FIELD)
     if without_reference:
         raise Conflict(f"{FIELD}: the text that {key} is part of has been deleted.", field=FIELD)
-    db.run("restore_paragraphs", ids=array([id_]))
-    return relation_restore.resting_on(db, [id_], now)
-
-
-def _relations_back(db: Connection, record: _Record, now: float) -> list[int]:
-    for id_ in record.relations:
-        row = db.run("evidence_undo_relation", id=id_).fetchone()
-        _must_be_taken(f"r{id_}", row and row[0], record)
-    back = relation_restore.among(db, record.relations, now)
-    if not back:
-        raise Conflict(f"{FIELD}: nothing that stands speaks for r{record.relations[0]} any more.", field=FIELD)
-    return back
-
-
-def _must_be_taken(key: str, deleted_at: float | None, record: _Record) -> None:
-    """Raises Conflict unless it is this record that took it away."""
-    if deleted_at is None:
-        raise Conflict(f"{FIELD}: {key} is there again already, or has been purged.", field=FIELD)
-    if deleted_at != record.created_at:
-        raise Conflict(f"{FIELD}: {key} came back and was deleted again by something else.", field=FIELD)
+    db.run("restore_paragraphs", ids=array([paragraph]))
+    return GivenBack(person, paragraphs, tuple(relation_restore.resting_on(db, [paragraph], now)))
