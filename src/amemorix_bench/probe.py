@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,16 @@ from rich.table import Table
 from amemorix.errors import InvalidRequest
 
 from .recall.bench import AskingClock
+from .recall.chinese import Language, read_chinese
 from .workspace import answered, open_memory, working_folder
 
 __all__ = ["Asked", "ProbeReport", "print_report", "run", "shipped"]
 
 LIMIT = 10
+DIALOGUES: dict[str, Language] = {"dialogues_en": "en", "dialogues_zh": "zh"}
+"""The last messages of talks with a bot, about the chats of the Chinese benchmark or their translations."""
 UNANSWERABLE = "unanswerable"
+WHO = {"u": "user", "b": "assistant"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class ProbeReport:
 
 def shipped() -> list[str]:
     """The names of the probes that come with the program."""
-    return sorted(one.name.removesuffix(".json") for one in _folder().iterdir() if one.name.endswith(".json"))
+    return [*DIALOGUES, *sorted(one.name.removesuffix(".json") for one in _folder().iterdir() if one.is_file())]
 
 
 async def run(names: Sequence[str], config: Mapping[str, Any] | None = None) -> ProbeReport:
@@ -67,7 +71,7 @@ async def run(names: Sequence[str], config: Mapping[str, Any] | None = None) -> 
 
     Raises InvalidRequest for what is neither, or not in the format.
     """
-    return ProbeReport(tuple([one for name in names for one in await _run(_read(name), config)]))
+    return ProbeReport(tuple([one for name in names for probe in _read(name) for one in await _run(probe, config)]))
 
 
 def print_report(report: ProbeReport, console: Console | None = None) -> None:
@@ -101,12 +105,13 @@ async def _run(probe: Mapping[str, Any], config: Mapping[str, Any] | None) -> li
 
 
 async def _ask(host: Any, probe: Mapping[str, Any], question: Mapping[str, Any]) -> Asked:
-    args = {"chat_id": probe["id"], "query": question["text"], "limit": LIMIT}
+    text = question.get("text") or "\n".join(f"{WHO[who]}: {said}" for who, said in question["messages"])
+    args = {"chat_id": probe["id"], "query": text, "limit": LIMIT}
     answer = await answered(host, "search_memory", args)
     hits = [hit["external_id"] for hit in answer["hits"]]
     rank = next((rank for rank, id_ in enumerate(hits, 1) if id_ in question["evidence"]), 0)
     return Asked(
-        probe=probe["id"], kind=question["kind"], text=question["text"], evidence=tuple(question["evidence"]),
+        probe=probe["id"], kind=question["kind"], text=text, evidence=tuple(question["evidence"]),
         hits=tuple(hits), scores=tuple(hit["score"] for hit in answer["hits"]), rank=rank,
         flagged=bool(answer.get("weak")),
     )  # fmt: skip
@@ -116,11 +121,38 @@ def _folder() -> Any:
     return files("amemorix_bench").joinpath("data", "probes")
 
 
-def _read(name: str) -> Mapping[str, Any]:
+def _read(name: str) -> Iterable[Mapping[str, Any]]:
+    """Probes of the format: sessions of [id, speaker, text], questions with their evidence."""
+    if name in DIALOGUES:
+        return _dialogues(DIALOGUES[name])
     file = Path(name) if name.endswith(".json") else _folder().joinpath(f"{name}.json")
     try:
-        return json.loads(file.read_text("utf-8"))
+        return [json.loads(file.read_text("utf-8"))]
     except FileNotFoundError as exc:
         raise InvalidRequest(f"There is no probe {name!r}.", field="probes", allowed=shipped()) from exc
     except (OSError, ValueError) as exc:
         raise InvalidRequest(f"{name} is not a file of a probe: {exc}", field="probes") from exc
+
+
+def _dialogues(language: Language) -> Iterable[Mapping[str, Any]]:
+    asked = json.loads(files("amemorix_bench").joinpath("data", "dialogues.json").read_text("utf-8"))
+    for corpus in read_chinese(chat=language).corpora:
+        about = [one for one in asked["dialogues"] if one["chat"] == corpus.id]
+        nothing = [one for one in asked["unanswerable"] if one["chat"] == corpus.id]
+        last = max(session.time or 0.0 for session in corpus.sessions)
+        yield {
+            "id": f"{corpus.id}_{language}",
+            "asked": datetime.fromtimestamp(last + 30 * 86_400, UTC).isoformat(),
+            "sessions": [
+                {
+                    "id": session.id,
+                    "start": datetime.fromtimestamp(session.time or 0.0, UTC).isoformat(),
+                    "messages": [[turn.id, turn.speaker, turn.text] for turn in session.turns],
+                }
+                for session in corpus.sessions
+            ],
+            "questions": [
+                *({"kind": "dialogue", "messages": one[language], "evidence": one["evidence"]} for one in about),
+                *({"kind": UNANSWERABLE, "text": one[language], "evidence": []} for one in nothing),
+            ],
+        }
