@@ -104,6 +104,20 @@ def fixture(
 
 
 @app.command()
+def probe(
+    names: Annotated[list[str] | None, typer.Argument(help="Probes that come with us, or files; none: all of ours.")] = None,
+    json_file: JsonFile = None,
+    settings: Settings = None,
+) -> None:
+    """Ask small chats in several languages questions as people ask them, some of which nothing stored answers."""
+    from amemorix_bench.probe import print_report, run, shipped
+
+    report = asyncio.run(run(names or shipped(), _patch(settings)))
+    _write(json_file, report.to_json())
+    print_report(report)
+
+
+@app.command()
 def speed(
     rows: Annotated[int, typer.Option(min=1, help="Paragraphs to fill the store with.")] = 10_000,
     json_file: JsonFile = None,

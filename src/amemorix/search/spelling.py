@@ -1,0 +1,173 @@
+"""What a query may have meant: words typed in pinyin, homophones, slips of the finger, mended by the chat's own words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from ..language.normalise import STOP_WORDS, fold
+
+__all__ = ["Spelling"]
+
+FIRST_SOUND = 0xE000
+"""Each syllable has a character of its own in the private use area: texts and their sounds have the same length."""
+_HAN = re.compile(r"[\u3400-\u9fff]{2,}")
+_LATIN = re.compile(r"[a-z]+(?:['’][a-z]+)*")
+_LATIN_RUN = re.compile(r"[a-z]+(?:[ '’]+[a-z]+)*")
+_FOLDED = (("zh", "z"), ("ch", "c"), ("sh", "s"), ("ang", "an"), ("eng", "en"), ("ing", "in"))
+"""Sounds that many speakers and input methods do not keep apart."""
+LONGEST = 4
+"""Characters that are looked for together."""
+MOST_SYLLABLES = 40
+
+
+class Spelling:
+    """The words of a chat, by their sound and by their letters."""
+
+    def __init__(self, texts: Iterable[str], names: Iterable[str]) -> None:
+        self._names = sorted({fold(name) for name in names}, key=len, reverse=True)
+        self._text = "\n".join([*self._names, *map(fold, texts)])
+        self._sounds = self._text.translate(_sounds())
+        self._words = Counter(_LATIN.findall(self._text))
+
+    def corrections(self, query: str) -> dict[str, str]:
+        """Stretches of the folded query that the chat does not hold -> what it holds that sounds or looks the same."""
+        folded, found = fold(query), dict[str, str]()
+        for run in _HAN.findall(folded):
+            found.update(self._same_sound(run))
+        chinese = any(sound >= "\ue000" for sound in self._sounds[:2_000])
+        for run in _LATIN_RUN.findall(folded):
+            unknown = [word for word in run.split() if word not in self._words and word not in STOP_WORDS]
+            if chinese and unknown:
+                found.update(self._pinyin(run))
+            found.update({word: near for word in unknown if word not in found and (near := self._near(word))})
+        return found
+
+    def _same_sound(self, run: str) -> Iterator[tuple[str, str]]:
+        """The longest stretches first; of two characters only where the chat's are a word or a name."""
+        sounds, taken = run.translate(_sounds()), [False] * len(run)
+        for size in range(min(LONGEST, len(run)), 1, -1):
+            for at in range(len(run) - size + 1):
+                said = run[at : at + size]
+                if any(taken[at : at + size]) or said in self._text:
+                    continue
+                meant = self._heard(sounds[at : at + size])
+                if meant and self._is_slip(said, meant):
+                    taken[at : at + size] = [True] * size
+                    yield said, meant
+
+    def _heard(self, sounds: str) -> str:
+        """The commonest stretch of the chat with this sound."""
+        places = [match.start() for match in re.finditer(f"(?={re.escape(sounds)})", self._sounds)]
+        heard = Counter(self._text[at : at + len(sounds)] for at in places)
+        return heard.most_common(1)[0][0] if heard else ""
+
+    def _is_slip(self, said: str, meant: str) -> bool:
+        """A name may be written with other characters throughout; of words one is wrong, and what was said is none."""
+        from rjieba import has_word
+
+        if meant in self._names:
+            return True
+        differ = sum(a != b for a, b in zip(said, meant, strict=True))
+        return differ <= max(1, len(said) - 2) and not has_word(said) and (len(said) > 2 or has_word(meant))
+
+    def _pinyin(self, run: str) -> Iterator[tuple[str, str]]:
+        """Syllables typed in Latin letters, with blanks between words, syllables, or nowhere; initials of a name."""
+        for word in run.split():
+            if word not in self._words and len(word) > 1 and (name := self._initials(word)):
+                yield word, name
+        words = run.split()
+        for first in range(len(words)):
+            for last in range(len(words), first, -1):
+                said = " ".join(words[first:last])
+                heard = self._heard_as(_syllables(said.replace(" ", "").replace("'", "")))
+                if heard:
+                    yield said, heard
+                    break
+
+    def _heard_as(self, sounds: str) -> str:
+        """What the chat holds of these syllables, cut into stretches of two and more; nothing if one is left over."""
+        heard, at = list[str](), 0
+        while at < len(sounds):
+            for size in range(min(LONGEST, len(sounds) - at), 1, -1):
+                if said := self._heard(sounds[at : at + size]):
+                    heard.append(said)
+                    at += size
+                    break
+            else:
+                return ""
+        return "".join(heard)
+
+    def _initials(self, word: str) -> str:
+        for name in self._names:
+            if len(name) == len(word) and _HAN.fullmatch(name) and all(map(_begins, name, word)):
+                return name
+        return ""
+
+    def _near(self, word: str) -> str:
+        """The nearest known word: one slip in four letters and more, two in eight and more."""
+        from rapidfuzz.distance import OSA
+        from rapidfuzz.process import extractOne
+
+        if len(word) < 4:
+            return ""
+        known = [one for one in self._words if len(one) > 3 and one not in STOP_WORDS]
+        best = extractOne(word, known, scorer=OSA.distance, score_cutoff=2 if len(word) > 7 else 1)
+        return best[0] if best else ""
+
+
+@cache
+def _syllable_codes() -> dict[str, str]:
+    """Syllable without tone, and with sounds that are often confused taken as one -> its character."""
+    codes: dict[str, str] = {}
+    for syllable in sorted(set(_readings().values())):
+        codes.setdefault(_merged(syllable), chr(FIRST_SOUND + len(codes)))
+    return {syllable: codes[_merged(syllable)] for syllable in set(_readings().values())}
+
+
+@cache
+def _readings() -> dict[int, str]:
+    """Character -> its commonest reading, without the tone."""
+    from pypinyin.pinyin_dict import pinyin_dict
+
+    return {code: _toneless(said.split(",")[0]) for code, said in pinyin_dict.items() if 0x3400 <= code <= 0x9FFF}
+
+
+@cache
+def _sounds() -> dict[int, str]:
+    codes = _syllable_codes()
+    return {code: codes[said] for code, said in _readings().items()}
+
+
+def _merged(syllable: str) -> str:
+    for sound, other in _FOLDED:
+        syllable = syllable.replace(sound, other)
+    return syllable
+
+
+def _toneless(said: str) -> str:
+    import unicodedata
+
+    plain = unicodedata.normalize("NFD", said.replace("ü", "v"))
+    return "".join(c for c in plain if c.isascii()) or "?"
+
+
+def _begins(char: str, letter: str) -> bool:
+    return _readings().get(ord(char), "?").startswith(letter)
+
+
+def _syllables(letters: str) -> str:
+    """The sounds of letters that are pinyin from end to end, the longest syllables first; empty for others."""
+    codes = _syllable_codes()
+
+    def cut(at: int) -> str | None:
+        if at == len(letters):
+            return ""
+        for size in range(min(6, len(letters) - at), 0, -1):
+            if (code := codes.get(letters[at : at + size])) and (rest := cut(at + size)) is not None:
+                return code + rest
+        return None
+
+    return (cut(0) or "") if len(letters) <= MOST_SYLLABLES else ""
