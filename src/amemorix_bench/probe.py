@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -14,12 +15,15 @@ from rich.console import Console
 from rich.table import Table
 
 from amemorix.errors import InvalidRequest
+from amemorix.host.service import AMemorixHostService
 
 from .recall.bench import AskingClock
 from .recall.chinese import Language, read_chinese
 from .workspace import answered, open_memory, working_folder
 
-__all__ = ["Asked", "ProbeReport", "print_report", "run", "shipped"]
+__all__ = [
+    "UNANSWERABLE", "Asked", "ProbeReport", "as_query", "print_report", "read_probe", "run", "shipped", "stored",
+]  # fmt: skip
 
 LIMIT = 10
 DIALOGUES: dict[str, Language] = {"dialogues_en": "en", "dialogues_zh": "zh"}
@@ -71,7 +75,7 @@ async def run(names: Sequence[str], config: Mapping[str, Any] | None = None) -> 
 
     Raises InvalidRequest for what is neither, or not in the format.
     """
-    return ProbeReport(tuple([one for name in names for probe in _read(name) for one in await _run(probe, config)]))
+    return ProbeReport(tuple([one for name in names for probe in read_probe(name) for one in await _run(probe, config)]))
 
 
 def print_report(report: ProbeReport, console: Console | None = None) -> None:
@@ -87,7 +91,9 @@ def print_report(report: ProbeReport, console: Console | None = None) -> None:
     (console or Console(highlight=False)).print(table)
 
 
-async def _run(probe: Mapping[str, Any], config: Mapping[str, Any] | None) -> list[Asked]:
+@contextlib.asynccontextmanager
+async def stored(probe: Mapping[str, Any], config: Mapping[str, Any] | None) -> AsyncGenerator[AMemorixHostService]:
+    """A memory that holds the probe's chat, at the moment when its questions are asked."""
     clock = AskingClock()
     with working_folder() as folder:
         async with open_memory(folder, config, clock=clock) as host:
@@ -101,19 +107,28 @@ async def _run(probe: Mapping[str, Any], config: Mapping[str, Any] | None) -> li
                 await answered(host, "ingest_messages", args)
             await host.settle()
             with clock.standing_at(datetime.fromisoformat(probe["asked"]).timestamp()):
-                return [await _ask(host, probe, question) for question in probe["questions"]]
+                yield host
 
 
-async def _ask(host: Any, probe: Mapping[str, Any], question: Mapping[str, Any]) -> Asked:
+def as_query(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of `search_memory`."""
     text = question.get("text") or "\n".join(f"{WHO[who]}: {said}" for who, said in question["messages"])
-    args = {"chat_id": probe["id"], "query": text, "limit": LIMIT}
-    answer = await answered(host, "search_memory", args)
+    return {"query": text}
+
+
+async def _run(probe: Mapping[str, Any], config: Mapping[str, Any] | None) -> list[Asked]:
+    async with stored(probe, config) as host:
+        return [await _ask(host, probe, question) for question in probe["questions"]]
+
+
+async def _ask(host: AMemorixHostService, probe: Mapping[str, Any], question: Mapping[str, Any]) -> Asked:
+    query = as_query(question)
+    answer = await answered(host, "search_memory", {"chat_id": probe["id"], "limit": LIMIT, **query})
     hits = [hit["external_id"] for hit in answer["hits"]]
     rank = next((rank for rank, id_ in enumerate(hits, 1) if id_ in question["evidence"]), 0)
     return Asked(
-        probe=probe["id"], kind=question["kind"], text=text, evidence=tuple(question["evidence"]),
-        hits=tuple(hits), scores=tuple(hit["score"] for hit in answer["hits"]), rank=rank,
-        flagged=bool(answer.get("weak")),
+        probe=probe["id"], kind=question["kind"], text=query["query"], evidence=tuple(question["evidence"]),
+        hits=tuple(hits), scores=tuple(hit["confidence"] for hit in answer["hits"]), rank=rank, flagged=answer["weak"],
     )  # fmt: skip
 
 
@@ -121,7 +136,7 @@ def _folder() -> Any:
     return files("amemorix_bench").joinpath("data", "probes")
 
 
-def _read(name: str) -> Iterable[Mapping[str, Any]]:
+def read_probe(name: str) -> Iterable[Mapping[str, Any]]:
     """Probes of the format: sessions of [id, speaker, text], questions with their evidence."""
     if name in DIALOGUES:
         return _dialogues(DIALOGUES[name])

@@ -78,18 +78,14 @@ class Sparse(Section):
 
 
 class Noise(Section):
-    """When nothing relevant is stored, nothing is returned."""
+    """What has hardly anything to do with the query is not returned."""
 
-    enabled: bool = live(True, "Return nothing rather than the least bad.")
-    min_relevance: float = live(
-        0.5,
-        "With vectors: cosine plus 0.6 times the share of the query's weighted words that a paragraph and its neighbours hold. Half of it is enough when the query names a person the memory knows.",
-        ge=0,
-        le=2,
+    enabled: bool = live(True, "Leave out what is clearly unrelated.")
+    min_confidence: float = live(
+        0.02, "The probability of answering the query below which a hit is left out.", ge=0, le=1
     )
-    min_coverage: float = live(
-        0.4, "Without vectors: the share of words alone; half of it when a known person is named.", ge=0, le=1
-    )
+    min_relevance: float = live(0.5, "Not used any more: `min_confidence` decides.", ge=0, le=2)
+    min_coverage: float = live(0.4, "Not used any more: `min_confidence` decides.", ge=0, le=1)
 
 
 class Retrieval(Section):

@@ -11,7 +11,6 @@ from typing import TypeVar
 import numpy as np
 
 from ..indexes.projections import SearchIndexes
-from ..language.normalise import CJK
 from ..ports import SparseScores
 from ..store import changes as change_log
 from ..store.connection import time_limit
@@ -22,6 +21,7 @@ from ..store.rows.names import NameRepository
 from ..store.rows.paragraphs import Visible
 from ..tracing import span
 from .chronology import in_order
+from .confidence import with_confidence
 from .fusion import Fused, candidates, fuse
 from .lanes import Ids, dense_lane, graph_lane, no_vectors, person_lane, relation_lane, sparse_lane, time_lane
 from .language.temporal_order import Ordering
@@ -33,18 +33,6 @@ __all__ = ["DualPathRetriever", "LaneResults"]
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 NOBODY = np.zeros(0, np.int64)
-
-HEAD = 20
-"""Candidates of which one has to be relevant."""
-COVERAGE_WEIGHT = 0.6
-NAMED_PERSON_EASE = 0.5
-QUESTION_EASE, CJK_QUESTION_EASE, FOREIGN_EASE = 0.75, 0.55, 0.55
-"""A sentence may be answered in other words; in Chinese with no pair of characters in common, in another language with
-no word at all."""
-SURE = 0.5
-"""From here on the graph alone is reason enough: an entity that the query names, or a relation with a cosine of 0.6."""
-CJK_WORDS_EASE = 0.7
-"""Of a query in pairs of characters, those that straddle two words are in no text that words it otherwise."""
 
 
 @dataclass(slots=True)
@@ -124,14 +112,12 @@ class DualPathRetriever:
         visible = results.visible.join(paragraph_rows.gate(db, further, plan.scopes, plan.now))
         graph = results.graph | {id_: max(score, results.graph.get(id_, 0.0)) for id_, score in related.items()}
         fused = fuse(db, plan, visible, sparse, dense, graph)
-        if plan.settings.noise.enabled and not _anything_relevant(fused, visible, plan):
-            fused = fused.top(0)
         fused, late = run("rerank", lambda: rerank(db, plan, fused, sparse, results.tokens), (fused, False))
         results.failed += ["rerank"] * late
         fused = run("linked", lambda: linked(db, plan, fused), fused)
         if plan.query.only_time or plan.query.ordering != Ordering():
             fused = in_order(db, indexes, plan, fused, visible)
-        return fused
+        return with_confidence(fused, visible, plan)
 
 
 def _allowed(db: Connection, plan: SearchPlan) -> Ids | None:
@@ -151,29 +137,3 @@ def _allowed(db: Connection, plan: SearchPlan) -> Ids | None:
 def _within(found: Ids, allow: Ids | None, plan: SearchPlan) -> Ids:
     found = found if allow is None else np.intersect1d(found, allow, assume_unique=True)
     return found if plan.hidden is None else np.setdiff1d(found, plan.hidden, assume_unique=True)
-
-
-def _anything_relevant(fused: Fused, visible: Visible, plan: SearchPlan) -> bool:
-    """Whether one of the first candidates is near enough in meaning and words, or is what the query names.
-
-    Where nothing relevant is stored, nothing is returned.
-    """
-    head, query, noise = fused.top(HEAD), plan.query, plan.settings.noise
-    if not len(head.ids):
-        return False
-    if (not query.terms and query.persons) or query.only_time:
-        return True
-    without = np.isnan(head.cosine)
-    if query.keywords:
-        ease = CJK_WORDS_EASE if query.cjk and without.all() else 1.0
-    else:
-        ease = CJK_QUESTION_EASE if query.cjk else QUESTION_EASE
-    ease *= NAMED_PERSON_EASE if query.persons or plan.persons else 1.0
-    flags = visible.flags[np.searchsorted(visible.ids, head.ids)]
-    foreign = ((flags & CJK) > 0) != query.cjk
-    near = np.nan_to_num(head.cosine, nan=0.0) + COVERAGE_WEIGHT * head.coverage
-    if not any(map(str.isalnum, query.text)):
-        near = head.coverage
-    near_enough = near >= noise.min_relevance * np.where(foreign & (not query.keywords), FOREIGN_EASE, ease)
-    worded = head.coverage >= noise.min_coverage * ease
-    return bool(np.any(np.where(without, worded, near_enough)) or np.any(head.signals["graph"] >= SURE))

@@ -43,6 +43,11 @@ class Fused:
     cosine: Floats
     coverage: Floats
     bm25: Floats
+    matched: Floats
+    """How well the query's words are met, token by token: by the paragraph and by it with its neighbours, shape
+    (candidates, 2), in 0..1; NaN where no token was compared."""
+    confidence: Floats
+    """How likely each answers the query; NaN until it is judged."""
 
     @property
     def signals(self) -> dict[str, Floats]:
@@ -57,7 +62,7 @@ class Fused:
         """Those at these places, in this order."""
         return replace(
             self, ids=self.ids[at], score=self.score[at], values=self.values[at], cosine=self.cosine[at],
-            coverage=self.coverage[at], bm25=self.bm25[at],
+            coverage=self.coverage[at], bm25=self.bm25[at], matched=self.matched[at], confidence=self.confidence[at],
         )  # fmt: skip
 
     def boosted(self, name: str, weight: float, values: Floats) -> Fused:
@@ -124,7 +129,11 @@ def fuse(
     if weights.retention or plan.settings.rerank.weights.retention:
         signals |= fading(retained_all(visible.strength, visible.anchor_at, plan.now, plan.half_life))
     values, covered = np.stack([*signals.values()], axis=1), np.maximum(_picked(sparse.coverage, at), coverage)
-    return weighted(Fused(ids, nothing, tuple(signals), values, (), cosine, covered, bm25), weights)
+    unknown = np.full(len(ids), np.nan, np.float32)
+    matched = np.column_stack([unknown, unknown])
+    return weighted(
+        Fused(ids, nothing, tuple(signals), values, (), cosine, covered, bm25, matched, unknown), weights
+    )
 
 
 def weighted(fused: Fused, weights: Weights) -> Fused:

@@ -70,6 +70,7 @@ def ranked_hits(db: Connection, fused: Fused, plan: SearchPlan) -> list[Hit]:
         reasons[id_] = (
             float(fused.score[place]),
             {
+                "confidence": round(float(fused.confidence[place]), 4),
                 "lanes": ranks,
                 "signals": counted,
                 "session": round(sum(counted.get(name, 0.0) for name in OF_SESSION), 4),
@@ -127,6 +128,7 @@ def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Re
                 type="paragraph",
                 content=row.content,
                 score=round(score, 6),
+                confidence=explain.pop("confidence", 1.0),
                 external_id=row.external_id,
                 chat_id=row.chat_id,
                 source=row.source,

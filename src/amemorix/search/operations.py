@@ -50,7 +50,10 @@ class KernelSearchRequest(AskingRequest):
         "that time. In modes `search`, `time` and `hybrid`. What was deleted since stays deleted.",
     )
     respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
-    min_score: float = Field(0.0, ge=0, le=1, description="Leave out hits below this score.")
+    min_score: float = Field(
+        0.0, ge=0, le=1, validation_alias=AliasChoices("min_score", "min_confidence"),
+        description="Leave out hits whose confidence is lower; `min_confidence` means the same.",
+    )  # fmt: skip
     used: bool = Field(
         False, description="The caller uses the first hits (`lifecycle.access_top`): they fade later. Costs no time."
     )
@@ -79,7 +82,8 @@ class Hit(BaseModel, defer_build=True):
     hash: str
     type: Literal["paragraph", "episode"]
     content: str
-    score: float
+    score: float = Field(description="What the hits are ordered by, 0..1.")
+    confidence: float = Field(default=1.0, description="How likely it answers the query, 0..1; calibrated.")
     external_id: str = ""
     chat_id: str = ""
     source: str = ""
@@ -101,6 +105,7 @@ class RetrievalResult(ScopedResponse):
         default_factory=list,
         description="What is known of the persons and entities that the query names, if it asks for it.",
     )
+    weak: bool = Field(default=False, description="No hit is likely to answer the query: use them with care, or not.")
     summary: str = Field(default="", description="The first hits as numbered lines, for a prompt.")
     filtered: bool = Field(default=False, description="True if the chat filter refused the call.")
     degraded: list[str] = Field(default_factory=list, description="Lanes that did not answer.")

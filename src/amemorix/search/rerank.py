@@ -182,6 +182,8 @@ def _reordered(fused: Fused, plan: SearchPlan, found: Mapping[str, Floats]) -> F
     seen.append(np.stack(words).mean(axis=0) if words else none)
     values = np.column_stack([fused.values[:count], *seen])
     head = replace(fused.top(count), names=(*fused.names, *HEAD_SIGNALS), values=values)
+    if "tokens" in found:
+        head = replace(head, matched=np.column_stack([found["tokens"], found["token_window"]]))
     head, rest = weighted(head, plan.settings.rerank.weights), fused.take(slice(count, None))
     if not len(rest.ids):
         return head
@@ -195,6 +197,8 @@ def _reordered(fused: Fused, plan: SearchPlan, found: Mapping[str, Floats]) -> F
         cosine=np.concatenate([head.cosine, rest.cosine]),
         coverage=np.concatenate([head.coverage, rest.coverage]),
         bm25=np.concatenate([head.bm25, rest.bm25]),
+        matched=np.concatenate([head.matched, rest.matched]),
+        confidence=np.concatenate([head.confidence, rest.confidence]),
     )
 
 

@@ -28,6 +28,7 @@ from ..store.rows import revisions as revision_rows
 from ..store.rows import sources as source_rows
 from ..store.time_zones import TimeZones
 from ..tracing import carried, span
+from .confidence import WEAK
 from .dual_path import DualPathRetriever, LaneResults
 from .episode_lane import episode_hits
 from .hits import AggregateQueryService, hits_in_time, ranked_hits, summary, with_replaced
@@ -217,6 +218,7 @@ def _newest(db: Connection, plan: SearchPlan) -> list[Hit]:
 
 
 def _answered(answer: RetrievalResult, hits: Sequence[Hit], plan: SearchPlan) -> RetrievalResult:
-    answer.hits = [hit for hit in hits if hit.score >= plan.min_score]
+    answer.hits = [hit for hit in hits if hit.confidence >= plan.min_score]
+    answer.weak = bool(answer.hits) and max(hit.confidence for hit in answer.hits) < WEAK
     answer.summary = summary(answer.hits)
     return answer
