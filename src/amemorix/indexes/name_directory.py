@@ -151,6 +151,10 @@ class NameDirectory:
             _without(text, [(a, b) for a, b, _ in spans]),
         )
 
+    def names_in(self, chats: Collection[int] | None) -> list[str]:
+        """Normalised names that somebody has in one of these chats (None: anywhere)."""
+        return [name for name in self._by_name if self.owners(name, chats)]
+
     def longer(self, names: Collection[str]) -> frozenset[str]:
         """Normalised names, of whomever, that hold one of these and are none of them."""
         return frozenset(

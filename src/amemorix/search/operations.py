@@ -105,6 +105,11 @@ class RetrievalResult(ScopedResponse):
         default_factory=list,
         description="What is known of the persons and entities that the query names, if it asks for it.",
     )
+    corrected: dict[str, str] = Field(
+        default_factory=dict,
+        description="What of the query was taken for a slip, a homophone or pinyin -> the chat's own word that was "
+        "searched for, because nothing likely was found by the words as written.",
+    )
     weak: bool = Field(default=False, description="No hit is likely to answer the query: use them with care, or not.")
     summary: str = Field(default="", description="The first hits as numbered lines, for a prompt.")
     filtered: bool = Field(default=False, description="True if the chat filter refused the call.")

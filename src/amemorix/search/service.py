@@ -16,6 +16,7 @@ from ..facts.query import FIRST_PERSON, Asked, FactReader, Moment
 from ..foreground_priority import RightOfWay
 from ..indexes.projections import Indexes
 from ..indexes.vectors.serving import DenseLane, QueryEmbedding
+from ..language.normalise import fold
 from ..language.times import Span, read_bound, read_instant
 from ..models.glosses.table import GlossTable
 from ..store.access import Access, Caller
@@ -35,12 +36,15 @@ from .hits import AggregateQueryService, hits_in_time, ranked_hits, summary, wit
 from .operations import Hit, KernelSearchRequest, RetrievalResult
 from .query import SearchPlan, read_query
 from .retention import DAY
+from .spelling import Spelling
 
 __all__ = ["SearchService"]
 
 log = logging.getLogger(__name__)
 LONG_AGO, FAR_OFF = -1e12, 4e11
 """Bounds of a window that is open at one end, in epoch seconds: beyond any date that can be written."""
+SPELT_BY = 3_000
+"""Texts that a query may be corrected by, the newest."""
 EPISODE_BREADTH = 10
 """Paragraph candidates looked at for each episode wanted."""
 
@@ -83,9 +87,32 @@ class SearchService:
     async def search(self, request: KernelSearchRequest, *, source: str = "") -> RetrievalResult:
         """Answer one search, within the sources of a name if one is given.
 
-        Words, names and the graph are looked up while the model embeds the query. Raises InvalidRequest for times that
-        cannot be read and for what a mode needs and lacks.
+        A query that finds nothing likely is asked again as it may have been meant: by sound and by letters. Raises
+        InvalidRequest for times that cannot be read and for what a mode needs and lacks.
         """
+        answer = await self._search(request, source)
+        if (answer.hits and not answer.weak) or answer.filtered or request.mode not in ("search", "hybrid"):
+            return answer
+        meant = await self._store.read(lambda db: self._meant(db, request))
+        if not meant:
+            return answer
+        query = fold(request.query)
+        for said in sorted(meant, key=len, reverse=True):
+            query = query.replace(said, meant[said])
+        again = await self._search(request.model_copy(update={"query": query}), source)
+        if max((hit.confidence for hit in again.hits), default=0) <= max((hit.confidence for hit in answer.hits), default=0):
+            return answer
+        again.corrected = meant
+        return again
+
+    def _meant(self, db: Connection, request: KernelSearchRequest) -> dict[str, str]:
+        """Words of the query that the newest texts hold in another spelling."""
+        scopes, now = self._access.scopes(db, Caller.of(request)), self._clock.now()
+        names = self._indexes.names.index.names_in(scopes)
+        return Spelling(paragraph_rows.newest_texts(db, scopes, now, SPELT_BY), names).corrections(request.query)
+
+    async def _search(self, request: KernelSearchRequest, source: str) -> RetrievalResult:
+        """Words, names and the graph are looked up while the model embeds the query."""
         window, as_of = self._times(request)
 
         def begin(db: Connection) -> RetrievalResult | tuple[SearchPlan, RetrievalResult, QueryEmbedding, LaneResults]:

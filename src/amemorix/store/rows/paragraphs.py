@@ -114,6 +114,13 @@ def any_cjk(db: Connection, scopes: Scopes) -> bool:
     return bool(db.run("any_cjk_in", scopes=array(scopes)).fetchone()[0])
 
 
+def newest_texts(db: Connection, scopes: Scopes, now: float, limit: int) -> list[str]:
+    """What was stored last and may be seen."""
+    if scopes is None:
+        return [row[0] for row in db.run("newest_texts_everywhere", now=now, limit=limit)]
+    return [row[0] for row in db.run("newest_texts", scopes=array(scopes), now=now, limit=limit)]
+
+
 def questions(db: Connection, ids: NDArray[np.int64]) -> set[int]:
     """Those of the ids whose text is a question."""
     return {row[0] for row in db.run("questions_among", ids=array(ids.tolist()))}

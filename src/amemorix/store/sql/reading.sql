@@ -95,6 +95,17 @@ where p.event_start is not null and p.event_start <= :end and p.event_end >= :st
   and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
 order by p.event_start desc, p.id desc limit :limit;
 
+-- name: newest_texts
+select p.content from paragraphs p
+where p.scope in (select value from json_each(:scopes))
+  and p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
+order by p.id desc limit :limit;
+
+-- name: newest_texts_everywhere
+select p.content from paragraphs p
+where p.deleted_at is null and p.superseded_at is null and (p.expires_at is null or p.expires_at > :now)
+order by p.id desc limit :limit;
+
 -- name: evidence_of_entities
 select pe.entity, pe.paragraph, instr(lower(p.content), lower(e.name)) > 0
 from paragraph_entities pe join paragraphs p on p.id = pe.paragraph join entities e on e.id = pe.entity
