@@ -142,7 +142,7 @@ async def test_a_call_that_fails_is_a_span_with_an_error(opened: Open, spans: In
 def test_without_opentelemetry_everything_goes_on() -> None:
     code = (
         "import sys; sys.modules['opentelemetry'] = None;"
-        "from amemorix.tracing import carried, span\n"
+        "from amemorix.audit_context import carried, span\n"
         "with span('x', a=1): print(carried(lambda: 'well')())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from amemorix.config import Config, default_toml, load, parse, read_text
 from amemorix.errors import InvalidConfig
-from amemorix.host.bootstrap_config import data_folder
+from amemorix.host.environment import data_folder
 from amemorix.location import Location, locate
 
 

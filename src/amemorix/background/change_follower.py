@@ -1,4 +1,4 @@
-"""Loops in the background that make rows out of rows, and how they rest, retry and give way to calls."""
+"""Work in the background: loops that make rows out of rows, how they rest, retry, give way to calls, and come to their end."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import asyncio
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Executor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..errors import MemoryFault
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 
-__all__ = ["UNLIMITED", "Backoff", "ChangeFollower", "run_forever"]
+__all__ = ["UNLIMITED", "Backoff", "ChangeFollower", "end_tasks", "run_forever", "run_to_completion"]
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -72,6 +72,33 @@ async def run_forever(
         spent = time.perf_counter() - started
         share = max(idle_share, BUSY_SHARE) if is_busy() else idle_share
         await asyncio.sleep(spent * share if worked else next_pause())
+
+
+async def run_to_completion(
+    pool: Executor, work: Callable[[], T], *, when_cancelled: Callable[[], None] | None = None
+) -> T:
+    """Do it on a thread of the pool; a cancellation waits for its end, so that nothing works on files that nobody minds.
+
+    `when_cancelled` may tell the work to end soon. What it raises then counts as seen.
+    """
+    future = asyncio.get_running_loop().run_in_executor(pool, work)
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        if when_cancelled is not None:
+            when_cancelled()
+        await asyncio.wait([future])
+        raise
+
+
+async def end_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel the tasks and wait for their end; those of another loop, which does not run any more, have ended with it."""
+    here = asyncio.get_running_loop()
+    mine = [task for task in tasks if task.get_loop() is here]
+    for task in mine:
+        task.cancel()
+    await asyncio.gather(*mine, return_exceptions=True)
 
 
 class ChangeFollower(ABC):

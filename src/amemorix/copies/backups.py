@@ -20,11 +20,11 @@ from ..runtime_status import Reopen, RuntimeStatus
 from ..store import copies as copy_rows
 from ..store import operations as operation_rows
 from ..store.compaction import open_copy
-from ..store.connection import DatabaseError
 from ..store.copies import HIGHEST_NUMBER
 from ..store.file_swap import DATABASE_FILE, forget_incoming, incoming
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, check, migrations
+from ..store.queries import DatabaseError
 from .backup_folder import SETTINGS, Backup, BackupFolder, Reason, sealed
 from .database_swap import DatabaseTakeover
 from .worker import CopyThread, exchanging_files, using_files

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..errors import StorageFailure
 from ..store.compaction import open_copy
-from ..store.connection import DatabaseError
 from ..store.file_swap import DATABASE_FILE, finish_exchange
+from ..store.queries import DatabaseError
 from .backup_folder import BackupFolder
 from .backups import Restoration, put_in_place
 from .database_swap import DatabaseTakeover

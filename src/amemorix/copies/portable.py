@@ -21,13 +21,13 @@ from ..indexes.snapshot import process_mark
 from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
 from ..store.compaction import in_memory, open_copy
-from ..store.connection import DatabaseError, OperationalError, of_file
 from ..store.copies import HIGHEST_NUMBER, building
 from ..store.file_swap import DATABASE_FILE, incoming
 from ..store.metadata_store import MetadataStore, noted
 from ..store.migrations import build, migrations, written_by
 from ..store.ports import Connection
 from ..store.private_files import make_private, private_opener
+from ..store.queries import DatabaseError, OperationalError, of_file
 from ..store.rows import embeddings as embedding_rows
 from . import cursor_check
 from .backup_folder import BackupFolder

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ..background.run_to_completion import to_its_end
+from ..background.change_follower import run_to_completion
 from ..errors import Conflict, NotReady
 from ..store.metadata_store import MetadataStore
 
@@ -76,7 +76,7 @@ class CopyThread:
     async def run(self, work: Callable[[], T]) -> T:
         """Do it on the thread; a cancellation waits for its end, so that nothing works on files that nobody minds."""
         self.go_on()
-        return await to_its_end(self._pool, work)
+        return await run_to_completion(self._pool, work)
 
     def close(self) -> None:
         """End what is under way. Blocking."""

@@ -12,11 +12,11 @@ from ..config.model import Facts, Profile
 from ..indexes.projections import Indexes
 from ..language.normalise import content_hash, fold
 from ..store import changes as change_log
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import undo_records
-from ..store.time_zones import TimeZones
 from . import material as fact_material
 from . import rows as fact_rows
 from .authority import CORRECTION, HEARSAY, PERSON_FACT, SUMMARISED, corrected, own, standing_of

@@ -10,7 +10,7 @@ from ..store import compaction
 from ..store import copies as copy_rows
 from ..store import operations as operation_rows
 from ..store.compaction import one_transaction, open_copy
-from ..store.connection import SqliteConnection
+from ..store.queries import SqliteConnection
 from ..store.records import MovedRow
 from . import purge_records, purge_rows
 from .purge_records import ASKED, NO_OPERATION, QUOTING, SearchPatterns

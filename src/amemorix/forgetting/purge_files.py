@@ -18,9 +18,9 @@ from ..store import changes as change_log
 from ..store import compaction
 from ..store import copies as copy_rows
 from ..store.compaction import file_chunks, open_copy
-from ..store.connection import DatabaseError
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import DatabaseError
 from ..store.reserve import RESERVE
 from . import purge_rows
 from .byte_search import Patterns

@@ -9,9 +9,8 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from ..store.connection import of_file
 from ..store.ports import Connection
-from ..store.queries import array
+from ..store.queries import array, of_file
 from ..store.rows import entity_names
 from ..store.rows.entity_names import Leaving
 from .byte_search import Patterns

@@ -11,8 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ..background.change_follower import ChangeFollower
-from ..background.run_to_completion import to_its_end
+from ..background.change_follower import ChangeFollower, run_to_completion
 from ..clock import Clock
 from ..copies.backup_folder import BackupFolder
 from ..importing import rows as import_rows
@@ -229,7 +228,7 @@ class PurgeWorker:
 
     async def _off(self, work: Callable[[], T]) -> T:
         """On the purge's thread; a cancellation waits for it, so that no two purges ever work on the files."""
-        return await to_its_end(self._thread, work)
+        return await run_to_completion(self._thread, work)
 
     def close(self) -> None:
         """End what is under way; it goes on when the memory is opened again. Blocking."""

@@ -23,7 +23,7 @@ from ..store.access import Access, Caller, Sight
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.rows import entities as entity_rows
-from ..store.rows import entity_names, relation_validity
+from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
 from ..store.rows.entities import EntityRow
@@ -208,7 +208,7 @@ class GraphViewService:
 
     def _ends(self, db: Connection, ids: Iterable[int], sight: Sight) -> dict[int, float]:
         """Relation -> when it was over, by what may be seen."""
-        return relation_validity.of(db, ids, sight.scopes, sight.now)
+        return relation_rows.ended(db, ids, sight.scopes, sight.now)
 
     def _paragraphs(self, db: Connection, ids: Sequence[int]) -> list[ParagraphItem]:
         rows = paragraph_rows.full(db, ids)

@@ -9,9 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..background.change_follower import ChangeFollower
+from ..background.change_follower import ChangeFollower, end_tasks
 from ..background.chat_budget import ChatMeter, MeteredChat
-from ..background.run_to_completion import end_tasks
 from ..config.model import Config
 from ..copies.backup_folder import BackupFolder
 from ..copies.backups import BackupService
@@ -62,9 +61,9 @@ from ..runtime_status import RuntimeStatus
 from ..search.service import SearchService
 from ..search.target_resolver import MemoryTargets
 from ..store import changes as change_log
+from ..store.access import TimeZones
 from ..store.ports import Connection
 from ..store.rows import sources as source_rows
-from ..store.time_zones import TimeZones
 from ..tuning.evaluation import Evaluator
 from ..tuning.profiles import RetrievalProfileService
 from ..tuning.service import TuningService

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
-from ..background.shared_resources import Shared, reused
 from ..config.model import Config
 from ..indexes.projections import Indexes
 from ..models.glosses.table import GlossTable, table_for
@@ -17,9 +19,10 @@ from ..ports import ChatModel, Embedder
 from ..store.metadata_store import MetadataStore
 from .environment import Surroundings
 
-__all__ = ["Parts", "build_parts"]
+__all__ = ["Parts", "Shared", "build_parts"]
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 MODEL_SETTINGS = (
     "provider", "model_name", "base_url", "api_key_env", "dimension", "request_dimension", "max_concurrent",
     "timeout_seconds", "max_attempts", "glosses",
@@ -30,6 +33,38 @@ CHAT_SETTINGS = (
     "max_output_tokens",
 )  # fmt: skip
 """The same for the chat model."""
+
+
+class Shared(Generic[T]):
+    """A part with the settings it was built from; closed when the last kernel that uses it lets go."""
+
+    def __init__(self, key: Hashable, part: T, close: Callable[[T], None]) -> None:
+        self.key = key
+        self._lock = threading.Lock()
+        self.part = part
+        self._close = close
+        self._users = 1
+
+    def taken(self) -> Shared[T]:
+        """The same part for one more user."""
+        with self._lock:
+            self._users += 1
+        return self
+
+    def release(self) -> None:
+        """One user less; blocking if it was the last."""
+        with self._lock:
+            self._users -= 1
+            last = self._users == 0
+        if last:
+            self._close(self.part)
+
+
+def reused(old: Shared[T] | None, key: Hashable, build: Callable[[], T], close: Callable[[T], None]) -> Shared[T]:
+    """The old part if it was built from the same settings, else a new one."""
+    if old is not None and old.key == key:
+        return old.taken()
+    return Shared(key, build(), close)
 
 
 @dataclass(frozen=True, slots=True)

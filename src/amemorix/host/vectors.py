@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from ..background.shared_resources import Shared
 from ..clock import Clock
 from ..config.model import Embedding
 from ..errors import ModelUnavailable
@@ -14,6 +13,7 @@ from ..indexes.vectors.embedding import EmbeddingService
 from ..indexes.vectors.serving import DenseLane, Serving
 from ..ports import Embedder
 from ..store.metadata_store import MetadataStore
+from .shared_parts import Shared
 
 __all__ = ["Vectors"]
 

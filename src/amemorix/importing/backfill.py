@@ -10,9 +10,9 @@ from ..clock import Clock
 from ..config.model import Config
 from ..ingest.analyser import Analyser
 from ..language.times import find_span
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.time_zones import TimeZones
 from . import rows as import_rows
 from .rows import ImportChunk, ImportFile, ImportTask
 from .work import ImportWork, Lease

@@ -15,9 +15,9 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest
 from ..ingest.service import IngestService
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.time_zones import TimeZones
 from . import rows as import_rows
 from .backfill import TemporalBackfill
 from .roots import STAGING, Places

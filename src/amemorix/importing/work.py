@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TypeVar
 
-from ..background.run_to_completion import to_its_end
+from ..background.change_follower import run_to_completion
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest, MemoryFault, NotReady, StorageFailure
@@ -95,7 +95,7 @@ class ImportWork:
     async def off(self, work: Callable[[], T]) -> T:
         """On the thread of imports; a cancellation waits for it. Raises Ended if it was told to stop."""
         try:
-            return await to_its_end(self._thread, work, when_cancelled=self.stop)
+            return await run_to_completion(self._thread, work, when_cancelled=self.stop)
         except Stopped as exc:
             raise Ended from exc
 

@@ -15,11 +15,10 @@ from ..errors import InvalidRequest
 from ..language.normalise import clean_text, content_hash, normalise_name
 from ..language.strategies import detect
 from ..language.time_arguments import read_event, read_expiry
-from ..store.access import Access, Caller, chat_key, restricts
+from ..store.access import Access, Caller, TimeZones, chat_key, restricts
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Alias, ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
-from ..store.time_zones import TimeZones
 from . import summary_rows
 from .analyser import Analyser
 from .relations import Origin, RelationWriteService

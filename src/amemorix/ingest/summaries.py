@@ -15,11 +15,11 @@ from ..errors import ChatUnavailable
 from ..ids import paragraph_key
 from ..language.normalise import content_hash, normalise_name
 from ..ports import ChatModel
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Entity, NewText, Person, Relation
 from ..store.rows import paragraphs as paragraph_rows
-from ..store.time_zones import TimeZones
 from . import summary_rows
 from .analyser import Analyser
 from .service import IngestService

@@ -15,7 +15,6 @@ from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
-from ..store.rows import relation_validity
 from ..store.rows import relations as relation_rows
 from ..store.rows.paragraphs import ParagraphRow
 from ..store.rows.persons import PersonNames
@@ -190,7 +189,7 @@ class _PersonReading:
         """What relations say; their support is looked at again whenever the profile is read."""
         entities = self._entities({scope, *(line.chat for line in lines)})
         found = profile_material.relations(self._db, entities, scope, RELATIONS, self._now)
-        over = relation_validity.of(self._db, [one.id for one in found], (scope,), self._now)
+        over = relation_rows.ended(self._db, [one.id for one in found], (scope,), self._now)
         relations = [one for one in found if one.id not in over]
         times = {line.id: line.at for line in lines}
         rows = paragraph_rows.full(self._db, [one.paragraph for one in relations if one.paragraph not in times])
@@ -241,7 +240,7 @@ def living(db: Connection, items: Sequence[ProfileItem], scopes: Sequence[int] |
     rows = np.array(sorted({row for item in items for row in item.evidence}), np.int64)
     seen = set(paragraph_rows.gate(db, rows, scopes, now).ids.tolist())
     relations = relation_rows.seen(db, {i.ref for i in items if i.basis == "relation"}, scopes, now)
-    relations -= relation_validity.of(db, relations, scopes, now).keys()
+    relations -= relation_rows.ended(db, relations, scopes, now).keys()
     told = array({i.ref for i in items if i.basis == "fact"})
     facts = {row[0] for row in db.run("profile_facts_alive", ids=told, now=now)}
     standing = [item for item in items if _stands(item, seen, relations, facts)]

@@ -13,13 +13,13 @@ from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
 from ..ingest.analyser import Analyser
 from ..lazy_regex import lazy_regex
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.migrations import migrations
 from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import integrity
 from ..store.rows.embeddings import Generation
-from ..store.time_zones import TimeZones
 from ..version import program
 from .checks import Check, FindingItem
 from .recovery_hint import RecoveryHint

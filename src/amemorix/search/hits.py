@@ -15,6 +15,7 @@ from ..language.times import format_time
 from ..store.ports import Connection
 from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
+from ..store.rows import relations as relation_rows
 from ..store.rows import retention as retention_rows
 from ..store.rows.paragraphs import ParagraphRow
 from ..store.rows.retention import Retention
@@ -92,7 +93,7 @@ def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Re
     if query is not None:
         then = plan.now if plan.as_of is None else plan.as_of
         of_hits = {relation for found in relations.values() for relation in found}
-        ended = paragraph_rows.relations_ended(db, of_hits, plan.scopes, plan.now)
+        ended = relation_rows.ended(db, of_hits, plan.scopes, plan.now)
         over = {relation: at for relation, at in ended.items() if at <= then}
     touched = retention_rows.of(db, "paragraph", ids)
     hits: list[Hit] = []

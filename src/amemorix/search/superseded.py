@@ -9,8 +9,7 @@ import numpy as np
 from ..language.normalise import unpack_terms
 from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows
-from ..store.rows import revisions as revision_rows
-from ..store.rows.revisions import Revision
+from ..store.rows.paragraphs import Revision
 from .hits import Reasons, paragraph_hits
 from .plan import SearchPlan
 from .result import Hit
@@ -39,7 +38,7 @@ def with_replaced(db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list
         id_: (top * share, {"revision": "replaced", "coverage": round(share, 3), "lanes": {"sparse": {}}})
         for share, id_ in scored[: plan.limit]
     }
-    found = paragraph_hits(db, revision_rows.full(db, reasons), reasons, plan)
+    found = paragraph_hits(db, paragraph_rows.full_revisions(db, reasons), reasons, plan)
     return sorted([*found, *hits], key=lambda hit: -hit.score)[: plan.limit]
 
 
@@ -51,7 +50,7 @@ def with_replaced_in_time(db: Connection, hits: Sequence[Hit], plan: SearchPlan)
         id_: (1.0, {"revision": "replaced", "order": "newest first", "lanes": {"time": {}}})
         for _, id_ in dated[: plan.limit]
     }
-    found = paragraph_hits(db, revision_rows.full(db, reasons), reasons, plan)
+    found = paragraph_hits(db, paragraph_rows.full_revisions(db, reasons), reasons, plan)
     return sorted([*found, *hits], key=lambda hit: -(hit.time.start or 0.0))[: plan.limit]
 
 
@@ -60,7 +59,7 @@ def _replaced(db: Connection, plan: SearchPlan) -> Iterator[Revision]:
     if plan.as_of is None or plan.sources is not None:
         return
     mine = None if plan.persons is None else set(paragraph_rows.of_persons(db, plan.persons).tolist())
-    for one in revision_rows.replaced(db, plan.as_of, plan.scopes, plan.now, MOST):
+    for one in paragraph_rows.replaced(db, plan.as_of, plan.scopes, plan.now, MOST):
         window, at = plan.window, one.event_start
         if (mine is None or one.id in mine) and (
             window is None or (at is not None and window.start <= at <= window.end)

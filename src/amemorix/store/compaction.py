@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from .connection import SqliteConnection, connect
 from .ports import Connection
 from .private_files import create_private
+from .queries import SqliteConnection, connect
 
 __all__ = ["RawFiles", "file_chunks", "in_memory", "one_transaction", "open_copy"]
 

@@ -15,10 +15,9 @@ from typing import Any
 from . import changes as change_log
 from . import compaction
 from .compaction import one_transaction, open_copy
-from .connection import DatabaseError, SqliteConnection, of_file
 from .migrations import build
 from .ports import Connection
-from .queries import array
+from .queries import DatabaseError, SqliteConnection, array, of_file
 from .sqlite import INCARNATION
 
 __all__ = ["FLOOR", "HIGHEST_NUMBER", "Inventory", "Step", "building"]

@@ -17,11 +17,11 @@ from typing import Any, Generic, Literal, TypeVar
 from ..errors import MemoryFault, NotReady, StorageFailure
 from ..version import program
 from .compaction import RawFiles
-from .connection import SqliteConnection, connect
 from .file_swap import finish_exchange
 from .migrations import check, migrate, sign
 from .ports import Unit
 from .private_files import create_private
+from .queries import SqliteConnection, connect
 from .reserve import is_full
 
 __all__ = ["INCARNATION", "Database"]

@@ -11,7 +11,7 @@ import pytest
 
 from amemorix import AMemorixHostService
 from amemorix.forgetting import purge_rows
-from amemorix.store.connection import connect
+from amemorix.store.queries import connect
 from amemorix.testing import HashEmbedder, memory_host
 from entrance import contents, data_of, reading, rows, said, told
 from test_purge import admin, in_copy, left

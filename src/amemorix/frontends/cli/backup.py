@@ -56,7 +56,7 @@ def backup(
 def backups(config: ConfigPath = DEFAULT_CONFIG) -> None:
     """List the backups, the newest first."""
     from ...copies.backup_folder import BackupFolder
-    from ...store.time_zones import TimeZones
+    from ...store.access import TimeZones
 
     settings, folder = _settings(config)
     # As they lie there: who lost the database needs them most.
@@ -189,7 +189,7 @@ async def _offline(config_path: Path) -> AsyncGenerator[tuple[OfflineMemory, Cop
 
 
 def _settings(config_path: Path) -> tuple[Config, Path]:
-    from ...host.bootstrap_config import data_folder, first_config
+    from ...host.environment import data_folder, first_config
 
     config, _ = first_config(config_path.absolute())
     return config, data_folder(config_path.absolute(), config)

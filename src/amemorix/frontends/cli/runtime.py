@@ -89,10 +89,10 @@ async def _asked(config: Path, args: dict[str, Any]) -> dict[str, Any]:
 
 def _closed(path: Path, fault: StorageFailure) -> dict[str, Any]:
     from ...copies.backup_folder import BackupFolder
-    from ...host.bootstrap_config import data_folder, first_config
+    from ...host.environment import data_folder, first_config
     from ...language.times import local_zone
     from ...runtime.recovery_hint import RecoveryHint, examined_closed
-    from ...store.time_zones import TimeZones
+    from ...store.access import TimeZones
 
     config, _ = first_config(path.absolute())
     backups = BackupFolder(data_folder(path.absolute(), config), config.backup.roots)
