@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..ids import paragraph_key
-from ..indexes.graph.node_importance import Standing
+from ..indexes.graph.state import Standing
 from ..store.access import Sight
 from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows

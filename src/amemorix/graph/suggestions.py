@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..indexes.graph.edges import Edges
+from ..indexes.graph.state import Edges
 from ..language.normalise import fold, is_mostly_cjk
 from ..lazy_regex import lazy_regex
 from ..store.access import Sight

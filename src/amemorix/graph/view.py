@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from ..clock import Clock
 from ..config.model import Config
 from ..ids import paragraph_key
-from ..indexes.graph.edges import EdgeRow, edge_table
-from ..indexes.graph.node_importance import Standing
-from ..indexes.graph.state import GraphState
+from ..indexes.graph.state import EdgeRow, GraphState, Standing, edge_table
 from ..indexes.projections import Indexes
 from ..store import changes as change_log
 from ..store.access import Access, Caller, Sight

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,14 +43,7 @@ class Matches:
 
     def take(self, which: NDArray[np.integer] | NDArray[np.bool_]) -> Matches:
         """The documents that a mask or an array of places selects, in its order."""
-        return Matches(
-            self.ids[which],
-            self.scope[which],
-            self.session[which],
-            self.position[which],
-            self.length[which],
-            self.counts[:, which],
-        )
+        return Matches(*(getattr(self, column.name)[..., which] for column in fields(self)))
 
     @classmethod
     def join(cls, parts: Sequence[Matches], terms: int) -> Matches:
@@ -61,14 +54,8 @@ class Matches:
         if not parts:
             none = np.zeros(0, np.int64)
             return cls(none, none, none, none, np.zeros(0, np.float32), np.zeros((terms, 0), np.float32))
-        whole = cls(
-            np.concatenate([part.ids for part in parts]),
-            np.concatenate([part.scope for part in parts]),
-            np.concatenate([part.session for part in parts]),
-            np.concatenate([part.position for part in parts]),
-            np.concatenate([part.length for part in parts]),
-            np.concatenate([part.counts for part in parts], axis=1),
-        )
+        columns = [column.name for column in fields(cls)]
+        whole = cls(*(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in columns))
         return whole.take(np.lexsort((whole.ids, whole.position, whole.session, whole.scope)))
 
 

@@ -18,8 +18,7 @@ from ...store.metadata_store import MetadataStore
 from ...store.ports import Connection
 from ...store.rows import embeddings as embedding_rows
 from ...store.rows.embeddings import Generation
-from ..projection import Projection
-from ..projections import Indexes
+from ..projections import Indexes, Projection
 from .embedding_worker import EmbeddingProgress, EmbeddingWorker, Filling
 from .generations import Choice, Generations
 from .serving import DenseLane, Serving
