@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -15,7 +16,7 @@ from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 
-__all__ = ["UNLIMITED", "Backoff", "ChangeFollower", "end_tasks", "run_forever", "run_to_completion"]
+__all__ = ["UNLIMITED", "ChangeFollower", "end_tasks", "run_forever", "run_to_completion"]
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -25,21 +26,6 @@ LONGEST_REST = 60.0
 UNLIMITED = 1 << 62
 
 
-class Backoff:
-    """How long a loop rests after each failure: twice as long every time, until a step succeeds."""
-
-    def __init__(self, pause: float) -> None:
-        self._pause = self._rest = pause
-
-    def rest(self) -> float:
-        """Seconds to rest after one more failure."""
-        rest, self._rest = self._rest, max(self._pause, min(self._rest * 2, LONGEST_REST))
-        return rest
-
-    def reset(self) -> None:
-        self._rest = self._pause
-
-
 async def run_forever(
     step: Callable[[], Awaitable[bool]],
     *,
@@ -47,14 +33,16 @@ async def run_forever(
     pause: float | Callable[[], float],
     idle_share: float,
     is_busy: Callable[[], bool] = lambda: False,
+    busy_share: float = BUSY_SHARE,
+    wake: asyncio.Event | None = None,
 ) -> None:
     """Take step after step, until cancelled.
 
-    After one that did something it rests `idle_share` seconds for each second of work, so that calls go first, and longer
-    while `is_busy`; after one that found nothing `pause` seconds; after failures ever longer.
+    After one that did something it rests `idle_share` seconds for each second of work, so that calls go first, and
+    `busy_share` while `is_busy`; after one that found nothing `pause` seconds, or until `wake`; after failures ever longer.
     """
     next_pause = pause if callable(pause) else lambda: pause
-    backoff = Backoff(next_pause())
+    first = rest = next_pause()
     while True:
         started = time.perf_counter()
         try:
@@ -66,12 +54,21 @@ async def run_forever(
                 log.warning("%s failed, retrying: %s", what, exc)
             else:
                 log.exception("%s failed, retrying", what)
-            await asyncio.sleep(backoff.rest())
+            await asyncio.sleep(rest)
+            rest = max(first, min(rest * 2, LONGEST_REST))
             continue
-        backoff.reset()
+        rest = first
         spent = time.perf_counter() - started
-        share = max(idle_share, BUSY_SHARE) if is_busy() else idle_share
-        await asyncio.sleep(spent * share if worked else next_pause())
+        if worked:
+            await asyncio.sleep(spent * (max(idle_share, busy_share) if is_busy() else idle_share))
+        elif wake is None:
+            await asyncio.sleep(next_pause())
+        else:
+            wake.clear()
+            with contextlib.suppress(TimeoutError):
+                # not wait_for: before Python 3.12 it can swallow a cancellation
+                async with asyncio.timeout(next_pause()):
+                    await wake.wait()
 
 
 async def run_to_completion(

@@ -316,9 +316,5 @@ class Indexes:
         """Changes that each projection has not taken up yet."""
         return {projection.name: projection.lag(db) for projection in self}
 
-    def safe_to_prune(self) -> int:
-        """The change up to which every snapshot on disk reads."""
-        return min((p.saved or 0 for p in self if p.keeps_snapshot), default=0)
-
     def _projection(self, index: I, feed: Feed, home: Path | None) -> Projection[I]:
         return Projection(index, feed, database_id=self._store.history, home=home)
