@@ -260,10 +260,6 @@ def store_rows(store: GraphStore) -> list[EdgeRow]:
     return [EdgeRow(number, *edge) for number, edge in store.dump().items()]
 
 
-def test_an_empty_store_can_be_saved(tmp_path: Path) -> None:
-    assert reloaded(GraphStore(), tmp_path).dump() == {}
-
-
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     built(random_rows(20, 50)).save(tmp_path)
     path, store = tmp_path / "edges.npy", built(CHAIN)

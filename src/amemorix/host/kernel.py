@@ -100,9 +100,7 @@ class SDKMemoryKernel:
         self.zones = TimeZones.configured(config.general, surroundings.zone)
         store, indexes, zones, background, chat = self.store, self.indexes, self.zones, self._background, self.chat
         glosses = parts.glosses
-        self.vectors = Vectors(
-            store, settings=config.embedding, indexes=indexes, clock=clock, model=parts.embedder, notice=parts.notice
-        )
+        self.vectors = Vectors(store, settings=config.embedding, indexes=indexes, clock=clock, model=parts.embedder)
         dense, embedding = self.vectors.dense, self.vectors.embedding
 
         # texts come in
@@ -204,7 +202,7 @@ class SDKMemoryKernel:
                 IndexCheck(store, self.indexes),
                 WorkCheck(store, clock),
                 ModelCheck(config, self.vectors, environ),
-                ChatCheck(self.chat, self.parts.chat_notice),
+                ChatCheck(self.chat, self.parts.chat.notice),
                 ConfigCheck(config, self.status, environ),
                 DiskCheck(store),
             ),
@@ -286,7 +284,8 @@ class SDKMemoryKernel:
     def _close(self) -> None:
         """The models first: one that nobody else uses ends its requests, which the embedding threads wait for."""
         self.vectors.release()
-        self.parts.release_models()
+        self.parts.embedder.release()
+        self.parts.chat.release()
         self.vectors.close()
         self.purges.close()
         self.imports.close()
@@ -294,7 +293,8 @@ class SDKMemoryKernel:
         self._evaluator.close()
         self._apart.shutdown(wait=True)
         self._background.shutdown(wait=True)
-        self.parts.release_data()
+        self.parts.indexes.release()
+        self.parts.store.release()
 
     async def settle(self) -> None:
         """Wait until every projection, embedding and derived row has caught up.
@@ -316,7 +316,7 @@ class SDKMemoryKernel:
         """Counts, lag of every projection, and the state of the model."""
 
         known = asdict(self.chat.info) if self.chat else {}
-        chat = {**known, "state": "on" if self.chat else "off", "notice": self.parts.chat_notice}
+        chat = {**known, "state": "on" if self.chat else "off", "notice": self.parts.chat.notice}
 
         def read(db: Connection) -> dict[str, Any]:
             derived = {name: deriver.lag(db) for name, deriver in self.derivers.items()}

@@ -31,13 +31,11 @@ class Vectors:
         indexes: Indexes,
         clock: Clock,
         model: Shared[Embedder | None],
-        notice: str,
     ) -> None:
         self._model = model
-        self._model_notice = notice
         self._retry_seconds = settings.retry_seconds
         self._borrowed: Shared[Embedder | None] | None = None
-        self.notice = notice
+        self.notice = model.notice
         self.dense = DenseLane()
         self.embedding = EmbeddingService(
             store, settings=settings, indexes=indexes, dense=self.dense, clock=clock,
@@ -66,7 +64,7 @@ class Vectors:
     def _adopt(self, previous: Serving | None) -> None:
         try:
             self.embedding.adopt(self._model.part, previous)
-            self.notice = self._model_notice
+            self.notice = self._model.notice
         except ModelUnavailable as exc:
             self.dense.serve(previous)
             with_what = "with the vectors of the model before" if previous else "by words and structure"

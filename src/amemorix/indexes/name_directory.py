@@ -177,12 +177,10 @@ class NameDirectory:
         for i, first in enumerate(words):
             for last in words[i : i + LONGEST_LATIN]:
                 raw = text[first.start() : last.end()]
-                stop = last.end()
                 if raw[-2:].lower() in ("'s", "’s"):
-                    raw, stop = raw[:-2], stop
-                persons = self._named(raw, chats, single=last is first)
-                if persons:
-                    yield first.start(), stop, persons
+                    raw = raw[:-2]
+                if persons := self._named(raw, chats, single=last is first):
+                    yield first.start(), last.end(), persons
 
     def _named(self, raw: str, chats: Collection[int] | None, *, single: bool) -> frozenset[int]:
         name = normalise_name(raw)

@@ -227,13 +227,20 @@ class Indexes:
         self.graph = self._projection(GraphStore(), Feed(("relation",), "edge_rows", EdgeRow), self._home / "graph")
         self.names = self._projection(NameDirectory(), Feed(("person",), "person_rows", _person), None)
 
-    def open(self) -> dict[str, str]:
-        """Load or rebuild everything but vectors; says how each was had. Files of vectors that are gone go too, and those
-        of the lexical index that 0.1.0 kept in SQLite."""
+    def open(self) -> None:
+        """Load or rebuild everything but vectors. Files of vectors that are gone go too, and those of the lexical index
+        that 0.1.0 kept in SQLite."""
         for working in self._home.glob("working-*.sqlite3*"):
             working.unlink(missing_ok=True)
         self._remove_vectors(self._strays(self._store.read_here(embedding_rows.ids)))
-        return self._store.read_here(lambda db: {p.name: p.open(db) for p in (self.names, self.graph, self.sparse)})
+
+        def open_each(db: Connection) -> None:
+            for projection in (self.names, self.graph, self.sparse):
+                rebuilt = projection.open(db) == "rebuilt"
+                if rebuilt and projection.keeps_snapshot and len(projection.index):
+                    log.info("the %s index was built from the rows", projection.name)
+
+        self._store.read_here(open_each)
 
     def vectors(self, generation: int, dimension: int, quantization: str) -> Projection[VectorStore]:
         """The paragraphs' projection of a generation, opened with that of its relations when it is first asked for."""
