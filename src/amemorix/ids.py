@@ -8,10 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from .lazy_regex import lazy_regex
 
-__all__ = [
-    "KINDS", "LETTERS", "OPERATION_PREFIX", "OperationId", "episode_key", "fact_key", "operation_key",
-    "paragraph_key", "row_key",
-]  # fmt: skip
+__all__ = ["KINDS", "LETTERS", "OperationId", "episode_key", "fact_key", "operation_key", "paragraph_key", "row_key"]
 
 
 def paragraph_key(row: int) -> str:
@@ -29,7 +26,6 @@ def fact_key(row: int) -> str:
     return f"f{row}"
 
 
-OPERATION_PREFIX = "d"
 LETTERS = {"paragraph": "p", "relation": "r", "entity": "n", "fact": "f"}
 KINDS = {letter: kind for kind, letter in LETTERS.items()}
 _OPERATION = lazy_regex(r"d?([0-9]{1,18})")
@@ -37,7 +33,7 @@ _OPERATION = lazy_regex(r"d?([0-9]{1,18})")
 
 def operation_key(row: int) -> str:
     """The public id of a deletion."""
-    return f"{OPERATION_PREFIX}{row}"
+    return f"d{row}"
 
 
 def _operation(value: Any) -> Any:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from amemorix.indexes.sparse.bm25 import SparseBM25Index, TermRow
+from amemorix.indexes.sparse.levels import SparseScores
 from amemorix.language.normalise import pack_terms, query_terms, term_hashes, tokens, unpack_terms
-from amemorix.ports import SparseScores
 
 Corpus = dict[int, TermRow]
 VOCABULARY = [f"w{n}" for n in range(40)]

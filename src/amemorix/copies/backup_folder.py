@@ -22,8 +22,8 @@ from ..errors import InvalidRequest, NotFound
 from ..indexes.snapshot import process_mark
 from ..lazy_regex import lazy_regex
 from ..store.copies import Inventory
-from ..store.file_swap import DATABASE_FILE, sync_folder
-from ..store.private_files import make_private, private_opener
+from ..store.file_swap import DATABASE_FILE
+from ..store.private_files import make_private, private_opener, sync_folder
 
 __all__ = [
     "BACKUPS",

@@ -16,7 +16,7 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from .projections import Indexes
 
-__all__ = ["AUTO_SAVE", "UpkeepService"]
+__all__ = ["UpkeepService"]
 
 T = TypeVar("T")
 FOLLOW_SECONDS = 0.25

@@ -11,7 +11,7 @@ from ..language.normalise import fold, normalise_name
 from ..language.person_names import COMMON_WORDS, respelled, untitled
 from ..lazy_regex import lazy_regex
 
-__all__ = ["NameDirectory", "Named", "PersonRow"]
+__all__ = ["NameDirectory", "PersonRow"]
 
 LONGEST_LATIN, LONGEST_CJK, LONGEST_MIXED = 4, 6, 12
 """Words of a Latin name; characters of one in Chinese, Japanese or Korean, and of one that mixes scripts."""

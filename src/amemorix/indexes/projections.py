@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from ..ports import Index, SparseIndex
+from ..ports import Index
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection, VectorIndex
@@ -206,7 +206,7 @@ class Projection(Generic[I]):
 class SearchIndexes:
     """What a search asks; the indexes of vectors are None while no embedding model answers."""
 
-    sparse: SparseIndex
+    sparse: SparseBM25Index
     graph: GraphStore
     vectors: VectorIndex | None
     relations: VectorIndex | None = None

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..lazy_regex import lazy_regex
-from ..store.file_swap import sync_folder
-from ..store.private_files import make_private
+from ..store.private_files import make_private, sync_folder
 
 __all__ = ["Pointer", "begin", "discard", "process_mark", "publish", "read_pointer", "sweep", "verified_folder"]
 

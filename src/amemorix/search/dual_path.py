@@ -12,9 +12,9 @@ import numpy as np
 
 from ..audit_context import span
 from ..indexes.projections import SearchIndexes
+from ..indexes.sparse.levels import SparseScores
 from ..language.normalise import query_terms, term_hashes
 from ..language.text_flags import CJK
-from ..ports import SparseScores
 from ..store import changes as change_log
 from ..store.ports import Connection
 from ..store.queries import time_limit

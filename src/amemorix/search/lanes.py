@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..indexes.projections import SearchIndexes
+from ..indexes.sparse.levels import SparseScores
 from ..language.normalise import query_terms, term_hashes
-from ..ports import SparseScores
 from ..store.ports import Connection, VectorIndex
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows

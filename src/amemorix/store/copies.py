@@ -20,7 +20,7 @@ from .ports import Connection
 from .queries import DatabaseError, SqliteConnection, array, of_file
 from .sqlite import INCARNATION
 
-__all__ = ["FLOOR", "HIGHEST_NUMBER", "Inventory", "Step", "building"]
+__all__ = ["FLOOR", "HIGHEST_NUMBER", "Inventory", "building"]
 
 PAGES = 512
 """Pages copied at a time, about 2 MB."""

@@ -19,7 +19,7 @@ from ..lazy_regex import lazy_regex
 from .ports import Connection
 
 __all__ = [
-    "FOLDERS", "FOREIGN", "DatabaseError", "OperationalError", "SqliteConnection", "array", "connect", "of_file",
+    "FOREIGN", "DatabaseError", "OperationalError", "SqliteConnection", "array", "connect", "of_file",
     "optional_array", "queries", "sqlite_only", "time_limit",
 ]  # fmt: skip
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...language.normalise import ANALYSER_VERSION
-from ...ports import SparseScores
-from .levels import Floats, Hashes, Ints, Matches, bm25, inverse_frequency, score_levels
+from .levels import Floats, Hashes, Ints, Matches, SparseScores, bm25, inverse_frequency, score_levels
 from .segment import Segment, TermRow, assemble, find, read_rows, spans
 
 __all__ = ["SparseBM25Index", "TermRow"]
@@ -108,9 +107,13 @@ class SparseBM25Index:
         hidden: NDArray[np.int64] | None = None,
         limit: int = 100,
     ) -> SparseScores:
-        """Score documents for the query's term hashes; the contract is `SparseIndex.search`.
+        """Score documents for the query's distinct term hashes.
 
-        All documents of a small set of scopes, or of the allow list, are returned, those that score nothing too.
+        `scopes` restricts to those scope ids (an empty sequence allows nothing), `allow` to sorted paragraph ids (an
+        empty array allows nothing). A set of scopes that is small enough is scanned whole with its own document
+        frequencies, so that nothing outside it can influence a score; otherwise the whole sessions of the `limit` best
+        paragraphs are scored. All documents of a small set of scopes, or of the allow list, are returned, those that
+        score nothing too. Sorted ids in `hidden` count as not stored: they are in no window and in no session.
         """
         view = View(self._parts, scopes, hidden)
         return view.search(terms, allow=allow, limit=limit, scan_limit=self._scan_limit)
@@ -211,7 +214,7 @@ class View:
         self.documents = sum(piece.documents() for piece in self._slices)
 
     def search(self, terms: Hashes, *, allow: Ints | None, limit: int, scan_limit: int = SCAN_LIMIT) -> SparseScores:
-        """Score the documents; the contract is `SparseIndex.search`.
+        """Score the documents; see `SparseBM25Index.search`.
 
         A small set of scopes is scored whole with its own document frequencies at each level. A short allow list is
         scored by its sessions, and everything else by the sessions of the best candidates, both with the view's document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ports import Connection
@@ -54,8 +54,14 @@ class TextRepository:
             "speaker": self._names.person(db, text.speaker, chat, now) if text.speaker else 0,
             "session": self._session(db, text, source, scope, at, superseded),
         }  # fmt: skip
-        ids = tuple(self._paragraph(db, text, i, shared) for i in range(len(text.paragraphs)))
-        self._participants(db, text, chat, ids, now)
+        # One who was only named is the one person known by that name, if there is one.
+        persons: dict[int, Person] = {}
+        for person in reversed(text.persons):
+            known_as = self._names.known_as(db, person.name, chat) if person.by_name else None
+            persons[self._names.person(db, person, chat, now) if known_as is None else known_as] = person
+        for person, alias in text.aliases:
+            self._names.alias(db, self._names.person(db, person, chat, now), chat, alias, now)
+        ids = tuple(self._paragraph(db, text, i, shared, persons) for i in range(len(text.paragraphs)))
         return Stored("revised" if superseded else "stored", text.external_id, ids, superseded=superseded)
 
     def _known(self, db: Connection, key: dict[str, Any]) -> tuple[Any, ...] | None:
@@ -108,35 +114,19 @@ class TextRepository:
         self._sessions[key] = (session, max(at, last) if count else at, count + 1)
         return session
 
-    def _paragraph(self, db: Connection, text: NewText, position: int, shared: dict[str, Any]) -> int:
+    def _paragraph(
+        self, db: Connection, text: NewText, position: int, shared: dict[str, Any], persons: Mapping[int, Person]
+    ) -> int:
         part = text.paragraphs[position]
-        values = shared | {
-            "position": position,
-            "flags": part.flags,
-            "content_hash": part.content_hash,
-            "content": part.content,
-        }
-        id_ = db.run("paragraph_insert", **values).fetchone()[0]
+        own = {"position": position, "flags": part.flags, "content_hash": part.content_hash, "content": part.content}
+        id_ = db.run("paragraph_insert", **shared, **own).fetchone()[0]
         db.run("terms_insert", id=id_, v=part.terms)
-        if shared["speaker"]:
-            self._person_of(db, id_, shared["speaker"], SPEAKER, text.speaker.name if text.speaker else "")
+        bound = [(row, ABOUT if person.about else PARTICIPANT, person.name) for row, person in persons.items()]
+        if text.speaker and shared["speaker"]:
+            bound.insert(0, (shared["speaker"], SPEAKER, text.speaker.name))
+        for person, role, name in bound:
+            db.run("paragraph_person_insert", paragraph=id_, person=person, role=role, name=name)
         return id_
-
-    def _person_of(self, db: Connection, paragraph: int, person: int, role: int, name: str) -> None:
-        db.run("paragraph_person_insert", paragraph=paragraph, person=person, role=role, name=name)
-
-    def _participants(self, db: Connection, text: NewText, chat: int, paragraphs: Iterable[int], now: float) -> None:
-        persons = {self._bound(db, person, chat, now): person for person in reversed(text.persons)}
-        for person, alias in text.aliases:
-            self._names.alias(db, self._names.person(db, person, chat, now), chat, alias, now)
-        for paragraph in paragraphs:
-            for row, person in persons.items():
-                self._person_of(db, paragraph, row, ABOUT if person.about else PARTICIPANT, person.name)
-
-    def _bound(self, db: Connection, person: Person, chat: int, now: float) -> int:
-        """The person's row; of one who was only named that of the one person known by the name, if it is one."""
-        known = self._names.known_as(db, person.name, chat) if person.by_name else None
-        return self._names.person(db, person, chat, now) if known is None else known
 
 
 def _finite(expires_at: float | None) -> float | None:
