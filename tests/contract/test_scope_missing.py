@@ -242,28 +242,8 @@ def look_alikes() -> list[str]:
     """Chat ids that a careless comparison takes for each other."""
     base = "Chat-1"
     signs = [
-        "",
-        " x",
-        "/",
-        ".",
-        ":",
-        "%",
-        "_",
-        "*",
-        "\\",
-        "'",
-        '"',
-        ";--",
-        "?",
-        "#",
-        "0",
-        "-",
-        "\u00e9",
-        "e\u0301",
-        "\u0430",
-        "ß",
-        "ss",
-    ]
+        "", " x", "/", ".", ":", "%", "_", "*", "\\", "'", '"', ";--", "?", "#", "0", "-", "\u00e9", "e\u0301", "\u0430", "ß", "ss",
+    ]  # fmt: skip
     found = [base + sign for sign in signs] + [sign + base for sign in signs if sign.strip()]
     return list(
         dict.fromkeys([*found, base.lower(), base.upper(), "1", "01", "10", "chat", "group:Chat-1", "private:Chat-1"])

@@ -11,7 +11,7 @@ from ..store.queries import array
 from ..store.records import Entity, Relation
 from ..store.rows import entities as entity_rows
 from ..store.rows import relations as relation_rows
-from ..store.rows.names import NameRepository
+from ..store.rows.documents import NameRepository
 
 __all__ = ["Origin", "Reading", "ReadingMaterial"]
 

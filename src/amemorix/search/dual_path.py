@@ -19,7 +19,7 @@ from ..store import changes as change_log
 from ..store.ports import Connection
 from ..store.queries import time_limit
 from ..store.rows import paragraphs as paragraph_rows
-from ..store.rows.names import NameRepository
+from ..store.rows.documents import NameRepository
 from ..store.rows.paragraphs import Visible
 from .chronology import anchor_span, anchored, ordered
 from .fusion import Fused, candidates, fuse

@@ -14,7 +14,7 @@ from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
-from ..store.rows.names import NameRepository
+from ..store.rows.documents import NameRepository
 from .fusion import Fused
 from .plan import SearchPlan
 

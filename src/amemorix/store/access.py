@@ -12,7 +12,7 @@ from ..config.model import Config, Filter, General
 from .ports import Connection
 from .queries import optional_array
 from .records import ChatKey
-from .rows.names import NameRepository
+from .rows.documents import NameRepository
 
 __all__ = ["EVERYONE", "Access", "Caller", "Sight", "TimeZones", "allows", "chat_key", "matches", "restricts"]
 

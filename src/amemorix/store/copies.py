@@ -28,7 +28,6 @@ HIGHEST_NUMBER = 1 << 53
 """A table that says it has given out more is damaged: nothing could be stored any more."""
 BREATH_SECONDS = 0.001
 Row = tuple[Any, ...]
-PAGE = 500
 FLOOR = "changes_floor"
 """Where the change log begins."""
 OWN_KEYS = ("database_id", "incarnation", FLOOR)
@@ -146,16 +145,12 @@ def required(db: Connection, table: str) -> set[str]:
 def rows(db: Connection, table: str, columns: Sequence[str]) -> Iterator[Row]:
     """Every row of a table, with these columns."""
     sql = db.run("statement_reading", table=table, columns=array(columns)).fetchone()[0]
-    cursor = of_file(db).execute(sql)
-    while page := cursor.fetchmany(PAGE):
-        yield from page
+    yield from of_file(db).execute(sql)
 
 
 def changes(db: Connection, after: int) -> Iterator[Row]:
     """The change log past a number."""
-    cursor = db.run("changes_after", cursor=after)
-    while page := cursor.fetchmany(PAGE):
-        yield from page
+    yield from db.run("changes_after", cursor=after)
 
 
 def meta(db: Connection) -> dict[str, str]:

@@ -16,8 +16,7 @@ from .audit import AuditRepository
 from .file_swap import DATABASE_FILE
 from .ports import Unit
 from .reserve import make_room
-from .rows.documents import TextRepository
-from .rows.names import NameRepository
+from .rows.documents import NameRepository, TextRepository
 from .sqlite import Database
 
 __all__ = ["MetadataStore", "noted"]
