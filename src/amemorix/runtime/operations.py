@@ -66,7 +66,7 @@ class RebuildVectors(Request):
     dry_run: bool = Field(default=False, description="Only say what would be done.")
 
 
-class Rebuild(Response):
+class VectorRebuild(Response):
     """A rebuild, planned or begun; `rebuild_status` tells how far it is."""
 
     started: bool = False
@@ -151,13 +151,13 @@ async def set_auto_save(kernel: SDKMemoryKernel, request: AutoSave) -> AutoSaved
 
 
 @ops.operation("memory_runtime_admin", "rebuild_all_vectors", effect="write")
-async def rebuild_all_vectors(kernel: SDKMemoryKernel, request: RebuildVectors) -> Rebuild:
+async def rebuild_all_vectors(kernel: SDKMemoryKernel, request: RebuildVectors) -> VectorRebuild:
     """Embed everything again in the background; the old vectors answer until the new ones are complete."""
     total = await kernel.store.read(paragraph_rows.live_count)
     if request.dry_run:
-        return Rebuild(dry_run=True, paragraphs=total, embedding=await _embedding(kernel))
+        return VectorRebuild(dry_run=True, paragraphs=total, embedding=await _embedding(kernel))
     generation = await kernel.vectors.embedding.rebuild()
-    return Rebuild(started=True, paragraphs=total, generation=generation.id, embedding=await _embedding(kernel))
+    return VectorRebuild(started=True, paragraphs=total, generation=generation.id, embedding=await _embedding(kernel))
 
 
 @ops.operation("memory_runtime_admin", "rebuild_status")
