@@ -10,13 +10,13 @@ from pydantic import AfterValidator, Field
 from ..location import DATA_DIR, TOKEN_ENV
 from .deriving import Episode, Extraction, Facts, Profile, Summary
 from .providers import Chat, Embedding
-from .ranking import Noise, Rerank, RerankWeights, Retrieval, Sparse, Weights
+from .ranking import Retrieval, Weights
 from .section import ReloadLevel, Section, VariableName, live, restart
 
 __all__ = [
-    "Advanced", "Backup", "Chat", "ChatTimezone", "Config", "Correction", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "General", "Http",
-    "Imports", "Ingest", "Lifecycle", "Noise", "Observability", "Plugin", "Privacy", "Profile", "ReloadLevel", "Rerank", "RerankWeights", "Retrieval", "Section",
-    "SharedGroup", "Sparse", "Storage", "Summary", "Tuning", "Weights",
+    "Advanced", "Chat", "Config", "Embedding", "Episode", "Extraction", "Facts", "Feedback", "Filter", "General",
+    "Http", "Imports", "Lifecycle", "Observability", "Profile", "ReloadLevel", "Retrieval", "Section", "SharedGroup",
+    "Weights",
 ]  # fmt: skip
 
 

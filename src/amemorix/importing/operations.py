@@ -12,7 +12,7 @@ from pydantic import AliasChoices, BaseModel, Field, model_validator
 
 from ..errors import InvalidRequest, NotFound
 from ..fields import Count, Name, RequiredName, TimeInput
-from ..ops import Operations, Request, Response
+from ..ops import NoArguments, Operations, Request, Response
 from ..store.ports import Connection
 from . import rows as import_rows
 from .manager import BACKFILL
@@ -33,10 +33,6 @@ MOST_CHUNKS = 500
 RowNumber = Annotated[int, Field(ge=0, le=LARGEST_OFFSET)]
 
 # what may be asked
-
-
-class Nothing(Request):
-    """No arguments."""
 
 
 class Where(Request):
@@ -399,7 +395,7 @@ class Chunks(Response):
 
 
 @ops.operation(COMPONENT, "settings", "get_settings", "get_guide")
-async def settings(kernel: SDKMemoryKernel, request: Nothing) -> Settings:  # noqa: ARG001
+async def settings(kernel: SDKMemoryKernel, request: NoArguments) -> Settings:  # noqa: ARG001
     """Show what can be imported, how, and within which limits."""
     created = [op for op in ops if (op.action or "").startswith("create_")]
     return Settings(
@@ -416,7 +412,7 @@ async def settings(kernel: SDKMemoryKernel, request: Nothing) -> Settings:  # no
 
 
 @ops.operation(COMPONENT, "path_aliases", "get_path_aliases")
-async def path_aliases(kernel: SDKMemoryKernel, request: Nothing) -> PathAliases:  # noqa: ARG001
+async def path_aliases(kernel: SDKMemoryKernel, request: NoArguments) -> PathAliases:  # noqa: ARG001
     """Name the folders that files may be imported from."""
     found = await asyncio.to_thread(kernel.imports.places.aliases)
     return PathAliases(aliases={name: str(path) for name, path in found.items()}, roots=kernel.imports.places.roots)

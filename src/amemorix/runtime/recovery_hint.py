@@ -59,7 +59,7 @@ class RecoveryHint:
             if not wrong:
                 thread = CopyThread()
                 try:
-                    wrong = "; ".join(examined(backup, thread).problems[:1])
+                    wrong = "; ".join(examined(backup, thread)[:1])
                 finally:
                     thread.close()
             if not wrong:

@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..config.patch import patched
 from ..fields import Count
-from ..ops import Operations, Request, Response
+from ..ops import NoArguments, Operations, Request, Response
 from .comparison import Objective
 from .labelled import LabelledQuery
 from .profiles import Applied
@@ -62,12 +62,8 @@ class TuningSettings(Response):
     tunable: list[str] = Field(default_factory=lambda: list(TUNABLE), description="Settings that tuning may change.")
 
 
-class Nothing(Request):
-    """No arguments."""
-
-
 @ops.operation("memory_tuning_admin", "settings", "get_settings")
-async def tuning_settings(kernel: SDKMemoryKernel, request: Nothing) -> TuningSettings:  # noqa: ARG001
+async def tuning_settings(kernel: SDKMemoryKernel, request: NoArguments) -> TuningSettings:  # noqa: ARG001
     """Show how tuning is set, and which settings it may change."""
     settings = kernel.config.tuning
     return TuningSettings(

@@ -17,8 +17,6 @@ from ..reference import bounds, default
 from .memory import Arguments, print_answer, read_arguments
 from .terminal import DEFAULT_CONFIG, ConfigPath, FriendlyGroup
 
-__all__ = ["app", "arguments"]
-
 SAME_SPELLING = {"token_normalize_func": lambda name: name.replace("_", "-")}
 """`--chat_id` is `--chat-id`."""
 
@@ -30,7 +28,6 @@ class Components(FriendlyGroup):
         return OPERATIONS.components()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """The component's command, or its group of actions."""
         meant = OPERATIONS.older_names.get(cmd_name, cmd_name)
         ops = [op for op in OPERATIONS if op.component == meant]
         return _built(meant, ops) if ops else None
@@ -52,21 +49,16 @@ def _built(component: str, ops: list[Operation]) -> Any:
     if ops[0].action is None:
         holder.command(component, help=ops[0].summary, context_settings=SAME_SPELLING)(_caller(ops[0]))
     else:
-        holder.add_typer(_actions(ops), name=component)
+        names = f"{', '.join(str(op.action) for op in ops)}."
+        actions = typer.Typer(cls=FriendlyGroup, callback=_every, no_args_is_help=True, help=names)
+        for op in ops:
+            call = _caller(op)
+            for name in op.actions:
+                hidden = name != op.action
+                actions.command(name, help=op.summary, hidden=hidden, context_settings=SAME_SPELLING)(call)
+        holder.add_typer(actions, name=component)
     group: Any = typer.main.get_command(holder)
     return group.commands[component]
-
-
-def _actions(ops: list[Operation]) -> typer.Typer:
-    actions = typer.Typer(
-        cls=FriendlyGroup, callback=_every, no_args_is_help=True, help=f"{', '.join(str(op.action) for op in ops)}."
-    )
-    for op in ops:
-        call = _caller(op)
-        for name in op.actions:
-            hidden = name != op.action
-            actions.command(name, help=op.summary, hidden=hidden, context_settings=SAME_SPELLING)(call)
-    return actions
 
 
 def _caller(op: Operation) -> Callable[..., None]:
@@ -132,9 +124,16 @@ class Argument:
 
     def _one(self, text: str) -> Any:
         """An object or a list where one may stand, a number where no text may; else the text, for the memory to judge."""
-        if text.lstrip()[:1] in ("{", "[") and (not self.kinds or self.kinds & STRUCTURED):
-            return _json(self.spellings[0], self.name, text)
-        return _number(text) if self.kinds and self.kinds <= NUMBERS else text
+        structured = text.lstrip()[:1] in ("{", "[") and (not self.kinds or self.kinds & STRUCTURED)
+        if not structured and not (self.kinds and self.kinds <= NUMBERS):
+            return text
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as exc:
+            if not structured:
+                return text
+            raise InvalidRequest(f"{self.spellings[0]} is not valid JSON: {exc}.", field=self.name) from exc
+        return found if structured or (isinstance(found, int | float) and not isinstance(found, bool)) else text
 
 
 def arguments(op: Operation) -> list[Argument]:
@@ -188,18 +187,3 @@ def _limits(node: dict[str, Any], choices: list[dict[str, Any]], required: bool)
     said += [words.removeprefix(", ") for words in map(bounds, choices) if words]
     said += [f"default {default(node['default'])}"] if node.get("default") not in (None, "", [], {}) else []
     return "; ".join(said)
-
-
-def _json(spelling: str, name: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as exc:
-        raise InvalidRequest(f"{spelling} is not valid JSON: {exc}.", field=name) from exc
-
-
-def _number(text: str) -> Any:
-    try:
-        number = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return number if isinstance(number, int | float) and not isinstance(number, bool) else text

@@ -15,8 +15,6 @@ from ...errors import InvalidRequest, StorageFailure
 from .memory_client import DaemonMemory, Memory, answered, opened
 from .terminal import DEFAULT_CONFIG, ConfigPath, progress_bars, remark, say
 
-__all__ = ["FORMATS", "import_command", "missing"]
-
 FORMATS = (
     "txt", "md", "chat_log", "jsonl", "csv", "json", "messages", "lpmm_openie", "lpmm_parquet", "mem0", "discord", "wechat",
     "onebot", "telegram", "graphiti", "a_memorix", "maibot",
@@ -61,7 +59,7 @@ def import_command(
 
 
 async def _import(files: list[Path], told: dict[str, Any], wait: bool, config: Path) -> list[dict[str, Any]]:
-    async with opened(config, note=remark) as memory:
+    async with opened(config) as memory:
         tasks = await _created(memory, files, told)
         if wait:
             tasks = [await _finished(memory, task) for task in tasks]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -91,7 +91,6 @@ class LocalMemory:
         await self._host.settle()
 
     async def stage(self, path: Path) -> dict[str, Any]:
-        """Copy the file to where imports are read from."""
         staged = await asyncio.to_thread(self._host.staging()[0].adopt, path)
         return {"staged": staged.id, "name": staged.name}
 
@@ -110,30 +109,27 @@ async def answered(memory: Memory, component: str, args: dict[str, Any]) -> dict
     return answer
 
 
-def ask(config: Path, component: str, args: dict[str, Any]) -> dict[str, Any]:
-    """The answer of a component of the memory of a configuration file. Raises as `answered` and `opened` do."""
+def ask(config: Path, component: str, args: dict[str, Any], *, raising: bool = True) -> dict[str, Any]:
+    """The answer of a component of the memory of a configuration file. Raises as `opened` and, if asked to, `answered` do."""
 
     async def asked() -> dict[str, Any]:
-        async with opened(config, note=remark) as memory:
-            return await answered(memory, component, args)
+        async with opened(config) as memory:
+            return await (answered(memory, component, args) if raising else memory.invoke(component, args))
 
     return asyncio.run(asked())
 
 
 @asynccontextmanager
-async def opened(
-    config_path: Path, *, environ: Mapping[str, str] | None = None, note: Callable[[str], None]
-) -> AsyncGenerator[Memory, None]:
+async def opened(config_path: Path) -> AsyncGenerator[Memory, None]:
     """The memory of a configuration file; if a daemon holds its data directory, that daemon is asked.
 
-    `note` is told what a person should know. Raises what starting a host raises.
+    Raises what starting a host raises.
     """
     if not config_path.exists():
-        note(f"There is no {config_path} yet: it is written with the defaults.")
+        remark(f"There is no {config_path} yet: it is written with the defaults.")
     if daemon := daemon_of(config_path):
         place = locate(config_path)
-        token_env = place.token_env if place else TOKEN_ENV
-        async with client_of(daemon, token_env, os.environ if environ is None else environ) as client:
+        async with client_of(daemon, place.token_env if place else TOKEN_ENV) as client:
             yield DaemonMemory(client)
         return
     from ...host.service import AMemorixHostService
@@ -143,9 +139,9 @@ async def opened(
         yield LocalMemory(host)
 
 
-def client_of(daemon: Daemon, token_env: str, environ: Mapping[str, str]) -> httpx.AsyncClient:
+def client_of(daemon: Daemon, token_env: str) -> httpx.AsyncClient:
     """A client that asks a daemon with the token in the environment variable. Raises InvalidConfig for one that cannot be sent."""
-    token = usable_token(environ.get(token_env, ""), token_env)
+    token = usable_token(os.environ.get(token_env, ""), token_env)
     return httpx.AsyncClient(
         base_url=daemon.url,
         headers={"Authorization": f"Bearer {token}"} if token else {},

@@ -15,10 +15,10 @@ from ...errors import InvalidRequest
 from ...lazy_regex import lazy_regex
 from ..records import Reader
 from .chat_exports import export_of
+from .chat_json import is_event
 from .json_documents import TooDeep, events
-from .onebot import is_event
 
-__all__ = ["FORMATS", "SUFFIXES", "Format", "detect", "reader_for"]
+__all__ = ["FORMATS", "SUFFIXES", "detect", "reader_for"]
 
 PEEK_EVENTS = 200
 PEEK_LINE = 1 << 20
@@ -141,7 +141,7 @@ FORMATS: dict[str, Format] = {
         options=("chat_id",),
     ),
     "onebot": Format(
-        "amemorix.importing.readers.onebot:OneBotExport",
+        "amemorix.importing.readers.chat_json:OneBotExport",
         "Messages of QQ as OneBot, go-cqhttp or NapCat keep them in a JSON document; logs with one a line are `jsonl`. "
         "OneBot、NapCat 的 QQ 消息。",
         "messages, data.messages or a list: message_id, time, message_type, group_id, sender (user_id, nickname, card), "

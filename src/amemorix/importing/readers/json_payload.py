@@ -16,8 +16,6 @@ from ..records import Bad, Reader, Record
 from .foreign_values import is_hash
 from .json_documents import Event, events
 
-__all__ = ["JsonPayload"]
-
 KEYS = ("paragraphs", "entities", "relations")
 TIMES = {"event_time": "timestamp", "time": "timestamp", "event_time_start": "time_start", "event_time_end": "time_end"}
 KNOWN = IngestText.known_keys() | {"content", "type", *TIMES}
@@ -44,7 +42,11 @@ class JsonPayload(Reader):
         except (ijson.JSONError, UnicodeDecodeError) as exc:
             why = " ".join(str(exc).split())[:120]
             raise InvalidRequest(f"file: it is not valid JSON: {why}.", field="file") from exc
-        if not position and not is_list and not _is_payload(path):
+        with path.open("rb") as file:
+            told = (
+                position or is_list or any(one[1] == "map_key" and one[2] in KEYS for one in events(file) if not one[0])
+            )
+        if not told:
             raise InvalidRequest(
                 f"file: a JSON document with one of {', '.join(KEYS)} was expected, or a list of paragraphs.",
                 field="file", allowed=list(KEYS),
@@ -56,11 +58,6 @@ class JsonPayload(Reader):
             for item in ijson.items(_lists_only(events(file)), prefix):
                 self.share = (part + min(file.tell() / size, 1.0)) / parts
                 yield item
-
-
-def _is_payload(path: Path) -> bool:
-    with path.open("rb") as file:
-        return any(prefix == "" and event == "map_key" and value in KEYS for prefix, event, value in events(file))
 
 
 def _lists_only(found: Iterator[Event]) -> Iterator[Event]:

@@ -15,8 +15,6 @@ from ..records import Bad, Reader, Record
 from .foreign_values import digest, entities, is_hash, joined, left, metadata, name, relation, text_of
 from .json_documents import JsonReader, Member
 
-__all__ = ["LpmmOpenie", "LpmmParquet"]
-
 STORE = "a store of LPMM: a directory with paragraph.parquet, and entity.parquet, relation.parquet, rag-graph.graphml"
 SOURCE = "lpmm"
 PARAGRAPHS, ENTITIES, RELATIONS, GRAPH = "paragraph.parquet", "entity.parquet", "relation.parquet", "rag-graph.graphml"
@@ -60,9 +58,17 @@ class LpmmParquet(Reader):
 
     def records(self, path: Path) -> Iterator[tuple[int, Record | Bad]]:
         """Positions are ordinals, the paragraphs before the relations."""
-        files = _found(path)
+        places = [path / folder for folder in ("", "embedding", "rag", "data/embedding", "data/rag")]
+        found = [folder / called for called in (PARAGRAPHS, ENTITIES, RELATIONS, GRAPH) for folder in reversed(places)]
+        files = {file.name: file for file in found if file.is_file()}
+        if PARAGRAPHS not in files:
+            raise InvalidRequest(f"{path.name} is not {STORE}.", field="path")
         with TempLookup() as known:
-            rows = max(sum(_count(files.get(called)) for called in (PARAGRAPHS, RELATIONS)), 1)
+            rows = 0
+            for called in (PARAGRAPHS, RELATIONS):
+                if called in files:
+                    with _opened(files[called]) as file:
+                        rows += file.metadata.num_rows
             _learn(files, known)
             first = 0
             for first, (key, text) in enumerate(_rows(files[PARAGRAPHS]), start=1):
@@ -115,19 +121,6 @@ def _triple(raw: str) -> tuple[str, str, str] | None:
     return value[0], value[1], value[2]
 
 
-def _found(path: Path) -> dict[str, Path]:
-    """The files of a store by their names."""
-    folders = (path, path / "embedding", path / "rag", path / "data/embedding", path / "data/rag")
-    files: dict[str, Path] = {}
-    for folder in folders:
-        for called in (PARAGRAPHS, ENTITIES, RELATIONS, GRAPH):
-            if called not in files and (folder / called).is_file():
-                files[called] = folder / called
-    if PARAGRAPHS not in files:
-        raise InvalidRequest(f"{path.name} is not {STORE}.", field="path")
-    return files
-
-
 def _opened(path: Path) -> Any:
     try:
         return import_module("pyarrow.parquet").ParquetFile(path)
@@ -135,13 +128,6 @@ def _opened(path: Path) -> Any:
         raise InvalidRequest("Stores of LPMM are read with pyarrow: install `amemorix[lpmm]`.", extra="lpmm") from exc
     except (ValueError, OSError) as exc:
         raise InvalidRequest(f"{path.name} is no parquet file; expected {STORE}.", field="path") from exc
-
-
-def _count(path: Path | None) -> int:
-    if path is None:
-        return 0
-    with _opened(path) as file:
-        return file.metadata.num_rows
 
 
 def _rows(path: Path | None) -> Iterator[tuple[str, str]]:
