@@ -61,15 +61,10 @@ def _operation(op: Operation, found: Shapes) -> Iterator[str]:
     yield f"{op.summary} {EFFECTS[op.effect]}{older}\n"
     request = found.definitions[found.requests[op.name]]
     required = request.get("required", [])
-    arguments = [
-        (
-            f"`{name}`",
-            _type(node),
-            "required" if name in required else default(node.get("default")),
-            node.get("description", ""),
-        )
-        for name, node in request.get("properties", {}).items()
-    ]
+    arguments: list[tuple[str, ...]] = []
+    for name, node in request.get("properties", {}).items():
+        given = "required" if name in required else default(node.get("default"))
+        arguments.append((f"`{name}`", _type(node), given, node.get("description", "")))
     if arguments:
         yield from _table(("argument", "type", "default", "meaning"), arguments)
     else:

@@ -152,7 +152,11 @@ def _argument(op: Operation, name: str, node: dict[str, Any], document: dict[str
     lists = [choice for choice in found if choice.get("type") == "array"]
     single = _choices(lists[0].get("items", {}), document) if lists else found
     kinds = frozenset(kind for choice in single for kind in _types(choice))
-    told = [node.get("description", ""), f"({_limits(node, found, required)})"]
+    limits = ["required"] if required else []
+    limits += ["repeatable"] if lists else []
+    limits += [words.removeprefix(", ") for words in map(bounds, found) if words]
+    limits += [f"default {default(node['default'])}"] if node.get("default") not in (None, "", [], {}) else []
+    told = [node.get("description", ""), f"({'; '.join(limits)})"]
     return Argument(
         name, tuple(f"--{one.replace('_', '-')}" for one in names), kinds,
         is_flag=kinds == frozenset({"boolean"}) and not lists, is_list=bool(lists), metavar=_metavar(single),
@@ -179,11 +183,3 @@ def _metavar(choices: list[dict[str, Any]]) -> str:
         for kind in _types(choice)
     ]
     return "|".join(dict.fromkeys(word for word in words if word)) or "TEXT|JSON"
-
-
-def _limits(node: dict[str, Any], choices: list[dict[str, Any]], required: bool) -> str:
-    said = ["required"] if required else []
-    said += ["repeatable"] if any(choice.get("type") == "array" for choice in choices) else []
-    said += [words.removeprefix(", ") for words in map(bounds, choices) if words]
-    said += [f"default {default(node['default'])}"] if node.get("default") not in (None, "", [], {}) else []
-    return "; ".join(said)

@@ -69,15 +69,16 @@ class Metrics:
             stored, status, metrics = health
             vectors, chat = stored["embedding"], stored["chat"]
             asked: dict[str, dict[str, int]] = chat["tasks"]
+            calls, failures = ({(task,): one[key] for task, one in asked.items()} for key in ("calls", "failures"))
             kinds = {"prompt": "prompt_tokens", "completion": "completion_tokens"}
-            tokens = {(task, kind): count[key] for task, count in asked.items() for kind, key in kinds.items()}
+            tokens = {(task, kind): one[key] for task, one in asked.items() for kind, key in kinds.items()}
             families += [
                 _gauge("amemorix_paragraphs", "Live paragraphs.", stored["paragraphs"]),
                 _gauge("amemorix_embeddings_pending", "Paragraphs without a vector.", vectors["pending"]),
                 _gauge("amemorix_embeddings_failed", "Paragraphs whose embedding failed.", vectors["failed"]),
                 _gauges("amemorix_projection_lag", "Changes not taken up yet.", "projection", stored["lag"]),
-                _counters("amemorix_chat_calls", "Questions to the chat model.", ("task",), {(task,): one["calls"] for task, one in asked.items()}),
-                _counters("amemorix_chat_failures", "Questions without a usable answer.", ("task",), {(task,): one["failures"] for task, one in asked.items()}),
+                _counters("amemorix_chat_calls", "Questions to the chat model.", ("task",), calls),
+                _counters("amemorix_chat_failures", "Questions without a usable answer.", ("task",), failures),
                 _counters("amemorix_chat_tokens", "Tokens used.", ("task", "kind"), tokens),
                 _gauge("amemorix_chat_tokens_today", "Tokens used since midnight UTC.", chat["tokens_today"]),
                 _gauges("amemorix_import_tasks", "Imports by state.", "status", metrics.imports),
@@ -85,7 +86,7 @@ class Metrics:
                 _gauge("amemorix_disk_free_bytes", "Room on the disk of the data directory.", metrics.disk_free),
                 CounterMetricFamily("amemorix_reloads", "Configurations applied.", value=status.reloads),
                 CounterMetricFamily("amemorix_reloads_refused", "Configurations refused.", value=status.refused),
-            ]  # fmt: skip
+            ]
             if metrics.backup_age is not None:
                 age = "Since the last good backup; absent without one."
                 families.append(_gauge("amemorix_backup_age_seconds", age, metrics.backup_age))

@@ -282,17 +282,14 @@ def _day_first(stamps: Sequence[Stamp]) -> tuple[bool, bool]:
     firsts, seconds = (sum(int(one[at]) > 12 for one in dates) for at in (0, 1))
     if firsts != seconds:
         return firsts > seconds, True
-    by_day, by_month = (_turned_back([(int(y), int(m), int(d)) for y, m, d in order]) for order in (
-        [(y, m, d) for d, m, y in dates], [(y, m, d) for m, d, y in dates]))  # fmt: skip
-    if by_day != by_month:
-        return by_day < by_month, True
+    by_day = [(int(year), int(month), int(day)) for day, month, year in dates]
+    by_month = [(int(year), int(month), int(day)) for month, day, year in dates]
+    days_back, months_back = (sum(b < a for a, b in pairwise(one)) for one in (by_day, by_month))
+    if days_back != months_back:
+        return days_back < months_back, True
     bare = any(not one.startswith("0") and len(one) == 1 for date in dates for one in date[:2])
     american = bare and any(one[9] for one in stamps)
     return not american, all(first == second for first, second, _ in dates)
-
-
-def _turned_back(days: Sequence[tuple[int, int, int]]) -> int:
-    return sum(after < before for before, after in pairwise(days))
 
 
 def _whatsapp_time(stamp: Stamp, day_first: bool) -> str:

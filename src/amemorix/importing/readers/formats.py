@@ -207,7 +207,13 @@ def detect(name: str, path: Path) -> str:
         parquet = next(path.glob("*.parquet"), None) or next(path.glob("**/*.parquet"), None)
         found = "lpmm_parquet" if parquet else "a_memorix" if next(path.glob("**/metadata.db"), None) else None
     else:
-        found = SUFFIXES.get(suffix) or _by_content(path)
+        with path.open("rb") as file:
+            head = file.read(4096)
+        found = SUFFIXES.get(suffix)
+        if not found and head.startswith(b"SQLite format 3\0"):
+            found = "a_memorix" if path.name == "metadata.db" else "maibot"
+        elif not found and _JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
+            found = _kind_of_json(path)
         if found in ("txt", None):
             found = "jsonl" if _is_log_of_events(path) else "chat_log" if export_of(path) is not None else found
     if found is None or found not in FORMATS:
@@ -216,16 +222,6 @@ def detect(name: str, path: Path) -> str:
             field="format", allowed=list(FORMATS),
         )  # fmt: skip
     return found
-
-
-def _by_content(path: Path) -> str | None:
-    with path.open("rb") as file:
-        head = file.read(4096)
-    if head.startswith(b"SQLite format 3\0"):
-        return "a_memorix" if path.name == "metadata.db" else "maibot"
-    if _JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
-        return _kind_of_json(path)
-    return None
 
 
 def _kind_of_json(path: Path) -> str | None:
