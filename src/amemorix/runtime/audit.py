@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -120,11 +121,8 @@ def _item(row: AuditRow, zone: tzinfo, kept: frozenset[str]) -> ChangeItem:
     ]
     if (aside := SET_ASIDE.search(row.target)) and aside[1] in kept:
         undo.append(UndoRef(kind="backup", id=aside[1], how="memory_runtime_admin restore_backup with this backup"))
-    return ChangeItem(
-        id=f"a{row.id}", at=row.at, until=row.until, component=row.component, action=row.action,
-        requested_by=row.requested_by, door=row.door, calls=row.calls, rows=row.rows, target=row.target, undo=undo,
-        when=datetime.fromtimestamp(row.at, zone).strftime("%Y-%m-%d %H:%M:%S"),
-    )  # fmt: skip
+    when = datetime.fromtimestamp(row.at, zone).strftime("%Y-%m-%d %H:%M:%S")
+    return ChangeItem.model_validate({**asdict(row), "id": f"a{row.id}", "when": when, "undo": undo})
 
 
 class AuditService:

@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -26,22 +26,6 @@ __all__ = ["DaemonMemory", "LocalMemory", "Memory", "Refused", "answered", "ask"
 
 MAX_SECONDS = 600.0
 """Time given to one call of a daemon."""
-
-
-class Memory(Protocol):
-    """What commands need."""
-
-    async def invoke(self, component_name: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Answer a component with a dict that has `success`."""
-        ...
-
-    async def settle(self) -> None:
-        """Wait until what was written has its vectors, where this process makes them."""
-        ...
-
-    async def stage(self, path: Path) -> dict[str, Any]:
-        """Hand over a file to be imported; what `create_upload` takes for it."""
-        ...
 
 
 class DaemonMemory:
@@ -93,6 +77,11 @@ class LocalMemory:
     async def stage(self, path: Path) -> dict[str, Any]:
         staged = await asyncio.to_thread(self._host.staging()[0].adopt, path)
         return {"staged": staged.id, "name": staged.name}
+
+
+Memory = DaemonMemory | LocalMemory
+"""What commands work on: `invoke` answers a component with a dict that has `success`, `settle` waits until what was written has its
+vectors, where this process makes them, and `stage` hands a file over and returns what `create_upload` takes for it."""
 
 
 class Refused(MemoryFault):

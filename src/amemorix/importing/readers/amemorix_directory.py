@@ -215,20 +215,16 @@ def _record(
     arguments: dict[str, Any], external_id: str, everyone: bool, chat: str, place: str, left_out: Mapping[str, int]
 ) -> Record:
     scope = {"external_id": external_id, "chat_id": chat, **({"scope": "global"} if everyone else {})}
-    if arguments["source"] == f"{SUMMARIES}{chat}" and not everyone and not _hangs_on(arguments):
+    told = {normalise_name(one) for key in ("participants", "person_ids") for one in arguments.get(key, ())}
+    more = [one for one in arguments.get("entities", ()) if normalise_name(one["name"]) not in told]
+    beyond = arguments["relations"] or more or arguments.get("person_aliases")  # what a summary cannot hold
+    if arguments["source"] == f"{SUMMARIES}{chat}" and not everyone and not beyond:
         kept = ("text", "participants", "person_ids", "time_start", "time_end", "tags", "metadata", "expires_at")
         summary = {key: arguments[key] for key in kept if key in arguments}
         if "timestamp" in arguments:
             summary["time_start"] = arguments["timestamp"]
         return Record("summary", {**scope, **summary}, place, left_out)
     return Record("text", {**arguments, **scope}, place, left_out)
-
-
-def _hangs_on(arguments: Mapping[str, Any]) -> bool:
-    """Whether there is something that a summary cannot hold."""
-    told = {normalise_name(one) for one in (*arguments["participants"], *arguments["person_ids"])}
-    more = [one for one in arguments["entities"] if normalise_name(one["name"]) not in told]
-    return bool(arguments["relations"] or more or arguments.get("person_aliases"))
 
 
 def _arguments(

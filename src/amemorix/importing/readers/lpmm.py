@@ -69,7 +69,16 @@ class LpmmParquet(Reader):
                 if called in files:
                     with _opened(files[called]) as file:
                         rows += file.metadata.num_rows
-            _learn(files, known)
+            for key, called in _rows(files.get(ENTITIES)):
+                known.put(NAME, key, called)
+            for _, told in _rows(files.get(RELATIONS)):
+                if triple := _triple(told):
+                    known.put_between(TRIPLE, triple[0], triple[2], repr(triple))
+            for ends in _edges(files.get(GRAPH)):
+                for one, other in (ends, ends[::-1]):
+                    if one.startswith("entity-") and other.startswith("paragraph-"):
+                        known.put(LINKS, other, one)
+                        known.put(PARAGRAPHS_OF, one, other)
             first = 0
             for first, (key, text) in enumerate(_rows(files[PARAGRAPHS]), start=1):
                 self.share = first / rows
@@ -143,22 +152,10 @@ def _rows(path: Path | None) -> Iterator[tuple[str, str]]:
                 yield name(row.get("hash")), row["str"] if isinstance(row["str"], str) else ""
 
 
-def _learn(files: dict[str, Path], known: TempLookup) -> None:
-    for key, called in _rows(files.get(ENTITIES)):
-        known.put(NAME, key, called)
-    for _, told in _rows(files.get(RELATIONS)):
-        if triple := _triple(told):
-            known.put_between(TRIPLE, triple[0], triple[2], repr(triple))
-    if graph := files.get(GRAPH):
-        for source, target in _edges(graph):
-            for one, other in ((source, target), (target, source)):
-                if one.startswith("entity-") and other.startswith("paragraph-"):
-                    known.put(LINKS, other, one)
-                    known.put(PARAGRAPHS_OF, one, other)
-
-
-def _edges(path: Path) -> Iterator[tuple[str, str]]:
+def _edges(path: Path | None) -> Iterator[tuple[str, str]]:
     """(source, target) of the graph's edges, each element let go of when it is read."""
+    if path is None:
+        return
     try:
         for _, element in ElementTree.iterparse(path, events=("end",)):
             if element.tag.rpartition("}")[2] == "edge":
