@@ -139,7 +139,7 @@ class OneEpisode(ScopedResponse):
     disabled: bool = Field(default=False, description="True if the memory is switched off.")
 
 
-class StatusRequest(Request):
+class EpisodeStatusRequest(Request):
     """How many failed sources to name."""
 
     limit: Count = Field(20, ge=0, le=1000)
@@ -172,7 +172,7 @@ class EpisodeStatus(Response):
     failures: list[FailedSource] = Field(default_factory=list)
 
 
-class Rebuild(Request):
+class RebuildEpisodes(Request):
     """What to make anew."""
 
     source: Name = Field("", description="The sources of this name.")
@@ -199,7 +199,7 @@ class Process(Request):
     limit: Count = Field(100, ge=1, le=10_000, description="Most pieces of work; a long source is several.")
 
 
-class Processed(Response):
+class EpisodesProcessed(Response):
     """What was done."""
 
     processed: int = 0
@@ -257,7 +257,7 @@ async def get_episode(kernel: SDKMemoryKernel, request: GetEpisode) -> OneEpisod
 
 
 @ops.operation("memory_episode_admin", "status")
-async def episode_status(kernel: SDKMemoryKernel, request: StatusRequest) -> EpisodeStatus:
+async def episode_status(kernel: SDKMemoryKernel, request: EpisodeStatusRequest) -> EpisodeStatus:
     """Tell how far the episodes are, and which sources failed and why."""
     settings, now = kernel.config.episode, kernel.surroundings.clock.now()
 
@@ -284,7 +284,7 @@ async def episode_status(kernel: SDKMemoryKernel, request: StatusRequest) -> Epi
 
 
 @ops.operation("memory_episode_admin", "rebuild", effect="write", role="admin")
-async def rebuild_episodes(kernel: SDKMemoryKernel, request: Rebuild) -> Rebuilding:
+async def rebuild_episodes(kernel: SDKMemoryKernel, request: RebuildEpisodes) -> Rebuilding:
     """Make the episodes of sources anew in the background; an episode that comes out the same keeps its revision."""
     _needs_episodes(kernel)
     names: list[str] = [name for name in dict.fromkeys((request.source, *request.sources)) if name]
@@ -318,12 +318,12 @@ async def rebuild_episodes(kernel: SDKMemoryKernel, request: Rebuild) -> Rebuild
 
 
 @ops.operation("memory_episode_admin", "process_pending", "process_sources", effect="write")
-async def process_pending(kernel: SDKMemoryKernel, request: Process) -> Processed:
+async def process_pending(kernel: SDKMemoryKernel, request: Process) -> EpisodesProcessed:
     """Make the episodes now that wait to be made, those that were given up included."""
     _needs_episodes(kernel)
     worked = await kernel.episodes.process(request.limit)
     remaining = await kernel.store.read(lambda db: task_rows.open_count(db, "episodes"))
-    return Processed(
+    return EpisodesProcessed(
         processed=worked.done + worked.failed, rebuilt=worked.done, failed=worked.failed, remaining=remaining
     )
 

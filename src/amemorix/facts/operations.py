@@ -96,7 +96,7 @@ class GetFact(AskingRequest):
     fact_id: FactId
 
 
-class EvidenceItem(BaseModel):
+class FactEvidence(BaseModel):
     """A paragraph that states the fact; times in epoch seconds."""
 
     paragraph_id: str
@@ -122,7 +122,7 @@ class FactDetail(ScopedResponse):
     """A fact with what supports it and what became of it."""
 
     fact: FactItem | None = None
-    evidence: list[EvidenceItem] = Field(default_factory=list)
+    evidence: list[FactEvidence] = Field(default_factory=list)
     transitions: list[TransitionItem] = Field(default_factory=list)
 
 
@@ -159,18 +159,18 @@ class FactStatus(Response):
     enabled: bool = True
 
 
-class ProcessPending(Request):
+class ProcessFacts(Request):
     """Nothing to say."""
 
 
-class Processed(Response):
+class FactsProcessed(Response):
     """What was read."""
 
     steps: int = Field(default=0, description="Batches of changes that were read.")
     lag: int = 0
 
 
-class AskStatus(Request):
+class FactStatusRequest(Request):
     """Nothing to say."""
 
 
@@ -222,7 +222,7 @@ class Supersede(_ByHand):
     valid_from: TimeInput = Field(None, description="Since when the new value is true; now when not given.")
 
 
-class Undo(_ByHand):
+class UndoFactChange(_ByHand):
     """The change to take back."""
 
     undo_id: UndoId
@@ -280,7 +280,7 @@ async def get_fact(kernel: SDKMemoryKernel, request: GetFact) -> FactDetail:
         return FactDetail(
             fact=FactReader(kernel.store).items(db, [row], moment, scopes)[0],
             evidence=[
-                EvidenceItem.model_validate({**asdict(one), "paragraph_id": paragraph_key(one.paragraph)})
+                FactEvidence.model_validate({**asdict(one), "paragraph_id": paragraph_key(one.paragraph)})
                 for one in evidence
             ],
             transitions=[
@@ -316,7 +316,7 @@ async def list_conflicts(kernel: SDKMemoryKernel, request: ListConflicts) -> Con
 
 
 @ops.operation("memory_fact_admin", "status")
-async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus:  # noqa: ARG001
+async def fact_status(kernel: SDKMemoryKernel, request: FactStatusRequest) -> FactStatus:  # noqa: ARG001
     """Count facts by status and tell how current they are."""
 
     def read(db: Connection) -> FactStatus:
@@ -329,10 +329,10 @@ async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus
 
 
 @ops.operation("memory_fact_admin", "process_pending", effect="write")
-async def process_pending(kernel: SDKMemoryKernel, request: ProcessPending) -> Processed:  # noqa: ARG001
+async def process_pending(kernel: SDKMemoryKernel, request: ProcessFacts) -> FactsProcessed:  # noqa: ARG001
     """Read what has been stored since, without waiting for the background."""
     steps = await kernel.facts.drain()
-    return Processed(steps=steps, lag=await kernel.store.read(kernel.facts.lag))
+    return FactsProcessed(steps=steps, lag=await kernel.store.read(kernel.facts.lag))
 
 
 # changing
@@ -374,7 +374,7 @@ async def supersede_fact(kernel: SDKMemoryKernel, request: Supersede) -> Changed
 
 
 @ops.operation("memory_fact_admin", "undo", effect="write")
-async def undo_change(kernel: SDKMemoryKernel, request: Undo) -> Changed:
+async def undo_change(kernel: SDKMemoryKernel, request: UndoFactChange) -> Changed:
     """Take a change back, one made by hand or one that a newer statement made."""
     return await _edited(kernel, request, lambda editor: editor.undo(request.undo_id))
 

@@ -107,7 +107,7 @@ async def update_edge_weight(kernel: SDKMemoryKernel, request: requests.WeighEdg
 
 
 @ops.operation(COMPONENT, "undo", effect="write")
-async def undo(kernel: SDKMemoryKernel, request: requests.Undo) -> responses.Undone:
+async def undo(kernel: SDKMemoryKernel, request: requests.UndoGraphEdit) -> responses.Undone:
     """Undo a change: the rows are exactly as they were."""
     now = kernel.surroundings.clock.now()
     record = await kernel.store.write(lambda db: graph_undo.undo(db, request.undo_id, now))

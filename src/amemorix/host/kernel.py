@@ -46,7 +46,6 @@ from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
 from ..runtime.checks import CheckService
 from ..runtime.environment_checks import ChatCheck, ConfigCheck, DiskCheck, ModelCheck
-from ..runtime.health_metrics import HealthMetricsService
 from ..runtime.recovery_hint import RecoveryHint
 from ..runtime.stored_checks import (
     DatabaseCheck,
@@ -184,7 +183,6 @@ class SDKMemoryKernel:
             background=background, chat=chat,
         )  # fmt: skip
         self.audit = AuditService(store, settings=config.observability, clock=clock)
-        self.health_metrics = HealthMetricsService(store, backups=self.backups.folder, clock=clock)
         self.checks = self._checks()
         self._loops: list[asyncio.Task[None]] = []
         self.paused = False

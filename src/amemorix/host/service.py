@@ -306,8 +306,11 @@ class AMemorixHostService:
 
     async def health(self) -> tuple[dict[str, Any], RuntimeStatus, HealthMetrics]:
         """Counts and lags, reloads, and what an operator sets alarms on. Raises NotReady."""
+        from ..runtime.health_metrics import health_metrics
+
         with self._kernels.leased(self.kernel) as kernel:
-            return await kernel.statistics(), kernel.status, await kernel.health_metrics.read()
+            metrics = await health_metrics(kernel.store, kernel.backups.folder, kernel.surroundings.clock)
+            return await kernel.statistics(), kernel.status, metrics
 
     def staging(self) -> tuple[Staging, Imports]:
         """Where files that are to be imported are put, and their limits. Raises NotReady, and Conflict without imports."""

@@ -21,13 +21,13 @@ from ..store.rows import undo_records
 from ..store.rows.persons import PersonNames
 from .items import ProfileItem, score
 
-__all__ = ["EvidenceItem", "Retraction", "evidence_of", "retract"]
+__all__ = ["ProfileEvidence", "Retraction", "evidence_of", "retract"]
 
 LONGEST = 300
 KIND = "profile_evidence"
 
 
-class EvidenceItem(BaseModel):
+class ProfileEvidence(BaseModel):
     """Something that the profile stands on."""
 
     id: str
@@ -52,26 +52,26 @@ class Retraction:
     relations: tuple[int, ...] = ()
 
 
-def evidence_of(db: Connection, items: Sequence[ProfileItem], limit: int) -> list[EvidenceItem]:
+def evidence_of(db: Connection, items: Sequence[ProfileItem], limit: int) -> list[ProfileEvidence]:
     """The evidence of the items as it stands now, that of the surest and freshest first, each piece once."""
     newest = max((item.at for item in items), default=0.0)
     ranked = sorted(items, key=lambda item: -score(item, newest))
     cited = list(dict.fromkeys(row for item in ranked for row in item.evidence))[: limit * 2]
     rows = paragraph_rows.full(db, cited)
-    found: dict[str, EvidenceItem] = {}
+    found: dict[str, ProfileEvidence] = {}
     for item in ranked:
         worth: dict[str, Any] = {
             "score": score(item, newest), "confidence": item.confidence, "section": item.section,
         }  # fmt: skip
         if item.basis in ("fact", "relation"):
             key = f"{item.basis[0]}{item.ref}"
-            told = EvidenceItem(
+            told = ProfileEvidence(
                 id=key, type=item.basis, content=item.statement, time=item.at, source="", source_type="", metadata={},
                 deletable=item.basis != "fact", **worth,  # a fact is corrected in its ledger
             )  # fmt: skip
             found.setdefault(key, told)
         for row in (rows[id_] for id_ in item.evidence if id_ in rows):
-            told = EvidenceItem(
+            told = ProfileEvidence(
                 id=paragraph_key(row.id),
                 type="paragraph",
                 content=row.content if len(row.content) <= LONGEST else row.content[: LONGEST - 1] + "…",

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ...errors import InvalidRequest, StorageFailure
-from .terminal import FriendlyGroup, remark
+from amemorix.errors import InvalidRequest, StorageFailure
+from amemorix.frontends.cli.terminal import FriendlyGroup, remark
 
 if TYPE_CHECKING:
-    from amemorix_bench.recall.dataset import Dataset
+    from .recall.dataset import Dataset
 
 __all__ = ["app"]
 
@@ -46,7 +46,7 @@ def locomo(
     settings: Settings = None,
 ) -> None:
     """Store LoCoMo conversations, ask every question, and compare with plain BM25."""
-    from amemorix_bench.recall.locomo import read_locomo
+    from .recall.locomo import read_locomo
 
     dataset = read_locomo(file).only(_names(conversations))
     _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations)
@@ -62,7 +62,7 @@ def longmemeval(
     settings: Settings = None,
 ) -> None:
     """Store the chat history of each LongMemEval question, ask it, and compare with plain BM25."""
-    from amemorix_bench.recall.longmemeval import read_longmemeval
+    from .recall.longmemeval import read_longmemeval
 
     dataset = read_longmemeval(file).only(_names(conversations))
     _recall(dataset, json_file, limit_questions, False, ablation, settings)
@@ -82,7 +82,7 @@ def chinese(
     settings: Settings = None,
 ) -> None:
     """Store Chinese group chats, or their translations, ask about them in either language, and compare with plain BM25."""
-    from amemorix_bench.recall.chinese import read_chinese
+    from .recall.chinese import read_chinese
 
     dataset = read_chinese(file, questions=questions, chat=chat).only(_names(conversations))
     _recall(dataset, json_file, limit_questions, merged, ablation, settings, relations)
@@ -95,8 +95,8 @@ def fixture(
     settings: Settings = None,
 ) -> None:
     """Store a recorded group chat as a host would, and run its test cases."""
-    from amemorix_bench.fixture.report import print_report
-    from amemorix_bench.fixture.run import run
+    from .fixture.report import print_report
+    from .fixture.run import run
 
     report = asyncio.run(run(file, config=_patch(settings)))
     _write(json_file, report.to_json())
@@ -116,8 +116,8 @@ def speed(
 ) -> None:
     """Fill a store and measure search, ingest, embedding, reload, cold start and memory."""
 
-    from amemorix_bench.speed.report import print_report, shown_progress
-    from amemorix_bench.speed.run import Effort, run
+    from .speed.report import print_report, shown_progress
+    from .speed.run import Effort, run
 
     wanted = _names(only)
     patch = _patch(settings)
@@ -139,7 +139,7 @@ def graph(
     repeats: Annotated[int, typer.Option(min=1, help="Times each call is made.")] = 20,
 ) -> None:
     """Fill a graph and measure how long its pages, searches and details take."""
-    from amemorix_bench.graph import run
+    from .graph import run
 
     report = asyncio.run(run(nodes, edges, repeats=repeats, data_dir=data_dir))
     _write(json_file, json.dumps(report.to_record(), ensure_ascii=False, indent=1))
@@ -164,8 +164,8 @@ def tuning(
     settings: Settings = None,
 ) -> None:
     """Tune from the shipped settings and from bad ones, and judge by questions that the task never saw."""
-    from amemorix_bench.recall.locomo import read_locomo
-    from amemorix_bench.tuning import SOURCES, Source, Start, bad_starts, run
+    from .recall.locomo import read_locomo
+    from .tuning import SOURCES, Source, Start, bad_starts, run
 
     starts = [Start("shipped", {}), *(bad_starts() if bad else ())]
     wanted = _names(only)
@@ -198,7 +198,7 @@ def import_(
     settings: Settings = None,
 ) -> None:
     """Import a large file in a process that is killed at random, search meanwhile, and look whether all is there once."""
-    from amemorix_bench.importing import run
+    from .importing import run
 
     report = asyncio.run(run(rows, kills=kills, config=_patch(settings), data_dir=data_dir, seed=seed))
     _write(json_file, json.dumps(report.to_record(), ensure_ascii=False, indent=1))
@@ -224,8 +224,8 @@ def _recall(
     settings: list[str] | None,
     relations: bool = False,
 ) -> None:
-    from amemorix_bench.recall.report import print_ablation, print_relations, print_report
-    from amemorix_bench.recall.run import run, run_with_and_without_relations
+    from .recall.report import print_ablation, print_relations, print_report
+    from .recall.run import run, run_with_and_without_relations
 
     patch = _patch(settings)
     if relations and ablation:
@@ -253,7 +253,7 @@ def _names(listed: str) -> list[str]:
 
 
 def _patch(settings: list[str] | None) -> dict[str, Any]:
-    from amemorix_bench.workspace import read_setting
+    from .workspace import read_setting
 
     return dict(map(read_setting, settings or []))
 
