@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..errors import Conflict, InvalidRequest, NotFound
+from ..errors import InvalidRequest, NotFound
 from ..language.normalise import normalise_name
 from ..store.access import Sight
 from ..store.ports import Connection
@@ -16,9 +16,7 @@ from ..store.rows.entities import EntityRow
 from ..store.rows.relations import RelationRow
 from . import rows as graph_rows
 
-__all__ = [
-    "ensure_alive", "find_edge", "find_node", "find_relation", "known_node", "live_paragraphs", "relations_between", "row_id",
-]  # fmt: skip
+__all__ = ["find_edge", "find_node", "known_node", "live_paragraphs", "row_id"]
 
 HIGHEST_ID = 2**62
 
@@ -65,43 +63,30 @@ def _of_id(db: Connection, id_: int | None) -> EntityRow | None:
 def find_edge(
     db: Connection, relation: str, source: str, target: str, predicate: str, sight: Sight | None = None
 ) -> list[RelationRow]:
-    """The relation of this id, or all from a source to a target; at least one."""
+    """The relation of this id (of one that has become part of another, that one), or all from a source to a target
+    (those of them with the predicate, if one is given); at least one."""
     if relation:
-        return [find_relation(db, relation, sight)]
+        id_ = row_id(relation, "r")
+        if id_ is None:
+            raise InvalidRequest(f"relation: {relation!r} is no id of a relation, such as r12.", field="relation")
+        row = relation_rows.rows(db, [id_]).get(id_)
+        if row is not None and row.merged_into is not None:
+            row = relation_rows.rows(db, [row.merged_into]).get(row.merged_into)
+        if row is None or not row.alive or not _seen(db, [row], sight):
+            raise NotFound(f"relation: there is no relation {relation!r}.", field="relation")
+        return [row]
     if not source and not target:
         raise InvalidRequest(
             "relation: say which edge, by the id of a relation or by source and target.", field="relation"
         )
-    begins, ends = find_node(db, "source", source, sight), find_node(db, "target", target, sight)
-    return relations_between(db, begins, ends, predicate, sight)
-
-
-def relations_between(
-    db: Connection, begins: EntityRow, ends: EntityRow, predicate: str, sight: Sight | None
-) -> list[RelationRow]:
-    """The relations from one node to another, or those of them with the predicate; at least one."""
-    found = _seen(db, relation_rows.between(db, begins.id, ends.id, predicate), sight)
+    begins, ends = find_node(db, "source", source, sight).id, find_node(db, "target", target, sight).id
+    found = _seen(db, relation_rows.between(db, begins, ends, predicate), sight)
     if not found:
         said = f" that says {predicate!r}" if predicate else ""
-        names = entity_names.shown(db, (begins.id, ends.id), None if sight is None else sight.scopes)
-        raise NotFound(
-            f"target: there is no relation from {names.get(begins.id, '')!r} to {names.get(ends.id, '')!r}{said}.",
-            field="target",
-        )
+        names = entity_names.shown(db, (begins, ends), None if sight is None else sight.scopes)
+        told = f"from {names.get(begins, '')!r} to {names.get(ends, '')!r}{said}"
+        raise NotFound(f"target: there is no relation {told}.", field="target")
     return found
-
-
-def find_relation(db: Connection, said: str, sight: Sight | None = None) -> RelationRow:
-    """The relation of this id; of one that has become part of another, that one."""
-    id_ = row_id(said, "r")
-    if id_ is None:
-        raise InvalidRequest(f"relation: {said!r} is no id of a relation, such as r12.", field="relation")
-    row = relation_rows.rows(db, [id_]).get(id_)
-    if row is not None and row.merged_into is not None:
-        row = relation_rows.rows(db, [row.merged_into]).get(row.merged_into)
-    if row is None or not row.alive or not _seen(db, [row], sight):
-        raise NotFound(f"relation: there is no relation {said!r}.", field="relation")
-    return row
 
 
 def _seen(db: Connection, rows: list[RelationRow], sight: Sight | None) -> list[RelationRow]:
@@ -115,21 +100,12 @@ def live_paragraphs(db: Connection, said: list[str]) -> list[int]:
     """Live paragraphs by their ids."""
     ids: list[int] = []
     for i, one in enumerate(said):
-        id_ = row_id(one, "p")
+        field, id_ = f"paragraphs.{i}", row_id(one, "p")
         if id_ is None:
-            raise InvalidRequest(
-                f"paragraphs.{i}: {one!r} is no id of a paragraph, such as p12.", field=f"paragraphs.{i}"
-            )
+            raise InvalidRequest(f"{field}: {one!r} is no id of a paragraph, such as p12.", field=field)
         ids.append(id_)
     live = {row[0] for row in db.run("paragraphs_live", ids=array(ids))}
     for i, id_ in enumerate(ids):
         if id_ not in live:
             raise NotFound(f"paragraphs.{i}: there is no paragraph {said[i]!r}.", field=f"paragraphs.{i}")
     return sorted(live)
-
-
-def ensure_alive(row: EntityRow, field: str) -> EntityRow:
-    """The row if it lives. Raises Conflict for a deleted one."""
-    if row.alive:
-        return row
-    raise Conflict(f"{field}: n{row.id} was deleted; undo that first.", field=field)

@@ -40,7 +40,6 @@ from ..ingest.late_names import NamingService
 from ..ingest.service import IngestService
 from ..ingest.summaries import SummaryService
 from ..lifecycle.decay_job import LifecycleRounds
-from ..lifecycle.evidence import EvidenceUndo
 from ..lifecycle.service import LifecycleService
 from ..profiles.query import ProfileReader
 from ..profiles.service import PersonProfileService
@@ -152,7 +151,6 @@ class SDKMemoryKernel:
         self.feedback = FeedbackService(
             store, settings=config.feedback, corrections=self.corrections, clock=clock, chat=chat
         )
-        self.evidence = EvidenceUndo(store, clock=clock, look_again=embedding.look_again)
         self.lifecycle = LifecycleService(
             store, settings=config.lifecycle, clock=clock, on_revived=embedding.look_again
         )

@@ -12,13 +12,14 @@ from ..fields import Count, Name, RequiredName
 from ..ids import paragraph_key
 from ..language.normalise import clean_text, normalise_name
 from ..ops import Operations, Request, Response
+from ..store import operations as operation_rows
 from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.rows import persons as person_rows
 from ..store.rows.persons import EVERY_CHAT
 from . import rows as profile_rows
 from .builder import living
-from .evidence import EvidenceItem, evidence_of, retract
+from .evidence import EvidenceItem, Retraction, evidence_of, give_back, retract
 from .items import load, render
 from .person_operations import PersonProfile, Statement, profile_answer, statements_of
 
@@ -319,8 +320,16 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
 @ops.operation("memory_profile_admin", "undo_evidence", effect="write")
 async def undo_evidence(kernel: SDKMemoryKernel, request: UndoEvidence) -> GivenBack:
     """Give back the evidence that `correct_evidence` deleted, and derive the profile again."""
-    refresh = kernel.profiles.enqueue if request.refresh else None
-    back = await kernel.evidence.undo(request.operation_id, refresh=refresh)
+
+    def unit(db: Connection) -> tuple[Retraction, int | None]:
+        back = give_back(db, request.operation_id, kernel.surroundings.clock.now())
+        if request.refresh:
+            kernel.profiles.enqueue(db, back.person)
+        return back, operation_rows.lower_watermarks(db, back.paragraphs)
+
+    back, unembedded = await kernel.store.write(unit)
+    if unembedded is not None:
+        kernel.vectors.embedding.look_again(unembedded)
     profile = await kernel.store.read(lambda db: _full(kernel, db, back.person, request.limit))
     return GivenBack(
         restored_paragraphs=[paragraph_key(row) for row in back.paragraphs],

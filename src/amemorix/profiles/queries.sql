@@ -267,3 +267,11 @@ select chat_id, group_id, user_id from chats where id = :chat;
 select p.value from json_each(:ids) p
 where exists (select 1 from paragraph_persons b where b.paragraph = p.value and b.person in (select value from json_each(:persons)))
    or exists (select 1 from paragraph_entities l where l.paragraph = p.value and l.entity in (select value from json_each(:entities)));
+
+-- name: evidence_undo_paragraph
+-- when it was deleted, whether its reference is, and whether that has been given a newer text
+select p.deleted_at, r.deleted_at is not null, p.superseded_at is null and r.revision > p.revision
+from paragraphs p join external_memory_refs r on r.id = p.ref where p.id = :id;
+
+-- name: evidence_undo_relation
+select deleted_at from relations where id = :id;
