@@ -19,7 +19,6 @@ from ..copies.portable import PortableService
 from ..copies.worker import CopyThread
 from ..corrections.feedback import FeedbackService
 from ..corrections.service import CorrectionService
-from ..episodes.query import EpisodeRetrievalService
 from ..episodes.service import EpisodeService
 from ..errors import MemoryFault
 from ..facts.dedup import MemUpdateChecker
@@ -139,7 +138,6 @@ class SDKMemoryKernel:
             right_of_way=store.right_of_way, glosses=glosses,
         )  # fmt: skip
         self.targets = MemoryTargets(store, config=config, searches=self.search)
-        self.episode_search = EpisodeRetrievalService(store, config=config, indexes=indexes, clock=clock)
         self.graph = GraphViewService(store, config=config, indexes=indexes, clock=clock)
         self.merge_suggestions = GraphSuggestionService(store, self.graph, background=self._apart)
         self.graph_export = GraphExportService(store, self.graph, clock=clock, background=self._apart)

@@ -347,8 +347,8 @@ async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profi
         folded = normalise_name(request.keyword) or keyword
         rows, total = profile_rows.listed(db, keyword, folded, request.limit, request.offset)
         items: list[ProfileEntry] = []
-        for row in rows:
-            profile = kernel.profile_reader.of_row(db, row.row)
+        for row, updated_at in rows:
+            profile = kernel.profile_reader.of_row(db, row)
             items.append(
                 ProfileEntry(
                     person_id=profile.known.person_id,
@@ -357,7 +357,7 @@ async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profi
                     summary=profile.override.text if profile.override else profile.text,
                     has_manual_override=profile.override is not None,
                     version=profile.version,
-                    updated_at=row.updated_at,
+                    updated_at=updated_at,
                 )
             )
         return Profiles(items=items, count=len(items), total=total)
@@ -392,7 +392,7 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
 
     def read(db: Connection) -> Snapshots:
         row = person_row(kernel, db, request.person_id)
-        rows, total = profile_rows.history(db, row, None, request.limit, request.offset)
+        rows, total = profile_rows.history(db, row, request.limit, request.offset)
         known, now = kernel.profile_reader.known(db, row), kernel.surroundings.clock.now()
         items: list[Snapshot] = []
         for one in rows:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ..language.normalise import fold, is_mostly_cjk, tokens
 from ..lazy_regex import lazy_regex
 from .items import ProfileItem
-from .material import SPEAKER, FactOf, Line
 from .patterns import OTHER_SUBJECT, SELF, ZH_SELF, is_supposed
+from .rows import SPEAKER, FactOf, Line
 
 __all__ = ["Ending", "endings", "has_ended", "outlived"]
 
