@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +12,8 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, RequiredName, TimeInput
-from ..ids import episode_key, paragraph_key
+from ..ids import episode_key, paragraph_key, row_number
 from ..language.time_arguments import read_bound
-from ..lazy_regex import lazy_regex
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..store import tasks as task_rows
 from ..store.access import Access, Caller
@@ -34,16 +32,13 @@ __all__ = ["ops"]
 ops: Operations[SDKMemoryKernel] = Operations()
 MOST_RANKED = 200
 """How far the ranking of a query can be paged."""
-_ID = lazy_regex(r"e?([1-9][0-9]{0,17})", re.IGNORECASE)
 
 
-def _row_of(value: Any) -> Any:
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    found = _ID.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None:
+def _row_of(value: Any) -> int:
+    row = None if isinstance(value, bool) or not isinstance(value, int | str) else row_number(str(value), "e")
+    if row is None:
         raise ValueError("must be the id of an episode, such as e12")
-    return int(found[1])
+    return row
 
 
 EpisodeId = Annotated[int, BeforeValidator(_row_of, json_schema_input_type=str | int)]

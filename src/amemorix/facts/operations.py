@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_vali
 
 from ..errors import InvalidRequest, NotFound
 from ..fields import AskingRequest, Count, Name, RequiredName, TimeInput
-from ..ids import fact_key, paragraph_key
+from ..ids import fact_key, paragraph_key, row_number
 from ..language.normalise import clean_text, fold, normalise_name
 from ..language.time_arguments import read_instant
 from ..ops import Operations, Request, Response, ScopedResponse
@@ -39,8 +39,7 @@ EVERY_STATUS: tuple[Status, ...] = ("active", "conflicted", "superseded", "retra
 def _row_id(letter: str) -> Any:
     def read(value: Any) -> Any:
         if isinstance(value, str):
-            bare = value.strip().lower().removeprefix(letter)
-            return int(bare) if bare.isascii() and bare.isdigit() and len(bare) < 19 else value
+            return row_number(value, letter) or value
         if isinstance(value, bool):
             raise ValueError(f"must be an id such as {letter}12, not true or false")
         return value
@@ -312,7 +311,7 @@ async def fact_status(kernel: SDKMemoryKernel, request: AskStatus) -> FactStatus
     """Count facts by status and tell how current they are."""
 
     def read(db: Connection) -> FactStatus:
-        counts = dict.fromkeys(EVERY_STATUS, 0) | fact_rows.counts(db)
+        counts = dict.fromkeys(EVERY_STATUS, 0) | dict[str, int](db.run("fact_counts").fetchall())
         return FactStatus(
             counts=counts, total=sum(counts.values()), lag=kernel.facts.lag(db), enabled=kernel.config.facts.enabled
         )

@@ -211,11 +211,6 @@ def transitions(db: Connection, fact: int) -> list[Transition]:
     return [Transition(*row) for row in db.run("fact_transitions_of", fact=fact)]
 
 
-def counts(db: Connection) -> dict[str, int]:
-    """Status -> how many facts."""
-    return dict(db.run("fact_counts").fetchall())
-
-
 def points(db: Connection, facts: Iterable[int]) -> list[Point]:
     """What live paragraphs say of these facts."""
     return [Point(*row) for row in db.run("fact_points", ids=array(facts))]

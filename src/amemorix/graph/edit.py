@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..errors import Conflict, InvalidRequest, NotFound
+from ..ids import row_number
 from ..ingest.relations import RelationWriteService, Written
 from ..language.normalise import clean_text, normalise_name
 from ..store.ports import Connection
@@ -18,7 +19,7 @@ from ..store.rows import undo_records
 from ..store.rows.entities import AliasRow, EntityRow
 from ..store.rows.relations import RelationRow
 from . import relation_restore
-from .entity_lookup import find_edge, find_node, known_node, live_paragraphs, row_id
+from .entity_lookup import find_edge, find_node, known_node, live_paragraphs
 from .entity_merge import merge
 from .requests import AliasEdit, CreateEdge, CreateNode, DeleteNode, EdgeEdit, MergeNodes, RenameNode, WeighEdge
 
@@ -220,7 +221,7 @@ def create_edge(edit: Edit, request: CreateEdge) -> Changed:
 
 
 def _end(field: str, said: str, known: EntityRow | None) -> Entity:
-    if known is None and row_id(said, "n", bare=False) is not None:
+    if known is None and row_number(said, "n", bare=False) is not None:
         raise NotFound(f"{field}: there is no node {said!r}.", field=field)
     return Entity(said, normalise_name(said)) if known is None else Entity(known.name, known.norm)
 

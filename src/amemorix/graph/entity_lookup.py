@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from ..errors import InvalidRequest, NotFound
+from ..ids import row_number
 from ..language.normalise import normalise_name
 from ..store.access import Sight
 from ..store.ports import Connection
@@ -16,16 +15,7 @@ from ..store.rows.entities import EntityRow
 from ..store.rows.relations import RelationRow
 from . import rows as graph_rows
 
-__all__ = ["find_edge", "find_node", "known_node", "live_paragraphs", "row_id"]
-
-HIGHEST_ID = 2**62
-
-
-def row_id(said: str, letter: str, *, bare: bool = True) -> int | None:
-    """The number of an id such as `r12`, or of bare digits; None for anything else."""
-    found = re.fullmatch(rf"{letter}{'?' if bare else ''}([0-9]{{1,19}})", said.strip(), re.IGNORECASE | re.ASCII)
-    number = int(found.group(1)) if found else 0
-    return number if 0 < number < HIGHEST_ID else None
+__all__ = ["find_edge", "find_node", "known_node", "live_paragraphs"]
 
 
 def find_node(db: Connection, field: str, said: str, sight: Sight | None = None) -> EntityRow:
@@ -45,14 +35,14 @@ def _known_to(db: Connection, row: EntityRow, said: str, sight: Sight) -> bool:
     names = entity_names.said(db, [row.id], sight.scopes).get(row.id)
     if names is None:
         return True
-    return bool(names) and (row_id(said, "n") == row.id or normalise_name(said) in names)
+    return bool(names) and (row_number(said, "n") == row.id or normalise_name(said) in names)
 
 
 def known_node(db: Connection, said: str) -> EntityRow | None:
     """The entity of this id, name or alias, deleted ones too."""
-    by_id = row_id(said, "n", bare=False)
+    by_id = row_number(said, "n", bare=False)
     row = _of_id(db, by_id) or entity_rows.meant(db, normalise_name(said))
-    return row or _of_id(db, row_id(said, "n"))
+    return row or _of_id(db, row_number(said, "n"))
 
 
 def _of_id(db: Connection, id_: int | None) -> EntityRow | None:
@@ -66,7 +56,7 @@ def find_edge(
     """The relation of this id (of one that has become part of another, that one), or all from a source to a target
     (those of them with the predicate, if one is given); at least one."""
     if relation:
-        id_ = row_id(relation, "r")
+        id_ = row_number(relation, "r")
         if id_ is None:
             raise InvalidRequest(f"relation: {relation!r} is no id of a relation, such as r12.", field="relation")
         row = relation_rows.rows(db, [id_]).get(id_)
@@ -100,7 +90,7 @@ def live_paragraphs(db: Connection, said: list[str]) -> list[int]:
     """Live paragraphs by their ids."""
     ids: list[int] = []
     for i, one in enumerate(said):
-        field, id_ = f"paragraphs.{i}", row_id(one, "p")
+        field, id_ = f"paragraphs.{i}", row_number(one, "p")
         if id_ is None:
             raise InvalidRequest(f"{field}: {one!r} is no id of a paragraph, such as p12.", field=field)
         ids.append(id_)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import Conflict, InvalidRequest
+from ..ids import row_number
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import entities as entity_rows
@@ -15,7 +16,6 @@ from ..store.rows import undo_records
 from ..store.rows.entities import AliasRow
 from ..store.rows.undo_records import UndoRecord
 from . import relation_restore
-from .entity_lookup import row_id
 from .entity_merge import undo_merge
 
 KINDS = (
@@ -36,7 +36,7 @@ def undo(db: Connection, said: str, now: float) -> UndoRecord:
 
     Raises NotFound, or Conflict if it has been undone or a later one builds on it.
     """
-    id_ = row_id(said, "u")
+    id_ = row_number(said, "u")
     if id_ is None:
         raise InvalidRequest(f"undo_id: {said!r} is no id of a change, such as u12.", field="undo_id")
     missing = f"there is no change {said!r}."

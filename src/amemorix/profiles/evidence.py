@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..graph import relation_restore
-from ..ids import paragraph_key
+from ..ids import paragraph_key, row_number
 from ..language.normalise import normalise_name
 from ..store.ports import Connection
 from ..store.queries import array
@@ -94,18 +94,17 @@ def retract(db: Connection, person: int, evidence: str, *, requested_by: str, re
 
     The caller owns the transaction. Raises InvalidRequest, NotFound, Conflict.
     """
-    key, row = evidence[:1], evidence[1:]
-    if key == "f" and row.isdecimal():
+    if row_number(evidence, "f", bare=False):
         raise InvalidRequest("evidence_id: a fact is corrected in the ledger of facts.", field="evidence_id")
-    if key not in ("p", "r") or not row.isdecimal() or not evidence.isascii() or len(evidence) >= 18:
-        raise InvalidRequest(
-            f"evidence_id: {evidence!r} is no evidence id such as p12 (paragraph) or r12 (relation).",
-            field="evidence_id",
-        )
+    paragraph, relation = (row_number(evidence, letter, bare=False) for letter in "pr")
+    row = paragraph or relation
+    if row is None:
+        told = f"{evidence!r} is no evidence id such as p12 (paragraph) or r12 (relation)."
+        raise InvalidRequest(f"evidence_id: {told}", field="evidence_id")
     named = person_rows.names(db, person)
     if named is None:
         raise NotFound("person_id: that person is gone.", field="person_id")
-    paragraphs, relations = (_paragraph if key == "p" else _relation)(db, named, int(row), now)
+    paragraphs, relations = (_paragraph if paragraph else _relation)(db, named, row, now)
     detail = {"person": person, "paragraphs": paragraphs, "relations": relations}
     undo = undo_records.keep(db, KIND, detail, requested_by, reason, now)
     if not paragraphs:
