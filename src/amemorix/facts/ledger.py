@@ -35,8 +35,6 @@ NEWEST = 24
 That many bring the confidence of any to where it stays.
 """
 NO_LIMIT = -1
-
-
 Stood = Mapping[int, tuple[float | None, int | None]]
 """Fact -> (superseded_at, superseded_by) as they were before."""
 
@@ -65,8 +63,8 @@ class FactLedger:
     ) -> dict[int, str]:  # fmt: skip
         """Bring the group to where its live statements put it; returns the facts whose status changed, as they were.
 
-        What is `new`, or whatever came or went `since` a time, touches no more than the part of the group that the
-        window finds; with neither, the whole group is looked at. Facts of `merged` statements keep their wording.
+        What is `new`, or whatever came or went `since` a time, touches no more than a part of the group (see
+        `_part_of`); with neither, the whole group is looked at. Facts of `merged` statements keep their wording.
         """
         part = _part_of(db, group, new, since)
         settling = _Settling(db, group, change, part, new)
