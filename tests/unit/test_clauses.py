@@ -13,7 +13,7 @@ from amemorix.language.clauses import clauses, mood_of, whose
 from amemorix.language.normalise import is_mostly_cjk, normalise_name
 from amemorix.language.relations.rules import read_passage
 from amemorix.language.strategy import Mention, Passage
-from amemorix.profiles.material import SPEAKER, Line
+from amemorix.profiles.rows import SPEAKER, Line
 from amemorix.profiles.rules import statements
 
 AT = datetime(2026, 5, 20, 12, tzinfo=UTC).timestamp()

@@ -6,8 +6,8 @@ import pytest
 
 from amemorix.language.normalise import is_mostly_cjk
 from amemorix.profiles.items import ProfileItem, gathered, load, render, score
-from amemorix.profiles.material import SPEAKER, FactOf, Line, RelationOf
 from amemorix.profiles.retractions import endings, has_ended
+from amemorix.profiles.rows import SPEAKER, FactOf, Line, RelationOf
 from amemorix.profiles.rules import fact_item, relation_item, statements, topic_item
 
 NAMED = ("林澈", "Ada")

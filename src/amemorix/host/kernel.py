@@ -18,7 +18,6 @@ from ..copies.portable import PortableService
 from ..copies.worker import CopyThread
 from ..corrections.feedback import FeedbackService
 from ..corrections.service import CorrectionService
-from ..episodes.query import EpisodeRetrievalService
 from ..episodes.service import EpisodeService
 from ..errors import MemoryFault
 from ..facts.dedup import MemUpdateChecker
@@ -39,7 +38,6 @@ from ..ingest.late_names import NamingService
 from ..ingest.service import IngestService
 from ..ingest.summaries import SummaryService
 from ..lifecycle.decay_job import LifecycleRounds
-from ..lifecycle.evidence import EvidenceUndo
 from ..lifecycle.service import LifecycleService
 from ..profiles.query import ProfileReader
 from ..profiles.service import PersonProfileService
@@ -136,7 +134,6 @@ class SDKMemoryKernel:
             right_of_way=store.right_of_way, glosses=glosses,
         )  # fmt: skip
         self.targets = MemoryTargets(store, config=config, searches=self.search)
-        self.episode_search = EpisodeRetrievalService(store, config=config, indexes=indexes, clock=clock)
         self.graph = GraphViewService(store, config=config, indexes=indexes, clock=clock)
         self.merge_suggestions = GraphSuggestionService(store, self.graph, background=self._apart)
         self.graph_export = GraphExportService(store, self.graph, clock=clock, background=self._apart)
@@ -148,7 +145,6 @@ class SDKMemoryKernel:
         self.feedback = FeedbackService(
             store, settings=config.feedback, corrections=self.corrections, clock=clock, chat=chat
         )
-        self.evidence = EvidenceUndo(store, clock=clock, look_again=embedding.look_again)
         self.lifecycle = LifecycleService(
             store, settings=config.lifecycle, clock=clock, on_revived=embedding.look_again
         )

@@ -12,6 +12,7 @@ from ..fields import Count, Name, RequiredName
 from ..ids import paragraph_key
 from ..language.normalise import clean_text, normalise_name
 from ..ops import Operations, Request, Response
+from ..store import operations as operation_rows
 from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.rows import persons as person_rows
@@ -19,6 +20,7 @@ from ..store.rows.persons import EVERY_CHAT
 from . import rows as profile_rows
 from .builder import living
 from .evidence import ProfileEvidence, evidence_of, retract
+from .evidence import EvidenceItem, Retraction, evidence_of, give_back, retract
 from .items import load, render
 from .person_operations import PersonProfile, Statement, profile_answer, statements_of
 
@@ -319,8 +321,16 @@ async def correct_evidence(kernel: SDKMemoryKernel, request: CorrectEvidence) ->
 @ops.operation("memory_profile_admin", "undo_evidence", effect="write")
 async def undo_evidence(kernel: SDKMemoryKernel, request: UndoEvidence) -> GivenBack:
     """Give back the evidence that `correct_evidence` deleted, and derive the profile again."""
-    refresh = kernel.profiles.enqueue if request.refresh else None
-    back = await kernel.evidence.undo(request.operation_id, refresh=refresh)
+
+    def unit(db: Connection) -> tuple[Retraction, int | None]:
+        back = give_back(db, request.operation_id, kernel.surroundings.clock.now())
+        if request.refresh:
+            kernel.profiles.enqueue(db, back.person)
+        return back, operation_rows.lower_watermarks(db, back.paragraphs)
+
+    back, unembedded = await kernel.store.write(unit)
+    if unembedded is not None:
+        kernel.vectors.embedding.look_again(unembedded)
     profile = await kernel.store.read(lambda db: _full(kernel, db, back.person, request.limit))
     return GivenBack(
         restored_paragraphs=[paragraph_key(row) for row in back.paragraphs],
@@ -338,8 +348,8 @@ async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profi
         folded = normalise_name(request.keyword) or keyword
         rows, total = profile_rows.listed(db, keyword, folded, request.limit, request.offset)
         items: list[ProfileEntry] = []
-        for row in rows:
-            profile = kernel.profile_reader.of_row(db, row.row)
+        for row, updated_at in rows:
+            profile = kernel.profile_reader.of_row(db, row)
             items.append(
                 ProfileEntry(
                     person_id=profile.known.person_id,
@@ -348,7 +358,7 @@ async def list_profiles(kernel: SDKMemoryKernel, request: ListProfiles) -> Profi
                     summary=profile.override.text if profile.override else profile.text,
                     has_manual_override=profile.override is not None,
                     version=profile.version,
-                    updated_at=row.updated_at,
+                    updated_at=updated_at,
                 )
             )
         return Profiles(items=items, count=len(items), total=total)
@@ -383,7 +393,7 @@ async def history(kernel: SDKMemoryKernel, request: History) -> Snapshots:
 
     def read(db: Connection) -> Snapshots:
         row = person_row(kernel, db, request.person_id)
-        rows, total = profile_rows.history(db, row, None, request.limit, request.offset)
+        rows, total = profile_rows.history(db, row, request.limit, request.offset)
         known, now = kernel.profile_reader.known(db, row), kernel.surroundings.clock.now()
         items: list[Snapshot] = []
         for one in rows:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ..facts.items import FactItem
+from ..facts.query import FactItem
 from ..ops import ScopedResponse
 
 __all__ = ["Hit", "HitTime", "RetrievalResult"]

@@ -12,8 +12,8 @@ import pytest
 
 import pace
 from amemorix import AMemorixHostService
-from amemorix.episodes import deriving_rows
 from amemorix.episodes import grouping as episode_grouping
+from amemorix.episodes import rows as episode_rows
 from amemorix.episodes.service import EpisodeService
 from amemorix.testing import FrozenClock, memory_host
 from conftest import Open
@@ -50,14 +50,14 @@ async def until(host: AMemorixHostService, name: str, value: int) -> None:
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many paragraphs each page held that was read from now on."""
     pages: list[int] = []
-    read = deriving_rows.material
+    read = episode_rows.material
 
     def counted(*args: Any) -> Any:
         found = read(*args)
         pages.append(len(found))
         return found
 
-    monkeypatch.setattr(deriving_rows, "material", counted)
+    monkeypatch.setattr(episode_rows, "material", counted)
     return pages
 
 
