@@ -9,8 +9,8 @@ from typing import Any
 
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..language.normalise import content_hash, fold
+from ..store import operations
 from ..store.ports import Connection
-from ..store.rows import undo_records
 from . import rows as fact_rows
 from .language.slots import STATEMENT
 from .language.values import normal
@@ -128,7 +128,7 @@ class FactEditor:
 
     def undo(self, record: int) -> Edited:
         """Put back what the record says."""
-        found = undo_records.one(self._db, record)
+        found = operations.change(self._db, record)
         if found is None or found[0] != UNDO_KIND:
             raise NotFound(f"undo_id: there is no undo record u{record} of facts.", field="undo_id")
         if found[2] is not None:
@@ -144,7 +144,7 @@ class FactEditor:
             elif row.id in detail["created"]:
                 kept = bool(fact_rows.evidence_of(self._db, [row.id], self._now))
                 self._decide(row, record, deleted_at=None if kept else self._now, asserted_at=None)
-        undo_records.done(self._db, record, self._now)
+        operations.note_undone(self._db, record, self._now)
         groups = dict.fromkeys(row.group for row in rows)
         stood = {int(fact): (was[0], was[1]) for fact, was in detail["stood"].items()}
         self._settle(groups, "undone", record, stood)
@@ -168,7 +168,7 @@ class FactEditor:
         self, action: str, targets: Iterable[FactRow], group: Iterable[FactRow], created: Sequence[int] = ()
     ) -> int:
         detail, by = snapshot(targets, group, created=created), self._by
-        return undo_records.keep(self._db, UNDO_KIND, detail, by.requested_by, by.reason or action, self._now)
+        return operations.record_change(self._db, UNDO_KIND, detail, by.requested_by, by.reason or action, self._now)
 
     def _give_way(self, row: FactRow, after: FactRow, undo: int) -> None:
         end = max(row.valid_from, after.valid_from)

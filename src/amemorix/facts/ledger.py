@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..config.model import Profile
+from ..store import operations
 from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.queries import array
-from ..store.rows import undo_records
 from ..store.tasks import NO_PARAGRAPH
 from . import rows as fact_rows
 from .language.slots import slot_of
@@ -206,7 +206,7 @@ class _Settling:
             if point.paragraph in news and not point.fact
         ]
         change, detail = self._change, snapshot((), (), refute=refute)
-        undo = undo_records.keep(self._db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
+        undo = operations.record_change(self._db, UNDO_KIND, detail, change.requested_by, change.reason, change.now)
         return replace(change, undo=undo)
 
     def _leave(self, points: Iterable[Point]) -> None:

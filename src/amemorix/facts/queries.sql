@@ -305,16 +305,6 @@ select coalesce(e.merged_into, e.id) from entities e where e.norm = :norm
 union all
 select coalesce(e.merged_into, e.id) from entity_aliases a join entities e on e.id = a.entity where a.norm = :norm limit 1;
 
--- name: undo_insert
-insert into undo_records (kind, detail, requested_by, reason, created_at)
-values (:kind, :detail, :requested_by, :reason, :now) returning id;
-
--- name: undo_one
-select kind, detail, undone_at from undo_records where id = :id and detail <> '{}';
-
--- name: undo_done
-update undo_records set undone_at = :now where id = :id;
-
 -- name: fact_scope_chats
 select id, chat_id from chats where id in (select value from json_each(:ids));
 

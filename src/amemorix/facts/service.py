@@ -12,10 +12,10 @@ from ..config.model import Facts, Profile
 from ..indexes.projections import Indexes
 from ..language.normalise import content_hash, fold
 from ..store import changes as change_log
+from ..store import operations
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
-from ..store.rows import undo_records
 from ..store.time_zones import TimeZones
 from . import material as fact_material
 from . import rows as fact_rows
@@ -296,4 +296,4 @@ class FactService(ChangeFollower):
             fact_rows.transition(db, row.id, note)
 
     def _undo_record(self, db: Connection, detail: str, change: Change) -> int:
-        return undo_records.keep(db, UNDO_KIND, detail, "", change.reason, change.now)
+        return operations.record_change(db, UNDO_KIND, detail, "", change.reason, change.now)

@@ -12,12 +12,12 @@ from ..clock import Clock
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..ingest.relations import RelationWriteService, Written
 from ..language.normalise import clean_text, normalise_name
+from ..store import operations
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Alias, Entity, Relation
 from ..store.rows import entities as entity_rows
 from ..store.rows import relations as relation_rows
-from ..store.rows import undo_records
 from ..store.rows.entities import AliasRow, EntityRow
 from ..store.rows.relations import RelationRow
 from . import relation_restore
@@ -59,7 +59,7 @@ class Edit:
     def record(self, kind: str, detail: Mapping[str, Any], touches: Iterable[str]) -> int:
         """Keep what the change is undone by, and which rows it touches (n12, r12, a:name); returns the record's row."""
         whole = json.dumps({**detail, "touches": sorted(set(touches))}, ensure_ascii=False)
-        return undo_records.keep(self.db, kind, whole, self.requested_by, self.reason, self.now)
+        return operations.record_change(self.db, kind, whole, self.requested_by, self.reason, self.now)
 
 
 async def apply(

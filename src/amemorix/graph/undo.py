@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import Conflict, InvalidRequest, NotFound
+from ..store import operations
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import entities as entity_rows
 from ..store.rows import relations as relation_rows
-from ..store.rows import undo_records
 from ..store.rows.entities import AliasRow
 from . import relation_restore
 from .entity_lookup import row_id
@@ -77,7 +77,7 @@ def undo(db: Connection, said: str, now: float) -> UndoRow:
             f"undo_id: u{newer} came after u{id_} and changed the same; undo that first.",
             field="undo_id", first=f"u{newer}",
         )  # fmt: skip
-    undo_records.done(db, id_, now)
+    operations.note_undone(db, id_, now)
     _WAYS[record.kind](db, {**record.detail, "record": record.id}, now)
     return record
 

@@ -13,11 +13,11 @@ from ..errors import Conflict, InvalidRequest, NotFound
 from ..graph import relation_restore
 from ..ids import paragraph_key
 from ..language.normalise import normalise_name
+from ..store import operations
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
-from ..store.rows import undo_records
 from ..store.rows.persons import PersonNames
 from .items import ProfileItem, score
 
@@ -104,7 +104,7 @@ def retract(db: Connection, person: int, evidence: str, *, requested_by: str, re
         raise NotFound("person_id: that person is gone.", field="person_id")
     paragraphs, relations = (_paragraph if key == "p" else _relation)(db, named, int(evidence[1:]), now)
     detail = {"person": person, "paragraphs": paragraphs, "relations": relations}
-    undo = undo_records.keep(db, KIND, json.dumps(detail), requested_by, reason, now)
+    undo = operations.record_change(db, KIND, json.dumps(detail), requested_by, reason, now)
     if not paragraphs:
         relation_restore.taken(db, relations, f"u{undo}")
     return Retraction(undo, tuple(paragraphs), tuple(relations))

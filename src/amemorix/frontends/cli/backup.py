@@ -168,7 +168,7 @@ async def _offline(config_path: Path) -> AsyncGenerator[tuple[OfflineMemory, Cop
         return
     from ...copies.offline import OfflineMemory
     from ...copies.worker import CopyThread
-    from ...forgetting.purge_copies import purge_again
+    from ...forgetting.files import purge_again
 
     config, folder = await asyncio.to_thread(_settings, config_path)
     try:
