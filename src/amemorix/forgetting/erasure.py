@@ -16,7 +16,8 @@ from ..store.rows import entity_names
 from ..store.rows.entity_names import Leaving
 from .byte_search import Patterns
 
-TEXTS = (("paragraphs", "traces_of_paragraphs"), ("entities", "traces_of_metadata"), ("facts", "traces_of_facts"))
+TEXTS = (("paragraphs", "traces_of_paragraphs"), ("facts", "traces_of_facts"))
+NOTES = (("paragraphs", "traces_of_notes"), ("entities", "traces_of_metadata"))
 NAMES = (("paragraphs", "traces_of_their_persons"), ("persons", "traces_of_persons"))
 THINGS = (("entities", "traces_of_entities"), ("entities", "traces_of_aliases"))
 IDS = (("refs", "traces_of_refs"), ("chats", "traces_of_chats"), ("persons", "traces_of_person_ids"))

@@ -91,7 +91,7 @@ class CopyErasure:
             done += journals.empty(db, table, keys) if keys else 0
         done += sum(journals.forget(db, self.targets).values())
         for one in both:
-            for table, ids in journals.asked_by(db, one.marks.persons).items():
+            for table, ids in journals.asked_by(db, one).items():
                 journals.unname(db, table, ids)
                 done += len(ids)
         return done

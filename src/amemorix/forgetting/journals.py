@@ -22,7 +22,7 @@ from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import entity_names
 from .byte_search import Patterns
-from .erasure import IDS, NAMES, TEXTS, THINGS, Targets, traces
+from .erasure import IDS, NAMES, NOTES, TEXTS, THINGS, Targets, traces
 
 __all__ = ["JOURNALS", "NO_OPERATION", "Ids", "Marks", "SearchPatterns", "Vanishing"]
 
@@ -185,8 +185,8 @@ def patterns_of(db: Connection, targets: Targets, vanishing: Vanishing, more: It
         persons=tuple({*targets.persons, *vanishing.persons}),
         entities=tuple({*targets.entities, *vanishing.entities}),
     )
-    said = list(traces(db, named, TEXTS))
-    texts = [*said, *(text for value in (*said, *more) for text in _texts_within(value))]
+    said, notes = list(traces(db, named, TEXTS)), list(traces(db, named, NOTES))
+    texts = [*said, *(text for value in (*said, *notes, *more) for text in _texts_within(value))]
     things = list(traces(db, named, THINGS))
     words = [*things, *traces(db, named, NAMES), *traces(db, named, IDS)]
     rows = {f"n{id_}" for id_ in vanishing.entities} | {f"r{id_}" for id_ in targets.relations}
@@ -194,7 +194,7 @@ def patterns_of(db: Connection, targets: Targets, vanishing: Vanishing, more: It
         NamePattern(vanishing.person_names), NamePattern(vanishing.entity_names), frozenset(rows),
         Ids(vanishing.ids, vanishing.told_ids),
     )  # fmt: skip
-    return SearchPatterns(Patterns.of(texts, words), Patterns.of(texts, things), marks)
+    return SearchPatterns(Patterns.of(texts, words, notes), Patterns.of(texts, things, notes), marks)
 
 
 def vanishing_with(db: Connection, targets: Targets, names: Iterable[str] = ()) -> Vanishing:
@@ -283,11 +283,16 @@ def forget(db: Connection, targets: Targets) -> dict[str, int]:
     return {table: count for table, count in done.items() if count}
 
 
-def asked_by(db: Connection, persons: NamePattern) -> dict[str, list[int]]:
-    """Rows that say who asked, and name one of these persons as who did, by table."""
+def asked_by(db: Connection, wanted: SearchPatterns) -> dict[str, list[int]]:
+    """Rows that say who asked, and name there who goes or quote a text, by table."""
+    rows = db.run("journal_askers").fetchall()
+    going = {
+        by for by in {row[2] for row in rows}
+        if wanted.marks.persons.held(by) or wanted.quotes.search([by.encode()])
+    }  # fmt: skip
     found: dict[str, list[int]] = {}
-    for table, id_, by in db.run("journal_askers"):
-        if persons.held(by):
+    for table, id_, by in rows:
+        if by in going:
             found.setdefault(table, []).append(id_)
     return found
 

@@ -364,7 +364,7 @@ class PurgeService:
                 receipt.scrubbed[name] = receipt.scrubbed.get(name, 0) + len(keys)
         for table, count in (await store.write(lambda db: journals.forget(db, targets))).items():
             receipt.scrubbed[table] = receipt.scrubbed.get(table, 0) + count
-        for table, ids in (await store.read(lambda db: journals.asked_by(db, wanted.marks.persons))).items():
+        for table, ids in (await store.read(lambda db: journals.asked_by(db, wanted))).items():
             await store.write(lambda db, table=table, ids=ids: journals.unname(db, table, ids))
             receipt.unnamed[table] = len(ids)
         receipt.step = ERASE

@@ -244,7 +244,10 @@ union all select name || char(10) || norm from entities where id not in (select 
 union all select alias || char(10) || norm from entity_aliases where entity not in (select value from json_each(:entities));
 
 -- name: traces_of_paragraphs
-select content, tags, metadata from paragraphs where id in (select value from json_each(:ids));
+select content from paragraphs where id in (select value from json_each(:ids));
+
+-- name: traces_of_notes
+select tags, metadata from paragraphs where id in (select value from json_each(:ids));
 
 -- name: traces_of_their_persons
 select distinct name from paragraph_persons where paragraph in (select value from json_each(:ids));
