@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from amemorix.forgetting import purge_worker as purging
+from amemorix.forgetting import purge as purging
 from amemorix.testing import HashEmbedder, memory_host
 from entrance import data_of
 from lives import Tell

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from amemorix.forgetting import purge_worker as erasing
+from amemorix.forgetting import purge as erasing
 from amemorix.testing import memory_host
 from entrance import rows, told
 from import_entrance import staged_file

@@ -22,9 +22,8 @@ from ..episodes.service import EpisodeService
 from ..errors import MemoryFault
 from ..facts.dedup import MemUpdateChecker
 from ..facts.service import FactService
+from ..forgetting.files import purge_again
 from ..forgetting.purge import PurgeService
-from ..forgetting.purge_copies import purge_again
-from ..forgetting.purge_worker import PurgeWorker
 from ..forgetting.service import DeletionService
 from ..graph.export import GraphExportService
 from ..graph.extraction import ExtractionService
@@ -157,11 +156,10 @@ class SDKMemoryKernel:
         self.deletion = DeletionService(
             store, config=config, indexes=indexes, embedding=embedding, clock=clock, background=background
         )
-        purge_worker = PurgeWorker(
+        self.purges = PurgeService(
             store, indexes=indexes, derivers=derivers, upkeep=self.maintenance, clock=clock,
             backups=BackupFolder(store.folder, config.backup.roots),
         )  # fmt: skip
-        self.purges = PurgeService(store, worker=purge_worker, clock=clock)
 
         # copies, tuning, and how it goes
         self.copies = CopyThread()

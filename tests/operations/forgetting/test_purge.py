@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.forgetting import purge_worker as purging
+from amemorix.forgetting import purge as purging
 from amemorix.language.normalise import term_hashes, tokens
 from amemorix.store.reserve import RESERVE
 from amemorix.testing import HashEmbedder, memory_host

@@ -142,7 +142,7 @@ async def _closed(config_path: Path, work: Callable[[OfflineMemory], T]) -> T | 
         return None
     from ...copies.offline import OfflineMemory
     from ...copies.worker import CopyThread
-    from ...forgetting.purge_copies import purge_again
+    from ...forgetting.files import purge_again
 
     config, folder = await asyncio.to_thread(_settings, config_path)
     try:

@@ -1,35 +1,35 @@
-"""The records beside the memory that quote or name what is purged: journals, plans, tasks, the audit."""
+"""The journals beside the memory (undo records, plans, tasks, deletions, the audit): what of them a purge empties.
+
+A row goes if it points at what is purged, names who goes, or quotes a text; the statements stand in `journals.sql`.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, cast
 
-from ..language.name_pattern import NamePattern
+from ..language.name_pattern import LETTER, NamePattern
 from ..language.normalise import normalise_name
 from ..lazy_regex import lazy_regex
+from ..store.operations import row_ids
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import entity_names
-from . import purge_rows
 from .byte_search import Patterns
-from .id_matcher import Ids
-from .purge_rows import IDS, NAMES, TEXTS, THINGS, Targets
+from .erasure import IDS, NAMES, NOTES, TEXTS, THINGS, Targets, traces
 
-__all__ = ["ASKED", "NO_OPERATION", "QUOTING", "Marks", "SearchPatterns", "Vanishing", "leaves", "record_ids"]
+__all__ = ["JOURNALS", "NO_OPERATION", "Ids", "Marks", "SearchPatterns", "Vanishing"]
 
-QUOTING = ("undo_records", "memory_v5_operations", "correction_plans", "feedback_tasks", "delete_operations",
+JOURNALS = ("undo_records", "memory_v5_operations", "correction_plans", "feedback_tasks", "delete_operations",
            "delete_operation_items", "fact_transitions", "profile_snapshots", "tuning_queries", "tuning_tasks",
            "retrieval_profiles", "import_tasks", "import_texts", "import_files", "import_chunks", "audit")  # fmt: skip
 """Tables whose rows may quote what somebody said; the texts of `import_tasks` are emptied apart."""
-ASKED = ("undo_records", "memory_v5_operations", "correction_plans", "fact_transitions", "delete_operations", "audit",
-         "profile_overrides", "import_tasks")  # fmt: skip
-"""Tables that keep who asked for something."""
 _FORGET = ("memory_v5_operations", "delete_operations", "undo_records", "fact_transitions", "audit", "import_chunks",
            "import_files")  # fmt: skip
 NAMING = ("undo_records", "delete_operations")
@@ -42,6 +42,59 @@ PORTION = 200
 _KEY = lazy_regex(r'"([nr])([0-9]{1,18})"')
 _OWN_WORD = lazy_regex(r"[a-z_]+")
 """Words such as the program writes into JSON of its own."""
+
+
+KEYS = {
+    "chats": ("chat_id", "chat_ids", "chats", "session_id", "stream_id", "stream_ids"),
+    "persons": ("person_id", "person_ids", "persons", "speaker_id", "user_ids"),
+    "refs": ("external_id", "external_ids"),
+}
+"""For each kind of id, the keys of records that hold such ids."""
+TELLING_BYTES = 6
+"""A shorter id of letters and digits alone may be any word of a text."""
+SIGNS = ":@#/._-"
+_TOKEN = lazy_regex(rf"(?:{LETTER}|[{SIGNS}])+")
+_PARTS = lazy_regex(r"[./]")
+
+
+class Ids:
+    """Ids that go: in a field of a record that holds ids they are compared as they are, in texts as whole words."""
+
+    def __init__(self, by_kind: Mapping[str, Iterable[str]], told: Iterable[str] = ()) -> None:
+        """`told`: those that mean nothing else, so that they may be looked for in texts."""
+        self._by_key = {key: frozenset(by_kind.get(kind, ())) for kind, keys in KEYS.items() for key in keys}
+        told = {id_ for id_ in told if len(id_.encode()) >= TELLING_BYTES or not id_.isalnum()}
+        self._words = frozenset(id_ for id_ in told if _TOKEN.fullmatch(id_))
+        others = sorted(told - self._words, key=len, reverse=True)
+        self._others = re.compile("|".join(map(_whole, others))) if others else None
+
+    def among(self, fields: Iterable[tuple[str, str]]) -> bool:
+        """Whether one of these (key, value) of a record is such an id."""
+        return any(value in self._by_key.get(key, ()) for key, value in fields)
+
+    def held(self, text: str) -> bool:
+        """Whether a text names such an id."""
+        if self._words and any(token in self._words for token in _tokens(text)):
+            return True
+        return self._others is not None and self._others.search(text) is not None
+
+
+def _tokens(text: str) -> Iterator[str]:
+    """What may be an id: everything between spaces, with and without what ends a sentence, a path or a name of a file."""
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        yield token
+        yield token.rstrip(SIGNS)
+        if "." in token or "/" in token:
+            yield from (part.rstrip(SIGNS) for part in _PARTS.split(token))
+
+
+def _whole(id_: str) -> str:
+    """As a pattern that is not met within a longer id."""
+    kept_apart = rf"(?:{LETTER}|_)"
+    before = rf"(?<!{LETTER})(?<!_)" if re.match(kept_apart, id_[0]) else ""
+    after = f"(?!{kept_apart})" if re.match(kept_apart, id_[-1]) else ""
+    return before + re.escape(id_) + after
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +169,7 @@ class SearchPatterns:
     """In files: texts, names and ids."""
     quotes: Patterns = field(default_factory=Patterns)
     """In records, where persons and ids are told by the marks: texts, and names of things."""
-    marks: tuple[Marks, ...] = ()
+    marks: Marks = field(default_factory=Marks)
     moved: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """(kind, row) of what the deletion took out: a copy made before holds it in its place."""
 
@@ -132,32 +185,36 @@ def patterns_of(db: Connection, targets: Targets, vanishing: Vanishing, more: It
         persons=tuple({*targets.persons, *vanishing.persons}),
         entities=tuple({*targets.entities, *vanishing.entities}),
     )
-    said = list(purge_rows.traces(db, named, TEXTS))
-    texts = [*said, *(text for value in (*said, *more) for text in _texts_within(value))]
-    things = list(purge_rows.traces(db, named, THINGS))
-    words = [*things, *purge_rows.traces(db, named, NAMES), *purge_rows.traces(db, named, IDS)]
+    said, notes = list(traces(db, named, TEXTS)), list(traces(db, named, NOTES))
+    texts = [*said, *(text for value in (*said, *notes, *more) for text in _texts_within(value))]
+    things = list(traces(db, named, THINGS))
+    words = [*things, *traces(db, named, NAMES), *traces(db, named, IDS)]
     rows = {f"n{id_}" for id_ in vanishing.entities} | {f"r{id_}" for id_ in targets.relations}
     marks = Marks(
         NamePattern(vanishing.person_names), NamePattern(vanishing.entity_names), frozenset(rows),
         Ids(vanishing.ids, vanishing.told_ids),
     )  # fmt: skip
-    return SearchPatterns(Patterns.of(texts, words), Patterns.of(texts, things), (marks,))
+    return SearchPatterns(Patterns.of(texts, words, notes), Patterns.of(texts, things, notes), marks)
 
 
 def vanishing_with(db: Connection, targets: Targets, names: Iterable[str] = ()) -> Vanishing:
     """Who and what goes with these rows; `names` are further names of the persons."""
     rows = {kind: array(getattr(targets, kind)) for kind in ("persons", "paragraphs", "facts", "entities", "relations")}
+
+    def column(query: str, values: Mapping[str, str]) -> list[Any]:
+        return [row[0] for row in db.run(query, **values)]
+
     unsaid = entity_names.leaving(db, targets.paragraphs)
-    persons = _column(db, "persons_going", rows)
-    entities = [*_column(db, "entities_going", rows), *unsaid.merged]
+    persons = column("persons_going", rows)
+    entities = [*column("entities_going", rows), *unsaid.merged]
     renamed = {"entities": array({*entities, *unsaid.renamed}), "aliases": array(unsaid.aliases)}
     ids = {"persons": array(persons), "entities": array(entities)}
     lost = set(db.run("names_lost", **rows).fetchall())
     kept = [name for person, name in db.run("persons_borne", **ids) if (person, name) not in lost]
-    kept += _column(db, "names_borne", {**ids, **renamed}) + [name for name, _ in unsaid.renamed.values()]
+    kept += column("names_borne", {**ids, **renamed}) + [name for name, _ in unsaid.renamed.values()]
     borne = {normalise_name(name) for name in kept}
-    called = [*_column(db, "names_going", ids), *names, *(name for _, name in lost)]
-    things = [*_column(db, "entity_names_going", ids), *unsaid.names]
+    called = [*column("names_going", ids), *names, *(name for _, name in lost)]
+    things = [*column("entity_names_going", ids), *unsaid.names]
     known = record_ids(db, chats=targets.chats, persons=persons, refs=targets.refs)
     told = {id_ for some in known.values() for id_ in some if normalise_name(id_) not in borne}
     free_names, free_things = (
@@ -170,8 +227,8 @@ def record_ids(
     db: Connection, *, chats: Iterable[int] = (), persons: Iterable[int] = (), refs: Iterable[int] = ()
 ) -> dict[str, tuple[str, ...]]:
     """The ids of these rows as they are given from outside, by kind; of references those that no other bears."""
-    queries = {"chats": ("ids_of_chats", chats), "persons": ("ids_of_persons", persons), "refs": ("ids_of_refs", refs)}
-    return {kind: tuple(_column(db, query, {"ids": array(rows)})) for kind, (query, rows) in queries.items()}
+    rows = {"chats": chats, "persons": persons, "refs": refs}
+    return {kind: tuple(row[0] for row in db.run(f"ids_of_{kind}", ids=array(rows[kind]))) for kind in rows}
 
 
 def names_staying(db: Connection, targets: Targets, vanishing: Vanishing) -> Iterator[bytes]:
@@ -181,41 +238,33 @@ def names_staying(db: Connection, targets: Targets, vanishing: Vanishing) -> Ite
     return (row[0].encode() for row in db.run("names_staying", **values))
 
 
-def to_scrub(
+def to_empty(
     db: Connection, table: str, operation: int, targets: Targets, vanishing: Vanishing, wanted: SearchPatterns
 ) -> list[int | str]:
-    """Rows of a table that point at what goes, name it, or quote it; those of the operation itself are left out."""
-    found = set(_about(db, table, targets, vanishing))
+    """Rows of a journal that point at what goes, name it, or quote it; those of the operation itself are left out."""
+    found = set[int | str]()
+    if table == "undo_records":
+        found.update(row_ids(db, "changes_of_entities", vanishing.entities))
+    elif table == "correction_plans":
+        found.update(row_ids(db, "plans_about_paragraphs", targets.paragraphs))
+    elif table == "feedback_tasks":
+        found.update(row_ids(db, "feedback_about_paragraphs", targets.paragraphs))
+    elif table == "audit":
+        persons = array({*targets.persons, *vanishing.persons})
+        found.update(row[0] for row in db.run("acts_on", persons=persons, chats=array(targets.chats)))
+    elif table == "delete_operation_items":
+        found.update(key for key, _ in rows_kept_of(db, operation, targets))
     rows = (Record(key, free, tuple(held)) for key, free, *held in db.run(f"quoting_{table}", operation=operation))
     while some := list(islice(rows, PORTION)):
         met = Patterns() if table in ONLY_IDS else wanted.quotes
         met = met.only(met.search([b"\n".join(record.raw for record in some)]))
-        found.update(
-            record.key for record in some
-            if any(marks.in_record(table, record) for marks in wanted.marks) or met.search([record.raw])
-        )  # fmt: skip
-    if table == "delete_operation_items":
-        found.update(key for key, _ in rows_kept_of(db, operation, targets))
+        found.update(record.key for record in some if wanted.marks.in_record(table, record) or met.search([record.raw]))
     return list(found)
 
 
-def scrub(db: Connection, table: str, keys: Iterable[int | str]) -> int:
+def empty(db: Connection, table: str, keys: Iterable[int | str]) -> int:
     """Empty the texts of these rows; returns how many there were."""
     return db.run(f"scrub_{table}", ids=array(keys)).rowcount
-
-
-def _about(db: Connection, table: str, targets: Targets, vanishing: Vanishing) -> list[int | str]:
-    """Keys of the rows of a table that point at what goes, whatever they say of it."""
-    if table == "undo_records":
-        return _column(db, "changes_of_entities", {"ids": array(vanishing.entities)})
-    if table == "correction_plans":
-        return _column(db, "plans_about_paragraphs", {"ids": array(targets.paragraphs)})
-    if table == "feedback_tasks":
-        return _column(db, "feedback_about_paragraphs", {"ids": array(targets.paragraphs)})
-    if table == "audit":
-        going_too = {"persons": array({*targets.persons, *vanishing.persons}), "chats": array(targets.chats)}
-        return _column(db, "acts_on", going_too)
-    return []
 
 
 def rows_kept_of(db: Connection, operation: int, targets: Targets) -> list[tuple[str, dict[str, Any]]]:
@@ -234,13 +283,21 @@ def forget(db: Connection, targets: Targets) -> dict[str, int]:
     return {table: count for table, count in done.items() if count}
 
 
-def asked_by(db: Connection, table: str, wanted: SearchPatterns) -> list[int]:
-    """Rows of a table that name as who asked a person who goes."""
-    rows = db.run(f"asked_{table}")
-    return [id_ for id_, by in rows if any(marks.persons.held(by) for marks in wanted.marks)]
+def asked_by(db: Connection, wanted: SearchPatterns) -> dict[str, list[int]]:
+    """Rows that say who asked, and name there who goes or quote a text, by table."""
+    rows = db.run("journal_askers").fetchall()
+    going = {
+        by for by in {row[2] for row in rows}
+        if wanted.marks.persons.held(by) or wanted.quotes.search([by.encode()])
+    }  # fmt: skip
+    found: dict[str, list[int]] = {}
+    for table, id_, by in rows:
+        if by in going:
+            found.setdefault(table, []).append(id_)
+    return found
 
 
-def unname(db: Connection, table: str, ids: Sequence[int]) -> None:
+def unname(db: Connection, table: str, ids: Iterable[int]) -> None:
     """Forget who asked."""
     db.run(f"unname_{table}", ids=array(ids))
 
@@ -267,7 +324,3 @@ def _texts_within(value: object) -> Iterator[str]:
             return
     if isinstance(value, str) and value:
         yield value
-
-
-def _column(db: Connection, query: str, values: dict[str, str]) -> list[Any]:
-    return [row[0] for row in db.run(query, **values)]

@@ -1,4 +1,4 @@
-"""Erases rows for good, with everything that was derived from them; reads what they say, and what stays."""
+"""Rows erased for good, with everything that was derived from them; what they say, and what stays."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any
 
+from ..store.operations import row_ids
 from ..store.ports import Connection
 from ..store.queries import array, of_file
 from ..store.rows import entity_names
 from ..store.rows.entity_names import Leaving
 from .byte_search import Patterns
 
-__all__ = ["IDS", "NAMES", "TEXTS", "THINGS", "Erased", "Targets"]
-
-TEXTS = (("paragraphs", "traces_of_paragraphs"), ("entities", "traces_of_metadata"), ("facts", "traces_of_facts"))
+TEXTS = (("paragraphs", "traces_of_paragraphs"), ("facts", "traces_of_facts"))
+NOTES = (("paragraphs", "traces_of_notes"), ("entities", "traces_of_metadata"))
 NAMES = (("paragraphs", "traces_of_their_persons"), ("persons", "traces_of_persons"))
 THINGS = (("entities", "traces_of_entities"), ("entities", "traces_of_aliases"))
 IDS = (("refs", "traces_of_refs"), ("chats", "traces_of_chats"), ("persons", "traces_of_person_ids"))
@@ -64,13 +63,15 @@ def erasing(targets: Targets, step: int, *, force: bool = False) -> list[Callabl
 
     With `force`, rows are erased whether they are marked as deleted or not: for copies made before the deletion.
     """
-    units = list[Callable[[Connection], Erased]]()
-    for erase, ids in (
-        (_erase_paragraphs, targets.paragraphs), (_erase_relations, targets.relations),
-        (_erase_entities, targets.entities), (_erase_facts, targets.facts),
-    ):  # fmt: skip
-        for start in range(0, len(ids), step):
-            units.append(partial(erase, ids=ids[start : start + step], force=force))
+    erasers = {
+        _erase_paragraphs: targets.paragraphs, _erase_relations: targets.relations,
+        _erase_entities: targets.entities, _erase_facts: targets.facts,
+    }  # fmt: skip
+    units: list[Callable[[Connection], Erased]] = [
+        partial(erase, ids=ids[start : start + step], force=force)
+        for erase, ids in erasers.items()
+        for start in range(0, len(ids), step)
+    ]
     return [*units, partial(_erase_persons, ids=targets.persons), partial(_erase_chats, ids=targets.chats)]
 
 
@@ -78,24 +79,24 @@ def _erase_paragraphs(db: Connection, *, ids: Sequence[int], force: bool) -> Era
     rows = db.run("erasable_paragraphs", ids=array(ids), force=force).fetchall()
     going = [row[0] for row in rows]
     done = Erased()
-    relations, facts = _ids(db, "links_to_relations", going), _ids(db, "links_to_facts", going)
-    entities = _ids(db, "links_to_entities", going)
+    relations, facts = row_ids(db, "links_to_relations", going), row_ids(db, "links_to_facts", going)
+    entities = row_ids(db, "links_to_entities", going)
     names = db.run("links_to_persons", ids=array(going)).fetchall()
     unsaid = entity_names.leaving(db, going)
     _run(db, "erase_wake_neighbours", going)
     done.counts["episodes"] += _run(db, "erase_episodes", going)
-    persons = _ids(db, "erase_snapshots_of_paragraphs", going)
+    persons = [row[0] for row in db.run("erase_snapshots_of_paragraphs", ids=array(going))]
     done.counts["profiles"] += len(persons)
     done.profiles.update(persons)
     done.counts["paragraphs"] += _run(db, "erase_paragraphs", going)
     db.run("erase_import_marks")
-    done.counts["facts"] += _run(db, "erase_facts", _ids(db, "facts_unfounded", facts))
-    _drop_relations(db, _ids(db, "relations_unfounded", relations), done)
+    done.counts["facts"] += _run(db, "erase_facts", row_ids(db, "facts_unfounded", facts))
+    _drop_relations(db, row_ids(db, "relations_unfounded", relations), done)
     _drop_orphans(db, entities, done)
     _drop_names(db, unsaid, done)
     done.counts["external_refs"] += _run(db, "erase_refs", {row[1] for row in rows})
     _run(db, "erase_sessions", {row[3] for row in rows})
-    sources = _ids(db, "erase_sources", {row[2] for row in rows})
+    sources = row_ids(db, "erase_sources", {row[2] for row in rows})
     done.counts["sources"] += len(sources)
     done.sources.update(sources)
     _drop_chat_names(db, names, done)
@@ -104,19 +105,19 @@ def _erase_paragraphs(db: Connection, *, ids: Sequence[int], force: bool) -> Era
 
 def _erase_relations(db: Connection, *, ids: Sequence[int], force: bool) -> Erased:
     done = Erased()
-    _drop_relations(db, _ids(db, "erasable_relations", ids, force=force), done)
+    _drop_relations(db, row_ids(db, "erasable_relations", ids, force=force), done)
     return done
 
 
 def _erase_facts(db: Connection, *, ids: Sequence[int], force: bool) -> Erased:
-    return Erased(Counter(facts=_run(db, "erase_facts", _ids(db, "erasable_facts", ids, force=force))))
+    return Erased(Counter(facts=_run(db, "erase_facts", row_ids(db, "erasable_facts", ids, force=force))))
 
 
 def _erase_entities(db: Connection, *, ids: Sequence[int], force: bool) -> Erased:
     """With their relations, links and the names that were merged into them."""
-    going = _ids(db, "erasable_entities", ids, force=force)
-    merged, done = _ids(db, "names_merged_into", going), Erased()
-    _drop_relations(db, _ids(db, "relations_touching", [*merged, *going]), done)
+    going = row_ids(db, "erasable_entities", ids, force=force)
+    merged, done = row_ids(db, "names_merged_into", going), Erased()
+    _drop_relations(db, row_ids(db, "relations_touching", [*merged, *going]), done)
     for some in (merged, going):
         _run(db, "erase_entity_links", some)
         done.counts["entities"] += _run(db, "erase_entities", some)
@@ -137,8 +138,8 @@ def _erase_chats(db: Connection, *, ids: Sequence[int]) -> Erased:
     done = Erased()
     _run(db, "erase_chat_feedback", ids)
     _run(db, "erase_chat_corrections", ids)
-    empty = _ids(db, "chats_emptied", ids)
-    named = _ids(db, "chat_persons_in", empty)
+    empty = row_ids(db, "chats_emptied", ids)
+    named = row_ids(db, "chat_persons_in", empty)
     _run(db, "erase_chat_names", empty)
     _drop_persons(db, named, done)
     done.counts["chats"] += _run(db, "erase_chats", empty)
@@ -152,29 +153,29 @@ def erase_known_of(db: Connection, persons: Iterable[int], chats: Iterable[int])
 
 
 def _drop_relations(db: Connection, ids: Sequence[int], done: Erased) -> None:
-    ends = _ids(db, "relation_ends", ids)
+    ends = row_ids(db, "relation_ends", ids)
     _run(db, "erase_relations_merged_into", ids)
     done.counts["relations"] += _run(db, "erase_relations", ids)
     _drop_orphans(db, ends, done)
 
 
 def _drop_orphans(db: Connection, entities: Iterable[int], done: Erased) -> None:
-    orphans = _ids(db, "entities_orphaned", entities)
-    merged = _ids(db, "entities_orphaned", _ids(db, "names_merged_into", orphans))
+    orphans = row_ids(db, "entities_orphaned", entities)
+    merged = row_ids(db, "entities_orphaned", row_ids(db, "names_merged_into", orphans))
     for some in (merged, orphans):
         done.counts["entities"] += _run(db, "erase_entities", some)
 
 
 def _drop_names(db: Connection, leaving: Leaving, done: Erased) -> None:
     """Take names away from entities that stay; the main one gives way to one that is still said."""
-    _drop_relations(db, _ids(db, "relations_touching", leaving.merged), done)
+    _drop_relations(db, row_ids(db, "relations_touching", leaving.merged), done)
     _run(db, "erase_entity_links", leaving.merged)
     done.counts["names"] += _run(db, "erase_entities", leaving.merged)
     for norm in leaving.aliases:
         done.counts["names"] += db.run("entity_alias_remove", norm=norm).rowcount
     for entity, (name, norm) in leaving.renamed.items():
         db.run("entity_set_name", id=entity, name=name, norm=norm)
-    _run(db, "relation_vectors_remove", _ids(db, "relations_touching", leaving.renamed))
+    _run(db, "relation_vectors_remove", row_ids(db, "relations_touching", leaving.renamed))
 
 
 def _drop_chat_names(db: Connection, names: Sequence[tuple[int, int, str]], done: Erased) -> None:
@@ -185,7 +186,7 @@ def _drop_chat_names(db: Connection, names: Sequence[tuple[int, int, str]], done
 
 def _drop_persons(db: Connection, ids: Iterable[int], done: Erased) -> None:
     persons = list(ids)
-    gone = _ids(db, "erase_persons", persons)
+    gone = row_ids(db, "erase_persons", persons)
     _run(db, "rename_persons", persons)
     done.counts["persons"] += len(gone)
     done.persons.update(gone)
@@ -193,7 +194,7 @@ def _drop_persons(db: Connection, ids: Iterable[int], done: Erased) -> None:
 
 def gone(db: Connection, kind: str, ids: Iterable[int]) -> tuple[int, ...]:
     """Those of the ids that have no row any more; `kind`: relations, entities, facts, persons, chats, paragraphs."""
-    return tuple(_ids(db, f"{kind}_gone", ids))
+    return tuple(row_ids(db, f"{kind}_gone", ids))
 
 
 def gone_of(db: Connection, targets: Targets) -> tuple[Targets, tuple[int, ...], tuple[int, ...]]:
@@ -226,15 +227,16 @@ def held(
     db: Connection, patterns: Patterns, names: Iterable[bytes] | None = None, *, but: Collection[int] = ()
 ) -> set[bytes]:
     """The patterns that rows hold which stay: all paragraphs but these, and `names`, else all other texts of rows."""
+    going = frozenset(but)
+
+    def texts() -> Iterator[bytes]:
+        after = 0
+        while page := db.run("texts_kept", after=after).fetchall():
+            yield from (text.encode() for id_, text in page if id_ not in going)
+            after = page[-1][0]
+
     said = names if names is not None else (row[0].encode() for row in db.run("names_kept"))
-    return patterns.search(joined(_texts(db, frozenset(but)))) | patterns.search(joined(said))
-
-
-def _texts(db: Connection, but: Collection[int]) -> Iterator[bytes]:
-    after = 0
-    while page := db.run("texts_kept", after=after).fetchall():
-        yield from (text.encode() for id_, text in page if id_ not in but)
-        after = page[-1][0]
+    return patterns.search(joined(texts())) | patterns.search(joined(said))
 
 
 def joined(some: Iterable[bytes]) -> Iterator[bytes]:
@@ -242,10 +244,6 @@ def joined(some: Iterable[bytes]) -> Iterator[bytes]:
     rest = iter(some)
     while portion := list(islice(rest, PORTION)):
         yield b"\n".join(portion) + b"\n"
-
-
-def _ids(db: Connection, query: str, ids: Iterable[int], **more: Any) -> list[int]:
-    return [row[0] for row in db.run(query, ids=array(ids), **more).fetchall()]
 
 
 def _run(db: Connection, query: str, ids: Iterable[int]) -> int:

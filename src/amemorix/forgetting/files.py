@@ -1,4 +1,4 @@
-"""The files of the data directory during a purge: searched, rewritten, removed."""
+"""Our own files during a purge: copies of the database written anew without the rows, every file searched for what went."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,22 @@ from ..language.encoding import encoding_of
 from ..store import changes as change_log
 from ..store import compaction
 from ..store import copies as copy_rows
-from ..store.compaction import file_chunks, open_copy
+from ..store import operations as operation_rows
+from ..store.compaction import file_chunks, one_transaction, open_copy
+from ..store.connection import DatabaseError, SqliteConnection
 from ..store.metadata_store import MetadataStore
+from ..store.operations import row_ids
 from ..store.ports import Connection
 from ..store.queries import DatabaseError
+from ..store.queries import array
+from ..store.records import MovedRow
 from ..store.reserve import RESERVE
-from . import purge_rows
+from . import erasure, journals
 from .byte_search import Patterns
-from .purge_copies import CopyErasure
-from .purge_records import SearchPatterns
+from .erasure import Targets
+from .journals import JOURNALS, NO_OPERATION, SearchPatterns
 
-__all__ = ["UNPROVED", "Looked", "PurgeFiles", "warnings_of"]
+__all__ = ["UNPROVED", "CopyErasure", "Looked", "PurgeFiles", "purge_again", "warnings_of"]
 
 SQLITE = b"SQLite format 3\0"
 PORTION = 1 << 18
@@ -45,6 +50,83 @@ _UNREAD = (
     (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"),
 )  # fmt: skip
 """First bytes of files that do not show what they say."""
+RECORDS = {"delete_operations": "id", "delete_operation_items": "operation"}
+"""Tables of what was purged, and the column that holds the operation."""
+STEP = 10_000
+"""Rows erased from a copy in one statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyErasure:
+    """What goes from every copy, whether it is marked there or not; of `persons` and `chats` nothing is left."""
+
+    targets: Targets
+    persons: Collection[int]
+    chats: Collection[int] = ()
+
+    def erase(self, db: SqliteConnection, wanted: SearchPatterns, *, complete: bool = False) -> tuple[int, int]:
+        """Erase and empty journals in one transaction; returns (rows, records) that went.
+
+        What a record may quote is read from the copy itself, for the memory that was purged may not know it any more;
+        with `complete`, `wanted` knows the texts of all paragraphs that go.
+        """
+        with one_transaction(db):
+            records = self._empty_journals(db, wanted, complete)
+            rows = sum(operation_rows.take_out(db, MovedRow(kind, 0, row)) for kind, row in wanted.moved)
+            rows += erasure.erase_known_of(db, self.persons, self.chats)
+            units = erasure.erasing(self.targets, STEP, force=True)
+            return rows + sum(unit(db).counts.total() for unit in units), records
+
+    def _empty_journals(self, db: SqliteConnection, wanted: SearchPatterns, complete: bool) -> int:
+        whole = replace(self.targets, persons=tuple(self.persons))
+        vanishing = journals.vanishing_with(db, whole)
+        own = journals.patterns_of(db, replace(whole, paragraphs=()) if complete else whole, vanishing)
+        names = list(journals.names_staying(db, whole, vanishing))
+        both = [one.without(erasure.held(db, one.quotes, names, but=whole.paragraphs)) for one in (wanted, own)]
+        done = 0
+        for table in JOURNALS:
+            keys = {
+                key for one in both
+                for key in journals.to_empty(db, table, NO_OPERATION, self.targets, vanishing, one)
+            }  # fmt: skip
+            done += journals.empty(db, table, keys) if keys else 0
+        done += sum(journals.forget(db, self.targets).values())
+        for one in both:
+            for table, ids in journals.asked_by(db, one).items():
+                journals.unname(db, table, ids)
+                done += len(ids)
+        return done
+
+
+def purge_again(memory: Path, copy: Path) -> int:
+    """Erase from the copy what has been purged from the memory, and take over the records of it; returns how many rows.
+
+    What came back to life since stays. Both are database files that nobody has open. Blocking.
+    """
+    with open_copy(memory, unchanged=True) as db:
+        purged = frozenset(row[0] for row in db.run("operations_purged"))
+        items = [item for operation in purged for item in operation_rows.open_items(db, operation)]
+        asked = Targets.of(dict.fromkeys((item.kind, item.id) for item in items))
+        gone, persons, _ = erasure.gone_of(db, asked)
+        gone = replace(gone, paragraphs=tuple(row_ids(db, "paragraphs_gone", asked.paragraphs)), refs=())
+        columns = {table: copy_rows.tables(db)[table] for table in RECORDS}
+        records = {
+            table: [
+                row for row in copy_rows.rows(db, table, columns[table]) if row[columns[table].index(key)] in purged
+            ]
+            for table, key in RECORDS.items()
+        }
+    if not purged:
+        return 0
+    with open_copy(copy) as db:
+        with one_transaction(db):
+            db.run("operations_forget", ids=array(purged))
+            for table, found in records.items():
+                copy_rows.write(db, table, columns[table], found)
+        rows, emptied = CopyErasure(gone, persons).erase(db, SearchPatterns())
+        if rows + emptied:
+            compaction.rewrite(db, copy.stat().st_size)
+    return rows
 
 
 @dataclass(slots=True)
@@ -115,8 +197,8 @@ class PurgeFiles:
         """What the rows of a database hold that do not stay."""
 
         def read(db: Connection) -> set[bytes]:
-            found = patterns.search(self.watched(purge_rows.joined(purge_rows.values(db))))
-            return found - purge_rows.held(db, patterns.only(found))
+            found = patterns.search(self.watched(erasure.joined(erasure.values(db))))
+            return found - erasure.held(db, patterns.only(found))
 
         if self._is_live(path):
             return self._store.read_here(read)
@@ -124,11 +206,7 @@ class PurgeFiles:
             return read(db)
 
     def _staying(self, patterns: Patterns) -> set[bytes]:
-        return self._store.read_here(lambda db: purge_rows.held(db, patterns)) if len(patterns) else set()
-
-    def in_database(self, looked: Looked) -> bool:
-        """Whether something was found in the database or its log."""
-        return any(self._name(path) in looked.found for path in self._store.files)
+        return self._store.read_here(lambda db: erasure.held(db, patterns)) if len(patterns) else set()
 
     def mend_copies(
         self, copy: CopyErasure, wanted: SearchPatterns, complete: bool, done: dict[str, str],
@@ -176,11 +254,10 @@ class PurgeFiles:
         export = self._store.folder / EXPORTS in path.parents or is_portable(path)
         held = self._holds(path, wanted)
         if staged and not held:
-            held = any(marks.ids.held(chunk.decode(errors="replace")) for chunk in _lines(self._chunks(path))
-                       for marks in wanted.marks)  # fmt: skip
+            held = any(wanted.marks.ids.held(chunk.decode(errors="replace")) for chunk in _lines(self._chunks(path)))
         if export and not held:
             texts = (html.unescape(chunk.decode(errors="replace")) for chunk in _lines(self._chunks(path)))
-            held = any(marks.in_export(text) for text in texts for marks in wanted.marks)
+            held = any(map(wanted.marks.in_export, texts))
         if not held and (complete or path.name == SETTINGS):
             return ""
         if not (path.name.startswith(OURS) or export or staged) or (staged and not held):
