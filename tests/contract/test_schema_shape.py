@@ -47,8 +47,7 @@ async def test_what_the_tables_can_give_back_is_made_anew(tmp_path: Path, statem
 
 
 @pytest.mark.parametrize(
-    ("statement", "table"),
-    [("alter table facts add column mood text", "facts"), ("drop table audit", "audit")],
+    ("statement", "table"), [("alter table facts add column mood text", "facts"), ("drop table audit", "audit")]
 )
 async def test_other_tables_are_refused_by_name_and_left_alone(tmp_path: Path, statement: str, table: str) -> None:
     await filled(tmp_path)

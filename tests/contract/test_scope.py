@@ -114,12 +114,7 @@ async def test_sources_of_one_name_in_two_chats_are_two(host: AMemorixHostServic
     assert await contents(host, "kite", chat_id="b") == ["the kite of b"]
 
 
-SHARED = [
-    ["a", "b"],
-    ["stream:a", "stream:b"],
-    ["group:g1", "group:g2"],
-    ["a", "group:g2"],
-]
+SHARED = [["a", "b"], ["stream:a", "stream:b"], ["group:g1", "group:g2"], ["a", "group:g2"]]
 
 
 @pytest.mark.parametrize("targets", SHARED, ids=str)

@@ -21,9 +21,7 @@ from amemorix.store.migrations import migrations
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from amemorix.version import commit, program
 
-RELEASED = {
-    "0001_initial.sql": "8998af43cc00f49e492aded8984382f23af79fda71204ccbdab17281d4650d07",
-}
+RELEASED = {"0001_initial.sql": "8998af43cc00f49e492aded8984382f23af79fda71204ccbdab17281d4650d07"}
 """SHA-256 of each file that a database may have been made with. A released file never changes: add another one."""
 LINES = (("Mia", "I live in Porto and I love the sea."), ("林澈", "我住在杭州，对花生过敏。"))
 QUERIES = ("Where does Mia live?", "林澈对什么过敏？", "the sea")

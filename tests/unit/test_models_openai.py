@@ -184,10 +184,7 @@ def test_a_passing_fault_is_tried_again(endpoint: Endpoint, connect, pauses: lis
 
 
 def test_retry_after_is_honoured(endpoint: Endpoint, connect, pauses: list[float]) -> None:
-    endpoint.script = [
-        (429, {"Retry-After": "7"}, {}),
-        (429, {"Retry-After": "Tue, 14 Nov 2023 22:13:29 GMT"}, {}),
-    ]
+    endpoint.script = [(429, {"Retry-After": "7"}, {}), (429, {"Retry-After": "Tue, 14 Nov 2023 22:13:29 GMT"}, {})]
 
     connect(clock=FrozenClock(1_700_000_000.0)).embed(["a"])
 
