@@ -17,8 +17,8 @@ from amemorix.errors import ChatUnavailable
 from amemorix.frontends.http.app import create_app
 from amemorix.ports import ChatInfo
 from amemorix.testing import ScriptedChat, memory_host, scratch_config
-from chat_endpoint import ChatEndpoint, chat_endpoint, said
 from conftest import Open
+from endpoint import ChatEndpoint, chat_endpoint, said
 from pace import until
 
 KEY = "sk-very-secret"

@@ -17,7 +17,7 @@ from amemorix.models.registry import make_chat
 from amemorix.models.structured_chat import StructuredChat, Tally
 from amemorix.ports import ChatModel
 from amemorix.testing import ScriptedChat
-from chat_endpoint import ChatEndpoint, chat_endpoint, said
+from endpoint import ChatEndpoint, chat_endpoint, said
 from pace import PATIENCE, until
 
 KEY = "sk-very-secret"
