@@ -351,13 +351,6 @@ async def test_an_endpoint_that_is_down_at_the_start_is_used_when_it_comes_up(se
     assert await lanes(host, "kite number1") == {"sparse", "dense"}
 
 
-async def test_an_endpoint_that_was_never_up_is_no_reason_not_to_start(opened: Open) -> None:
-    settings = {**CALM, "provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model_name": "small"}
-    host = await opened(embedding=settings)
-    await told(host, "a kite")
-    assert await contents(host, "kite") == ["a kite"]
-
-
 # changing models
 
 
@@ -399,23 +392,6 @@ def threading_gate(served: Endpoint, model: str) -> set[str]:
     return held
 
 
-async def test_changing_back_restores_at_once(served: Endpoint, opened: Open) -> None:
-    host = await opened(embedding=at(served, "small"))
-    await kites(host, 30)
-    await host.settle(120)
-    first = (await state(host))["generation"]
-    await host.update_config({"embedding.model_name": "large"})
-    await host.settle(120)
-    embedded = len(served.texts("small"))
-    await host.update_config({"embedding.model_name": "small"})
-    await host.settle(120)
-    now = await state(host)
-
-    assert (now["serving_generation"], now["dimension"], now["pending"]) == (first, 64, 0)
-    assert len(served.texts("small")) == embedded, "nothing had to be embedded again"
-    assert await lanes(host, "kite number3") == {"sparse", "dense"}
-
-
 async def test_changing_back_fills_in_what_came_meanwhile(served: Endpoint, opened: Open) -> None:
     host = await opened(embedding=at(served, "small"))
     await kites(host, 5)
@@ -430,18 +406,6 @@ async def test_changing_back_fills_in_what_came_meanwhile(served: Endpoint, open
 
     assert served.texts("small")[len(before) :] == ["a lamp meanwhile"]
     assert (await state(host))["pending"] == 0
-
-
-async def test_another_dimension_under_the_same_name_is_another_model(served: Endpoint, tmp_path: Path) -> None:
-    async with memory_host(tmp_path, embedding=at(served)) as host:
-        await kites(host, 5)
-        await host.settle(120)
-    served.dimensions["small"] = 96
-    async with memory_host(tmp_path, embedding=at(served)) as host:
-        assert await contents(host, "kite number3", limit=1) == ["the kite number3"]
-        await host.settle(120)
-        assert (await state(host))["dimension"] == 96
-        assert await lanes(host, "kite number3") == {"sparse", "dense"}
 
 
 async def test_another_dimension_in_the_middle_is_refused(served: Endpoint, opened: Open) -> None:

@@ -105,13 +105,6 @@ def test_a_file_the_hub_does_not_have_is_named(tmp_path: Path, model: LocalModel
         install(model, "hub", tmp_path / "cache", hub_url=hub)
 
 
-def test_a_missing_file_of_the_folder_is_named(tmp_path: Path, model: LocalModel) -> None:
-    (tmp_path / "published" / "tokenizer.json").unlink()
-
-    with pytest.raises(ModelUnavailable, match=r"tokenizer\.json cannot be read"):
-        install(model, tmp_path / "published", tmp_path / "cache")
-
-
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"x")])
 def test_a_damaged_installation_is_replaced(tmp_path: Path, model: LocalModel, damage) -> None:
     folder = install(model, tmp_path / "published", tmp_path / "cache")

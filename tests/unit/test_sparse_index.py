@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from amemorix.indexes.sparse.bm25 import SparseBM25Index, TermRow
-from amemorix.indexes.sparse.segment import assemble, read_rows
 from amemorix.language.normalise import pack_terms, query_terms, term_hashes, tokens, unpack_terms
 from amemorix.ports import SparseScores
 
@@ -159,14 +158,6 @@ def test_large_scopes_take_the_sessions_of_their_best_paragraphs(seed: int) -> N
     assert_same(found, plain_levels(rows, terms.tolist(), idf) if rows else {})
 
 
-def test_other_scopes_do_not_influence_a_scoped_score() -> None:
-    rows = [text_row(1, "green tea"), text_row(2, "black coffee")]
-    foreign = [text_row(id_, "green green tea", scope=2, session=20) for id_ in range(3, 60)]
-    alone, together = make(rows), make([*rows, *foreign])
-    terms = term_hashes(["green", "coffe"])
-    assert as_table(alone.search(terms, scopes=[1])) == as_table(together.search(terms, scopes=[1]))
-
-
 def test_the_limit_keeps_the_best_sessions() -> None:
     rows = [text_row(id_, "tea " + "filler " * id_, session=id_) for id_ in range(1, 30)]
     found = make(rows).search(term_hashes(["tea"]), limit=3)
@@ -176,12 +167,6 @@ def test_the_limit_keeps_the_best_sessions() -> None:
 def test_equal_scores_are_cut_by_id() -> None:
     rows = [text_row(id_, "tea", session=id_) for id_ in range(200, 0, -1)]
     assert make(rows).search(term_hashes(["tea"]), limit=4).ids.tolist() == [1, 2, 3, 4]
-
-
-def test_a_term_nobody_has_lowers_coverage() -> None:
-    found = make([text_row(1, "tea"), text_row(2, "milk")]).search(term_hashes(["tea", "absent"]), scopes=[1])
-    have, lack = 1.0, math.log(1 + 2.5 / 0.5)
-    assert found.coverage.tolist() == pytest.approx([have / (have + lack), 0.0])
 
 
 # What is returned
@@ -262,29 +247,6 @@ def test_positions_are_milliseconds() -> None:
 # Languages
 
 
-CHINESE = ["我喜欢喝咖啡", "她在北京大學讀書", "明天去喝茶", "ＡＢＣ公司的咖啡机", "I met 小明 at the café 🎉"]
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("茶", [3]),
-        ("咖啡", [1, 4]),
-        ("北京大学", [2]),
-        ("讀", [2]),
-        ("abc", [4]),
-        ("小明 cafe", [3, 5]),
-        ("🎉", [5]),
-        ("ｃａｆé", [5]),
-        ("龍", []),
-    ],
-)
-@pytest.mark.parametrize("scopes", [None, [1]])
-def test_queries_in_two_scripts(query: str, expected: list[int], scopes: list[int] | None) -> None:
-    index = make([text_row(n, text, session=n) for n, text in enumerate(CHINESE, 1)])
-    assert sorted(searched(index, query, scopes=scopes)) == expected
-
-
 # Changes
 
 
@@ -324,24 +286,9 @@ def test_any_history_equals_an_index_built_from_nothing(seed: int, scan_limit: i
     assert index.dump() == {row.id: (row.scope, row.session, row.position, row.terms) for row in rows.values()}
 
 
-def test_a_row_in_rows_and_removed_is_kept() -> None:
-    index = make([text_row(1, "tea")])
-    index.apply([text_row(1, "milk"), text_row(1, "water")], [1, 5])
-    assert searched(index, "water tea milk") == [1]
-    assert index.dump()[1][3] == pack_terms(tokens("water"))
-
-
 def test_the_last_row_of_an_id_counts_in_a_build() -> None:
     assert len(index := make([text_row(1, "tea"), text_row(2, "tea"), text_row(1, "milk")])) == 2
     assert searched(index, "tea") == [2]
-
-
-def test_a_document_may_move_to_another_scope() -> None:
-    index = make([text_row(1, "tea"), text_row(2, "tea")])
-    index.apply([text_row(2, "tea", scope=2, session=20)], [])
-    tea = term_hashes(["tea"])
-    assert index.search(tea, scopes=[1]).ids.tolist() == [1]
-    assert index.search(tea, scopes=[2]).ids.tolist() == [2]
 
 
 def test_a_damaged_blob_is_refused_and_changes_nothing() -> None:
@@ -352,21 +299,6 @@ def test_a_damaged_blob_is_refused_and_changes_nothing() -> None:
 
 
 # Files
-
-
-def test_an_empty_index_is_saved_and_loaded(tmp_path: Path) -> None:
-    make().save(tmp_path)
-    index = make([text_row(1, "tea")])
-    index.load(tmp_path)
-    assert len(index) == 0
-    assert searched(index, "tea") == []
-
-
-def test_load_refuses_a_folder_without_files(tmp_path: Path) -> None:
-    index = make([text_row(1, "tea")])
-    with pytest.raises((OSError, ValueError)):
-        index.load(tmp_path / "nowhere")
-    assert searched(index, "tea") == [1]
 
 
 @pytest.mark.parametrize("damage", ["cut", "longer", "dtype", "borders", "order", "garbage"])
@@ -389,14 +321,6 @@ def test_load_refuses_damaged_arrays(tmp_path: Path, damage: str) -> None:
         ids.write_bytes(b"garbage")
     with pytest.raises((OSError, ValueError)):
         SparseBM25Index().load(tmp_path)
-
-
-def test_segments_merge_to_what_their_rows_would_build() -> None:
-    rows = [*random_corpus(3, 9_000).values()]
-    halves = [assemble([*read_rows(rows[:5_000])]), assemble([*read_rows(rows[5_000:])])]
-    merged, direct = assemble([half.source() for half in halves]), assemble([*read_rows(rows)])
-    for name in ("ids", "position", "length", "run_start", "terms", "term_start", "docs", "counts"):
-        assert np.array_equal(getattr(merged, name), getattr(direct, name)), name
 
 
 # Threads

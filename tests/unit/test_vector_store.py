@@ -172,15 +172,6 @@ def test_a_removed_vector_is_never_found_and_may_come_back() -> None:
     assert len(store) == 1501
 
 
-def test_an_id_removed_twice_is_counted_once() -> None:
-    store = built(rows_of(unit_vectors(5)))
-
-    store.apply([], [3, 3])
-    store.apply([], [3])
-
-    assert len(store) == 4
-
-
 def test_a_shortlist_looks_past_the_tombstones_that_are_nearest() -> None:
     query = unit_vectors(1, seed=1)[0]
     near = np.repeat(query[None], 2500, axis=0)
@@ -301,29 +292,6 @@ def test_compaction_changes_nothing_but_the_tombstones(tmp_path: Path) -> None:
     assert store.dump() == before
     assert store.compact() is False
     assert_equal(store, built(rows_of(vectors[2500:3000], 2500) + rows_of(vectors[6000:], 3000)))
-
-
-def test_many_recent_vectors_are_merged() -> None:
-    vectors = unit_vectors(21_000, dimension=8)
-    store = VectorStore(8)
-    store.apply(rows_of(vectors), [])
-
-    assert store.compact() is True
-    assert store.compact() is False
-    assert len(store) == 21_000
-
-
-def test_an_empty_store_can_be_saved(tmp_path: Path) -> None:
-    assert reloaded(VectorStore(DIMENSION), tmp_path).dump() == {}
-
-
-def test_a_loaded_store_grows(tmp_path: Path) -> None:
-    vectors = unit_vectors(300)
-    store = reloaded(built(rows_of(vectors[:200])), tmp_path)
-    for one in rows_of(vectors)[200:]:
-        store.apply([one], [])
-
-    assert_equal(store, built(rows_of(vectors)))
 
 
 def truncate(path: Path) -> None:
