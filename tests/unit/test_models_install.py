@@ -31,7 +31,7 @@ def hub(tmp_path: Path, model: LocalModel) -> Iterator[str]:
     root = tmp_path / "hub"
     shutil.copytree(tmp_path / "published", root / model.repository / "resolve" / model.revision)
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(root)))
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
