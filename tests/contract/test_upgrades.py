@@ -1,9 +1,14 @@
-"""Databases of older programs: migrated from the first released schema on, and carried by an export from before it."""
+"""Databases of older programs: a data folder of 0.1.0 opens and answers two hundred questions with the same hits.
+
+Schemas are migrated from the first released one on, and one from before it is carried by an export.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
+import lzma
 import sqlite3
 from contextlib import closing
 from importlib.resources import files
@@ -14,18 +19,20 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from amemorix import AMemorixHostService, __version__
+from amemorix.clock import FrozenClock
 from amemorix.errors import StorageFailure
 from amemorix.frontends.cli.main import app
 from amemorix.store.copies import building
 from amemorix.store.migrations import migrations
 from amemorix.testing import HashEmbedder, memory_host, scratch_config
 from amemorix.version import commit, program
+from entrance import found
 
-RELEASED = {
-    "0001_initial.sql": "8998af43cc00f49e492aded8984382f23af79fda71204ccbdab17281d4650d07",
-}
+RELEASED = {"0001_initial.sql": "8998af43cc00f49e492aded8984382f23af79fda71204ccbdab17281d4650d07"}
 """SHA-256 of each file that a database may have been made with. A released file never changes: add another one."""
 LINES = (("Mia", "I live in Porto and I love the sea."), ("林澈", "我住在杭州，对花生过敏。"))
+DATA = Path(__file__).parents[1] / "data"
+ASKED_AT = 1_767_225_600.0
 QUERIES = ("Where does Mia live?", "林澈对什么过敏？", "the sea")
 
 
@@ -130,9 +137,14 @@ def older(folder: Path) -> None:
 async def test_a_database_from_before_is_refused_with_the_way_out(tmp_path: Path) -> None:
     await filled(tmp_path)
     older(tmp_path)
-    with pytest.raises(StorageFailure, match=r"audit, facts are not those.*amemorix export FILE.*import-export FILE"):
+    before = database(tmp_path).read_bytes()
+    with pytest.raises(
+        StorageFailure, match=r"audit, facts are not those.*amemorix export FILE.*import-export FILE"
+    ) as caught:
         async with memory_host(tmp_path):
             pass
+    assert caught.value.details["tables"] == ["audit", "facts"]
+    assert database(tmp_path).read_bytes() == before
 
 
 async def test_a_database_from_before_is_exported_and_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,3 +181,31 @@ async def test_rows_that_lack_what_is_needed_are_not_exported_by_halves(tmp_path
     assert told.exit_code == 1
     assert "chats have no" in told.output and program() in told.output
     assert not (tmp_path / "memory.jsonl").exists()
+
+
+async def test_a_memory_of_0_1_0_answers_as_it_did(tmp_path: Path) -> None:
+    """The demo's conversations, asked without a model: each question in every chat and in one."""
+    database(tmp_path).parent.mkdir(parents=True)
+    database(tmp_path).write_bytes(lzma.decompress((DATA / "memory_0_1_0.db.xz").read_bytes()))
+    asked = json.loads((DATA / "hits_0_1_0.json").read_text("utf-8"))
+    assert len({query for query, _, _ in asked}) > 190
+
+    async with memory_host(tmp_path, clock=FrozenClock(ASKED_AT)) as host:
+        for query, chat, expected in asked:
+            answer = await found(host, query, limit=10, **({"chat_id": chat} if chat else {}))
+            assert [hit["id"] for hit in answer["hits"]] == expected, query
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["drop index facts_over", "drop trigger paragraphs_updated", "drop view fact_rows",
+     "create index paragraphs_by_scope2 on paragraphs (scope)"],
+)  # fmt: skip
+async def test_what_the_tables_can_give_back_is_made_anew(tmp_path: Path, statement: str) -> None:
+    await filled(tmp_path)
+    change(database(tmp_path), statement)
+    async with memory_host(tmp_path, embed=HashEmbedder()) as host:
+        answer = await host.invoke("search_memory", {"query": "林澈住在哪里", "chat_id": "c"})
+        assert [fact["value"] for fact in answer["facts"]] == ["杭州"]
+        report = (await host.invoke("memory_runtime_admin", {"action": "refresh_self_check", "deep": True}))["report"]
+        assert report["ok"], report

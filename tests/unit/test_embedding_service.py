@@ -73,7 +73,7 @@ async def test_the_key_comes_from_the_environment(served: Endpoint, opened: Open
     await told(host, "kite")
     await host.settle(120)
 
-    assert served.keys == {"Bearer s3cret"}
+    assert {headers["Authorization"] for headers in served.headers} == {"Bearer s3cret"}
     assert "s3cret" not in str(await host.get_config()) + await host.get_raw_config()
 
 
@@ -222,7 +222,7 @@ async def test_a_model_that_is_down_slows_one_search_and_not_every(
 
 
 async def test_a_query_that_waits_for_its_turn_is_not_late(opened: Open) -> None:
-    """Sixty at once on two threads: the last one's turn comes three time-outs after it was asked."""
+    """Thirty at once on two threads: the last one's turn comes three time-outs after it was asked."""
     words = HashEmbedder(32)
 
     def embed(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -230,12 +230,12 @@ async def test_a_query_that_waits_for_its_turn_is_not_late(opened: Open) -> None
             time.sleep(0.1)
         return words(texts)
 
-    host = await opened(embed=embed, embedding={"query_timeout_seconds": 1.0})
+    host = await opened(embed=embed, embedding={"query_timeout_seconds": 0.5})
     await kites(host, 5)
     await host.settle(120)
-    answers = await asyncio.gather(*(found(host, f"where is kite number{n}") for n in range(60)))
+    answers = await asyncio.gather(*(found(host, f"where is kite number{n}") for n in range(30)))
 
-    assert [answer["degraded"] for answer in answers] == [[]] * 60
+    assert [answer["degraded"] for answer in answers] == [[]] * 30
 
 
 async def test_nobody_queues_behind_a_silent_model(opened: Open) -> None:

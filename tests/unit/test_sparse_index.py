@@ -160,12 +160,6 @@ def test_equal_scores_are_cut_by_id() -> None:
     assert make(rows).search(term_hashes(["tea"]), limit=4).ids.tolist() == [1, 2, 3, 4]
 
 
-def test_a_term_nobody_has_lowers_coverage() -> None:
-    found = make([text_row(1, "tea"), text_row(2, "milk")]).search(term_hashes(["tea", "absent"]), scopes=[1])
-    have, lack = 1.0, math.log(1 + 2.5 / 0.5)
-    assert found.coverage.tolist() == pytest.approx([have / (have + lack), 0.0])
-
-
 # What is returned
 
 
@@ -244,29 +238,6 @@ def test_positions_are_milliseconds() -> None:
 
 
 # Languages
-
-
-CHINESE = ["我喜欢喝咖啡", "她在北京大學讀書", "明天去喝茶", "ＡＢＣ公司的咖啡机", "I met 小明 at the café 🎉"]
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("茶", [3]),
-        ("咖啡", [1, 4]),
-        ("北京大学", [2]),
-        ("讀", [2]),
-        ("abc", [4]),
-        ("小明 cafe", [3, 5]),
-        ("🎉", [5]),
-        ("ｃａｆé", [5]),
-        ("龍", []),
-    ],
-)
-@pytest.mark.parametrize("scopes", [None, [1]])
-def test_queries_in_two_scripts(query: str, expected: list[int], scopes: list[int] | None) -> None:
-    index = make([text_row(n, text, session=n) for n, text in enumerate(CHINESE, 1)])
-    assert sorted(searched(index, query, scopes=scopes)) == expected
 
 
 # Changes

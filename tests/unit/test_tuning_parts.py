@@ -125,15 +125,6 @@ def rounds(seed: int, count: int, anchors: tuple[str, ...] = (CURRENT, SHIPPED))
     return done
 
 
-def test_proposals_follow_from_the_rounds_and_the_seed() -> None:
-    one = rounds(5, 10)
-    assert [r.params for r in rounds(5, 10)] == [r.params for r in one]
-    assert proposed(one[:7], seed=5, anchors=(CURRENT, SHIPPED)) == one[7].params
-    assert rounds(6, 10)[5].params != one[5].params
-    assert [r.params["anchor"] for r in one[:2]] == [CURRENT, SHIPPED]
-    assert {r.params["anchor"] for r in rounds(5, 10, (CURRENT,))} == {CURRENT}
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_proposals_stay_where_they_may_be(seed: int) -> None:
     """Also where the best lies at the edge, so that rounding must not lead beyond it."""
