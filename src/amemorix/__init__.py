@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from .indexes.vectors.store import VectorStore
     from .ingest.relations import RelationWriteService
     from .profiles.service import PersonProfileService
-    from .search.aggregate import AggregateQueryService
     from .search.dual_path import DualPathRetriever
-    from .search.request import KernelSearchRequest
+    from .search.hits import AggregateQueryService
+    from .search.operations import KernelSearchRequest
     from .store.metadata_store import MetadataStore
 
 __all__ = [
@@ -31,12 +31,12 @@ __all__ = [
 
 _ON_USE = {
     "AMemorixHostService": "host.service",
-    "AggregateQueryService": "search.aggregate",
+    "AggregateQueryService": "search.hits",
     "DualPathRetriever": "search.dual_path",
     "EpisodeService": "episodes.service",
     "GraphStore": "indexes.graph.store",
     "ImportTaskManager": "importing.manager",
-    "KernelSearchRequest": "search.request",
+    "KernelSearchRequest": "search.operations",
     "MetadataStore": "store.metadata_store",
     "PersonProfileService": "profiles.service",
     "RelationWriteService": "ingest.relations",

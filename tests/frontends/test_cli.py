@@ -15,7 +15,7 @@ from amemorix.frontends.cli.imports import FORMATS
 from amemorix.frontends.cli.main import app
 from amemorix.frontends.cli.memory import Mode
 from amemorix.importing.readers import formats as importing
-from amemorix.search.request import MODES
+from amemorix.search.operations import MODES
 from amemorix.store.lock import DirectoryLock
 from amemorix.testing import scratch_config
 

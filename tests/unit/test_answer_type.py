@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amemorix.language.text_flags import NAME, NUMBER
+from amemorix.language.normalise import NAME, NUMBER
 from amemorix.search.language.answer_type import wanted_answer
 from cases import cases
 from pace import assert_linear

@@ -11,8 +11,8 @@ from amemorix.facts.language.rules import Reader, read_facts
 from amemorix.language.chat_markup import spoken
 from amemorix.language.clauses import clauses, mood_of, whose
 from amemorix.language.normalise import is_mostly_cjk, normalise_name
+from amemorix.language.passages import Mention, Passage
 from amemorix.language.relations.rules import read_passage
-from amemorix.language.strategy import Mention, Passage
 from amemorix.profiles.rows import SPEAKER, Line
 from amemorix.profiles.rules import statements
 from cases import cases

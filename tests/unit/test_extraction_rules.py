@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from amemorix.language.normalise import normalise_name
-from amemorix.language.relations.rules import possible_names, read_passage
-from amemorix.language.strategies import STRATEGIES
-from amemorix.language.strategy import Extraction, Mention, Passage
 from cases import cases
+from amemorix.language.passages import Extraction, Mention, Passage
+from amemorix.language.relations.rules import extract, possible_names, read_passage
 
 KNOWN = ("林澈", "苏晚", "小雅", "Ada", "Grace", "Tom Baker")
 
@@ -90,17 +89,14 @@ def test_a_long_text_names_what_it_keeps_coming_back_to() -> None:
 
 def test_a_poem_gives_nothing_and_an_event_is_no_entity() -> None:
     poem = "床前明月光\n疑是地上霜\n举头望明月\n低头思故乡"
-    assert STRATEGIES["quote"].extract(passage(poem, "林澈")) == Extraction()
-    told = STRATEGIES["narrative"].extract(passage("那天夜里，老王推开门，看见院子里站着一个陌生人，吓得说不出话来。"))
+    assert extract(passage(poem, "林澈"), "quote") == Extraction()
+    told = extract(passage("那天夜里，老王推开门，看见院子里站着一个陌生人，吓得说不出话来。"), "narrative")
     assert all(len(m.name) <= 6 for m in told.entities)
 
 
 def test_a_factual_text_defines_its_terms() -> None:
-    found = triples(
-        STRATEGIES["factual"].extract(
-            passage("电压：220伏特\n主色: 深海蓝\nWarranty: two years of service\nhttp://x.org")
-        )
-    )
+    text = "电压：220伏特\n主色: 深海蓝\nWarranty: two years of service\nhttp://x.org"
+    found = triples(extract(passage(text), "factual"))
     assert ("主色", "是", "深海蓝") in found
     assert ("Warranty", "is", "two years of service") in found
 

@@ -9,7 +9,7 @@ import pytest
 from amemorix import AMemorixHostService
 from amemorix.clock import FrozenClock
 from amemorix.indexes.name_directory import NameDirectory
-from amemorix.language.text_flags import NAME, NUMBER, TIME
+from amemorix.language.normalise import NAME, NUMBER, TIME
 from amemorix.search.query import read_query
 from conftest import Open
 from entrance import contents, hits, said, told

@@ -81,44 +81,46 @@ def test_access_gives_back_a_twentieth_of_what_is_missing_once_in_an_hour() -> N
 
 def test_reinforcing_gives_back_half_of_what_is_missing_and_protects() -> None:
     later = START + 360 * DAY
-    after = RULES.reinforced("relation", FRESH, later, 1.0)
+    after = RULES.after("reinforce", "relation", FRESH, later, strength=1.0)
     assert after.strength == pytest.approx(0.625)
     assert (after.anchor_at, after.reinforced_at, after.reinforcements) == (later, later, 1)
     assert after.protected_until == later + 24 * HOUR
-    assert RULES.reinforced("relation", FRESH, later, 0.01).protected_until == later + 1 * HOUR
-    assert RULES.reinforced("relation", FRESH, later, 3).strength == 1.0
-    assert RULES.reinforced("relation", FRESH, later, 3).protected_until == later + 72 * HOUR
-    assert RULES.reinforced("relation", FRESH, later, 0.5).strength == pytest.approx(0.25 + 0.25 * 0.75)
+    assert RULES.after("reinforce", "relation", FRESH, later, strength=0.01).protected_until == later + 1 * HOUR
+    assert RULES.after("reinforce", "relation", FRESH, later, strength=3).strength == 1.0
+    assert RULES.after("reinforce", "relation", FRESH, later, strength=3).protected_until == later + 72 * HOUR
+    assert RULES.after("reinforce", "relation", FRESH, later, strength=0.5).strength == pytest.approx(
+        0.25 + 0.25 * 0.75
+    )
 
 
 def test_weakening_takes_half_and_at_most_all() -> None:
-    assert RULES.weakened("relation", FRESH, START, 1.0).strength == 0.5
-    assert RULES.weakened("relation", FRESH, START + 180 * DAY, 0.5).strength == pytest.approx(0.375)
-    assert RULES.weakened("relation", FRESH, START, 2.0).strength == 0.0
-    assert RULES.weakened("relation", FRESH, START, 50.0).strength == 0.0
+    assert RULES.after("weaken", "relation", FRESH, START, strength=1.0).strength == 0.5
+    assert RULES.after("weaken", "relation", FRESH, START + 180 * DAY, strength=0.5).strength == pytest.approx(0.375)
+    assert RULES.after("weaken", "relation", FRESH, START, strength=2.0).strength == 0.0
+    assert RULES.after("weaken", "relation", FRESH, START, strength=50.0).strength == 0.0
 
 
 def test_protection_holds_for_hours_or_for_good() -> None:
-    some = RULES.protected("relation", FRESH, START, 48)
+    some = RULES.after("protect", "relation", FRESH, START, hours=48)
     assert (some.protected_until, some.pinned, some.strength) == (START + 48 * HOUR, False, 1.0)
-    assert RULES.protected("relation", some, START, 2).protected_until == START + 48 * HOUR
+    assert RULES.after("protect", "relation", some, START, hours=2).protected_until == START + 48 * HOUR
     late = START + 9999 * DAY
-    assert not RULES.faded("relation", RULES.protected("relation", FRESH, late, 1), late + HOUR - 1)
-    assert RULES.faded("relation", RULES.protected("relation", FRESH, late, 1), late + HOUR)
-    good = RULES.protected("relation", FRESH, START + 180 * DAY, 0)
+    assert not RULES.faded("relation", RULES.after("protect", "relation", FRESH, late, hours=1), late + HOUR - 1)
+    assert RULES.faded("relation", RULES.after("protect", "relation", FRESH, late, hours=1), late + HOUR)
+    good = RULES.after("protect", "relation", FRESH, START + 180 * DAY, hours=0)
     assert (good.pinned, good.strength) == (True, pytest.approx(0.5))
     assert RULES.left("relation", good, late) == pytest.approx(0.5)
 
 
 def test_remembering_for_ever_reinforces_and_pins() -> None:
-    after = RULES.remembered("paragraph", FRESH, START + 730 * DAY, 1.0)
+    after = RULES.after("remember_forever", "paragraph", FRESH, START + 730 * DAY)
     assert (after.strength, after.pinned, after.protected_until) == (pytest.approx(0.75), True, None)
 
 
 def test_forgetting_leaves_nothing_and_restoring_gives_all() -> None:
-    gone = RULES.forgotten(Retention(0.7, START, True, START + 5), START + 1)
+    gone = RULES.after("forget", "relation", Retention(0.7, START, True, START + 5), START + 1)
     assert (gone.strength, gone.pinned, gone.protected_until) == (0.0, False, None)
-    assert RULES.restored(gone, START + 2).strength == 1.0
+    assert RULES.after("restore", "relation", gone, START + 2).strength == 1.0
     assert RULES.fades_at(gone) == START + 1
 
 
@@ -137,21 +139,21 @@ def test_time_takes_and_never_gives(retention: Retention, kind: str, now: float,
 def test_a_stronger_event_does_no_less(retention: Retention, kind: str, now: float, one: float, other: float) -> None:
     low, high = sorted((one, other))
     left = RULES.left(kind, retention, now)
-    less, more = (RULES.reinforced(kind, retention, now, by).strength for by in (low, high))
+    less, more = (RULES.after("reinforce", kind, retention, now, strength=by).strength for by in (low, high))
     assert left <= less + 1e-12
     assert less <= more + 1e-12 <= 1 + 1e-9
-    less, more = (RULES.weakened(kind, retention, now, by).strength for by in (low, high))
+    less, more = (RULES.after("weaken", kind, retention, now, strength=by).strength for by in (low, high))
     assert 0 <= more <= less <= left + 1e-12
 
 
 @given(retentions, kinds, times, measures)
 def test_the_anchor_never_moves_backwards(retention: Retention, kind: str, now: float, strength: float) -> None:
     after = [
-        RULES.reinforced(kind, retention, now, strength),
-        RULES.weakened(kind, retention, now, strength),
-        RULES.protected(kind, retention, now, strength),
-        RULES.forgotten(retention, now),
-        RULES.restored(retention, now),
+        RULES.after("reinforce", kind, retention, now, strength=strength),
+        RULES.after("weaken", kind, retention, now, strength=strength),
+        RULES.after("protect", kind, retention, now, hours=strength),
+        RULES.after("forget", kind, retention, now),
+        RULES.after("restore", kind, retention, now),
         RULES.accessed(kind, retention, now) or retention,
     ]
     assert all(one.anchor_at >= retention.anchor_at and 0 <= one.strength <= 1 for one in after)

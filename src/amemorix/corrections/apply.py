@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import Conflict
 from ..graph import relation_restore
-from ..ingest.analyser import Analyser
+from ..ingest.service import new_paragraph, new_paragraphs
 from ..language.normalise import content_hash
 from ..store import tasks as task_rows
 from ..store.access import TimeZones
@@ -34,7 +34,7 @@ class CorrectionWriter:
 
     def __init__(self, store: MetadataStore, *, chunk_chars: int, zones: TimeZones) -> None:
         self._store = store
-        self._analyser = Analyser(chunk_chars)
+        self._chunk_chars = chunk_chars
         self._zones = zones
 
     def carry_out(self, db: Connection, plan: Plan, now: float) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class CorrectionWriter:
     ) -> int:
         """Store the corrected copy of a paragraph, with what it was linked to but the wrong; returns its row."""
         metadata = json.loads(old.metadata) | {"corrects": f"p{old.id}", "correction": f"c{plan.id}"}
-        new = self._analyser.paragraph(text, old.event_start, self._zones.of(old.chat_id))
+        new = new_paragraph(text, old.event_start, self._zones.of(old.chat_id))
         row: int = db.run(
             "correction_copy", old=old.id, flags=new.flags, content_hash=new.content_hash, content=new.content,
             metadata=json.dumps(metadata, ensure_ascii=False), now=now,
@@ -89,7 +89,8 @@ class CorrectionWriter:
         new = NewText(
             source=f"{SOURCE_TYPE}:{plan.chat_id}" if plan.chat_id else SOURCE_TYPE, source_type=SOURCE_TYPE, kind="text",
             external_id=f"correction:{plan.id}", content_hash=bytes.fromhex(content_hash(text)),
-            paragraphs=self._analyser.paragraphs(text, now, self._zones.of(plan.chat_id)), chat=chat, shared=chat is None,
+            paragraphs=new_paragraphs(text, now, self._zones.of(plan.chat_id), self._chunk_chars),
+            chat=chat, shared=chat is None,
             event_start=now, event_end=now,
             persons=(Person(plan.person_id, details["person"], about=True),) if plan.person_id else (),
             metadata=json.dumps({"correction": plan.id, "authority": details["authority"]}),

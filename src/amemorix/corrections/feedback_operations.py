@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 from ..errors import Conflict, InvalidRequest
 from ..fields import Count, Name, RequiredName, TimeInput
 from ..ids import paragraph_key
-from ..language.time_arguments import read_bound
+from ..language.times import read_bound
 from ..ops import Operations, Request, Response
 from .feedback import FeedbackTask
 

@@ -13,7 +13,7 @@ from ..indexes.projections import Indexes
 from ..language.normalise import fold, is_mostly_cjk
 from ..language.relations.chinese_phrases import is_person, tagged_words
 from ..lazy_regex import lazy_regex
-from ..search.request import KernelSearchRequest
+from ..search.operations import KernelSearchRequest
 from ..search.service import SearchService
 from ..store.access import Access, Caller
 from ..store.metadata_store import MetadataStore

@@ -13,7 +13,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, RequiredName, TimeInput
 from ..ids import episode_key, paragraph_key, row_number
-from ..language.time_arguments import read_bound
+from ..language.times import read_bound
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..store import tasks as task_rows
 from ..store.access import Access, Caller

@@ -12,7 +12,7 @@ from ..errors import InvalidRequest, NotFound
 from ..fields import AskingRequest, Count, Name, RequiredName, TimeInput
 from ..ids import fact_key, paragraph_key, row_number
 from ..language.normalise import clean_text, fold, normalise_name
-from ..language.time_arguments import read_instant
+from ..language.times import read_instant
 from ..ops import Operations, Request, Response, ScopedResponse
 from ..store.access import Access, Caller, Sight
 from ..store.ports import Connection

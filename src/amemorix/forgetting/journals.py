@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from ..language.name_pattern import LETTER, NamePattern
 from ..language.normalise import normalise_name
+from ..language.person_names import NamePattern
 from ..lazy_regex import lazy_regex
 from ..store.operations import row_ids
 from ..store.ports import Connection

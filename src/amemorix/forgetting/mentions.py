@@ -8,9 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..indexes.name_directory import NameDirectory
-from ..language.name_pattern import LETTER, SHORTEST_NAME, NamePattern, as_looked_at
-from ..language.normalise import term_hashes, tokens
-from ..language.person_names import is_part_of_word, is_used_as_name, is_word, respelled, untitled
+from ..language.normalise import normalise_name, term_hashes, tokens
+from ..language.person_names import (
+    LETTER,
+    SHORTEST_NAME,
+    NamePattern,
+    is_part_of_word,
+    is_used_as_name,
+    is_word,
+    respelled,
+    untitled,
+)  # fmt: skip
 from ..lazy_regex import lazy_regex
 from ..store.ports import Connection
 from ..store.queries import array, optional_array
@@ -153,7 +161,7 @@ class MentionFinder:
     def _judged(self, db: Connection, line: Line) -> str | None:
         """Empty if the line can mean nobody else; why that is not so; None if it does not name them at all."""
         doubts: list[str] = []
-        text = as_looked_at(line.text)
+        text = normalise_name(line.text)
         for name, *place in self._pattern.places(text):
             chats = self._names.get(name)
             if chats is None or (chats and line.chat not in chats):

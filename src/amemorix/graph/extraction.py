@@ -12,9 +12,8 @@ from ..clock import Clock
 from ..config.model import Extraction as Settings
 from ..ingest.late_names import last_news, news_sought
 from ..language.normalise import normalise_name
-from ..language.relations.rules import possible_names
-from ..language.strategies import STRATEGIES
-from ..language.strategy import Mention, Passage
+from ..language.passages import Mention, Passage
+from ..language.relations.rules import extract, possible_names
 from ..ports import ChatModel
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
@@ -176,7 +175,7 @@ class ExtractionService(ChangeFollower):
                 persons[one.chat] = {normalise_name(name): Mention(name, "person") for (name,) in names}
             met = {norm: known[norm] for norm in possible[one.id] if norm in known}
             passage = Passage(one.content, one.speaker, {**met, **persons[one.chat]})
-            reading = reading_of(one.id, STRATEGIES[one.knowledge].extract(passage), self._settings)
+            reading = reading_of(one.id, extract(passage, one.knowledge), self._settings)
             known |= {
                 entity.norm: Mention(entity.name, entity.kind) for entity in reading.named() if len(entity.norm) > 1
             }

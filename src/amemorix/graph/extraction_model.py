@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..config.model import Extraction as Settings
 from ..errors import ChatUnavailable
 from ..language.normalise import normalise_name
+from ..language.passages import Extraction, Mention, Triple
 from ..language.stopwords import is_name
-from ..language.strategy import Extraction, Mention, Triple
 from ..ports import ChatModel
 from ..store.records import Entity, Relation
 from .extraction_rows import Reading, ReadingMaterial

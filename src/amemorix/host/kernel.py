@@ -32,12 +32,12 @@ from ..graph.view import GraphViewService
 from ..importing.manager import ImportTaskManager
 from ..indexes.maintenance import UpkeepService
 from ..ingest import summary_rows
-from ..ingest.analyser import Analyser
 from ..ingest.late_names import NamingService
 from ..ingest.service import IngestService
 from ..ingest.summaries import SummaryService
 from ..lifecycle.decay_job import LifecycleRounds
 from ..lifecycle.service import LifecycleService
+from ..lifecycle.targets import MemoryTargets
 from ..profiles.query import ProfileReader
 from ..profiles.service import PersonProfileService
 from ..runtime.audit import AuditService
@@ -55,7 +55,6 @@ from ..runtime.stored_checks import (
 )
 from ..runtime_status import RuntimeStatus
 from ..search.service import SearchService
-from ..search.target_resolver import MemoryTargets
 from ..store import changes as change_log
 from ..store.access import TimeZones
 from ..store.ports import Connection
@@ -188,7 +187,7 @@ class SDKMemoryKernel:
             (
                 DatabaseCheck(store, recovery),
                 ReferenceCheck(store),
-                TermCheck(store, Analyser(config.ingest.chunk_chars), self.zones),
+                TermCheck(store, self.zones),
                 ReadingCheck(store),
                 VectorCheck(store, self.vectors.embedding),
                 IndexCheck(store, self.indexes),

@@ -8,7 +8,7 @@ from collections import Counter
 
 from ..clock import Clock
 from ..config.model import Config
-from ..ingest.analyser import Analyser
+from ..ingest.service import new_paragraph
 from ..language.times import find_span
 from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
@@ -35,7 +35,6 @@ class TemporalBackfill:
         self._settings = config.imports
         self._clock = clock
         self._zones = zones
-        self._analyser = Analyser(config.ingest.chunk_chars)
 
     async def run(self, task: ImportTask, file: ImportFile, lease: Lease) -> None:
         """Date up to `limit` paragraphs. Raises Ended."""
@@ -89,4 +88,4 @@ class TemporalBackfill:
             return None
         else:
             how, start, end = "by_recorded_time", recorded_at, recorded_at
-        return how, id_, start, end, self._analyser.paragraph(content, start, zone).terms
+        return how, id_, start, end, new_paragraph(content, start, zone).terms

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from ..clock import Clock
 from ..errors import InvalidRequest, MemoryFault
 from ..fields import Name, RequiredName
-from ..ingest.requests import EntityInput, IngestMessages, IngestSummary, IngestText, NamingName, RelationInput
+from ..ingest.operations import EntityInput, IngestMessages, IngestSummary, IngestText, NamingName, RelationInput
 from ..ingest.service import IngestService
 from ..language.message_segments import in_words
 from ..language.normalise import clean_text, normalise_name

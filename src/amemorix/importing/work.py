@@ -16,7 +16,7 @@ from ..background.change_follower import run_to_completion
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest, MemoryFault, NotReady, StorageFailure
-from ..ingest.requests import NO_CHAT
+from ..ingest.operations import NO_CHAT
 from ..ingest.service import IngestService
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection

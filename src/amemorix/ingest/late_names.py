@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ..background.change_follower import UNLIMITED, ChangeFollower
-from ..language.normalise import fold, normalise_name, term_hashes, tokens
+from ..language.normalise import normalise_name, term_hashes, tokens
 from ..store import changes as change_log
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
@@ -164,7 +164,7 @@ def _held(db: Connection, news: int, lines: Sequence[_Line]) -> tuple[list[int],
     names += [_Name(normalise_name(norm), EVERYWHERE, entity, told) for entity, norm, told in entities]
     may = _candidates(names, lines)
     found = db.run("naming_texts", ids=array(may)).fetchall()
-    texts = {id_: " ".join(fold(text).split()) for id_, text in found}
+    texts = {id_: normalise_name(text) for id_, text in found}
     held = {id_: [one for one in sought if one.text in texts.get(id_, "")] for id_, sought in may.items()}
     with_person = [id_ for id_, here in held.items() if any(not one.entity for one in here)]
     named = {id_: [one for one in here if one.entity] for id_, here in held.items()}

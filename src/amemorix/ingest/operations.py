@@ -2,23 +2,254 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
+from ..fields import Name, RequiredName, TimeInput
 from ..ids import paragraph_key
-from ..language.normalise import clean_text
-from ..ops import Operations, Response
-from .requests import IngestMessages, IngestSummary, IngestText
-from .service import Outcome
+from ..language.normalise import clean_text, content_hash, normalise_name
+from ..ops import Operations, Request, Response
+from .messages import HARMLESS, KEYS, SPELLINGS, Misspelt, place_of, read_message
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
+    from .service import Outcome
 
-__all__ = ["IngestResult", "MessagesResult", "ops"]
+__all__ = [
+    "NO_CHAT", "EntityInput", "IngestMessages", "IngestSummary", "IngestText", "Message", "NamingName", "RelationInput",
+    "ops",
+]  # fmt: skip
 
 ops: Operations[SDKMemoryKernel] = Operations()
 DISABLED = "disabled"
+NO_CHAT = "chat_id is required (or group_id, or user_id)"
+Names = Annotated[list[RequiredName], Field(max_length=1000)]
+
+
+def _named(value: str) -> str:
+    if not normalise_name(value):
+        raise ValueError("has no letters or digits to be known by")
+    return value
+
+
+NamingName = Annotated[RequiredName, AfterValidator(_named)]
+"""A name by which something can be known."""
+Aliases = Annotated[list[NamingName], Field(max_length=50)]
+
+
+class EntityInput(Request):
+    """A named thing; a bare string is its name."""
+
+    name: NamingName
+    type: Name = ""
+    aliases: list[NamingName] = Field(
+        default_factory=list, max_length=100, description="Other names that mean it, in every chat."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+
+class RelationInput(Request):
+    """Subject, predicate, object."""
+
+    subject: NamingName
+    predicate: RequiredName
+    object: NamingName
+    confidence: float = Field(1.0, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _two_ends(self) -> RelationInput:
+        if normalise_name(self.subject) == normalise_name(self.object):
+            raise ValueError("subject and object are the same: a relation joins two different things")
+        return self
+
+
+def _at(loc: tuple[str | int, ...], why: str) -> ValidationError:
+    """The error of one field within a value."""
+    error = PydanticCustomError("refused", "{why}", {"why": why})
+    return ValidationError.from_exception_data("request", [{"type": error, "loc": loc, "input": None}])
+
+
+def _made_up(given: dict[str, Any]) -> str:
+    names = ("chat_id", "group_id", "user_id", "source_type", "source", "text", "timestamp", "time_start", "time_end")
+    return f"text:{content_hash(json.dumps([given.get(name) for name in names]))[:32]}"
+
+
+class _Ingest(Request):
+    chat_id: Name = Field("", description="The chat it belongs to; without one everybody may find it.")
+    user_id: Name = Field("", description="The private chat's user; stands for the chat when `chat_id` is not given.")
+    group_id: Name = Field("", description="The chat's group; stands for the chat when `chat_id` is not given.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Kept as it is, given back with every hit.")
+    respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
+    expires_at: TimeInput = Field(
+        None,
+        description="From then on it is hidden, and soon in the recycle bin; of a day or month named, its last moment. "
+        "The same id and text with another time changes the time, `never` lifts it.",
+    )
+    ttl_seconds: float | None = Field(None, gt=0, description="The same, counted from now.")
+
+    @model_validator(mode="after")
+    def _one_expiry(self) -> _Ingest:
+        if self.ttl_seconds is not None and self.expires_at is not None:
+            raise ValueError("expires_at and ttl_seconds mean the same: give one of them")
+        return self
+
+
+class IngestText(_Ingest):
+    """Arguments of `ingest_text`."""
+
+    source_type: Annotated[RequiredName, Field(max_length=64)] = Field(
+        "note", description="What kind of text it is; a `person_fact` is held true of the persons it is about."
+    )
+    text: str = Field(description="The text; a long one becomes several paragraphs.")
+    source: Name = Field("", description="Name of its source; `source_type:chat_id` when not given.")
+    scope: Literal["chat", "global"] = Field("chat", description="`global`: every chat may find it.")
+    person_ids: Names = Field(default_factory=list, description="Persons it is about.")
+    participants: Names = Field(default_factory=list, description="Persons who took part, by name or id.")
+    person_aliases: dict[RequiredName, Aliases] = Field(
+        default_factory=dict,
+        max_length=1000,
+        description="Person id to further names that the person has in this chat.",
+    )
+    timestamp: TimeInput = Field(
+        None,
+        validation_alias=AliasChoices("timestamp", *SPELLINGS["time"]),
+        description="When it happened (also `time`, `date`, `created_at`, `event_time`); `time_start` and `time_end` for a stretch.",
+    )
+    time_start: TimeInput = Field(None, validation_alias=AliasChoices("time_start", "event_time_start"))
+    time_end: TimeInput = Field(None, validation_alias=AliasChoices("time_end", "event_time_end"))
+    tags: Names = Field(default_factory=list)
+    knowledge_type: Literal["auto", "factual", "narrative", "quote"] = Field(
+        "auto", description="What kind of text it is, which decides how it is cut and read; `auto` tells by its form."
+    )
+    entities: list[EntityInput] = Field(default_factory=list, max_length=1000)
+    relations: list[RelationInput] = Field(default_factory=list, max_length=1000)
+    external_id: RequiredName = Field(
+        default_factory=_made_up,
+        description="The caller's id: the same id and text again changes nothing. Made of the text, its chat, source and time "
+        "when not given; the answer says it.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_speaker(cls, value: Any) -> Any:
+        given = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+        for key in ("speaker", "speaker_id", "speaker_name", "sender", "person", "person_name"):
+            if given.get(key) not in (None, ""):
+                raise _at(
+                    (key,),
+                    "a text has no speaker: name whom it is about in `person_ids` or who took part in `participants`, or "
+                    "store what somebody said by ingest_messages",
+                )
+        return value
+
+
+class Message(Request):
+    """One chat turn, in these words or as platforms spell it.
+
+    `role` and `content` (a text, or parts of one), `senderId`, `author: {id, name}`, events of OneBot, Discord, Telegram,
+    Slack and Matrix, messages of OpenAI, LangChain and MaiBot are understood too.
+    """
+
+    text: str = Field(description="What was said.")
+    speaker: Name = Field("", description="Display name of who said it.")
+    person_id: Name = Field("", description="Id of who said it; the display name when not given.")
+    aliases: Aliases = Field(default_factory=list, description="Further names of who said it, in this chat.")
+    external_id: Name = Field("", description="The caller's id of the turn; made up when not given.")
+    time: TimeInput = Field(None, description="When it was said; now when not given.")
+    tags: Names = Field(default_factory=list)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_spelled(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        try:
+            return read_message(cast(dict[str, Any], value))[0]
+        except Misspelt as exc:
+            raise _at((exc.key,), str(exc)) from exc
+
+    @classmethod
+    def known_keys(cls) -> set[str]:
+        """Every key that a message is read from, or that is passed over."""
+        return super().known_keys() | KEYS | HARMLESS
+
+
+class IngestSummary(_Ingest):
+    """Arguments of `ingest_summary`."""
+
+    external_id: RequiredName = Field(description="The caller's id: the same id and text again changes nothing.")
+    chat_id: RequiredName = Field(description="The chat that is summarised.")
+    text: str = Field(
+        "",
+        description="The summary. Empty: the memory writes it in the background, over all messages of the chat that no "
+        "summary covers yet; the arguments below, but for `messages`, then come from those.",
+    )
+    participants: Names = Field(default_factory=list, description="Who took part, by name or id.")
+    person_ids: Names = Field(default_factory=list, description="Persons it is about.")
+    time_start: TimeInput = Field(None, description="When the stretch begins.")
+    time_end: TimeInput = Field(None, description="When it ends.")
+    tags: Names = Field(default_factory=list)
+    messages: list[Message] = Field(
+        default_factory=list,
+        description="What was said, stored as by `ingest_messages`; without an `external_id` of its own, a turn is known "
+        "by the call's and its place.",
+    )
+
+
+class IngestMessages(_Ingest):
+    """Arguments of `ingest_messages`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": [name], "properties": {name: {"minLength": 1}}}
+                for name in ("chat_id", "group_id", "user_id")
+            ]
+        }
+    )
+
+    user_id: Name = Field(
+        "",
+        description="Who the bot talks with: the private chat's user, which stands for the chat when neither `chat_id` nor "
+        "`group_id` is given; and who speaks in turns that do not say, or say the role `user`.",
+    )
+    messages: list[Message] = Field(
+        min_length=1,
+        description="Turns in the order they were said; at most `ingest.max_messages` of them, with `ingest.max_call_chars` "
+        "characters together.",
+    )
+    source: Name = Field("", description="Name of their source; `chat:CHAT_ID` when not given.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_chat(cls, value: Any) -> Any:
+        """Turns that say themselves which group they are of must not be of two."""
+        given = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+        messages = given.get("messages")
+        group = given.get("group_id")
+        first = str(group) if isinstance(group, str | int) else ""
+        for i, one in enumerate(cast(list[Any], messages) if isinstance(messages, list) else []):
+            key, place = place_of(cast(dict[str, Any], one)) if isinstance(one, dict) else ("", "")
+            if place and first and place != first and (key == "group_id" or not group):
+                raise _at(
+                    ("messages", i, key), f"says {place[:60]!r}, and the others {first[:60]!r}: a call stores one chat"
+                )
+            first = first or place
+        return value
+
+    @model_validator(mode="after")
+    def _has_a_chat(self) -> IngestMessages:
+        if not (self.chat_id or self.group_id or self.user_id):
+            raise ValueError(NO_CHAT)
+        return self
 
 
 class IngestResult(Response):
@@ -60,7 +291,7 @@ async def ingest_text(kernel: SDKMemoryKernel, request: IngestText) -> IngestRes
     """Store a text with its persons, entities and relations; durable when it returns."""
     if not kernel.config.plugin.enabled:
         return _skipped(request.external_id, DISABLED)
-    return _one(await kernel.ingest.text(request))
+    return _one(request.external_id, await kernel.ingest.store(request))
 
 
 @ops.operation("ingest_summary", effect="write")
@@ -68,13 +299,11 @@ async def ingest_summary(kernel: SDKMemoryKernel, request: IngestSummary) -> Ing
     """Store the summary of a stretch of chat, or have one written in the background; durable when it returns."""
     if not kernel.config.plugin.enabled:
         return _skipped(request.external_id, DISABLED)
-    if clean_text(request.text):
-        return _one(await kernel.ingest.summary(request))
-    kept = not kernel.summaries.writes
-    outcome = await kernel.ingest.request_summary(request, kept=kept)
-    if outcome.filtered:
-        return _skipped(request.external_id)
-    reason = ("kept_messages" if kept else "") if outcome.waits else "nothing_new"
+    writes = kernel.summaries.writes
+    outcome = await kernel.ingest.store(request, summarised=writes)
+    if clean_text(request.text) or outcome.filtered:
+        return _one(request.external_id, outcome)
+    reason = ("" if writes else "kept_messages") if outcome.waits else "nothing_new"
     return _result(request.external_id, outcome).model_copy(update={"reason": reason, "queued": not reason})
 
 
@@ -83,7 +312,7 @@ async def ingest_messages(kernel: SDKMemoryKernel, request: IngestMessages) -> M
     """Store chat turns in one transaction; durable when it returns."""
     if not kernel.config.plugin.enabled:
         return MessagesResult(reason=DISABLED)
-    outcome = await kernel.ingest.messages(request)
+    outcome = await kernel.ingest.store(request)
     if outcome.filtered:
         return MessagesResult(skipped_ids=list(outcome.external_ids), reason="chat_filtered")
     results = [
@@ -102,9 +331,7 @@ async def ingest_messages(kernel: SDKMemoryKernel, request: IngestMessages) -> M
     )
 
 
-def _one(outcome: Outcome) -> IngestResult:
-    """The first text gives its name to the call."""
-    external_id = outcome.external_ids[0]
+def _one(external_id: str, outcome: Outcome) -> IngestResult:
     if outcome.filtered:
         return _skipped(external_id)
     found = _result(external_id, outcome)
@@ -120,12 +347,13 @@ def _skipped(external_id: str, reason: str = "chat_filtered") -> IngestResult:
 
 def _result(external_id: str, outcome: Outcome) -> IngestResult:
     written = [one for one in outcome.stored if one is not None and one.status != "existing"]
+    written.sort(key=lambda one: one.external_id != external_id)  # the call's own text comes before its messages
     new = {one.external_id for one in written}
     return IngestResult(
         external_id=external_id,
         stored_ids=[paragraph_key(p) for one in written for p in one.paragraphs],
         relation_ids=[f"r{r}" for one in written for r in one.relations],
         superseded_ids=[paragraph_key(p) for one in written for p in one.superseded],
-        skipped_ids=[key for key in outcome.external_ids if key not in new],
+        skipped_ids=sorted((key for key in outcome.external_ids if key not in new), key=lambda key: key != external_id),
         warnings=[warning for one in written for warning in one.warnings],
     )

@@ -21,8 +21,7 @@ from ..store.ports import Connection
 from ..store.records import Entity, NewText, Person, Relation
 from ..store.rows import paragraphs as paragraph_rows
 from . import summary_rows
-from .analyser import Analyser
-from .service import IngestService
+from .service import IngestService, new_paragraphs
 from .summary_prompt import SCHEMA, TASK, Line, Written, question, read_answer
 from .summary_rows import SaidInChat, Waiting
 
@@ -71,7 +70,7 @@ class SummaryService:
         self._chat = chat if config.summary.enabled else None
         self._clock = clock
         self._zones = zones
-        self._analyser = Analyser(config.ingest.chunk_chars)
+        self._chunk_chars = config.ingest.chunk_chars
         self._room = asyncio.Semaphore(config.chat.max_concurrent)
         self._choosing = asyncio.Lock()
         self._busy: set[int] = set()
@@ -200,7 +199,9 @@ class SummaryService:
             kind="summary",
             external_id=f"messages:{first}-{last}",
             content_hash=bytes.fromhex(content_hash(written.text)),
-            paragraphs=self._analyser.paragraphs(written.text, start, self._zones.of(window.waiting.chat.chat_id)),
+            paragraphs=new_paragraphs(
+                written.text, start, self._zones.of(window.waiting.chat.chat_id), self._chunk_chars
+            ),
             chat=window.waiting.chat,
             event_start=start,
             event_end=end,

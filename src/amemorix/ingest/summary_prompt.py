@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from ..language.normalise import clean_text, is_mostly_cjk
 from ..language.times import format_time
-from .requests import EntityInput, RelationInput
+from .operations import EntityInput, RelationInput
 
 __all__ = ["SCHEMA", "TASK", "Line", "Written", "question", "read_answer"]
 

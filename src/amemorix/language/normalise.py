@@ -1,4 +1,4 @@
-"""How text is cleaned, folded, named, hashed and cut into terms."""
+"""How text is cleaned, folded, named, hashed, cut into terms, and flagged for what it holds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ import Stemmer
 from numpy.typing import NDArray
 
 from ..lazy_regex import lazy_regex
+from .times import has_time_words, is_question
 
 __all__ = [
-    "ANALYSER_VERSION", "STOP_WORDS", "clean_text", "content_hash", "fold", "is_mostly_cjk", "normalise_name", "pack_terms",
-    "query_terms", "simplified", "term_hashes", "tokens", "unpack_terms",
+    "ANALYSER_VERSION", "CJK", "NAME", "NUMBER", "QUESTION", "STOP_WORDS", "TIME", "clean_text", "content_hash", "fold",
+    "is_mostly_cjk", "normalise_name", "pack_terms", "query_terms", "read_flags", "simplified", "term_hashes", "tokens",
+    "unpack_terms",
 ]  # fmt: skip
 
 ANALYSER_VERSION = "2"
@@ -97,6 +99,19 @@ _APOSTROPHES = "\u2018\u2019\u02bc\u2032"
 _MAX_COUNT = 255
 _BYTES_PER_TERM = 5
 
+QUESTION, TIME, NUMBER, NAME, CJK = 1, 2, 4, 8, 16
+"""The text ends as a question; speaks of time; gives a number; holds a proper name or a title; is Chinese, Japanese or
+Korean."""
+
+_GIVES_NUMBER = lazy_regex(
+    r"[0-9]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|twice|once|first|second|third|couple"
+    r"|few|several|hundred|thousand|million)\b|[零一二三四五六七八九十百千万两俩仨][个只条本张次岁斤块元万千百十公口位名套双把台部间年月天号楼]",
+    re.IGNORECASE,
+)
+_HOLDS_NAME = lazy_regex(
+    r"(?<=[a-z0-9,;:'’\"] )[A-Z][a-z]+|\"[^\"\n]{2,60}\"|“[^”\n]{2,60}”|《[^》\n]+》|「[^」\n]{2,30}」|[\u4e00-\u9fff] ?[A-Z][A-Za-z]+"
+)
+
 
 def clean_text(raw: str) -> str:
     """The text as it is stored: LF line ends, no NUL, no lone surrogates, no blank space around it."""
@@ -146,9 +161,9 @@ def tokens(text: str) -> list[str]:
     """
     folded = fold(text)
     if folded.isascii():
-        return _stemmer().stemWords([*_content_words(_ASCII_WORDS(folded))])
+        return _stemmers().english.stemWords([*_content_words(_ASCII_WORDS(folded))])
     terms: list[str] = []
-    stem = _stemmer().stemWord
+    stem = _stemmers().english.stemWord
     for piece in _PIECES(folded):
         if piece[0] < "\x80":
             terms.extend(map(stem, _content_words((piece,))))
@@ -192,6 +207,17 @@ def unpack_terms(blob: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     return hashes, np.frombuffer(blob, np.uint8, size, offset=4 * size)
 
 
+def read_flags(text: str) -> int:
+    """The flags of a text."""
+    return (
+        QUESTION * is_question(text)
+        | TIME * has_time_words(text)
+        | NUMBER * bool(_GIVES_NUMBER.search(text))
+        | NAME * bool(_HOLDS_NAME.search(text))
+        | CJK * is_mostly_cjk(text)
+    )
+
+
 def _without_surrogates(text: str) -> str:
     """Pairs of surrogates become the character they mean, lone ones U+FFFD."""
     if text.isascii() or not _has_surrogate(text):
@@ -223,15 +249,11 @@ def _stemmers() -> _Stemmers:
     return _Stemmers()
 
 
-def _stemmer() -> Stemmer.Stemmer:
-    return _stemmers().english
-
-
 class _FoldTable(dict[int, str]):
     """What `str.translate` puts for each character, worked out when it is first seen."""
 
-    def __init__(self, simplified: dict[int, str]) -> None:
-        super().__init__(simplified)
+    def __init__(self) -> None:
+        super().__init__(_simplified_characters())
         self.update((ord(mark), "'") for mark in _APOSTROPHES)
 
     def __missing__(self, code: int) -> str:
@@ -249,7 +271,7 @@ class _FoldTable(dict[int, str]):
 
 @cache
 def _fold_table() -> _FoldTable:
-    return _FoldTable(_simplified_characters())
+    return _FoldTable()
 
 
 @cache

@@ -1,17 +1,52 @@
-"""Names of persons in texts: titles around them, and names that are words as well, so that they need not mean anybody."""
+"""Names in texts: found as they stand, with titles around them, and as words that need not mean anybody."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from ..lazy_regex import lazy_regex
-from .normalise import STOP_WORDS
+from .normalise import STOP_WORDS, normalise_name
 from .relations.chinese_phrases import HAN, is_known_word, tagged_words
 from .stopwords import CHINESE_TALK, is_talk
 
-__all__ = ["COMMON_WORDS", "TITLE_BEFORE", "is_part_of_word", "is_used_as_name", "is_word", "respelled", "untitled"]
+__all__ = [
+    "COMMON_WORDS", "LETTER", "SHORTEST_NAME", "TITLE_BEFORE", "NamePattern", "is_part_of_word", "is_used_as_name",
+    "is_word", "respelled", "untitled",
+]  # fmt: skip
+
+# As they stand
+
+SHORTEST_NAME = 2
+"""Letters of a name that is looked for; a single letter would be met everywhere."""
+LETTER = r"[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+"""A letter or digit of a script that puts spaces between words."""
+_SPACED = lazy_regex(LETTER)
+
+
+class NamePattern:
+    """Normalised names, found as whole words where words are kept apart, and anywhere in Chinese."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        known = sorted({name for name in names if len(name) >= SHORTEST_NAME}, key=len, reverse=True)
+        self._any = re.compile("|".join(map(_as_word, known))) if known else None
+
+    def held(self, text: str) -> bool:
+        """Whether the text holds one of the names."""
+        return self._any is not None and self._any.search(normalise_name(text)) is not None
+
+    def places(self, normalised: str) -> Iterator[tuple[str, int, int]]:
+        """Every name in reading order, the longest at each place, with where it begins and ends in a normalised text."""
+        for match in self._any.finditer(normalised) if self._any is not None else ():
+            yield match.group(), *match.span()
+
+
+def _as_word(name: str) -> str:
+    before = f"(?<!{LETTER})" if _SPACED.match(name[0]) else ""
+    after = f"(?!{LETTER})" if _SPACED.match(name[-1]) else ""
+    return before + re.escape(name) + after
+
 
 # Titles
 

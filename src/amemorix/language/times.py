@@ -8,21 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Literal
 
+from ..errors import InvalidRequest
 from ..lazy_regex import lazy_regex
 from .time_grammar import MONTHS, RULES, Range, Rule, spell
 
 __all__ = [
-    "Edge",
-    "Span",
-    "asks_when",
-    "date_words",
-    "find_span",
-    "format_time",
-    "has_time_words",
-    "is_question",
-    "local_zone",
-    "read_time",
-]
+    "NEVER", "Edge", "Span", "asks_when", "date_words", "find_span", "format_time", "has_time_words", "is_question",
+    "local_zone", "read_bound", "read_event", "read_expiry", "read_instant", "read_time",
+]  # fmt: skip
 
 Edge = Literal["start", "end"]
 """Which instant of a named span is meant."""
@@ -54,6 +47,9 @@ _WHEN = lazy_regex(
     r"|(?:什么|啥)(?:时候|时间|日子|日期)|何时|几时|几[点号月]|哪一?[天年月周日]|哪个(?:月|星期|季节|周末)|多久|多长时间"
     r"|多少(?:秒|分钟|个?小时|天|周|个?月|年)"
 )
+NEVER = math.inf
+"""The expiry of what is kept for good."""
+NEVER_WORDS = frozenset({"never", "forever", "永不", "永久", "永不过期"})
 _QUESTION = lazy_regex(r"(?:[?？]|吗|呢|么)\W*$")
 _STATEMENT = lazy_regex(r"[没这那要]什?么[^\w?？]*$")
 
@@ -84,6 +80,54 @@ def read_time(value: Any, *, now: float, zone: tzinfo, edge: Edge) -> float:
     if span is None:
         raise ValueError(f"Cannot read {value[:60]!r} as a time: {_ACCEPTED}")
     return span.start if edge == "start" else span.end
+
+
+# Arguments of calls: an InvalidRequest names the field
+
+
+def read_bound(field: str, value: Any, now: float, zone: tzinfo) -> float | None:
+    """A bound of a window: a start is the first moment of the span named, an end its last. None stays None."""
+    return _read_argument(field, value, now, zone, "end" if field.endswith("end") else "start")
+
+
+def read_instant(field: str, value: Any, now: float, zone: tzinfo) -> float | None:
+    """The last moment of the time named. None stays None."""
+    return _read_argument(field, value, now, zone, "end")
+
+
+def read_event(
+    fields: tuple[str, str], values: tuple[Any, Any], now: float, zone: tzinfo
+) -> tuple[float | None, float | None]:
+    """(start, end) of an event: one that has only one of them begins and ends there; InvalidRequest if start > end."""
+    start = _read_argument(fields[0], values[0], now, zone, "start")
+    end = _read_argument(fields[1], values[1], now, zone, "end")
+    if start is not None and end is not None and start > end:
+        raise InvalidRequest(f"{fields[0]} is after {fields[1]}.", field=fields[0])
+    return (end if start is None else start), (start if end is None else end)
+
+
+def read_expiry(expires_at: Any, ttl_seconds: float | None, now: float, zone: tzinfo) -> float | None:
+    """When it expires, as epoch seconds; None if nothing was said. InvalidRequest for a time that has passed."""
+    if ttl_seconds is not None:
+        return now + ttl_seconds
+    if isinstance(expires_at, str) and expires_at.strip().lower() in NEVER_WORDS:
+        return NEVER
+    at = _read_argument("expires_at", expires_at, now, zone, "end")
+    if at is not None and at <= now:
+        raise InvalidRequest("expires_at has passed already.", field="expires_at")
+    return at
+
+
+def _read_argument(field: str, value: Any, now: float, zone: tzinfo, edge: Edge) -> float | None:
+    if value is None or value == "":
+        return None
+    try:
+        return read_time(value, now=now, zone=zone, edge=edge)
+    except ValueError as exc:
+        raise InvalidRequest(f"{field}: {exc}", field=field) from exc
+
+
+# Within texts
 
 
 def find_span(text: str, *, now: float, zone: tzinfo) -> list[tuple[str, Span]]:

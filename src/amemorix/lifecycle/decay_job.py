@@ -19,8 +19,7 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import retention as retention_rows
-from . import trash as trash_rows
-from .service import LifecycleService, snapshot
+from .service import LifecycleService, discard, set_relations, snapshot
 
 __all__ = ["LifecycleRounds", "Round"]
 
@@ -101,7 +100,7 @@ class LifecycleRounds:
         def expire(db: Connection) -> int:
             ids = [row[0] for row in db.run("paragraphs_expired", now=now, limit=most)]
             if ids:
-                trash_rows.discard(db, ids, "expired", now)
+                discard(db, ids, "expired", now)
                 items = [{"id": f"p{id_}"} for id_ in ids]
                 retention_rows.log(db, "expire", items, kinds=["paragraph"], requested_by=BY, now=now)
             return len(ids)
@@ -150,7 +149,7 @@ class LifecycleRounds:
             if one.state(now) == "active" and rules.faded("relation", one.retention, now)
         ]  # fmt: skip
         if due:
-            trash_rows.rest(db, [memory.id for memory in due], "decay", now)
+            set_relations(db, [memory.id for memory in due], "decay", now)
             items = [{"id": memory.key, "before": snapshot(memory, rules, now)} for memory in due]
             retention_rows.log(db, "decay", items, kinds=["relation"], requested_by=BY, now=now)
         return len(due)

@@ -8,13 +8,13 @@ from pydantic import AliasChoices, BaseModel, Field
 
 from ..fields import ChatRequest, Count, Name
 from ..ops import Operations, Request, Response, ScopedResponse
-from ..search.retention import DAY
-from ..search.target_resolver import read_keys
+from ..search.retention import DAY, Action
 from ..store.ports import Connection
 from ..store.queries import optional_array
 from ..store.rows import retention as retention_rows
 from ..store.rows.retention import Memory
-from .service import Action, Ask, Done, snapshot
+from .service import Ask, Done, snapshot
+from .targets import read_keys
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
@@ -303,7 +303,7 @@ async def _perform(
 ) -> Maintained:
     found = await kernel.targets.find(request.target, request.kind or None, request.chat_id, gone=action == "restore")
     ask = Ask(action, strength, hours, request.requested_by, request.reason)
-    done = await kernel.lifecycle.act(ask, found.refs, found.scopes, named=found.named)
+    done = await kernel.lifecycle.act(ask, found)
     return _maintained(kernel, action, done)
 
 

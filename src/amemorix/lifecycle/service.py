@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,17 +11,17 @@ from ..config.model import Lifecycle
 from ..episodes import rows as episode_rows
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..graph import relation_restore
-from ..search.retention import RetentionRules
+from ..search.retention import Action, RetentionRules
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
 from ..store.rows import retention as retention_rows
 from ..store.rows.retention import Memory, MemoryKind, MemoryState, Ref, Retention
-from . import trash as trash_rows
+from .targets import Targets, read_keys
 
-__all__ = ["Action", "Ask", "Done", "LifecycleService", "Scopes", "snapshot"]
+__all__ = ["Ask", "Done", "LifecycleService", "Scopes", "discard", "set_relations", "snapshot"]
 
 Scopes = Sequence[int] | None
-Action = Literal["reinforce", "weaken", "remember_forever", "protect", "freeze", "forget", "restore"]
 _Key = tuple[MemoryKind | Literal["episode"], int]
 ALLOWED: dict[Action, frozenset[MemoryState]] = {
     "reinforce": frozenset({"active", "inactive"}),
@@ -75,14 +75,14 @@ class LifecycleService:
         self.rules = RetentionRules(settings)
         self.settings = settings
 
-    async def act(self, ask: Ask, refs: Sequence[Ref], scopes: Scopes, *, named: bool) -> Done:
+    async def act(self, ask: Ask, targets: Targets) -> Done:
         """Do it to all of them or to none.
 
-        `named`: they were given by id, so each has to be there and in a state that allows it; otherwise those that do
-        not allow it are passed over while others do. Raises NotFound, Conflict, InvalidRequest.
+        What was given by id has to be there and in a state that allows it; of what was found by words, that which does
+        not allow it is passed over while other does. Raises NotFound, Conflict, InvalidRequest.
         """
         now = self._clock.now()
-        done = await self._store.write(lambda db: self._act(db, ask, refs, scopes, named, now))
+        done = await self._store.write(lambda db: self._act(db, ask, targets, now))
         if ask.action == "restore":
             for row in sorted(after.id for _, after in done.changes if after.kind == "paragraph")[:1]:
                 self._on_revived(row)
@@ -110,8 +110,9 @@ class LifecycleService:
 
         return await self._store.write(unit)
 
-    def note_use(self, refs: Iterable[Ref], episodes: Iterable[int] = ()) -> None:
-        """Count uses later, in the background; they are no acknowledged write."""
+    def note_use(self, keys: Sequence[str]) -> None:
+        """Count uses of hits later, in the background; they are no acknowledged write."""
+        refs, episodes = read_keys(keys)
         stretches: list[_Key] = [("episode", id_) for id_ in episodes]
         for key in (*refs, *stretches):
             if len(self._waiting) < MOST_WAITING:
@@ -141,62 +142,50 @@ class LifecycleService:
 
     # acting
 
-    def _act(self, db: Connection, ask: Ask, refs: Sequence[Ref], scopes: Scopes, named: bool, now: float) -> Done:
+    def _act(self, db: Connection, ask: Ask, targets: Targets, now: float) -> Done:
         willing: list[Memory] = []
         refusals: list[InvalidRequest | Conflict] = []
         for kind in ("paragraph", "relation"):  # in this order: relations go, and come back, with their paragraphs
-            mine = [ref for ref in refs if ref[0] == kind]
-            memories = retention_rows.memories(db, mine, scopes)
+            mine = [ref for ref in targets.refs if ref[0] == kind]
+            memories = retention_rows.memories(db, mine, targets.scopes)
             _must_be_there([f"{kind[0]}{id_}" for _, id_ in mine if (kind, id_) not in memories])
             for memory in memories.values():
                 if refusal := _refusal(ask, memory, now):
                     refusals.append(refusal)
                 else:
-                    after = self._outcome(ask, memory, now)
+                    after = self.rules.after(
+                        ask.action, kind, memory.retention, now, strength=ask.strength, hours=ask.hours
+                    )
                     retention_rows.put(db, memory.ref, after)
-                    self._move(db, ask, memory, after, now)
+                    self._move(db, ask.action, memory, after, now)
                     willing.append(memory)
-        if refusals and (named or not willing):
+        if refusals and (targets.named or not willing):
             raise refusals[0]
-        return self._logged(db, ask.action, willing, scopes, ask, now)
+        return self._logged(db, ask.action, willing, targets.scopes, ask, now)
 
-    def _outcome(self, ask: Ask, memory: Memory, now: float) -> Retention:
-        rules, kind, retention = self.rules, memory.kind, memory.retention
-        match ask.action:
-            case "reinforce":
-                return rules.reinforced(kind, retention, now, ask.strength)
-            case "remember_forever":
-                return rules.remembered(kind, retention, now, ask.strength)
-            case "weaken":
-                return rules.weakened(kind, retention, now, ask.strength)
-            case "protect":
-                return rules.protected(kind, retention, now, ask.hours)
-            case "forget":
-                return rules.forgotten(retention, now)
-            case "restore":
-                return rules.restored(retention, now)
-            case "freeze":
-                return retention
-
-    def _move(self, db: Connection, ask: Ask, memory: Memory, after: Retention, now: float) -> None:
+    def _move(self, db: Connection, action: Action, memory: Memory, after: Retention, now: float) -> None:
         """Bring the row where its new retention and the action want it."""
         if memory.kind == "paragraph":
-            if ask.action == "forget":
-                trash_rows.discard(db, [memory.id], "forgotten", now)
-            elif ask.action == "restore":
-                trash_rows.revive(db, [memory.id], now)
+            if action == "forget":
+                discard(db, [memory.id], "forgotten", now)
+            elif action == "restore":
+                ids = array([memory.id])
+                db.run("relations_lost_with", ids=ids)
+                db.run("paragraphs_revive", ids=ids, now=now)  # an expiry that has passed is lifted
+                db.run("refs_filled", ids=ids)
+                db.run("embedded_upto_lower", row=memory.id)
                 relation_restore.resting_on(db, [memory.id], now)
-        elif ask.action == "forget":
-            trash_rows.rest(db, [memory.id], "forgotten", now, deleted_at=now)
-        elif ask.action == "freeze":
-            trash_rows.rest(db, [memory.id], "frozen", now)
-        elif ask.action == "weaken" and self.rules.faded("relation", after, now):
-            trash_rows.rest(db, [memory.id], "decay", now)
+        elif action == "forget":
+            set_relations(db, [memory.id], "forgotten", now, deleted_at=now)
+        elif action == "freeze":
+            set_relations(db, [memory.id], "frozen", now)
+        elif action == "weaken" and self.rules.faded("relation", after, now):
+            set_relations(db, [memory.id], "decay", now)
         elif memory.inactive_at is not None:
             # what a hand has put to rest is always taken up again, what has faded if enough is left
-            by_hand = ask.action in ("restore", "remember_forever") or memory.reason != "decay"
+            by_hand = action in ("restore", "remember_forever") or memory.reason != "decay"
             if by_hand or self.rules.revives(self.rules.left("relation", after, now)):
-                trash_rows.wake(db, [memory.id])
+                set_relations(db, [memory.id], "", None)
 
     def _use(self, db: Connection, known: dict[Ref, Memory], scopes: Scopes, now: float, ask: Ask | None) -> Done:
         behind = retention_rows.relations_of(db, [id_ for kind, id_ in known if kind == "paragraph"], MOST_RELATIONS)
@@ -229,6 +218,27 @@ class LifecycleService:
             requested_by=ask.requested_by, reason=ask.reason, now=now,
         )  # fmt: skip
         return Done(operation, changes, (), now)
+
+
+def discard(db: Connection, paragraphs: Collection[int], reason: Literal["forgotten", "expired"], now: float) -> None:
+    """Put live paragraphs into the bin, with the references and relations that rest on nothing else."""
+    ids = array(paragraphs)
+    db.run("paragraphs_discard", ids=ids, reason=reason, now=now)
+    db.run("refs_emptied", ids=ids, now=now)
+    db.run("relations_unsupported", paragraphs=ids, now=now)
+
+
+def set_relations(
+    db: Connection,
+    relations: Iterable[int],
+    reason: Literal["decay", "frozen", "forgotten", ""],
+    inactive_at: float | None,
+    *,
+    deleted_at: float | None = None,
+) -> None:
+    """Make relations inactive: they leave the graph, and with `deleted_at` they are in the bin. Without a time: active."""
+    values = {"ids": array(relations), "inactive_at": inactive_at, "reason": reason, "deleted_at": deleted_at}
+    db.run("relations_set_state", **values)
 
 
 def snapshot(memory: Memory, rules: RetentionRules, now: float) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ..clock import Clock
 from ..copies import cursor_check
 from ..indexes.projections import Indexes
 from ..indexes.vectors.embedding import EmbeddingService
-from ..ingest.analyser import Analyser
+from ..ingest.service import new_paragraph
 from ..lazy_regex import lazy_regex
 from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
@@ -78,7 +78,6 @@ class TermCheck(Check):
     """Live paragraphs without the words by which they are found."""
 
     store: MetadataStore
-    analyser: Analyser
     zones: TimeZones
 
     async def look(self, *, deep: bool, probe: bool) -> list[FindingItem]:  # noqa: ARG002
@@ -92,7 +91,7 @@ class TermCheck(Check):
 
         def analysed(texts: Iterable[tuple[int, str, float | None, str]]) -> list[tuple[int, bytes]]:
             zone = self.zones.of
-            return [(id_, self.analyser.paragraph(text, at, zone(chat)).terms) for id_, text, at, chat in texts]
+            return [(id_, new_paragraph(text, at, zone(chat)).terms) for id_, text, at, chat in texts]
 
         done = 0
         while texts := await self.store.read(lambda db: integrity.texts_without_terms(db, TEXTS)):

@@ -13,21 +13,19 @@ import numpy as np
 from ..audit_context import span
 from ..indexes.projections import SearchIndexes
 from ..indexes.sparse.levels import SparseScores
-from ..language.normalise import query_terms, term_hashes
-from ..language.text_flags import CJK
+from ..language.normalise import CJK
 from ..store import changes as change_log
 from ..store.ports import Connection
 from ..store.queries import time_limit
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows.documents import NameRepository
 from ..store.rows.paragraphs import Visible
-from .chronology import anchor_span, anchored, ordered
+from .chronology import in_order
 from .fusion import Fused, candidates, fuse
-from .graph_lane import graph_lane, linked
-from .lanes import Ids, dense_lane, no_vectors, person_lane, relation_lane, sparse_lane, time_lane
+from .lanes import Ids, dense_lane, graph_lane, no_vectors, person_lane, relation_lane, sparse_lane, time_lane
 from .language.temporal_order import Ordering
-from .plan import SearchPlan
-from .rerank import rerank, token_vectors
+from .query import SearchPlan
+from .rerank import linked, rerank, token_vectors
 
 __all__ = ["DualPathRetriever", "LaneResults"]
 
@@ -125,12 +123,14 @@ class DualPathRetriever:
         visible = results.visible.join(paragraph_rows.gate(db, further, plan.scopes, plan.now))
         graph = results.graph | {id_: max(score, results.graph.get(id_, 0.0)) for id_, score in related.items()}
         fused = fuse(db, plan, visible, sparse, dense, graph)
-        if plan.query is not None and plan.settings.noise.enabled and not _anything_relevant(fused, visible, plan):
+        if plan.settings.noise.enabled and not _anything_relevant(fused, visible, plan):
             fused = fused.top(0)
         fused, late = run("rerank", lambda: rerank(db, plan, fused, sparse, results.tokens), (fused, False))
         results.failed += ["rerank"] * late
         fused = run("linked", lambda: linked(db, plan, fused), fused)
-        return _in_order(db, indexes, plan, fused, visible)
+        if plan.query.only_time or plan.query.ordering != Ordering():
+            fused = in_order(db, indexes, plan, fused, visible)
+        return fused
 
 
 def _allowed(db: Connection, plan: SearchPlan) -> Ids | None:
@@ -158,7 +158,7 @@ def _anything_relevant(fused: Fused, visible: Visible, plan: SearchPlan) -> bool
     Where nothing relevant is stored, nothing is returned.
     """
     head, query, noise = fused.top(HEAD), plan.query, plan.settings.noise
-    if query is None or not len(head.ids):
+    if not len(head.ids):
         return False
     if (not query.terms and query.persons) or query.only_time:
         return True
@@ -176,31 +176,3 @@ def _anything_relevant(fused: Fused, visible: Visible, plan: SearchPlan) -> bool
     near_enough = near >= noise.min_relevance * np.where(foreign & (not query.keywords), FOREIGN_EASE, ease)
     worded = head.coverage >= noise.min_coverage * ease
     return bool(np.any(np.where(without, worded, near_enough)) or np.any(head.signals["graph"] >= SURE))
-
-
-def _in_order(db: Connection, indexes: SearchIndexes, plan: SearchPlan, fused: Fused, visible: Visible) -> Fused:
-    """What the query says about the course of events: before or after another, the first or the last of them."""
-    if plan.query is None:
-        return fused
-    if plan.query.only_time:
-        return fused.take(np.flatnonzero(fused.signals["time"] > 0))
-    if plan.query.ordering == Ordering():
-        return fused
-    times = visible.event_start[np.searchsorted(visible.ids, fused.ids)]
-    stretch = anchor_span(_time_of(db, indexes, plan, plan.query.ordering.anchor), plan.query.ordering)
-    if stretch is not None and len(fused.ids):
-        fused = anchored(fused, times, stretch, plan.settings.weights.chronology)
-        times = visible.event_start[np.searchsorted(visible.ids, fused.ids)]
-    return ordered(fused, plan.query, times)
-
-
-def _time_of(db: Connection, indexes: SearchIndexes, plan: SearchPlan, event: str) -> float:
-    """When the event happened, as the paragraph tells that says it best; NaN if none does or it is undated."""
-    hashes = np.unique(term_hashes(query_terms(event)))
-    if not len(hashes):
-        return float("nan")
-    scores = indexes.sparse.search(hashes, scopes=plan.scopes, hidden=plan.hidden, limit=1)
-    if not len(scores.ids) or not scores.paragraph.max() > 0:
-        return float("nan")
-    best = paragraph_rows.gate(db, scores.ids[[int(scores.paragraph.argmax())]], plan.scopes, plan.now)
-    return float(best.event_start[0]) if len(best.ids) else float("nan")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import numpy as np
 
 from ..episodes import rows as episode_rows
-from ..language.normalise import term_hashes
+from ..ids import episode_key
+from ..language.normalise import content_hash, term_hashes
 from ..store.ports import Connection
 from .fusion import Fused
-from .hits import Reasons
+from .hits import Reasons, hit_time
 from .lanes import Ids
-from .plan import SearchPlan
+from .operations import Hit
+from .query import SearchPlan
 
-__all__ = ["rank_episodes"]
+__all__ = ["episode_hits"]
 
 SUPPORT = 0.3
 """What further paragraphs of an episode add, halved for each."""
@@ -29,12 +32,34 @@ Own = tuple[float, list[str]]
 """What an episode's title, keywords and summary hold of the query: its weighted share, and the words."""
 
 
-def rank_episodes(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | None) -> Reasons:
+def episode_hits(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | None) -> list[Hit]:
     """Episodes with a score in 0..1 and an explanation, best first.
 
     An episode scores as its best paragraph does, a little more for each further one that answers, and more if its own
     words do. One that only its own words find has to hold most of the query.
     """
+    reasons = _ranked(db, fused, plan, allow)
+    rows = episode_rows.full(db, reasons)
+    return [
+        Hit(
+            id=episode_key(row.id),
+            hash=content_hash(f"{row.source}\n{row.title}\n{row.summary}"),
+            type="episode",
+            content=row.summary,
+            title=row.title,
+            score=round(score, 6),
+            chat_id=row.chat_id,
+            source=row.source,
+            person_ids=json.loads(row.participants),
+            time=hit_time(row.event_start, row.event_end, row.derived_at, plan),
+            metadata={"keywords": json.loads(row.keywords), "paragraph_count": row.paragraph_count},
+            explain=explain,
+        )
+        for row, score, explain in ((rows[id_], *reasons[id_]) for id_ in reasons if id_ in rows)
+    ]
+
+
+def _ranked(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | None) -> Reasons:
     episode_of = episode_rows.of_paragraphs(db, fused.ids.tolist(), plan.now)
     answering: dict[int, list[tuple[float, int]]] = {}
     for paragraph, score in zip(fused.ids.tolist(), fused.score.tolist(), strict=True):
@@ -47,8 +72,12 @@ def rank_episodes(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | N
         bonus = sum(score * SUPPORT / 2**i for i, score in enumerate(rest[:4], 1))
         score = min(1.0, (first + bonus) / (1.0 + SUPPORT))
         scores[id_] = score + (1.0 - score) * OWN_WORDS * own[id_][0] if id_ in own else score
-    for id_ in _found_alone(db, plan, {id_: one[0] for id_, one in own.items() if id_ not in answering}, allow):
-        scores[id_] = OWN_ALONE * own[id_][0]
+    alone = [id_ for id_, (share, _) in own.items() if id_ not in answering and share >= ENOUGH]
+    likely = sorted(alone, key=lambda id_: (-own[id_][0], id_))[:MOST_ALONE]
+    for id_, paragraphs in episode_rows.members(db, likely).items():
+        seen_whole = episode_rows.live_members(db, id_, plan.scopes, plan.now) == paragraphs
+        if seen_whole and (allow is None or np.isin(list(paragraphs), allow).any()):
+            scores[id_] = OWN_ALONE * own[id_][0]
     reasons: Reasons = {}
     for rank, id_ in enumerate(sorted(scores, key=lambda id_: (-scores[id_], id_))[: plan.limit], 1):
         paragraphs = [f"p{paragraph}" for _, paragraph in answering.get(id_, [])[:3]]
@@ -61,7 +90,7 @@ def rank_episodes(db: Connection, fused: Fused, plan: SearchPlan, allow: Ids | N
 
 def _own_words(db: Connection, plan: SearchPlan) -> dict[int, Own]:
     """Episodes with words of the query among their own; a rare word weighs more."""
-    terms = list(dict.fromkeys(plan.query.terms)) if plan.query else []
+    terms = list(dict.fromkeys(plan.query.terms))
     if not terms:
         return {}
     hashes = [int(term_hashes([term])[0]) for term in terms]
@@ -76,15 +105,3 @@ def _own_words(db: Connection, plan: SearchPlan) -> dict[int, Own]:
             held.setdefault(episode, []).append((term, weight[hash_]))
     total = sum(weight[h] for h in hashes)
     return {id_: (sum(w for _, w in words) / total, [term for term, _ in words]) for id_, words in held.items()}
-
-
-def _found_alone(db: Connection, plan: SearchPlan, shares: dict[int, float], allow: Ids | None) -> list[int]:
-    """Those that hold enough of the query, may be seen whole, and meet what else is asked."""
-    likely = sorted((id_ for id_, share in shares.items() if share >= ENOUGH), key=lambda id_: (-shares[id_], id_))
-    members = episode_rows.members(db, likely[:MOST_ALONE])
-    return [
-        id_
-        for id_, paragraphs in members.items()
-        if episode_rows.live_members(db, id_, plan.scopes, plan.now) == paragraphs
-        and (allow is None or np.isin(list(paragraphs), allow).any())
-    ]

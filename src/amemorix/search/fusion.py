@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from ..config.model import Weights
 from ..indexes.sparse.levels import SparseScores
-from ..language.normalise import fold
-from ..language.text_flags import NAME, NUMBER, QUESTION, TIME
+from ..language.normalise import NAME, NUMBER, QUESTION, TIME, fold
 from ..store.ports import Connection
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows.paragraphs import Visible
 from .lanes import DenseScores, Floats, Ids
-from .plan import SearchPlan
+from .query import SearchPlan
 from .retention import retained_all
 
 __all__ = ["Fused", "candidates", "fading", "fuse", "weighted"]
@@ -102,7 +101,7 @@ def fuse(
     there are vectors, lexical signals count less the less of the query any candidate holds: a paraphrase shares no more
     than chance words with its answer.
     """
-    ids, wants, weights = visible.ids, plan.query.wants if plan.query else 0, plan.settings.weights
+    ids, wants, weights = visible.ids, plan.query.wants, plan.settings.weights
     at, cosine, nothing = sparse.places(ids), dense.of(ids), np.zeros(len(ids), np.float32)
     bm25, coverage = _picked(sparse.paragraph, at), _picked(sparse.window_coverage, at)
     trust = np.float32(min(1.0, float(coverage.max(initial=0.0)) / TRUSTED_COVERAGE) if len(dense.ids) else 1)
@@ -198,7 +197,7 @@ def _reply(db: Connection, visible: Visible, sparse: SparseScores, dense: DenseS
 
 def _person(db: Connection, plan: SearchPlan, visible: Visible) -> Floats:
     """1 for what the one person named has said, or, where nobody is known to have said it, for what holds the name."""
-    if plan.query is None or len(plan.query.persons) != 1:
+    if len(plan.query.persons) != 1:
         return np.zeros(len(visible.ids), np.float32)
     said = np.isin(visible.speaker, list(plan.query.persons[0])).astype(np.float32)
     unsaid = visible.ids[visible.speaker == 0].tolist()
@@ -212,6 +211,6 @@ def _person(db: Connection, plan: SearchPlan, visible: Visible) -> Floats:
 def _in_time(plan: SearchPlan, visible: Visible) -> Floats:
     """1 for what happened in a stretch of time that the query names."""
     inside = np.zeros(len(visible.ids), np.bool_)
-    for span in plan.query.spans if plan.query else ():
+    for span in plan.query.spans:
         inside |= (visible.event_start >= span.start) & (visible.event_start <= span.end)
     return inside.astype(np.float32)

@@ -8,23 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from ..episodes import rows as episode_rows
-from ..ids import episode_key, paragraph_key
-from ..language.normalise import content_hash, normalise_name, tokens
+from ..ids import paragraph_key
+from ..language.normalise import normalise_name, tokens, unpack_terms
 from ..language.times import format_time
 from ..store.ports import Connection
 from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
 from ..store.rows import retention as retention_rows
+from ..store.rows import revisions as revision_rows
 from ..store.rows.paragraphs import ParagraphRow
 from ..store.rows.retention import Retention
 from .fusion import Fused
-from .plan import SearchPlan
-from .result import Hit, HitTime
+from .operations import Hit, HitTime
+from .query import SearchPlan
 from .retention import retained
 
-__all__ = ["Reasons", "episode_hits", "hits_in_time", "paragraph_hits", "ranked_hits", "summary"]
+__all__ = [
+    "AggregateQueryService", "Reasons", "hit_time", "hits_in_time", "paragraph_hits", "ranked_hits", "summary", "with_replaced",
+]  # fmt: skip
 
 SUMMARY_HITS, SUMMARY_CHARS = 5, 120
 SPEAKER = 1
@@ -32,6 +34,11 @@ OWN_LANES = ("graph", "person", "time")
 """Lanes whose score is a signal."""
 OF_SESSION = ("session", "topic")
 """Signals that a paragraph owes to the session it stands in."""
+MOST_REPLACED = 2_000
+"""Replaced wordings that are looked at, the newest."""
+LEAST_TOP = 1.0
+"""What a wording that holds the whole query scores where nothing else is found."""
+RRF_K = 60
 Reasons = dict[int, tuple[float, dict[str, Any]]]
 """Row -> score, and the explanation of it."""
 
@@ -68,7 +75,7 @@ def ranked_hits(db: Connection, fused: Fused, plan: SearchPlan) -> list[Hit]:
                 "signals": counted,
                 "session": round(sum(counted.get(name, 0.0) for name in OF_SESSION), 4),
                 "coverage": round(float(fused.coverage[place]), 3),
-                "persons": list(plan.query.names) if plan.query else [],
+                "persons": list(plan.query.names),
             },
         )
     return paragraph_hits(db, paragraph_rows.full(db, reasons), reasons, plan)
@@ -82,19 +89,16 @@ def hits_in_time(db: Connection, ids: Sequence[int], plan: SearchPlan) -> list[H
 
 def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Reasons, plan: SearchPlan) -> list[Hit]:
     """The rows in the order of the reasons."""
-    ids, query = list(reasons), plan.query
+    ids, query, then = list(reasons), plan.query, plan.now if plan.as_of is None else plan.as_of
     persons = paragraph_rows.persons(db, ids)
-    entities = paragraph_rows.entity_norms(db, ids)
+    entities = paragraph_rows.entity_norms(db, ids) if query.text else {}
     relations = paragraph_rows.relations(db, entities)
     said = [one for found in relations.values() for one in found.values()]
     ends = {entity for subject, _, object_ in said for entity in (subject, object_)}
     names = entity_names.shown(db, ends | {e for found in entities.values() for e, _ in found}, plan.scopes)
-    over: dict[int, float] = {}
-    if query is not None:
-        then = plan.now if plan.as_of is None else plan.as_of
-        of_hits = {relation for found in relations.values() for relation in found}
-        ended = relation_rows.ended(db, of_hits, plan.scopes, plan.now)
-        over = {relation: at for relation, at in ended.items() if at <= then}
+    of_hits = {relation for found in relations.values() for relation in found}
+    ended = relation_rows.ended(db, of_hits, plan.scopes, plan.now)
+    over = {relation: at for relation, at in ended.items() if at <= then}
     touched = retention_rows.of(db, "paragraph", ids)
     hits: list[Hit] = []
     for id_, (score, explain) in reasons.items():
@@ -103,7 +107,7 @@ def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Re
         row, those = rows[id_], persons.get(id_, [])
         kept = touched.get(id_) or Retention(1.0, row.recorded_at)
         explain["retention"] = round(retained(kept, plan.now, plan.half_life), 4)
-        if query is not None:
+        if query.text:
             if found := relations.get(id_):
                 explain["relations"] = _sentences(found.values(), names)
                 past = {said: over[key] for key in found if key in over for said in _sentences([found[key]], names)}
@@ -130,7 +134,7 @@ def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Re
                 speaker=next((p.name for p in those if p.role == SPEAKER), ""),
                 person_ids=[p.person_id for p in those],
                 tags=json.loads(row.tags),
-                time=_time(row.event_start, row.event_end, row.recorded_at, plan),
+                time=hit_time(row.event_start, row.event_end, row.recorded_at, plan),
                 metadata=json.loads(row.metadata),
                 explain=explain,
             )
@@ -138,29 +142,8 @@ def paragraph_hits(db: Connection, rows: Mapping[int, ParagraphRow], reasons: Re
     return hits
 
 
-def episode_hits(db: Connection, reasons: Reasons, plan: SearchPlan) -> list[Hit]:
-    """Episodes in the order of the reasons."""
-    rows = episode_rows.full(db, reasons)
-    return [
-        Hit(
-            id=episode_key(row.id),
-            hash=content_hash(f"{row.source}\n{row.title}\n{row.summary}"),
-            type="episode",
-            content=row.summary,
-            title=row.title,
-            score=round(score, 6),
-            chat_id=row.chat_id,
-            source=row.source,
-            person_ids=json.loads(row.participants),
-            time=_time(row.event_start, row.event_end, row.derived_at, plan),
-            metadata={"keywords": json.loads(row.keywords), "paragraph_count": row.paragraph_count},
-            explain=explain,
-        )
-        for row, score, explain in ((rows[id_], *reasons[id_]) for id_ in reasons if id_ in rows)
-    ]
-
-
-def _time(start: float | None, end: float | None, recorded_at: float, plan: SearchPlan) -> HitTime:
+def hit_time(start: float | None, end: float | None, recorded_at: float, plan: SearchPlan) -> HitTime:
+    """The times of a hit, and when it began in words."""
     text = "" if start is None else format_time(start, plan.zone)
     return HitTime(start=start, end=end, recorded_at=recorded_at, text=text)
 
@@ -169,3 +152,70 @@ def _sentences(relations: Iterable[tuple[int, str, int]], names: Mapping[int, st
     """Relations in words; without those of which an end has no name to show."""
     told = (f"{names[s]} {said} {names[o]}" for s, said, o in relations if s in names and o in names)
     return list(dict.fromkeys(told))
+
+
+def with_replaced(db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list[Hit]:
+    """The hits with those of wordings that have been replaced since the time that the search looks back to.
+
+    They are out of the indexes. They score by the share of the query's terms that they hold, best first; without a query
+    what happened last comes first. Within a source the present alone is looked at.
+    """
+    query, noise, window = plan.query, plan.settings.noise, plan.window
+    if plan.as_of is None or plan.sources is not None or (query.text and not len(query.hashes)):
+        return list(hits)
+    top = max([LEAST_TOP, *(hit.score for hit in hits)])
+    floor = noise.min_coverage * (0.5 if query.persons else 1.0) if noise.enabled else 0.0
+    mine = None if plan.persons is None else set(paragraph_rows.of_persons(db, plan.persons).tolist())
+    found: list[tuple[float, int]] = []
+    for one in revision_rows.replaced(db, plan.as_of, plan.scopes, plan.now, MOST_REPLACED):
+        at = one.event_start
+        if mine is not None and one.id not in mine:
+            continue
+        if window is not None and not (at is not None and window.start <= at <= window.end):
+            continue
+        if query.text:
+            share = float(np.isin(query.hashes, unpack_terms(one.terms)[0], assume_unique=True).mean())
+            found += [(share, one.id)] if share > 0 and share >= floor else []
+        elif at is not None:
+            found.append((at, one.id))
+    found.sort(key=lambda pair: -pair[0])
+    reasons: Reasons = {
+        id_: (top * value, {"revision": "replaced", "coverage": round(value, 3), "lanes": {"sparse": {}}})
+        if query.text
+        else (1.0, {"revision": "replaced", "order": "newest first", "lanes": {"time": {}}})
+        for value, id_ in found[: plan.limit]
+    }
+    every = [*paragraph_hits(db, revision_rows.full(db, reasons), reasons, plan), *hits]
+    return sorted(every, key=lambda hit: -hit.score if query.text else -(hit.time.start or 0.0))[: plan.limit]
+
+
+class AggregateQueryService:
+    """Merges the branches' hits by reciprocal rank fusion."""
+
+    def __init__(self, k: int = RRF_K) -> None:
+        self._k = k
+
+    def merge(self, branches: Mapping[str, Sequence[Hit]], limit: int) -> list[Hit]:
+        """Hits of all branches, best first; each says which branches found it and at which rank.
+
+        The score is the sum of 1 / (k + rank) over the branches (Cormack, Clarke, Büttcher 2009), ranks begin at 1, as
+        a share of what a hit reaches that is the first of all of them.
+        """
+        first: dict[str, Hit] = {}
+        found: dict[str, dict[str, int]] = {}
+        for name, hits in branches.items():
+            for rank, hit in enumerate(hits, 1):
+                first.setdefault(hit.id, hit)
+                found.setdefault(hit.id, {})[name] = rank
+        fused = {key: sum(1.0 / (self._k + rank) for rank in ranks.values()) for key, ranks in found.items()}
+        reachable = sum(1 for hits in branches.values() if hits) / (self._k + 1)
+        order = sorted(fused, key=lambda key: (-fused[key], -first[key].score, key))[:limit]
+        return [
+            first[key].model_copy(
+                update={
+                    "score": round(min(1.0, fused[key] / reachable), 6),
+                    "explain": {**first[key].explain, "branches": found[key], "branch_score": first[key].score},
+                }
+            )
+            for key in order
+        ]

@@ -2,19 +2,109 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from ..ops import Operations
-from .request import KernelSearchRequest
-from .result import RetrievalResult
-from .target_resolver import read_keys
+from pydantic import AliasChoices, BaseModel, Field, field_validator
+
+from ..facts.items import FactItem
+from ..fields import MAX_QUERY_CHARS, AskingRequest, Count, Name, TimeInput
+from ..ops import Operations, ScopedResponse
 
 if TYPE_CHECKING:
     from ..host.kernel import SDKMemoryKernel
 
-__all__ = ["ops"]
+__all__ = ["MODES", "Hit", "HitTime", "KernelSearchRequest", "RetrievalResult", "ops"]
 
 ops: Operations[SDKMemoryKernel] = Operations()
+Mode = Literal["search", "time", "hybrid", "episode", "aggregate"]
+MODES: tuple[str, ...] = get_args(Mode)
+
+
+class KernelSearchRequest(AskingRequest):
+    """Arguments of `search_memory`."""
+
+    query: str = Field("", max_length=MAX_QUERY_CHARS, description="What to look for; optional in mode `time`.")
+    limit: Count = Field(
+        5,
+        ge=1,
+        le=200,
+        validation_alias=AliasChoices("limit", "top_k", "k"),
+        description="Most hits to return; `top_k` and `k` mean the same.",
+    )
+    mode: Mode = Field(
+        "search",
+        description="`search` by words and meaning; `time` within a window; `hybrid` both; `episode` whole stretches of "
+        "talk; `aggregate` all of them merged.",
+    )
+    person_id: Name = Field("", description="Only what is bound to this person (id, name or alias).")
+    time_start: TimeInput = Field(
+        None, validation_alias=AliasChoices("time_start", "time_from"),
+        description="Epoch seconds, ISO 8601, YYYY/MM/DD[ HH:mm[:ss]], or words such as `yesterday`, `上周三`.",
+    )  # fmt: skip
+    time_end: TimeInput = Field(
+        None, validation_alias=AliasChoices("time_end", "time_to"), description="Like `time_start`; included."
+    )
+    as_of: TimeInput = Field(
+        None,
+        description="Answer as the memory stood then: what was recorded and had happened by that time, in the wording of "
+        "that time. In modes `search`, `time` and `hybrid`. What was deleted since stays deleted.",
+    )
+    respect_filter: bool = Field(True, description="Apply the chat filter of the configuration.")
+    min_score: float = Field(0.0, ge=0, le=1, description="Leave out hits below this score.")
+    used: bool = Field(
+        False, description="The caller uses the first hits (`lifecycle.access_top`): they fade later. Costs no time."
+    )
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _known_mode(cls, value: Any) -> Any:
+        if isinstance(value, str) and value.strip().lower() == "semantic":
+            raise ValueError(f"mode `semantic` was removed; use `search`. Allowed: {', '.join(MODES)}")
+        return value.strip().lower() if isinstance(value, str) else value
+
+
+class HitTime(BaseModel, defer_build=True):
+    """When it happened (None: not dated) and when it was stored, in epoch seconds."""
+
+    start: float | None = None
+    end: float | None = None
+    recorded_at: float = 0.0
+    text: str = ""
+
+
+class Hit(BaseModel, defer_build=True):
+    """One memory that answers."""
+
+    id: str
+    hash: str
+    type: Literal["paragraph", "episode"]
+    content: str
+    score: float
+    external_id: str = ""
+    chat_id: str = ""
+    source: str = ""
+    speaker: str = ""
+    person_ids: list[str] = Field(default_factory=list)
+    tags: list[str] = Field(default_factory=list)
+    time: HitTime = Field(default_factory=HitTime)
+    title: str = ""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    explain: dict[str, Any] = Field(default_factory=dict)
+
+
+class RetrievalResult(ScopedResponse):
+    """Hits, best first."""
+
+    mode: str = "search"
+    hits: list[Hit] = Field(default_factory=list)
+    facts: list[FactItem] = Field(
+        default_factory=list,
+        description="What is known of the persons and entities that the query names, if it asks for it.",
+    )
+    summary: str = Field(default="", description="The first hits as numbered lines, for a prompt.")
+    filtered: bool = Field(default=False, description="True if the chat filter refused the call.")
+    degraded: list[str] = Field(default_factory=list, description="Lanes that did not answer.")
+    disabled: bool = Field(default=False, description="True if the memory is switched off.")
 
 
 @ops.operation("search_memory")
@@ -24,6 +114,5 @@ async def search_memory(kernel: SDKMemoryKernel, request: KernelSearchRequest) -
         return RetrievalResult(mode=request.mode, disabled=True)
     result = await kernel.search.search(request)
     if request.used:
-        first = [hit.id for hit in result.hits[: kernel.config.lifecycle.access_top]]
-        kernel.lifecycle.note_use(*read_keys(first))
+        kernel.lifecycle.note_use([hit.id for hit in result.hits[: kernel.config.lifecycle.access_top]])
     return result

@@ -1,25 +1,28 @@
-"""What a query says, read without a model."""
+"""What is searched for: the query, read without a model, and everything else that a request means by it."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..config.model import Retrieval
 from ..indexes.name_directory import NameDirectory
-from ..language.normalise import STOP_WORDS, fold, is_mostly_cjk, query_terms, term_hashes
-from ..language.text_flags import TIME
+from ..language.normalise import STOP_WORDS, TIME, fold, is_mostly_cjk, query_terms, term_hashes
 from ..language.times import Span, asks_when, find_span
 from ..lazy_regex import lazy_regex
+from ..models.glosses.table import GlossTable
+from ..ports import Encoded
 from .language.answer_type import wanted_answer
 from .language.dialogue import read_dialogue
 from .language.temporal_order import Ordering, read_ordering
 
-__all__ = ["Query", "read_query"]
+__all__ = ["Query", "SearchPlan", "read_query"]
 
 _ASKING = lazy_regex(
     "什么时候|甚么|什么|為什麼|为什么|怎么样|怎樣|怎么|哪里|哪裡|哪儿|哪些|哪个|哪天|多少|多久|几个|几点|是不是|有没有人|有没有|"
@@ -50,7 +53,7 @@ class Query:
     """The query as the lanes use it."""
 
     text: str
-    """What is asked; of a pasted dialogue, what the user said in it."""
+    """What is asked, of a pasted dialogue what the user said in it; empty if only a window of time is looked at."""
     bare: str
     """The text without the names of known persons: what is embedded."""
     terms: tuple[str, ...]
@@ -61,15 +64,46 @@ class Query:
     names: tuple[str, ...]
     cjk: bool
     wants: int = 0
-    """Flags of `text_flags` that an answer holds."""
+    """Flags of `normalise` that an answer holds."""
     spans: tuple[Span, ...] = ()
     """Stretches of time that the query names."""
     ordering: Ordering = field(default_factory=Ordering)
-    dialogue: bool = False
     keywords: bool = False
     """It is a row of words, and no sentence: no stop-word of English joins them, no particle or asking word of Chinese."""
     only_time: bool = False
     """It asks what happened at a time, and nothing else: neither of whom nor of what."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """One search, resolved: nothing in it has to be looked up or checked again."""
+
+    query: Query
+    limit: int
+    settings: Retrieval
+    now: float
+    scopes: tuple[int, ...] | None = None
+    """Scope rows that may be seen; None means all of them, empty means none."""
+    window: Span | None = None
+    persons: tuple[int, ...] | None = None
+    """Only what is bound to one of these persons; empty means nobody matched."""
+    sources: tuple[int, ...] | None = None
+    """Only what these sources hold; empty means that there is none of that name."""
+    encoded: Encoded | None = None
+    """The query's vectors, None if there is no model or it did not answer in time."""
+    generation: int = 0
+    """The generation whose token vectors the query compares to."""
+    min_score: float = 0.0
+    half_life: float = math.inf
+    """Seconds after which half of a paragraph is left."""
+    glosses: GlossTable | None = None
+    """Vectors of Chinese words, None if there are none or the model does not need them."""
+    as_of: float | None = None
+    """Only what the memory held at that time, and what had happened by then."""
+    zone: tzinfo = UTC
+    """In which times are shown."""
+    hidden: NDArray[np.int64] | None = None
+    """Sorted ids of paragraphs that count as not stored."""
 
 
 def read_query(text: str, directory: NameDirectory, chats: Collection[int] | None, now: float, zone: tzinfo) -> Query:
@@ -79,9 +113,12 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
         text = dialogue.asked
     named = directory.find(text, chats)
     times = find_span(text, now=now, zone=zone)
-    topic = _without(named.bare, [said for said, _ in times if not _DATED.search(said)])
-    terms = query_terms(_ASKING.sub(" ", topic)) or query_terms(named.bare)
-    happened = _HAPPENING.sub(" ", _ASKING.sub(" ", _without(named.bare, [said for said, _ in times])))
+    topic = rest = named.bare
+    for said, _ in times:
+        rest = rest.replace(said, " ", 1)
+        topic = topic if _DATED.search(said) else topic.replace(said, " ", 1)
+    topic, rest = (_ASKING.sub(" ", _ORDERING.sub(" ", part)) for part in (topic, rest))
+    terms = query_terms(topic) or query_terms(named.bare)
     folded = fold(text)
     words = folded.split()
     joined = (
@@ -98,14 +135,6 @@ def read_query(text: str, directory: NameDirectory, chats: Collection[int] | Non
         wants=TIME * asks_when(text) | wanted_answer(text),
         spans=tuple(span for _, span in times),
         ordering=read_ordering(text, persons=named.names),
-        dialogue=dialogue is not None,
         keywords=not joined and (len(words) > 1 or folded.isascii()),
-        only_time=bool(times) and not named.persons and not query_terms(happened),
+        only_time=bool(times) and not named.persons and not query_terms(_HAPPENING.sub(" ", rest)),
     )
-
-
-def _without(text: str, sayings: Sequence[str]) -> str:
-    """The text without these stretches and without the words that only put things in order."""
-    for said in sayings:
-        text = text.replace(said, " ", 1)
-    return _ORDERING.sub(" ", text)

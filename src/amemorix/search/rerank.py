@@ -1,8 +1,9 @@
-"""The second look at the head of a ranking, word by word."""
+"""The second look at the head of a ranking: word by word, and by what the first hits are linked to."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -17,10 +18,10 @@ from ..store.ports import Connection
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
 from .fusion import Fused, weighted
-from .lanes import Floats, Ids
-from .plan import SearchPlan
+from .lanes import HUB, RELATIONS, Floats, Ids, ended
+from .query import SearchPlan
 
-__all__ = ["best_matches", "gloss_similarity", "rerank", "token_vectors"]
+__all__ = ["best_matches", "gloss_similarity", "linked", "rerank", "token_vectors"]
 
 BEFORE, AFTER = 0.8, 0.7
 """What a match in the paragraph before or after counts, of one in the paragraph itself."""
@@ -32,6 +33,16 @@ LOWEST_MATCH = 0.4
 """A cosine of words that means nothing: where everything is above it, everything matches."""
 LEAST_RANGE = 0.3
 """Cosines that differ by less are not stretched to the full scale."""
+FIRST = 5
+"""Hits that the second hop starts from; they keep their scores."""
+LINKS = 4_000
+"""Links that the second hop looks at."""
+COMMON_LINKS = 4.0
+"""Links with which an entity tells half as much in the second hop as none would."""
+MOST_LINKS = 40
+"""An entity of more links than this in what may be seen is no link between two."""
+BEYOND = 0.5
+"""What an entity counts for that is only related to one of a first hit."""
 
 
 def token_vectors(db: Connection, plan: SearchPlan, head: Ids, sparse: SparseScores) -> dict[int, bytes]:
@@ -50,10 +61,10 @@ def rerank(
     They are ordered by what the words of the query find in them; a word may find its partner in the paragraph before or
     after. The rest keeps its order below them. `tokens` are token vectors that have been read already.
     """
-    settings, query, glosses = plan.settings.rerank, plan.query, plan.glosses
+    settings, query = plan.settings.rerank, plan.query
     encoded = plan.encoded if plan.encoded is not None and plan.encoded.tokens.size else None
-    chinese = glosses is not None and query is not None and len(glosses.content(query.text)) > 0
-    if not settings.enabled or not len(fused.ids) or not (encoded or chinese):
+    glosses = plan.glosses if plan.glosses is not None and len(plan.glosses.content(query.text)) else None
+    if not settings.enabled or not len(fused.ids) or not (encoded or glosses):
         return fused, False
     until = time.perf_counter() + settings.budget_ms / 1000
     head = fused.ids[: settings.depth]
@@ -62,7 +73,7 @@ def rerank(
         part, found = head[STRIDE * len(done) :][:STRIDE], dict[str, Floats]()
         if encoded is not None:
             found |= _by_tokens(db, plan.generation, tokens, encoded, part, sparse)
-        if chinese and glosses is not None and query is not None:
+        if glosses is not None:
             texts = paragraph_rows.contents(db, part.tolist())
             found |= gloss_similarity(glosses, query.text, [texts.get(id_, "") for id_ in part.tolist()])
         done.append(found)
@@ -197,3 +208,38 @@ def _stretched(values: Floats, instead: Floats) -> Floats:
         return instead
     low, high = min(float(np.nanmin(values)), LOWEST_MATCH), float(np.nanmax(values))
     return np.where(np.isnan(values), instead, (values - low) / max(high - low, LEAST_RANGE)).astype(np.float32)
+
+
+def linked(db: Connection, plan: SearchPlan, fused: Fused) -> Fused:
+    """The ranking with `weights.linked` times the signal `linked` added to the score, at most to 1.
+
+    It is what a paragraph shares with the first hits: entities that few paragraphs speak of, or others related to them.
+    """
+    weight = plan.settings.weights.linked
+    if weight <= 0 or len(fused.ids) <= 1:
+        return fused
+    first, top = fused.ids[:FIRST].tolist(), float(fused.score[0]) or 1.0
+    worth = {id_: float(score) / top for id_, score in zip(first, fused.score[:FIRST], strict=True)}
+    met: dict[int, float] = {}
+    for paragraph, entity in paragraph_rows.entities_of(db, first):
+        met[entity] = max(met.get(entity, 0.0), worth[paragraph])
+    met = {entity: met[entity] for entity in paragraph_rows.rarely_linked(db, met, HUB)}
+    further: dict[int, float] = {}
+    related = paragraph_rows.relations_of(db, met, plan.scopes, plan.now, RELATIONS)
+    over = ended(db, (row[0] for row in related), plan)
+    for _, one, other, _, _ in (row for row in related if row[0] not in over):
+        for known, new in ((one, other), (other, one)):
+            if known in met and new not in met:
+                further[new] = max(further.get(new, 0.0), BEYOND * met[known])
+    bridges = met | {entity: further[entity] for entity in paragraph_rows.rarely_linked(db, further, HUB)}
+    if not bridges:
+        return fused
+    evidence = paragraph_rows.evidence(db, bridges, plan.scopes, plan.now, LINKS)
+    links = Counter(entity for entity, _, _ in evidence)
+    bonus: dict[int, float] = {}
+    for entity, paragraph, _ in evidence:
+        if links[entity] <= MOST_LINKS:
+            bonus[paragraph] = bonus.get(paragraph, 0.0) + bridges[entity] / (1 + links[entity] / COMMON_LINKS)
+    signal = np.array([min(1.0, bonus.get(id_, 0.0)) for id_ in fused.ids.tolist()], np.float32)
+    signal[:FIRST] = 0
+    return fused.boosted("linked", weight, signal) if signal.any() else fused

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from ..config.model import Lifecycle
 from ..store.rows.retention import MemoryKind, Retention
 
-__all__ = ["DAY", "RetentionRules", "retained", "retained_all"]
+__all__ = ["DAY", "Action", "RetentionRules", "retained", "retained_all"]
 
+Action = Literal["reinforce", "weaken", "remember_forever", "protect", "freeze", "forget", "restore"]
+"""What a hand does to a memory."""
 HOUR, DAY = 3_600.0, 86_400.0
 PROTECTION_HOURS = 24.0
 """A reinforcement of strength 1 protects for so long."""
@@ -94,41 +97,41 @@ class RetentionRules:
         gained = left + self.settings.access_gain * (1 - left)
         return replace(self._at(retention, now, gained), accessed_at=now)
 
-    def reinforced(self, kind: MemoryKind, retention: Retention, now: float, strength: float) -> Retention:
-        """After an explicit reinforcement."""
-        left = self.left(kind, retention, now)
-        gained = left + min(1.0, self.settings.reinforce_gain * strength) * (1 - left)
-        until = now + max(1.0, PROTECTION_HOURS * strength) * HOUR
-        return replace(
-            self._at(retention, now, gained),
-            protected_until=max(until, retention.protected_until or 0.0),
-            reinforced_at=now,
-            reinforcements=retention.reinforcements + 1,
-        )
-
-    def weakened(self, kind: MemoryKind, retention: Retention, now: float, strength: float) -> Retention:
-        """After an explicit weakening."""
-        left = self.left(kind, retention, now)
-        return self._at(retention, now, left * (1 - min(1.0, self.settings.weaken_gain * strength)))
-
-    def protected(self, kind: MemoryKind, retention: Retention, now: float, hours: float) -> Retention:
-        """Protected for so many hours from now, or longer if it was; with 0 hours pinned."""
-        held = self._at(retention, now, self.left(kind, retention, now))
-        if not hours:
-            return replace(held, pinned=True)
-        return replace(held, protected_until=max(now + hours * HOUR, retention.protected_until or 0.0))
-
-    def remembered(self, kind: MemoryKind, retention: Retention, now: float, strength: float) -> Retention:
-        """Reinforced and pinned."""
-        return replace(self.reinforced(kind, retention, now, strength), pinned=True, protected_until=None)
-
-    def forgotten(self, retention: Retention, now: float) -> Retention:
-        """Nothing is left."""
-        return replace(self._at(retention, now, 0.0), pinned=False, protected_until=None)
-
-    def restored(self, retention: Retention, now: float) -> Retention:
-        """Whole again."""
-        return self._at(retention, now, 1.0)
+    def after(
+        self,
+        action: Action,
+        kind: MemoryKind,
+        retention: Retention,
+        now: float,
+        *,
+        strength: float = 1.0,
+        hours: float = 0.0,
+    ) -> Retention:
+        """What an action by hand makes of it; `hours` are those of a protection, 0 for one for good."""
+        left, until = self.left(kind, retention, now), retention.protected_until or 0.0
+        match action:
+            case "freeze":
+                return retention
+            case "restore":
+                return self._at(retention, now, 1.0)
+            case "forget":
+                return replace(self._at(retention, now, 0.0), pinned=False, protected_until=None)
+            case "weaken":
+                return self._at(retention, now, left * (1 - min(1.0, self.settings.weaken_gain * strength)))
+            case "protect":
+                held = self._at(retention, now, left)
+                return (
+                    replace(held, protected_until=max(now + hours * HOUR, until))
+                    if hours
+                    else replace(held, pinned=True)
+                )
+            case "reinforce" | "remember_forever":
+                gained = self._at(retention, now, left + min(1.0, self.settings.reinforce_gain * strength) * (1 - left))
+                until = max(now + max(1.0, PROTECTION_HOURS * strength) * HOUR, until)
+                held = replace(
+                    gained, protected_until=until, reinforced_at=now, reinforcements=retention.reinforcements + 1
+                )
+                return held if action == "reinforce" else replace(held, pinned=True, protected_until=None)
 
     def _at(self, retention: Retention, now: float, strength: float) -> Retention:
         anchor = max(now, retention.anchor_at)

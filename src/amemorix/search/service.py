@@ -17,7 +17,7 @@ from ..facts.query import FIRST_PERSON, Asked, FactItem, FactReader, Moment
 from ..foreground_priority import RightOfWay
 from ..indexes.projections import Indexes
 from ..indexes.vectors.serving import DenseLane, QueryEmbedding
-from ..language.time_arguments import read_bound, read_instant
+from ..language.times import Span, read_bound, read_instant
 from ..models.glosses.table import GlossTable
 from ..store.access import Access, Caller, TimeZones
 from ..store.metadata_store import MetadataStore
@@ -26,17 +26,12 @@ from ..store.queries import time_limit
 from ..store.rows import embeddings as embedding_rows
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import sources as source_rows
-from .aggregate import AggregateQueryService
 from .dual_path import DualPathRetriever, LaneResults
-from .episode_lane import rank_episodes
-from .fusion import Fused
-from .hits import episode_hits, hits_in_time, ranked_hits, summary
-from .plan import SearchPlan, Window
-from .query import read_query
-from .request import KernelSearchRequest
-from .result import Hit, RetrievalResult
+from .episode_lane import episode_hits
+from .hits import AggregateQueryService, hits_in_time, ranked_hits, summary, with_replaced
+from .operations import Hit, KernelSearchRequest, RetrievalResult
+from .query import SearchPlan, read_query
 from .retention import DAY
-from .superseded import with_replaced, with_replaced_in_time
 
 __all__ = ["SearchService"]
 
@@ -95,10 +90,9 @@ class SearchService:
                 return RetrievalResult(mode=request.mode, filtered=True)
             plan = self._plan(db, request, source, window, as_of)
             answer = RetrievalResult(mode=request.mode)
-            facts = self._facts_asked_for(db, request, plan)
-            answer.facts, answer.degraded = facts or [], [] if facts is not None else ["facts"]
-            if plan.query is None:
-                return _answered(answer, self._by_time(db, plan), plan)
+            self._add_facts(db, request, plan, answer)
+            if not plan.query.text:
+                return _answered(answer, _newest(db, plan), plan)
             query = self._dense.begin(plan.query.bare or plan.query.text)
             plan = replace(plan, generation=query.generation)
             return plan, answer, query, self._retriever.lexical(db, self._indexes.caught_up(db), plan)
@@ -120,11 +114,19 @@ class SearchService:
                     found.failed.insert(0, "dense")
                 fused = self._retriever.rank(db, indexes, plan, found)
                 answer.degraded = [*dict.fromkeys(found.failed), *answer.degraded]
-                return _answered(answer, self._hits(db, request.mode, plan, fused, found), plan)
+                if request.mode == "episode":
+                    return _answered(answer, episode_hits(db, fused, plan, found.allow), plan)
+                hits = ranked_hits(db, fused, plan)
+                if request.mode != "aggregate":
+                    return _answered(answer, with_replaced(db, hits, plan), plan)
+                branches = {"search": hits, "episode": episode_hits(db, fused, plan, found.allow)}
+                if plan.window is not None and hits:
+                    branches["time"] = sorted(hits, key=lambda hit: -(hit.time.start or 0.0))
+                return _answered(answer, self._aggregate.merge(branches, plan.limit), plan)
 
             return await self._store.read(carried(finish))
 
-    def _times(self, request: KernelSearchRequest) -> tuple[Window | None, float | None]:
+    def _times(self, request: KernelSearchRequest) -> tuple[Span | None, float | None]:
         """(window, as_of), once everything that can be refused has been checked."""
         now, zone = self._clock.now(), self._zones.of(request.chat_id, request.group_id, request.user_id)
         start = read_bound("time_start", request.time_start, now, zone)
@@ -142,11 +144,11 @@ class SearchService:
         as_of = read_instant("as_of", request.as_of, now, zone)
         if as_of is not None and request.mode in ("episode", "aggregate"):
             raise InvalidRequest(f"as_of: mode `{request.mode}` knows the present only.", field="as_of")
-        window = Window(LONG_AGO if start is None else start, FAR_OFF if end is None else end) if bounded else None
+        window = Span(LONG_AGO if start is None else start, FAR_OFF if end is None else end) if bounded else None
         return window, as_of
 
     def _plan(
-        self, db: Connection, request: KernelSearchRequest, source: str, window: Window | None, as_of: float | None
+        self, db: Connection, request: KernelSearchRequest, source: str, window: Span | None, as_of: float | None
     ) -> SearchPlan:
         self._indexes.names.catch_up(db)
         directory, now = self._indexes.names.index, self._clock.now()
@@ -156,9 +158,8 @@ class SearchService:
         settings = self._config.retrieval
         if settings.candidates < wanted:  # a limit that is asked for can be filled
             settings = settings.model_copy(update={"candidates": wanted})
-        told_at, text = now if as_of is None else as_of, request.query
         return SearchPlan(
-            query=read_query(text, directory, scopes, told_at, zone) if text else None,
+            query=read_query(request.query, directory, scopes, now if as_of is None else as_of, zone),
             limit=request.limit,
             settings=settings,
             now=now,
@@ -174,51 +175,43 @@ class SearchService:
             hidden=self._hidden,
         )
 
-    def _facts_asked_for(self, db: Connection, request: KernelSearchRequest, plan: SearchPlan) -> list[FactItem] | None:
-        """What is known of whom the query names, or of the user who asks of himself; None if it could not be read."""
-        query, limit = plan.query, self._config.facts.search_limit
+    def _add_facts(
+        self, db: Connection, request: KernelSearchRequest, plan: SearchPlan, answer: RetrievalResult
+    ) -> None:
+        """What is known of whom the query names, or of the user who asks of himself."""
+        limit = self._config.facts.search_limit
         if not limit:
-            return []
-        persons = set(plan.persons or ()).union(*(query.persons if query else ()))
+            return
+        persons = set(plan.persons or ()).union(*plan.query.persons)
         if request.user_id and FIRST_PERSON.search(request.query):
             called = self._indexes.names.index.matching(request.user_id, plan.scopes)
             persons |= called or self._facts.oneself(db, request.user_id, plan.scopes)
-        asked = Asked(request.query, tuple(sorted(persons)), query.bare if query else "")
+        asked = Asked(request.query, tuple(sorted(persons)), plan.query.bare)
         try:
             with time_limit(db, plan.settings.lane_budget_ms / 1000):
-                return self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), limit)
+                answer.facts = self._facts.recall(db, asked, plan.scopes, Moment(plan.now, plan.as_of), limit)
+            return
         except TimeoutError as exc:
             log.warning("the facts were not read: %s (retrieval.lane_budget_ms)", exc)
         except Exception:
             log.exception("the facts were not read")
-        return None
+        answer.degraded.append("facts")
 
-    def _hits(self, db: Connection, mode: str, plan: SearchPlan, fused: Fused, results: LaneResults) -> list[Hit]:
-        if mode not in ("episode", "aggregate"):
-            return with_replaced(db, ranked_hits(db, fused, plan), plan)
-        episodes = episode_hits(db, rank_episodes(db, fused, plan, results.allow), plan)
-        if mode == "episode":
-            return episodes
-        branches = {"search": ranked_hits(db, fused, plan), "episode": episodes}
-        if plan.window is not None and branches["search"]:
-            branches["time"] = sorted(branches["search"], key=lambda hit: -(hit.time.start or 0.0))
-        return self._aggregate.merge(branches, plan.limit)
 
-    def _by_time(self, db: Connection, plan: SearchPlan) -> list[Hit]:
-        """What happened in the window, the newest first."""
-        window = plan.window or Window(LONG_AGO, plan.now)
-        if plan.persons is None and plan.as_of is None:
-            ids = paragraph_rows.newest_in_window(db, window.start, window.end, plan.scopes, plan.now, plan.limit)
-        else:
-            held = paragraph_rows.in_window(db, window.start, window.end, plan.scopes)
-            if plan.persons is not None:
-                held = np.intersect1d(paragraph_rows.of_persons(db, plan.persons), held)
-            if plan.as_of is not None:
-                held = np.intersect1d(paragraph_rows.current_at(db, plan.as_of, plan.scopes), held)
-            seen = paragraph_rows.gate(db, held, plan.scopes, plan.now)
-            ids = seen.ids[np.lexsort((-seen.ids, -seen.event_start))][: plan.limit].tolist()
-        hits = hits_in_time(db, ids, plan)
-        return hits if plan.as_of is None else with_replaced_in_time(db, hits, plan)
+def _newest(db: Connection, plan: SearchPlan) -> list[Hit]:
+    """What happened in the window, the newest first."""
+    window = plan.window or Span(LONG_AGO, plan.now)
+    if plan.persons is None and plan.as_of is None:
+        ids = paragraph_rows.newest_in_window(db, window.start, window.end, plan.scopes, plan.now, plan.limit)
+    else:
+        held = paragraph_rows.in_window(db, window.start, window.end, plan.scopes)
+        if plan.persons is not None:
+            held = np.intersect1d(paragraph_rows.of_persons(db, plan.persons), held)
+        if plan.as_of is not None:
+            held = np.intersect1d(paragraph_rows.current_at(db, plan.as_of, plan.scopes), held)
+        seen = paragraph_rows.gate(db, held, plan.scopes, plan.now)
+        ids = seen.ids[np.lexsort((-seen.ids, -seen.event_start))][: plan.limit].tolist()
+    return with_replaced(db, hits_in_time(db, ids, plan), plan)
 
 
 def _answered(answer: RetrievalResult, hits: Sequence[Hit], plan: SearchPlan) -> RetrievalResult:

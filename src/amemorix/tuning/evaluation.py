@@ -14,7 +14,7 @@ from ..foreground_priority import RightOfWay
 from ..indexes.projections import Indexes
 from ..indexes.vectors.serving import DenseLane
 from ..models.glosses.table import GlossTable
-from ..search.request import KernelSearchRequest
+from ..search.operations import KernelSearchRequest
 from ..search.service import SearchService
 from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore

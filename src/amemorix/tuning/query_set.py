@@ -11,8 +11,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from ..errors import ChatUnavailable
-from ..language.normalise import fold
-from ..language.text_flags import CJK
+from ..language.normalise import CJK, fold
 from ..ports import ChatModel
 from ..store.ports import Connection
 from ..store.queries import array

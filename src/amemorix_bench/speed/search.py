@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amemorix.host.service import AMemorixHostService
-from amemorix.search.request import MODES
+from amemorix.search.operations import MODES
 
 from ..corpus import Question, questions, span_of
 from ..metrics import percentile

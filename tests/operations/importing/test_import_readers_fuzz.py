@@ -16,7 +16,7 @@ from amemorix.importing.readers.graphiti import GraphitiExport
 from amemorix.importing.readers.lpmm import LpmmOpenie
 from amemorix.importing.readers.mem0 import Mem0Export
 from amemorix.importing.records import Bad, Reader, Record
-from amemorix.ingest.requests import IngestSummary, IngestText
+from amemorix.ingest.operations import IngestSummary, IngestText
 from import_readers import write
 
 ODD = [

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import InvalidRequest
 from ...ingest.messages import Misspelt, read_message
-from ...ingest.requests import IngestText, Message
+from ...ingest.operations import IngestText, Message
 from ...language.encoding import Encoding
 from ..duplicates import Occurrences
 from ..records import Bad, Line, Reader, Record, read_lines

@@ -10,7 +10,7 @@ from typing import Any
 import ijson
 
 from ...errors import InvalidRequest
-from ...ingest.requests import EntityInput, IngestText
+from ...ingest.operations import EntityInput, IngestText
 from ..duplicates import Occurrences
 from ..records import Bad, Reader, Record
 from .foreign_values import is_hash

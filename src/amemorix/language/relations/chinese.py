@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ...lazy_regex import lazy_regex
 from ..clauses import NOBODY, Whose, after, clauses, whose
 from ..normalise import normalise_name
+from ..passages import Passage, Triple
 from ..stopwords import ABSTRACT
-from ..strategy import Passage, Triple
 from .chinese_phrases import (
     HAN,
     MEASURE,

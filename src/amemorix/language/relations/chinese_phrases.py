@@ -9,8 +9,8 @@ from functools import cache
 from typing import Protocol
 
 from ...lazy_regex import lazy_regex
+from ..passages import Mention
 from ..stopwords import VAGUE, is_name
-from ..strategy import Mention
 
 __all__ = [
     "HAN",

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from ...lazy_regex import lazy_regex
 from ..clauses import clauses
 from ..normalise import STOP_WORDS, normalise_name
+from ..passages import Mention, Passage, Triple
 from ..stopwords import VAGUE, is_name
-from ..strategy import Mention, Passage, Triple
 from .english_words import CALENDAR, GROUP_WORDS, JOINS, LEADING_ADJECTIVES, MANNER, PLACE_WORDS, STOPS, WEAK
 
 __all__ = ["mentions", "names", "relations"]

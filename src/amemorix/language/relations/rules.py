@@ -8,13 +8,12 @@ from dataclasses import replace
 
 from ...lazy_regex import lazy_regex
 from ..chat_markup import spoken, uncoded
-from ..normalise import is_mostly_cjk, normalise_name, simplified
+from ..normalise import QUESTION, is_mostly_cjk, normalise_name, read_flags, simplified
+from ..passages import Extraction, KnowledgeType, Mention, Passage, Triple
 from ..stopwords import LONGEST_NAME, is_name
-from ..strategy import Extraction, Mention, Passage, Triple
-from ..text_flags import QUESTION, read_flags
 from . import chinese, english
 
-__all__ = ["DEFINITION", "MOST_CHARS", "possible_names", "read_definitions", "read_passage"]
+__all__ = ["DEFINITION", "MOST_CHARS", "extract", "possible_names", "read_definitions", "read_passage"]
 
 DEFINITION = lazy_regex(
     r"^\s*(?:[-*+•]\s+)?(?P<term>[^\s:：|,，。.!?！？][^:：|，。!?！？\n]{0,38}?)\s*[:：]\s*(?P<meaning>\S[^\n]*?)\s*$"
@@ -23,6 +22,13 @@ DEFINITION = lazy_regex(
 MOST_CHARS = 20_000
 """What is read of one passage."""
 LONGEST_MEANING = 40
+
+
+def extract(passage: Passage, knowledge: KnowledgeType) -> Extraction:
+    """What a text of some kind names and says; a quote says nothing about the world that could be held against it."""
+    if knowledge == "quote":
+        return Extraction()
+    return read_passage(passage, read_definitions(passage) if knowledge == "factual" else ())
 
 
 def read_passage(passage: Passage, defined: Sequence[Triple] = ()) -> Extraction:

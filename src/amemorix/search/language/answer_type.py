@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...language.normalise import fold
-from ...language.text_flags import NAME, NUMBER
+from ...language.normalise import NAME, NUMBER, fold
 from ...lazy_regex import lazy_regex
 
 __all__ = ["wanted_answer"]

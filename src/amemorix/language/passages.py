@@ -1,15 +1,15 @@
-"""What a kind of text is to the memory: a way to be cut, and a way to be read for knowledge."""
+"""A text to be read for knowledge, and what is read out of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
-__all__ = ["Extraction", "KnowledgeType", "Mention", "Passage", "Strategy", "Triple"]
+__all__ = ["Extraction", "KnowledgeType", "Mention", "Passage", "Triple"]
 
 KnowledgeType = Literal["", "factual", "narrative", "quote"]
-"""Empty: short, or said in a chat, and so of no kind."""
+"""The kind of a text; empty: short, or said in a chat, and so of none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +46,3 @@ class Passage:
     speaker: str = ""
     known: Mapping[str, Mention] = field(default_factory=dict)
     """Normalised name -> what the memory knows by it: persons of the chat, and entities met before."""
-
-
-class Strategy(Protocol):
-    """One kind of text."""
-
-    @property
-    def knowledge(self) -> KnowledgeType:
-        """The kind, as it is stored with each paragraph."""
-        ...
-
-    def chunks(self, text: str, target: int) -> list[str]:
-        """The text in pieces of about `target` characters, none over 1.5 times that; only white space is lost."""
-        ...
-
-    def extract(self, passage: Passage) -> Extraction:
-        """Entities and relations by rules: the same passage always gives the same."""
-        ...

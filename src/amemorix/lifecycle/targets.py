@@ -10,12 +10,12 @@ from ..config.model import Config
 from ..errors import InvalidRequest, NotFound
 from ..language.normalise import fold, normalise_name
 from ..lazy_regex import lazy_regex
+from ..search.operations import KernelSearchRequest
+from ..search.service import SearchService
 from ..store.access import Access, Caller
 from ..store.metadata_store import MetadataStore
 from ..store.rows import retention as retention_rows
 from ..store.rows.retention import MemoryKind, Ref
-from .request import KernelSearchRequest
-from .service import SearchService
 
 __all__ = ["MemoryTargets", "Targets", "read_keys"]
 
