@@ -20,6 +20,7 @@ from ..graph.export import EXPORTS
 from ..indexes.snapshot import process_mark
 from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
+from ..store import tasks as task_rows
 from ..store.compaction import in_memory, open_copy
 from ..store.connection import DatabaseError, OperationalError, of_file
 from ..store.copies import HIGHEST_NUMBER, building
@@ -49,7 +50,6 @@ LEFT_BEHIND = (
     "import_files",
     "import_chunks",
     "import_sources",
-    "import_marks",
 )
 """Tables that are carried otherwise, or speak of the files and calls of this installation."""
 ALWAYS_THERE = ("meta", "changes", "embedding_generations", "chat_usage", "audit")
@@ -160,7 +160,9 @@ class PortableService:
         floor = max(found.floor, min([found.last, *(deriver.cursor(db) for deriver in self._derivers)]))
         out = (*LEFT_BEHIND, *(() if vectors else VECTORS))
         tables = {
-            name: TableShape(cols, found.counts[name]) for name, cols in copy_rows.tables(db).items() if name not in out
+            name: _shape(db, name, cols, found.counts[name])
+            for name, cols in copy_rows.tables(db).items()
+            if name not in out
         }
         pending = sum(1 for _ in copy_rows.changes(db, floor))
         serving = embedding_rows.serving(db) if vectors else None
@@ -204,7 +206,7 @@ def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
                     f"Export it with the program that wrote it ({written_by(db) or 'it does not say which'}).",
                     file=str(database),
                 )
-            wanted[table] = TableShape([name for name in columns if name in there[table]], found.counts[table])
+            wanted[table] = _shape(db, table, [name for name in columns if name in there[table]], found.counts[table])
         pending = sum(1 for _ in copy_rows.changes(db, found.floor))
         header = PortableHeader(
             migrations()[-1][0], time.time(), found.database_id, False, "", found.floor,
@@ -213,6 +215,11 @@ def export_older(database: Path, place: Path, thread: CopyThread) -> Exported:
             {**wanted, "changes": TableShape(["seq", "kind", "id"], pending)},
         )  # fmt: skip
         return _exported(db, header, place, thread)
+
+
+def _shape(db: Connection, table: str, columns: list[str], rows: int) -> TableShape:
+    """The columns of a table and how many of its rows are carried: of tasks not those of imports, which are left behind."""
+    return TableShape(columns, rows - task_rows.counts(db, "import").total() if table == "tasks" else rows)
 
 
 def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyThread) -> Exported:
@@ -229,6 +236,8 @@ def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyT
                     if table == "changes"
                     else copy_rows.rows(db, table, shape.columns)
                 )
+                if table == "tasks":
+                    found = (row for row in found if row[shape.columns.index("kind")] != "import")
                 for row in found:
                     writer.row(table, row)
                     if writer.rows % PORTION == 0:

@@ -70,10 +70,6 @@ returning person;
 -- name: erase_paragraphs
 delete from paragraphs where id in (select value from json_each(:ids));
 
--- name: erase_import_marks
--- digests of what files hold that are being imported; without them such a file is only read from its start
-delete from import_marks;
-
 -- name: relations_unfounded
 -- those that nothing supports any more; what was written by hand stays while it is alive
 select id from relations r
@@ -316,7 +312,8 @@ select id, reason, items from memory_v5_operations;
 select id, request || char(10) || reason, plan, result from correction_plans;
 
 -- name: quoting_feedback_tasks
-select id, query_tool_id || char(10) || query || char(10) || error, hits, decision, result from feedback_tasks;
+select t.id, t.query_tool_id || char(10) || t.query || char(10) || w.error, t.hits, t.decision, t.result
+from feedback_tasks t join tasks w on w.kind = 'feedback' and w.key = t.id;
 
 -- name: quoting_delete_operations
 select id, reason, selector from delete_operations where selector <> '{}' or reason <> '';
@@ -403,8 +400,7 @@ update correction_plans set request = '', plan = '{}', result = '{}', reason = '
 where id in (select value from json_each(:ids));
 
 -- name: scrub_feedback_tasks
-update feedback_tasks set query = '', hits = '[]', decision = '{}', result = '{}', error = '',
-    status = iif(status in ('pending', 'running'), 'skipped', status), query_tool_id = 'purged:' || id
+update feedback_tasks set query = '', hits = '[]', decision = '{}', result = '{}', query_tool_id = 'purged:' || id
 where id in (select value from json_each(:ids));
 
 -- name: scrub_delete_operations
@@ -604,7 +600,8 @@ select distinct person from chat_persons where chat in (select value from json_e
 select id, text, json_object('chat_id', chat_id) from tuning_queries;
 
 -- name: quoting_tuning_tasks
-select id, reason || char(10) || error from tuning_tasks where reason <> '' or error <> '';
+select t.id, t.reason || char(10) || w.error from tuning_tasks t join tasks w on w.kind = 'tuning' and w.key = t.id
+where t.reason <> '' or w.error <> '';
 
 -- name: quoting_retrieval_profiles
 select id, reason from retrieval_profiles where reason <> '';
@@ -613,7 +610,7 @@ select id, reason from retrieval_profiles where reason <> '';
 delete from tuning_queries where id in (select value from json_each(:ids));
 
 -- name: scrub_tuning_tasks
-update tuning_tasks set reason = '', error = '' where id in (select value from json_each(:ids));
+update tuning_tasks set reason = '' where id in (select value from json_each(:ids));
 
 -- name: scrub_retrieval_profiles
 update retrieval_profiles set reason = '' where id in (select value from json_each(:ids));

@@ -13,9 +13,11 @@ from typing import Any, cast
 from ..language.name_pattern import NamePattern
 from ..language.normalise import normalise_name
 from ..lazy_regex import lazy_regex
+from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import entity_names
+from ..store.tasks import TaskKind
 from . import purge_rows
 from .byte_search import Patterns
 from .id_matcher import Ids
@@ -30,6 +32,11 @@ QUOTING = ("undo_records", "memory_v5_operations", "correction_plans", "feedback
 ASKED = ("undo_records", "memory_v5_operations", "correction_plans", "fact_transitions", "delete_operations", "audit",
          "profile_overrides", "import_tasks")  # fmt: skip
 """Tables that keep who asked for something."""
+TASKS: dict[str, tuple[TaskKind, str]] = {
+    "feedback_tasks": ("feedback", "skipped"), "import_tasks": ("import", "cancel_requested"),
+    "import_texts": ("import", ""), "tuning_tasks": ("tuning", ""),
+}  # fmt: skip
+"""Tables of tasks: of which kind, and what becomes of one that is open when it no longer knows what it was asked for."""
 _FORGET = ("memory_v5_operations", "delete_operations", "undo_records", "fact_transitions", "audit", "import_chunks",
            "import_files")  # fmt: skip
 NAMING = ("undo_records", "delete_operations")
@@ -201,6 +208,10 @@ def to_scrub(
 
 def scrub(db: Connection, table: str, keys: Iterable[int | str]) -> int:
     """Empty the texts of these rows; returns how many there were."""
+    keys = list(keys)
+    if table in TASKS:
+        kind, status = TASKS[table]
+        task_rows.scrub(db, kind, keys, status=status)
     return db.run(f"scrub_{table}", ids=array(keys)).rowcount
 
 

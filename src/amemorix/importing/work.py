@@ -20,6 +20,7 @@ from ..ingest.requests import NO_CHAT
 from ..ingest.service import IngestService
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.tasks import Claim, TaskWorker
 from . import rows as import_rows
 from .roots import Places
 from .rows import ImportChunk, ImportFile, ImportTask, Problem
@@ -40,19 +41,14 @@ class Ended(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who works on a task, and how long without a sign."""
+    """A task that is held."""
 
-    task: int
-    worker: str
-    seconds: float
-    clock: Clock
+    tasks: TaskWorker
+    claim: Claim
 
-    def renew(self, db: Connection) -> None:
-        """Go on with it. Raises Ended if the task is cancelled or another's."""
-        now = self.clock.now()
-        values = {"id": self.task, "worker": self.worker, "now": now, "until": now + self.seconds}
-        row = db.run("import_hold", **values).fetchone()
-        if row is None or row[0] == "cancel_requested":
+    def renew(self, db: Connection, *, progress: bool = True) -> None:
+        """Go on with it, now that something of it is stored. Raises Ended if the task is cancelled or another's."""
+        if self.tasks.hold(db, self.claim, progress=progress) in (None, "cancel_requested"):
             raise Ended
 
 
@@ -133,7 +129,7 @@ class ImportWork:
         """Note what the file is; False if the same was imported before, of which its row then says what is still there."""
 
         def begin(db: Connection) -> ImportFile | None:
-            lease.renew(db)
+            lease.renew(db, progress=False)
             about = {"format": source.format, "size": source.size, "sha256": source.sha256, "options": source.options}
             db.run("import_file_begin", id=file.id, **about)
             now = import_rows.file(db, file.id)
@@ -169,7 +165,7 @@ class ImportWork:
             chunk = await self.off(lambda at=at: source.chunk(preparer, at, most=self._settings.chunk_records))
             told = [text.external_id for item in chunk.items if isinstance(item.what, tuple) for text in item.what]
             gone += await self._store.read(lambda db, told=told: import_rows.lacking(db, known.id, told))
-            await self._store.write(lease.renew)
+            await self._store.write(lambda db: lease.renew(db, progress=False))
             at, last = chunk.stop, chunk.last
             await self._rest(started)
         return max(gone - known.counts["filtered"], 0)

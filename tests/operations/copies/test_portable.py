@@ -312,7 +312,7 @@ async def test_values_are_carried_to_the_last_bit(tmp_path: Path) -> None:
 NAMES = """
 chats sources sessions persons chat_persons person_aliases external_memory_refs paragraphs terms paragraph_persons
 entities entity_aliases name_news paragraph_entities relations relation_evidence retention memory_v5_operations
-undo_records facts fact_evidence fact_transitions profile_snapshots profile_evidence profile_overrides derive_tasks
+undo_records facts fact_evidence fact_transitions profile_snapshots profile_evidence profile_overrides tasks
 summary_cursors chat_usage delete_operations delete_operation_items correction_plans feedback_tasks tuning_tasks
 tuning_queries tuning_query_paragraphs tuning_rounds retrieval_profiles episodes episode_paragraphs episode_terms
 episode_news
