@@ -225,7 +225,7 @@ class ImportTaskManager:
             status = "completed" if len(well) == len(files) else "completed_with_errors" if some else "failed"
             error = next((f"{f.name}: {f.error}" for f in files if f.status == "failed"), "")
             if status == "failed":
-                import_rows.give_up(db, task.id, error)
+                db.run("import_files_given_up", task=task.id, error=error)
             self._tasks.done(db, lease.claim, status, error=error)
             return status, well
 
@@ -253,7 +253,7 @@ class ImportTaskManager:
         def unit(db: Connection) -> None:
             settings = self._settings
             if not self._tasks.retry(db, claim, error, settings.retry_seconds, settings.max_attempts):
-                import_rows.give_up(db, claim.key, error)
+                db.run("import_files_given_up", task=claim.key, error=error)
 
         await self._store.write(unit)
 

@@ -144,11 +144,6 @@ def states(db: Connection) -> dict[str, int]:
     return {state: found[state] for state in STATES}
 
 
-def give_up(db: Connection, task: int, error: str) -> None:
-    """What was not read counts as failed, so that it can be tried again."""
-    db.run("import_files_given_up", task=task, error=error)
-
-
 def cancel(db: Connection, task: int, now: float) -> str | None:
     """Cancel what waits, ask what runs to end; the new state, None if it cannot be cancelled."""
     status = task_rows.cancel(db, "import", task, now=now)
@@ -221,23 +216,16 @@ def known(db: Connection, file: ImportFile, now: float) -> ImportFile | None:
     return _file(db.run("import_files", id=row[0], tasks=array(())).fetchone())
 
 
-def may_lack(db: Connection, file: int) -> bool:
-    """Whether something may be gone of what the file has told."""
-    return bool(db.run("import_may_lack", file=file).fetchone()[0])
-
-
-def lacking(db: Connection, file: int, ids: Iterable[str]) -> int:
-    """How many of these texts the sources of the file do not hold any more."""
-    return db.run("import_lacking", file=file, ids=json.dumps(list(ids))).fetchone()[0]
-
-
 def staged(db: Connection, since: float) -> set[str]:
     """Staged files that are wanted, also by tasks that ended with failures after `since`."""
     return {row[0] for row in db.run("import_staged", since=since)}
 
 
-def put_chunk(db: Connection, chunk: ImportChunk) -> None:
-    """Write what became of a chunk."""
+def keep_chunk(
+    db: Connection, file: ImportFile, chunk: ImportChunk, *, position: int, share: float, seconds: float,
+    notes: Mapping[str, int] | None = None,
+) -> None:  # fmt: skip
+    """Write what became of a chunk, and how far the file is with it."""
     values = {
         "file": chunk.file, "number": chunk.number, "start": chunk.start, "stop": chunk.stop,
         "status": chunk.status, "records": chunk.records, "counts": _json(chunk.counts),
@@ -245,6 +233,9 @@ def put_chunk(db: Connection, chunk: ImportChunk) -> None:
         "now": chunk.done_at,
     }  # fmt: skip
     db.run("import_chunk_put", **values)
+    add_progress(
+        db, file, position=position, share=share, records=chunk.records, counts=chunk.counts, notes=notes, seconds=seconds,
+    )  # fmt: skip
 
 
 def chunks(
@@ -266,14 +257,6 @@ def chunk_counts(db: Connection, tasks: Sequence[int]) -> dict[int, dict[str, in
 def next_chunk(db: Connection, file: int) -> int:
     """The number after the last chunk."""
     return db.run("import_chunk_last", file=file).fetchone()[0] + 1
-
-
-def date(db: Connection, paragraph: int, start: float, end: float, terms: bytes) -> bool:
-    """Give a paragraph a time and the words that find it by its day; False if it has one already or is gone."""
-    if db.run("import_date", id=paragraph, start=start, end=end).fetchone() is None:
-        return False
-    db.run("import_terms", id=paragraph, v=terms)
-    return True
 
 
 def _json(value: Mapping[str, Any]) -> str:

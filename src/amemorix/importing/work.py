@@ -20,6 +20,7 @@ from ..ingest.requests import NO_CHAT
 from ..ingest.service import IngestService
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
+from ..store.queries import array
 from ..store.tasks import Claim, TaskWorker
 from . import rows as import_rows
 from .roots import Places
@@ -141,7 +142,7 @@ class ImportWork:
         if known is None:
             return True
         there, gone = sum(known.counts[one] for one in ("stored", "existing", "revised")), 0
-        if await self._store.read(lambda db: import_rows.may_lack(db, known.id)):
+        if await self._store.read(lambda db: db.run("import_may_lack", file=known.id).fetchone()[0]):
             gone = await self._count_gone(task, known, source, lease)
         error = f"The same file was imported before, as i{known.task}."
         if gone:
@@ -163,8 +164,10 @@ class ImportWork:
         while not last:
             started = time.monotonic()
             chunk = await self.off(lambda at=at: source.chunk(preparer, at, most=self._settings.chunk_records))
-            told = [text.external_id for item in chunk.items if isinstance(item.what, tuple) for text in item.what]
-            gone += await self._store.read(lambda db, told=told: import_rows.lacking(db, known.id, told))
+            ids = array(text.external_id for item in chunk.items if isinstance(item.what, tuple) for text in item.what)
+            gone += await self._store.read(
+                lambda db, ids=ids: db.run("import_lacking", file=known.id, ids=ids).fetchone()[0]
+            )
             await self._store.write(lambda db: lease.renew(db, progress=False))
             at, last = chunk.stop, chunk.last
             await self._rest(started)
@@ -225,11 +228,10 @@ class ImportWork:
                 file, number, chunk.start, chunk.stop, "failed" if failed else "completed", chunk.records, +counts,
                 (*problems, *([Problem("", f"and {more} more")] if more > 0 else ())), now,
             )  # fmt: skip
-            import_rows.put_chunk(db, row)
             until = time.monotonic()
-            import_rows.add_progress(
-                db, import_rows.file(db, file), position=position, share=chunk.share, records=chunk.records,
-                counts=counts, notes={} if failed else chunk.notes, seconds=until - since,
+            import_rows.keep_chunk(
+                db, import_rows.file(db, file), row, position=position, share=chunk.share,
+                seconds=until - since, notes={} if failed else chunk.notes,
             )  # fmt: skip
             return until
 

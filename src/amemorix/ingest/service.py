@@ -20,12 +20,11 @@ from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Alias, ChatKey, Entity, NewText, Person, Relation, SessionRule, Stored
 from ..store.time_zones import TimeZones
-from . import summary_rows
 from .analyser import Analyser
 from .relations import Origin, RelationWriteService
 from .requests import EntityInput, IngestMessages, IngestSummary, IngestText, Message, RelationInput
 
-__all__ = ["IngestService", "Outcome"]
+__all__ = ["IngestService", "Outcome", "summary_source"]
 
 T = TypeVar("T")
 INLINE_CHARS = 8_000
@@ -102,14 +101,15 @@ class IngestService:
         def unit(db: Connection) -> Outcome:
             stored = self._write_turns(db, new, now)
             row = self._store.names.chat_row(db, chat.chat_id)
-            waits = None if row is None else summary_rows.want(db, row, now)
-            if row is None or waits is None:
+            last = None if row is None else db.run("summary_last_message", chat=row).fetchone()
+            if row is None or last is None:
                 raise InvalidRequest(
                     f"messages: the memory holds none of {chat.chat_id!r} to summarise; hand them over.",
                     field="messages",
                 )
+            waits = bool(db.run("summary_want", chat=row, wanted=last[0], now=now).fetchone()[0])
             if kept and waits:
-                summary_rows.keep(db, row, now)
+                db.run("summary_keep", chat=row, now=now)  # the messages stand for themselves
             return Outcome(False, stored, ids, waits)
 
         return await self._store.write(unit)
@@ -162,7 +162,7 @@ class IngestService:
         zone = self._zones.of(chat.chat_id if chat else "")
         given = request if isinstance(request, IngestText) else None
         source_type = given.source_type if given else "chat_summary"
-        source = given.source if given else summary_rows.source_of(request.chat_id)
+        source = given.source if given else summary_source(request.chat_id)
         one_time = given is not None and given.time_start is None
         start, end = read_event(
             ("timestamp" if one_time else "time_start", "time_end"),
@@ -275,6 +275,11 @@ class IngestService:
 
     def _write_turns(self, db: Connection, turns: Sequence[NewText | None], now: float) -> tuple[Stored | None, ...]:
         return tuple(None if turn is None else self.write(db, turn, now) for turn in turns)
+
+
+def summary_source(chat_id: str) -> str:
+    """The source that a chat's summaries are stored under."""
+    return f"chat_summary:{chat_id}"
 
 
 def _chat_of(request: IngestText | IngestSummary | IngestMessages) -> ChatKey | None:

@@ -24,12 +24,11 @@ from ..store.tasks import Claim, TaskWorker
 from . import rows as tuning_rows
 from .comparison import Outcome, Verdict, judge, percentile, worth
 from .evaluation import Cancelled, Evaluator
-from .hill_climb import best_round, merit, proposed
 from .labelled import LabelledQuery, read_labelled
 from .profiles import Applied, RetrievalProfileService
 from .query_set import Draft, divided, drafted, lines_of, statements, written_by_model
 from .rows import NewQuery, QuestionCount, RoundItem, Stage, TaskRow
-from .search_space import CURRENT, SHIPPED, changed, decode, profile_of, shipped_profile
+from .search_space import CURRENT, SHIPPED, best_round, changed, decode, merit, profile_of, proposed, shipped_profile
 
 __all__ = ["LAST_STEPS", "ROUNDS", "Found", "TuningService"]
 

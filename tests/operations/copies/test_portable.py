@@ -346,6 +346,9 @@ async def test_a_memory_that_imported_files_is_carried(tmp_path: Path) -> None:
         assert (await admin(host, "import_export", path=carried(done["path"], tmp_path / "b")))["imported"]
         assert any("The kettle is blue." in text for text in await contents(host, "kettle"))
         assert any("我住在上海。" in text for text in await contents(host, "上海"))
+        assert rows(host, "select key from tasks where kind = 'import'") == [], (
+            "which speaks of files that are not here"
+        )
 
 
 async def test_an_export_with_a_number_that_leaves_none_is_refused(tmp_path: Path) -> None:
