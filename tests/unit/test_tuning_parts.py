@@ -7,7 +7,6 @@ import random
 import pytest
 
 from amemorix.tuning.comparison import Outcome, compare, judge, mean_outcome, outcome, worth
-from amemorix.tuning.hill_climb import best_round, merit, proposed
 from amemorix.tuning.query_set import Draft, divided
 from amemorix.tuning.questions import about_fact, about_relation, copies, from_turn
 from amemorix.tuning.rows import RoundItem
@@ -17,9 +16,11 @@ from amemorix.tuning.search_space import (
     LEAST,
     MOST,
     SHIPPED,
+    best_round,
     decode,
-    distance,
     first_params,
+    merit,
+    proposed,
     shipped_profile,
 )
 
@@ -146,8 +147,8 @@ def test_factors_move_their_weights_and_nothing_else() -> None:
     assert {name for name in moved if moved[name] != current[name]} == {
         f"retrieval.{stage}.{name}" for stage in ("weights", "rerank.weights") for name in ("dense", "topic")
     }
-    assert distance(first_params(CURRENT)) == 0
-    assert distance({**first_params(CURRENT), "meaning": 2.0}) == pytest.approx(1 / len(FACTORS))
+    assert merit(0.5, first_params(CURRENT)) == 0.5
+    assert merit(0.5, {**first_params(CURRENT), "meaning": 2.0}) == pytest.approx(0.5 - 0.015 / len(FACTORS))
 
 
 def test_of_equal_rounds_the_one_nearest_to_what_is_known_wins() -> None:

@@ -20,6 +20,7 @@ from ..graph.export import EXPORTS
 from ..indexes.snapshot import process_mark
 from ..runtime_status import RuntimeStatus
 from ..store import copies as copy_rows
+from ..store import tasks as task_rows
 from ..store.compaction import in_memory, open_copy
 from ..store.copies import HIGHEST_NUMBER, Inventory, building
 from ..store.file_swap import DATABASE_FILE, incoming
@@ -42,7 +43,7 @@ VECTORS = ("embedding_generations", "embeddings", "token_vectors", "relation_emb
 WATERMARKS = "embedded_upto:"
 """What the keys begin with under which the store keeps how far the vectors are."""
 LEFT_BEHIND = (
-    "meta", "changes", "audit", "import_tasks", "import_files", "import_chunks", "import_sources", "import_marks",
+    "meta", "changes", "audit", "import_tasks", "import_files", "import_chunks", "import_sources",
 )  # fmt: skip
 """Tables that are carried otherwise, or speak of the files and calls of this installation."""
 ALWAYS_THERE = ("meta", "changes", "embedding_generations", "chat_usage", "audit")
@@ -198,7 +199,7 @@ def _described(
     vectors: bool = False, model: str = "",
 ) -> PortableHeader:  # fmt: skip
     """The header of an export of these tables, and of the change log from a number on."""
-    tables = {name: TableShape(some, found.counts[name]) for name, some in columns.items()}
+    tables = {name: _shape(db, name, some, found.counts[name]) for name, some in columns.items()}
     pending = sum(1 for _ in copy_rows.changes(db, floor))
     return PortableHeader(
         schema, now, found.database_id, vectors, model, floor,
@@ -206,6 +207,11 @@ def _described(
         {key: value for key, value in copy_rows.meta(db).items() if vectors or not key.startswith(WATERMARKS)},
         {**tables, "changes": TableShape(["seq", "kind", "id"], pending)},
     )  # fmt: skip
+
+
+def _shape(db: Connection, table: str, columns: list[str], rows: int) -> TableShape:
+    """The columns of a table and how many of its rows are carried: of tasks not those of imports, which are left behind."""
+    return TableShape(columns, rows - task_rows.counts(db, "import").total() if table == "tasks" else rows)
 
 
 def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyThread) -> Exported:
@@ -217,8 +223,10 @@ def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyT
         with open(draft, "wb", opener=private_opener) as file:
             writer = PortableWriter(file, header)
             for table, shape in header.tables.items():
-                log = copy_rows.changes(db, header.floor)
-                for row in log if table == "changes" else copy_rows.rows(db, table, shape.columns):
+                found = copy_rows.changes(db, header.floor) if table == "changes" else copy_rows.rows(db, table, shape.columns)
+                if table == "tasks":
+                    found = (row for row in found if row[shape.columns.index("kind")] != "import")
+                for row in found:
                     writer.row(table, row)
                     if writer.rows % PORTION == 0:
                         thread.so_far(writer.rows, header.rows)

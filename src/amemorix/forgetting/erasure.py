@@ -89,7 +89,6 @@ def _erase_paragraphs(db: Connection, *, ids: Sequence[int], force: bool) -> Era
     done.counts["profiles"] += len(persons)
     done.profiles.update(persons)
     done.counts["paragraphs"] += _run(db, "erase_paragraphs", going)
-    db.run("erase_import_marks")
     done.counts["facts"] += _run(db, "erase_facts", row_ids(db, "facts_unfounded", facts))
     _drop_relations(db, row_ids(db, "relations_unfounded", relations), done)
     _drop_orphans(db, entities, done)

@@ -19,9 +19,11 @@ from ..language.normalise import normalise_name
 from ..language.person_names import NamePattern
 from ..lazy_regex import lazy_regex
 from ..store.operations import row_ids
+from ..store import tasks as task_rows
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import entity_names
+from ..store.tasks import TaskKind
 from .byte_search import Patterns
 from .erasure import IDS, NAMES, NOTES, TEXTS, THINGS, Targets, traces
 
@@ -31,6 +33,11 @@ JOURNALS = ("undo_records", "memory_v5_operations", "correction_plans", "feedbac
            "delete_operation_items", "fact_transitions", "profile_snapshots", "tuning_queries", "tuning_tasks",
            "retrieval_profiles", "import_tasks", "import_texts", "import_files", "import_chunks", "audit")  # fmt: skip
 """Tables whose rows may quote what somebody said; the texts of `import_tasks` are emptied apart."""
+TASKS: dict[str, tuple[TaskKind, str]] = {
+    "feedback_tasks": ("feedback", "skipped"), "import_tasks": ("import", "cancel_requested"),
+    "import_texts": ("import", ""), "tuning_tasks": ("tuning", ""),
+}  # fmt: skip
+"""Tables of tasks: of which kind, and what becomes of one that is open when it no longer knows what it was asked for."""
 _FORGET = ("memory_v5_operations", "delete_operations", "undo_records", "fact_transitions", "audit", "import_chunks",
            "import_files")  # fmt: skip
 NAMING = ("undo_records", "delete_operations")
@@ -265,6 +272,10 @@ def to_empty(
 
 def empty(db: Connection, table: str, keys: Iterable[int | str]) -> int:
     """Empty the texts of these rows; returns how many there were."""
+    keys = list(keys)
+    if table in TASKS:
+        kind, status = TASKS[table]
+        task_rows.scrub(db, kind, keys, status=status)
     return db.run(f"scrub_{table}", ids=array(keys)).rowcount
 
 

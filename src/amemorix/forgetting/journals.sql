@@ -61,14 +61,14 @@ where id in (select value from json_each(:ids));
 update correction_plans set requested_by = '' where id in (select value from json_each(:ids));
 
 -- name: quoting_feedback_tasks
-select id, query_tool_id || char(10) || query || char(10) || error, hits, decision, result from feedback_tasks;
+select t.id, t.query_tool_id || char(10) || t.query || char(10) || w.error, t.hits, t.decision, t.result
+from feedback_tasks t join tasks w on w.kind = 'feedback' and w.key = t.id;
 
 -- name: feedback_about_paragraphs
 select t.id from feedback_tasks t, json_each(t.hits) h where h.value in (select value from json_each(:ids));
 
 -- name: scrub_feedback_tasks
-update feedback_tasks set query = '', hits = '[]', decision = '{}', result = '{}', error = '',
-    status = iif(status in ('pending', 'running'), 'skipped', status), query_tool_id = 'purged:' || id
+update feedback_tasks set query = '', hits = '[]', decision = '{}', result = '{}', query_tool_id = 'purged:' || id
 where id in (select value from json_each(:ids));
 
 -- name: quoting_delete_operations
@@ -132,10 +132,11 @@ select id, text, json_object('chat_id', chat_id) from tuning_queries;
 delete from tuning_queries where id in (select value from json_each(:ids));
 
 -- name: quoting_tuning_tasks
-select id, reason || char(10) || error from tuning_tasks where reason <> '' or error <> '';
+select t.id, t.reason || char(10) || w.error from tuning_tasks t join tasks w on w.kind = 'tuning' and w.key = t.id
+where t.reason <> '' or w.error <> '';
 
 -- name: scrub_tuning_tasks
-update tuning_tasks set reason = '', error = '' where id in (select value from json_each(:ids));
+update tuning_tasks set reason = '' where id in (select value from json_each(:ids));
 
 -- name: quoting_retrieval_profiles
 select id, reason from retrieval_profiles where reason <> '';
@@ -150,21 +151,19 @@ update profile_overrides set updated_by = '' where person in (select value from 
 select id, '', params from import_tasks where params <> '{}';
 
 -- name: scrub_import_tasks
--- one that is under way no longer knows what it was asked for, so it ends
-update import_tasks set params = '{}', error = '',
-    status = iif(status in ('queued', 'preparing', 'running'), 'cancel_requested', status)
-where id in (select value from json_each(:ids));
+update import_tasks set params = '{}' where id in (select value from json_each(:ids));
 
 -- name: unname_import_tasks
 update import_tasks set requested_by = '' where id in (select value from json_each(:ids));
 
 -- name: quoting_import_texts
 -- what stands in a task that does not tell where it imports
-select id, error, json_object('columns', json_extract(params, '$.columns')) from import_tasks
-where error <> '' or json_type(params, '$.columns') is not null;
+select t.id, w.error, json_object('columns', json_extract(t.params, '$.columns'))
+from import_tasks t join tasks w on w.kind = 'import' and w.key = t.id
+where w.error <> '' or json_type(t.params, '$.columns') is not null;
 
 -- name: scrub_import_texts
-update import_tasks set error = '', params = json_remove(params, '$.columns') where id in (select value from json_each(:ids));
+update import_tasks set params = json_remove(params, '$.columns') where id in (select value from json_each(:ids));
 
 -- name: quoting_import_files
 select id, name || char(10) || path || char(10) || error from import_files;

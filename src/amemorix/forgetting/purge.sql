@@ -70,10 +70,6 @@ returning person;
 -- name: erase_paragraphs
 delete from paragraphs where id in (select value from json_each(:ids));
 
--- name: erase_import_marks
--- digests of what files hold that are being imported; without them such a file is only read from its start
-delete from import_marks;
-
 -- name: relations_unfounded
 -- those that nothing supports any more; what was written by hand stays while it is alive
 select id from relations r

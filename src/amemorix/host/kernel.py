@@ -31,7 +31,6 @@ from ..graph.suggestions import GraphSuggestionService
 from ..graph.view import GraphViewService
 from ..importing.manager import ImportTaskManager
 from ..indexes.maintenance import UpkeepService
-from ..ingest import summary_rows
 from ..ingest.late_names import NamingService
 from ..ingest.service import IngestService
 from ..ingest.summaries import SummaryService
@@ -316,7 +315,7 @@ class SDKMemoryKernel:
                 "lag": self.indexes.lag(db) | derived,
                 "embedding": asdict(self.vectors.embedding.progress(db)),
                 "chat": chat | self.chat_meter.state(db),
-                "summaries_waiting": summary_rows.waiting_count(db),
+                "summaries_waiting": db.run("summary_waiting_count").fetchone()[0],
             }
 
         return await self.store.read(read)

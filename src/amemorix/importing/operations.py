@@ -545,7 +545,8 @@ async def list_tasks(kernel: SDKMemoryKernel, request: ListImports) -> Tasks:
     def read(db: Connection) -> Tasks:
         status = request.status or None
         items = _items(db, import_rows.tasks(db, status=status, limit=request.limit, offset=request.offset))
-        total = db.run("import_task_count", status=status).fetchone()[0]
+        states = import_rows.states(db)
+        total = states[status] if status else sum(states.values())
         return Tasks(items=items, count=len(items), total=total)
 
     return await kernel.store.read(read)

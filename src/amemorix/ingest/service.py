@@ -22,11 +22,10 @@ from ..language.times import date_words, read_event, read_expiry
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.records import Alias, ChatKey, Entity, NewParagraph, NewText, Person, Relation, SessionRule, Stored
-from . import summary_rows
 from .operations import EntityInput, IngestMessages, IngestSummary, IngestText, Message
 from .relations import Origin, RelationWriteService
 
-__all__ = ["IngestService", "Outcome", "new_paragraph", "new_paragraphs"]
+__all__ = ["IngestService", "Outcome", "new_paragraph", "new_paragraphs", "summary_source"]
 
 Arrival = IngestText | IngestSummary | IngestMessages
 INLINE_CHARS = 8_000
@@ -102,15 +101,18 @@ class IngestService:
         def unit(db: Connection) -> Outcome:
             stored = tuple(None if text is None else self.write(db, text, now) for text in texts)
             row = self._store.names.chat_row(db, chat.chat_id) if wished and chat else None
-            waits = None if row is None else summary_rows.want(db, row, now)
-            if wished and waits is None:
+            last = None if row is None else db.run("summary_last_message", chat=row).fetchone()
+            if wished and (row is None or last is None):
                 raise InvalidRequest(
                     f"messages: the memory holds none of {request.chat_id!r} to summarise; hand them over.",
                     field="messages",
                 )
-            if waits and row is not None and not summarised:
-                summary_rows.keep(db, row, now)
-            return Outcome(False, stored, ids, bool(waits))
+            waits = False
+            if row is not None and last is not None:
+                waits = bool(db.run("summary_want", chat=row, wanted=last[0], now=now).fetchone()[0])
+                if waits and not summarised:
+                    db.run("summary_keep", chat=row, now=now)  # the messages stand for themselves
+            return Outcome(False, stored, ids, waits)
 
         return await self._store.write(unit)
 
@@ -139,7 +141,7 @@ class IngestService:
         zone = self._zones.of(chat.chat_id if chat else "")
         given = request if isinstance(request, IngestText) else None
         source_type = given.source_type if given else "chat_summary"
-        source = given.source if given else summary_rows.source_of(request.chat_id)
+        source = given.source if given else summary_source(request.chat_id)
         one_time = given is not None and given.time_start is None
         start, end = read_event(
             ("timestamp" if one_time else "time_start", "time_end"),
@@ -263,6 +265,11 @@ class IngestService:
             self._relations.relation(db, written, relation, origin, now)
         self._relations.support(db, written, stored.paragraphs)
         return replace(stored, relations=tuple(written.relations), warnings=tuple(written.warnings))
+
+
+def summary_source(chat_id: str) -> str:
+    """The source that a chat's summaries are stored under."""
+    return f"chat_summary:{chat_id}"
 
 
 def _chat_of(request: Arrival) -> ChatKey | None:

@@ -54,7 +54,7 @@ select exists (select 1 from (select id from changes where seq > :cursor and kin
                where pp.person in (select value from json_each(:persons)));
 
 -- name: profile_tasks_open
-select exists (select 1 from derive_tasks where kind = 'profile' and key in (select value from json_each(:persons))
+select exists (select 1 from tasks where kind = 'profile' and key in (select value from json_each(:persons))
                and status in ('pending', 'processing', 'failed'));
 
 -- name: profile_all_persons

@@ -278,7 +278,7 @@ async def test_work_is_thrown_away_when_another_has_taken_it_over(
         found = await derive(self, source)
         stored.append(rows(host, "select * from episodes"))
         if len(stored) == 1:
-            change(host, "update derive_tasks set worker = 'robber' where kind = 'episodes'")
+            change(host, "update tasks set worker = 'robber' where kind = 'episodes'")
         return found
 
     monkeypatch.setattr(EpisodeService, "_derive", robbed)

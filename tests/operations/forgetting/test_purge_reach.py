@@ -302,7 +302,7 @@ async def test_news_of_a_source_that_is_gone_by_now_are_passed_over(
         rebuild = host.invoke("memory_episode_admin", {"action": "rebuild", "source": f"chat:{chat}"})
         await asyncio.gather(admin(host, "execute", mode="chat", selector=chat, purge=True), rebuild)
     await host.settle(30)
-    assert rows(host, "select key from derive_tasks where kind = 'episodes' and status <> 'completed'") == []
+    assert rows(host, "select key from tasks where kind = 'episodes' and status <> 'completed'") == []
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
