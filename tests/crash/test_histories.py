@@ -28,8 +28,8 @@ from amemorix.episodes import grouping as episode_grouping
 from amemorix.episodes import service as episodes
 from amemorix.host.environment import Surroundings
 from amemorix.indexes import maintenance as upkeep
-from amemorix.indexes import projection
-from amemorix.indexes.vectors import embedding, generations
+from amemorix.indexes import projections
+from amemorix.indexes.vectors import embedding
 from amemorix.testing import HashEmbedder, stale_indexes
 from entrance import reading
 from history_model import COMPONENTS, DIMENSION, Delete, Held, Ledger, Operation, Piece, Shelf, Write, applied, examine
@@ -60,11 +60,11 @@ def small_steps() -> None:
     """Let a short history come to what a long one comes to: prunes, snapshots of many steps, generations dropped."""
     upkeep.PRUNE_AT = 40
     upkeep.FOLLOW_SECONDS = 0.01
-    projection.STEP = 16
+    projections.STEP = 16
     episodes.STEP = 12
     episode_grouping.PAGE, episode_grouping.SLICE = 16, 32
     embedding.NOTE_EVERY = 6
-    generations.DROP_STEP = 7
+    embedding.DROP_STEP = 7
 
 
 def configure(folder: Path, rng: random.Random) -> Path:

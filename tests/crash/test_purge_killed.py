@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from amemorix.forgetting import purge as erasing
-from amemorix.forgetting import purge_worker
+from amemorix.forgetting import purge
 from amemorix.testing import HashEmbedder, memory_host
 from entrance import data_of, rows, told
 from import_entrance import staged_file
@@ -25,7 +24,7 @@ SEEDS = int(os.environ.get("AMEMORIX_PURGES", "2"))
 
 async def live(tell: Tell, what: str, folder: Path, seed: int) -> None:
     """`fill`, `purge`, or `finish`, and tell of each thing that is reached."""
-    purge_worker.STEP = 4
+    purge.STEP = 4
     async with memory_host(folder, embed=HashEmbedder(32)) as host:
         if what == "fill":
             gone = await fill(host, random.Random(seed), "away", 60)
@@ -69,7 +68,7 @@ def test_nothing_is_left_after_a_purge_that_was_killed(tmp_path: Path, seed: int
 async def test_what_an_interruption_leaves_unproved_is_named_and_not_removed(
     staged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(purge_worker, "STEP", 1)
+    monkeypatch.setattr(purge, "STEP", 1)
     begun = "select id from delete_operations where receipt like '%\"paragraphs\": 1%'"
     async with memory_host(tmp_path) as host:
         for n in range(60):

@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amemorix.indexes.name_directory import NameDirectory
 from amemorix.language.times import Span
 from amemorix.search.chronology import anchor_span, anchored, ordered
 from amemorix.search.fusion import Fused
 from amemorix.search.language.temporal_order import End, Ordering
-from amemorix.search.query import read_query
 from pace import assert_linear
 
 DAY = 86_400.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from amemorix.language.normalise import normalise_name
-from cases import cases
 from amemorix.language.passages import Extraction, Mention, Passage
 from amemorix.language.relations.rules import extract, possible_names, read_passage
+from cases import cases
 
 KNOWN = ("林澈", "苏晚", "小雅", "Ada", "Grace", "Tom Baker")
 

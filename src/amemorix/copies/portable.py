@@ -223,7 +223,11 @@ def _exported(db: Connection, header: PortableHeader, place: Path, thread: CopyT
         with open(draft, "wb", opener=private_opener) as file:
             writer = PortableWriter(file, header)
             for table, shape in header.tables.items():
-                found = copy_rows.changes(db, header.floor) if table == "changes" else copy_rows.rows(db, table, shape.columns)
+                found = (
+                    copy_rows.changes(db, header.floor)
+                    if table == "changes"
+                    else copy_rows.rows(db, table, shape.columns)
+                )
                 if table == "tasks":
                     found = (row for row in found if row[shape.columns.index("kind")] != "import")
                 for row in found:

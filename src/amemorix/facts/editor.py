@@ -8,8 +8,8 @@ from typing import Any
 
 from ..errors import Conflict, InvalidRequest, NotFound
 from ..language.normalise import content_hash, fold
-from ..store.rows import undo_records
 from ..store.ports import Connection
+from ..store.rows import undo_records
 from . import rows as fact_rows
 from .language.slots import STATEMENT
 from .language.values import normal

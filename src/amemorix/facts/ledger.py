@@ -10,8 +10,8 @@ from typing import Any
 from ..config.model import Profile
 from ..store import tasks as task_rows
 from ..store.ports import Connection
-from ..store.rows import undo_records
 from ..store.queries import array
+from ..store.rows import undo_records
 from ..store.tasks import NO_PARAGRAPH
 from . import rows as fact_rows
 from .language.slots import slot_of

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC
 
 from ..indexes.projections import Indexes
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.queries import array
-from ..store.time_zones import TimeZones
 from . import rows as fact_rows
 from .dedup import UpdateDecision
 from .language.context import is_imagined, is_of_device, leads_to_speaker, shows_person, tells_where

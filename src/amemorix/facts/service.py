@@ -15,8 +15,8 @@ from ..store import changes as change_log
 from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
-from ..store.rows import undo_records
 from ..store.queries import array
+from ..store.rows import undo_records
 from . import rows as fact_rows
 from .dedup import Candidate, MemUpdateChecker, UpdateAction
 from .language.rules import LAST

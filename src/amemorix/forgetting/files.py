@@ -19,12 +19,10 @@ from ..store import compaction
 from ..store import copies as copy_rows
 from ..store import operations as operation_rows
 from ..store.compaction import file_chunks, one_transaction, open_copy
-from ..store.connection import DatabaseError, SqliteConnection
 from ..store.metadata_store import MetadataStore
 from ..store.operations import row_ids
 from ..store.ports import Connection
-from ..store.queries import DatabaseError
-from ..store.queries import array
+from ..store.queries import DatabaseError, SqliteConnection, array
 from ..store.records import MovedRow
 from ..store.reserve import RESERVE
 from . import erasure, journals

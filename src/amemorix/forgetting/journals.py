@@ -14,12 +14,11 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, cast
 
-from ..language.name_pattern import LETTER, NamePattern
 from ..language.normalise import normalise_name
-from ..language.person_names import NamePattern
+from ..language.person_names import LETTER, NamePattern
 from ..lazy_regex import lazy_regex
-from ..store.operations import row_ids
 from ..store import tasks as task_rows
+from ..store.operations import row_ids
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.rows import entity_names

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..facts import manual_statements
-from ..language.name_pattern import SHORTEST_NAME, NamePattern
+from ..language.person_names import SHORTEST_NAME, NamePattern
 from ..store.operations import DELETED_BEFORE, ROW_KINDS, Item, RowKind, flagged_ids, row_ids, rows_to_move
-from ..language.person_names import SHORTEST_NAME
 from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import MovedRow

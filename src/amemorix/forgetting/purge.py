@@ -16,8 +16,7 @@ from typing import Any, NoReturn, TypeVar
 from pydantic import BaseModel, Field, model_validator
 
 from ..audit_context import naming
-from ..background.change_follower import ChangeFollower
-from ..background.run_to_completion import to_its_end
+from ..background.change_follower import ChangeFollower, run_to_completion
 from ..clock import Clock
 from ..copies.backup_folder import BackupFolder
 from ..copies.worker import ensure_not_restoring
@@ -444,7 +443,7 @@ class PurgeService:
 
     async def _off(self, work: Callable[[], T]) -> T:
         """On the purge's thread; a cancellation waits for it, so that no two purges ever work on the files."""
-        return await to_its_end(self._thread, work)
+        return await run_to_completion(self._thread, work)
 
 
 def begin_receipt(db: Connection, operation: int, items: Sequence[Item]) -> None:

@@ -11,11 +11,11 @@ from ..errors import Conflict, InvalidRequest, NotFound
 from ..ids import row_number
 from ..ingest.relations import RelationWriteService, Written
 from ..language.normalise import clean_text, normalise_name
-from ..store.rows import undo_records
 from ..store.ports import Connection
 from ..store.records import Alias, Entity, Relation
 from ..store.rows import entities as entity_rows
 from ..store.rows import relations as relation_rows
+from ..store.rows import undo_records
 from ..store.rows.entities import AliasRow, EntityRow
 from ..store.rows.relations import RelationRow
 from . import relation_restore

@@ -9,10 +9,10 @@ from typing import Any
 from ..errors import Conflict, InvalidRequest
 from ..ids import row_number
 from ..store.ports import Connection
-from ..store.rows import undo_records
 from ..store.queries import array
 from ..store.rows import entities as entity_rows
 from ..store.rows import relations as relation_rows
+from ..store.rows import undo_records
 from ..store.rows.entities import AliasRow
 from ..store.rows.undo_records import UndoRecord
 from . import relation_restore

@@ -14,8 +14,8 @@ from ..clock import Clock
 from ..config.model import Config
 from ..errors import Conflict, InvalidRequest
 from ..ingest.service import IngestService
-from ..store.access import TimeZones
 from ..store import tasks as task_rows
+from ..store.access import TimeZones
 from ..store.metadata_store import MetadataStore
 from ..store.ports import Connection
 from ..store.tasks import Claim, TaskWorker

@@ -21,8 +21,7 @@ from ..store.ports import Connection
 from ..store.queries import array
 from ..store.records import ChatKey, Entity, NewText, Person, Relation
 from ..store.rows import paragraphs as paragraph_rows
-from .service import IngestService, new_paragraphs
-from .service import IngestService, summary_source
+from .service import IngestService, new_paragraphs, summary_source
 from .summary_prompt import SCHEMA, TASK, Line, Written, question, read_answer
 
 __all__ = ["SummaryService"]

@@ -14,11 +14,11 @@ from ..graph import relation_restore
 from ..ids import paragraph_key, row_number
 from ..language.normalise import normalise_name
 from ..store.ports import Connection
-from ..store.rows import undo_records
 from ..store.queries import array
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import persons as person_rows
 from ..store.rows import relations as relation_rows
+from ..store.rows import undo_records
 from ..store.rows.persons import PersonNames
 from ..store.rows.undo_records import UndoRecord
 from .items import ProfileItem, score

@@ -19,8 +19,7 @@ from ..store.rows import persons as person_rows
 from ..store.rows.persons import EVERY_CHAT
 from . import rows as profile_rows
 from .builder import living
-from .evidence import ProfileEvidence, evidence_of, retract
-from .evidence import EvidenceItem, Retraction, evidence_of, give_back, retract
+from .evidence import ProfileEvidence, Retraction, evidence_of, give_back, retract
 from .items import load, render
 from .person_operations import PersonProfile, Statement, profile_answer, statements_of
 

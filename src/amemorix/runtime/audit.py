@@ -16,7 +16,7 @@ from ..clock import Clock
 from ..config.model import Observability
 from ..errors import InvalidRequest
 from ..fields import Count, Name, TimeInput
-from ..language.time_arguments import read_bound, read_instant
+from ..language.times import read_bound, read_instant
 from ..lazy_regex import lazy_regex
 from ..ops import Operations, Request, Response
 from ..store.audit import AuditRow

@@ -16,7 +16,6 @@ from ..store.rows import entity_names
 from ..store.rows import paragraphs as paragraph_rows
 from ..store.rows import relations as relation_rows
 from ..store.rows import retention as retention_rows
-from ..store.rows import revisions as revision_rows
 from ..store.rows.paragraphs import ParagraphRow
 from ..store.rows.retention import Retention
 from .fusion import Fused
@@ -167,7 +166,7 @@ def with_replaced(db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list
     floor = noise.min_coverage * (0.5 if query.persons else 1.0) if noise.enabled else 0.0
     mine = None if plan.persons is None else set(paragraph_rows.of_persons(db, plan.persons).tolist())
     found: list[tuple[float, int]] = []
-    for one in revision_rows.replaced(db, plan.as_of, plan.scopes, plan.now, MOST_REPLACED):
+    for one in paragraph_rows.replaced(db, plan.as_of, plan.scopes, plan.now, MOST_REPLACED):
         at = one.event_start
         if mine is not None and one.id not in mine:
             continue
@@ -185,7 +184,7 @@ def with_replaced(db: Connection, hits: Sequence[Hit], plan: SearchPlan) -> list
         else (1.0, {"revision": "replaced", "order": "newest first", "lanes": {"time": {}}})
         for value, id_ in found[: plan.limit]
     }
-    every = [*paragraph_hits(db, revision_rows.full(db, reasons), reasons, plan), *hits]
+    every = [*paragraph_hits(db, paragraph_rows.full_revisions(db, reasons), reasons, plan), *hits]
     return sorted(every, key=lambda hit: -hit.score if query.text else -(hit.time.start or 0.0))[: plan.limit]
 
 

@@ -13,7 +13,7 @@ from ..audit_context import carried, span
 from ..clock import Clock
 from ..config.model import Config
 from ..errors import InvalidRequest
-from ..facts.query import FIRST_PERSON, Asked, FactItem, FactReader, Moment
+from ..facts.query import FIRST_PERSON, Asked, FactReader, Moment
 from ..foreground_priority import RightOfWay
 from ..indexes.projections import Indexes
 from ..indexes.vectors.serving import DenseLane, QueryEmbedding

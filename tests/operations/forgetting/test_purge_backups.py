@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from amemorix import AMemorixHostService
-from amemorix.store.queries import connect
 from amemorix.forgetting import erasure
+from amemorix.store.queries import connect
 from amemorix.testing import HashEmbedder, memory_host
 from entrance import contents, data_of, reading, rows, said, told
 from test_purge import admin, in_copy, left
