@@ -360,16 +360,6 @@ order by o.id;
 -- name: operation_restored
 update delete_operations set status = :status, restored_at = :now where id = :id;
 
--- name: undo_insert
-insert into undo_records (kind, detail, requested_by, reason, created_at)
-values (:kind, :detail, :requested_by, :reason, :now) returning id;
-
--- name: undo_one
-select kind, detail, undone_at from undo_records where id = :id and detail <> '{}';
-
--- name: undo_done
-update undo_records set undone_at = :now where id = :id;
-
 -- name: labels_of_paragraphs
 select p.id, p.content, s.name, coalesce(c.chat_id, ''), p.superseded_at is not null
 from paragraphs p join sources s on s.id = p.source left join chats c on c.id = p.chat
