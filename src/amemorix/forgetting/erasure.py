@@ -15,6 +15,8 @@ from ..store.rows import entity_names
 from ..store.rows.entity_names import Leaving
 from .byte_search import Patterns
 
+__all__ = ["IDS", "NAMES", "NOTES", "TEXTS", "THINGS", "Targets", "traces"]
+
 TEXTS = (("paragraphs", "traces_of_paragraphs"), ("facts", "traces_of_facts"))
 NOTES = (("paragraphs", "traces_of_notes"), ("entities", "traces_of_metadata"))
 NAMES = (("paragraphs", "traces_of_their_persons"), ("persons", "traces_of_persons"))

@@ -12,6 +12,11 @@ from .queries import array
 from .records import MovedRow
 from .rows.embeddings import WATERMARK
 
+__all__ = [
+    "DELETED_BEFORE", "MOVED_KINDS", "ROW_KINDS", "Item", "NewOperation", "OperationRow",
+    "RowKind", "flagged_ids", "row_ids", "rows_to_move",
+]  # fmt: skip
+
 DELETED_BEFORE = "deleted_before"
 """Why a row is in an operation that it was deleted before: to be purged, never to be brought back by it."""
 

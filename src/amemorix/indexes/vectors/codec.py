@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SMALL_PRODUCT", "QuantizationType", "Scores", "VectorCodec", "VectorQuery", "VectorRow", "parts"]
+__all__ = ["BATCH", "SMALL_PRODUCT", "QuantizationType", "Scores", "VectorCodec", "VectorQuery", "VectorRow", "parts"]
 
 BATCH = 1_024
 """Vectors that are worked on at a time."""
